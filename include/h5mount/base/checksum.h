@@ -1,0 +1,16 @@
+// The checksum of every version-2 structure of the format: Bob Jenkins' lookup3 ("hashlittle") with initial value 0.
+// Source: file format specification, "metadata checksum"; lookup3 itself is in the public domain.
+#pragma once
+
+#include "h5mount/base/bytes.h"
+
+namespace h5mount {
+
+[[nodiscard]] std::uint32_t lookup3_checksum(ByteSpan bytes, std::uint32_t initial = 0);
+
+// For fuzzers only: when switched off, every metadata checksum is taken as right, so that mutations reach the
+// decoders behind it. Never switched off by an option or a file.
+void set_metadata_checksums_enabled(bool on);
+[[nodiscard]] bool metadata_checksums_enabled();
+
+}  // namespace h5mount

@@ -1,0 +1,104 @@
+// Errors are values. An Error says what was wrong (code), where in the format (structure, field), where in the
+// file (absolute byte offset), what was expected and what was found, and gains {structure, address} on its way
+// up. Its text is made once, where it is shown.
+//
+// Threads: an Error is immutable once built and cheap to copy (it is shared among the waiters of one failed
+// decode); `within` makes a new one.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace h5mount {
+
+enum class ErrorCode : std::uint8_t {
+  Truncated,           // the file or the structure ends before the bytes it promises
+  BadSignature,        // not the structure that was to stand here
+  UnsupportedVersion,  // a version that the format does not define, or that this reader does not know
+  UnsupportedFeature,  // sound, but this build cannot do it (a filter that is not there, say)
+  ChecksumMismatch,    // the bytes are not those that were written
+  InvalidValue,        // a field holds what the format forbids
+  OutOfRange,          // an address or index points outside what it may point into
+  LimitExceeded,       // within the format, above a bound of base/limits.h
+  Cycle,               // a structure leads back to itself
+  FilterFailed,        // a chunk's bytes could not be decoded
+  Io,                  // the system's own error in reading (errno in `found`)
+  NotFound,            // no such link, attribute or object
+  AccessDenied,        // the policy forbids to open what the file names
+  TooLarge,            // larger than a file can be
+  Stale,               // the file changed behind the mount
+  Internal,            // our own mistake
+};
+
+std::string_view error_code_name(ErrorCode code);
+
+// The one mapping to errno, for FUSE replies and exit codes.
+int to_errno(ErrorCode code);
+
+class [[nodiscard]] Error {
+ public:
+  // `structure` and `field` are names of the specification with static storage ("FixedArrayHeader",
+  // "data_block_address"); they are not copied. `offset` is the absolute file offset of the field.
+  Error(ErrorCode code, std::string_view structure, std::string_view field, std::uint64_t offset);
+  // An error that has no place in a file.
+  Error(ErrorCode code, std::string message);
+
+  // Refinements, each returning a changed copy: Error(...).with_found(v).with_expected(w).
+  Error with_expected(std::uint64_t value) const;
+  Error with_found(std::uint64_t value) const;
+  Error with_detail(std::string text) const;  // free words: "beyond end of file 0x52000"
+  Error within(std::string_view structure, std::uint64_t address) const;  // "in FractalHeapHeader at 0x…"
+  Error within(std::string place) const;                                  // "in chunk index of /grid/t"
+
+  ErrorCode code() const;
+  std::string_view structure() const;
+  std::string_view field() const;
+  std::uint64_t offset() const;  // UINT64_MAX where there is none
+  int errno_value() const;       // to_errno(code()), except Io: the system's own errno where it is known
+
+  // `FixedArrayHeader.data_block_address at 0x1010: 0x7fff… beyond end of file 0x52000; in chunk index of /t`
+  std::string text() const;
+
+ private:
+  friend Error io_error(int errno_value, std::string what);
+  struct Info;
+  std::shared_ptr<const Info> info_;
+  explicit Error(std::shared_ptr<const Info> info) : info_(std::move(info)) {}
+};
+
+// An Io error from errno.
+Error io_error(int errno_value, std::string what);
+
+template <class T>
+using Result = std::expected<T, Error>;
+using Status = Result<void>;
+
+inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected<Error>(std::move(error));
+}
+
+}  // namespace h5mount
+
+#define H5_CONCAT_INNER(a, b) a##b
+#define H5_CONCAT(a, b) H5_CONCAT_INNER(a, b)
+
+// H5_TRY(expr): returns the error of a Result/Status expression from the calling function.
+#define H5_TRY(...)                                                                      \
+  do {                                                                                   \
+    if (auto h5_try_result = (__VA_ARGS__); !h5_try_result) [[unlikely]]                 \
+      return std::unexpected<::h5mount::Error>(std::move(h5_try_result).error());        \
+  } while (false)
+
+// H5_ASSIGN(auto header, load_header(address)): declares (or assigns) from a Result, or returns its error.
+#define H5_ASSIGN(target, ...) H5_ASSIGN_INNER(H5_CONCAT(h5_assign_, __COUNTER__), target, __VA_ARGS__)
+#define H5_ASSIGN_INNER(result, target, ...)                                  \
+  auto result = (__VA_ARGS__);                                                \
+  if (!result) [[unlikely]]                                                   \
+    return std::unexpected<::h5mount::Error>(std::move(result).error());      \
+  target = *std::move(result)

@@ -1,0 +1,29 @@
+// The one table of bounds on what a file may ask for. Each has its reason; tests stand on both sides of each.
+// A bound of the format itself is marked (format); the others are ours, far above what sound files hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace h5mount::limits {
+
+inline constexpr unsigned kMaxRank = 32;                  // (format) H5S_MAX_RANK
+inline constexpr unsigned kMaxFilters = 32;               // (format) H5Z_MAX_NFILTERS
+inline constexpr unsigned kMaxDatatypeDepth = 32;         // nesting of compound, array, vlen…; recursion ends here
+inline constexpr unsigned kMaxDatatypeNodes = 65'536;     // members of members: a type is decoded whole
+inline constexpr unsigned kMaxTreeDepth = 64;             // B-tree levels, heap indirection: 2^64 entries need fewer
+inline constexpr unsigned kMaxHeaderChunks = 4'096;       // continuation blocks of one object header
+inline constexpr std::size_t kMaxHeaderBytes = 64U << 20;    // one object header, all its chunks together
+inline constexpr unsigned kMaxHeaderMessages = 1U << 20;  // messages of one object header
+inline constexpr std::size_t kMaxNodeBytes = 64U << 20;      // one B-tree node, heap block or array page
+inline constexpr std::size_t kMaxHeapObjectBytes = 1U << 30;  // one object of a global or fractal heap
+inline constexpr std::uint64_t kMaxChunkBytes = 4ULL << 30;  // one decoded chunk (v5 layouts may say more)
+inline constexpr unsigned kMaxHeapIdBytes = 4'097;        // (format) H5HF_MAX_ID_LEN
+inline constexpr unsigned kMaxFractalHeapWidth = 65'536;  // (format) H5HF_WIDTH_LIMIT
+inline constexpr std::uint64_t kMaxDirectBlockBytes = 2ULL << 30;  // (format) H5HF_MAX_DIRECT_SIZE_LIMIT
+inline constexpr std::size_t kMaxLinkNameBytes = 1U << 20;   // the format has no bound; a name is held in memory
+inline constexpr std::size_t kMaxAttributeBytes = 1U << 30;  // one attribute's value, held in memory to be shown
+inline constexpr unsigned kMaxVirtualDepth = 8;           // virtual datasets over virtual datasets
+inline constexpr std::size_t kMaxVirtualMappings = 1U << 20;  // entries of one virtual layout
+
+}  // namespace h5mount::limits

@@ -1,0 +1,107 @@
+// DatasetReader: a byte range of a dataset's row-major image to pieces of memory, whatever its storage: compact,
+// contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value.
+//
+// The pattern of an open file (ReadPattern) says whether to work in bands (sequential: all chunks of a row of chunks
+// decoded once, on all workers, into image order, the next band ahead of the reader) or in chunks (random).
+// Threads: any function from any thread; no lock is held while reading or decoding.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "h5mount/cache/block_cache.h"
+#include "h5mount/cache/worker_pool.h"
+#include "h5mount/object/file_set.h"
+#include "h5mount/object/object.h"
+
+namespace h5mount {
+
+// A reply: spans in order, each kept alive by its owner. A `kernel_only` span may be handed to writev but never
+// dereferenced (it is mapped from a file that may shrink).
+struct Piece {
+  ByteSpan bytes;
+  std::shared_ptr<const void> owner;
+  bool kernel_only = false;
+};
+
+class Pieces {
+ public:
+  void add(ByteSpan bytes, std::shared_ptr<const void> owner, bool kernel_only = false) {
+    if (bytes.empty()) return;
+    total_ += bytes.size();
+    pieces_.push_back({bytes, std::move(owner), kernel_only});
+  }
+  const std::vector<Piece>& list() const { return pieces_; }
+  std::uint64_t total() const { return total_; }
+
+ private:
+  std::vector<Piece> pieces_;
+  std::uint64_t total_ = 0;
+};
+
+// What one open file has read so far. Kept by whoever opened it; updated by read. Threads: any.
+class ReadPattern {
+ public:
+  // Notes a read and says whether the reader goes forward through the file.
+  bool note(std::uint64_t offset, std::uint64_t length);
+
+ private:
+  std::atomic<std::uint64_t> expected_{0};
+  std::atomic<std::uint32_t> streak_{0};
+};
+
+struct ReadEnvironment {
+  std::shared_ptr<BlockCache> cache;
+  std::shared_ptr<WorkerPool> workers;
+  std::shared_ptr<FileSet> files;
+};
+
+// Counters for tests, benchmarks and `-d`: what was really done.
+struct ReadCounters {
+  std::atomic<std::uint64_t> chunks_decoded{0};
+  std::atomic<std::uint64_t> stored_bytes_read{0};
+  std::atomic<std::uint64_t> bands_made{0};
+  std::atomic<std::uint64_t> bands_ahead{0};
+};
+ReadCounters& read_counters();
+
+class DatasetReader {
+ public:
+  // Nothing but what describes the storage is read. UnsupportedFeature where the layout or a filter is not known
+  // is told by `read`, not here, so that the object is still listed.
+  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
+                                                           DatasetDescription description);
+  virtual ~DatasetReader() = default;
+
+  const DatasetDescription& description() const { return description_; }
+  std::uint64_t size() const { return description_.image_bytes; }
+
+  // The bytes [offset, offset + length) cut at the image's end. `pattern` may be null (random).
+  virtual Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const = 0;
+  // The same into memory; the range must lie inside the image.
+  virtual Status read_into(std::uint64_t offset, MutableByteSpan out) const = 0;
+
+  // Bytes of raw data that the file holds for it (du). For a chunked dataset the whole index is walked, once.
+  virtual Result<std::uint64_t> storage_bytes() const = 0;
+  // The same where it is known, or cheap to know; else a guess that costs nothing (nothing where there is none).
+  virtual std::optional<std::uint64_t> storage_bytes_known() const = 0;
+
+  // The first byte at or after `offset` that lies in allocated storage / in a hole, as lseek(2) SEEK_DATA and
+  // SEEK_HOLE count: the end of the image is a hole. NotFound (ENXIO) where there is no data after `offset`.
+  virtual Result<std::uint64_t> find_data(std::uint64_t offset) const = 0;
+  virtual Result<std::uint64_t> find_hole(std::uint64_t offset) const = 0;
+
+  // Why reading would fail for all of it (a missing filter, an unknown layout), for user.hdf5.error.
+  virtual std::optional<Error> problem() const = 0;
+
+ protected:
+  explicit DatasetReader(DatasetDescription description) : description_(std::move(description)) {}
+
+ private:
+  DatasetDescription description_;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,100 @@
+// Filters and their pipelines: stored bytes of a chunk (or of a heap block) back to plain bytes.
+//
+// To add a filter: one file in src/filter/, one line in the registry table (src/filter/registry.cpp), vectors made
+// by the reference library under tests/filter.
+//
+// Threads: filters and pipelines are immutable and shared. Every decoder writes at most its given output and reads
+// nothing beyond its input, whatever the input says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/base/bytes.h"
+#include "h5mount/base/error.h"
+
+namespace h5mount {
+
+// As the pipeline message describes one filter (format's FilterDescription, without depending on that room).
+struct FilterSpec {
+  std::uint16_t id = 0;
+  std::string name;
+  std::vector<std::uint32_t> client_data;
+};
+
+class Filter {
+ public:
+  virtual ~Filter() = default;
+
+  // Decodes `in` to the front of `out`; gives the bytes written. More output than `out` holds is FilterFailed
+  // (never a truncated success). `in` and `out` do not overlap.
+  virtual Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const = 0;
+
+  // True where decode writes exactly as many bytes as it reads and may run with in and out the same buffer.
+  virtual bool in_place() const { return false; }
+
+  // Filters that only check or cut (fletcher32): the decoded bytes are a part of `in`, no copy needed. Returns an
+  // empty optional where the filter has to decode.
+  virtual Result<std::optional<ByteSpan>> as_view(ByteSpan in) const {
+    (void)in;
+    return std::optional<ByteSpan>{};
+  }
+};
+
+// Per filter id: the registered name ("deflate"), and what a user lacks where this build has no decoder.
+struct FilterInfo {
+  std::uint16_t id = 0;
+  std::string_view name;
+  bool available = false;
+  std::string_view missing_hint;  // "needs liblz4-dev at build time", or the plugin that has it
+};
+FilterInfo filter_info(std::uint16_t id);  // name empty for ids nobody registered
+std::vector<FilterInfo> known_filters();
+
+// Errors: UnsupportedFeature (unknown or not built in), InvalidValue (client data that no sound writer makes).
+Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::size_t chunk_bytes);
+
+// Reused buffers of one thread for the steps between filters.
+class FilterScratch {
+ public:
+  MutableByteSpan first(std::size_t bytes) { return grown(first_, bytes); }
+  MutableByteSpan second(std::size_t bytes) { return grown(second_, bytes); }
+  void trim(std::size_t keep);  // gives memory back above `keep` bytes each
+
+ private:
+  struct Buffer {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t capacity = 0;
+  };
+  static MutableByteSpan grown(Buffer& buffer, std::size_t bytes);
+  Buffer first_, second_;
+};
+
+class FilterPipeline {
+ public:
+  // `specs` in write order; decoding goes last to first. An unavailable filter does not fail here but in `decode`
+  // of a chunk that needs it (its mask bit may say it was not applied).
+  static Result<std::shared_ptr<const FilterPipeline>> make(std::span<const FilterSpec> specs, std::size_t chunk_bytes);
+
+  // Undoes every filter whose bit is not set in `mask`, so that exactly out.size() bytes stand in `out`; any other
+  // number is FilterFailed. `out` may be any size for heap blocks and sections (then pass its true size).
+  Status decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out, FilterScratch& scratch) const;
+
+  bool empty() const { return steps_.empty(); }
+  // The first filter that this build lacks, as an error for user.hdf5.error; nothing where all are there.
+  std::optional<Error> missing() const;
+
+ private:
+  struct Step {
+    std::uint16_t id;
+    std::shared_ptr<const Filter> filter;  // null: missing
+    std::optional<Error> why;
+  };
+  std::vector<Step> steps_;  // write order
+};
+
+}  // namespace h5mount

@@ -1,0 +1,72 @@
+// The data layout message (specification IV.A.2.i; versions 4 and 5: FORMAT-NOTES, specification 3.0), versions 1
+// to 5, as one struct that the upper rooms can use without knowing the version.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+enum class LayoutClass : std::uint8_t { Compact = 0, Contiguous = 1, Chunked = 2, Virtual = 3, Structured = 4 };
+
+enum class ChunkIndexKind : std::uint8_t {
+  BTree1 = 0,  // versions 1 to 3
+  Single = 1,
+  Implicit = 2,
+  FixedArray = 3,
+  ExtensibleArray = 4,
+  BTree2 = 5,
+};
+
+// Structured (sparse) chunks: parts that only layout class 4 has. See corpus FORMAT.md for its two forms.
+struct StructuredLayout {
+  std::uint8_t type = 0;
+  std::uint8_t section_count = 0;
+  std::uint8_t offset_size = 0;
+  std::vector<std::uint8_t> checksummed_sections;
+  bool composition_behind_address = false;  // the form of RFC version 22
+};
+
+struct DataLayout {
+  std::uint8_t version = 0;
+  LayoutClass cls = LayoutClass::Contiguous;
+
+  // Compact: the bytes lie in the message.
+  std::vector<std::byte> compact_data;
+
+  // Contiguous: address (kUndefinedAddress: not allocated) and bytes. Versions 1 and 2 store no size: has_size false.
+  // Chunked: `address` is that of the index (Single and Implicit: of the first chunk).
+  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t size = 0;
+  bool has_size = false;
+
+  // Chunked
+  ChunkIndexKind index = ChunkIndexKind::BTree1;
+  std::vector<std::uint64_t> chunk_dims;  // elements per dimension, rank entries, none zero
+  std::uint32_t element_size = 0;         // the extra last entry of the stored dimensions
+  bool partial_chunks_unfiltered = false;  // v4 flag bit 0: edge chunks bypass the pipeline
+  // Single index with filters (v4 flag bit 1)
+  bool single_filtered = false;
+  std::uint64_t single_stored_size = 0;
+  std::uint32_t single_filter_mask = 0;
+  // Index creation parameters (informational: headers of the structures repeat and rule)
+  std::uint8_t fixed_array_page_bits = 0;
+  std::uint8_t ea_max_bits = 0, ea_index_elements = 0, ea_min_pointers = 0, ea_min_elements = 0, ea_page_bits = 0;
+  std::uint32_t bt2_node_size = 0;
+  std::uint8_t bt2_split = 0, bt2_merge = 0;
+
+  // Virtual: the global heap object that lists the mappings.
+  std::uint64_t virtual_heap_address = kUndefinedAddress;
+  std::uint32_t virtual_heap_index = 0;
+
+  // Structured
+  StructuredLayout structured;
+};
+
+// `bytes` is a whole message body.
+Result<DataLayout> decode_data_layout(Cursor& cursor, FileSizes sizes);
+
+}  // namespace h5mount

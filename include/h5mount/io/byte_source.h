@@ -1,0 +1,65 @@
+// ByteSource: where bytes come from, whatever lies behind: a file, memory, a part of another source, a set of
+// files. Short reads and EINTR end here.
+//
+// Threads: all functions may be called from any thread at once. Ownership: sources are shared; a sub-range keeps
+// its parent alive.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "h5mount/base/bytes.h"
+#include "h5mount/base/error.h"
+
+namespace h5mount {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  // Fills `out` from `offset`, whole or not at all. Errors: Truncated where the source ends before, Io.
+  virtual Status read_at(std::uint64_t offset, MutableByteSpan out) const = 0;
+
+  // Bytes, as last seen; a file that grows is seen by `refresh`.
+  virtual std::uint64_t size() const = 0;
+
+  // Looks at the size again (fstat). Cheap.
+  virtual Status refresh() { return {}; }
+
+  // The same bytes as memory that the *kernel* may read (writev to /dev/fuse), or an empty span where there are
+  // none. Never dereference it: a file cut short behind it is SIGBUS for us but only EFAULT for writev. Valid as
+  // long as the source lives.
+  virtual ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const {
+    (void)offset, (void)length;
+    return {};
+  }
+
+  // The next byte at or after `offset` where a hole (data) of the underlying file begins is not asked here: HDF5's
+  // own idea of allocation is what the mount shows.
+
+  // For messages: the path, or words.
+  virtual std::string name() const = 0;
+};
+
+using SourcePtr = std::shared_ptr<const ByteSource>;
+
+// A regular file (anything else is AccessDenied), opened read-only. `path` is kept for messages.
+Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path);
+// Takes over an open descriptor (closed with the source).
+Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name);
+std::shared_ptr<ByteSource> make_memory_source(std::vector<std::byte> bytes, std::string name = "memory");
+// [offset, offset + length) of `parent`; length nothing: to the parent's end, growing with it.
+std::shared_ptr<ByteSource> make_sub_range_source(std::shared_ptr<ByteSource> parent, std::uint64_t offset,
+                                                  std::optional<std::uint64_t> length = {});
+// Members laid at addresses one after another (family), or each at its own start (multi, split); see drivers.h.
+struct SourceExtent {
+  std::uint64_t start;   // address of the member's first byte
+  std::uint64_t length;  // bytes of address space it covers; reads beyond the member's own end are Truncated
+  std::shared_ptr<ByteSource> source;
+};
+std::shared_ptr<ByteSource> make_extent_source(std::vector<SourceExtent> extents, std::string name);
+
+}  // namespace h5mount

@@ -1,0 +1,43 @@
+// Version 2 B-trees (specification III.A.2): a generic reader; what a record means is the caller's.
+//
+// Reads are lazy: a search reads one node a level; decoded nodes may be kept in a small bounded cache. Depth, node
+// sizes and record counts are bounded and a child that was already visited on the way is Cycle.
+// Threads: const functions from any thread; no lock is held while reading.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+class BTree2 {
+ public:
+  static Result<std::shared_ptr<const BTree2>> open(FileMetadataPtr file, std::uint64_t header_address);
+  virtual ~BTree2() = default;
+
+  virtual std::uint8_t type() const = 0;         // 1 … 11 (12, 13: sparse chunks)
+  virtual std::uint16_t record_size() const = 0;
+  virtual std::uint64_t record_count() const = 0;  // as the header says: a hint
+
+  // Negative: what is sought lies before `record`; 0: it is this one; positive: after.
+  using Compare = std::function<Result<int>(ByteSpan record)>;
+  // Some record that compares equal, with the absolute file offset of its bytes; nothing where there is none.
+  struct Record {
+    std::vector<std::byte> bytes;
+    std::uint64_t file_offset = 0;
+  };
+  virtual Result<std::optional<Record>> find(const Compare& compare) const = 0;
+
+  // Records in key order, all of them, or from the first one that `compare` does not place before what is sought;
+  // `visit` returns false to stop.
+  using Visit = std::function<Result<bool>(ByteSpan record, std::uint64_t file_offset)>;
+  virtual Status for_each(const Visit& visit) const = 0;
+  virtual Status for_each_from(const Compare& compare, const Visit& visit) const = 0;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,73 @@
+// One open HDF5 file's metadata: superblock, sizes, and reads of structures at addresses.
+//
+// Addresses are relative to the file's base address; errors and cursors speak in absolute file offsets.
+// Threads: everything is safe from any thread; no lock is held while reading.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "h5mount/format/cursor.h"
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount {
+
+struct Superblock;  // format/superblock.h
+class SharedMessages;  // metadata/shared_messages.h
+
+// Bytes of a structure, owned, with their place in the file.
+class MetadataBlock {
+ public:
+  MetadataBlock(std::vector<std::byte> bytes, std::uint64_t file_offset)
+      : bytes_(std::move(bytes)), file_offset_(file_offset) {}
+  ByteSpan bytes() const { return bytes_; }
+  std::uint64_t file_offset() const { return file_offset_; }
+  Cursor cursor(std::string_view structure) const { return {bytes_, file_offset_, structure}; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::uint64_t file_offset_;
+};
+
+struct MetadataOptions {
+  bool force = false;  // open although the status flags say that a writer has it
+};
+
+class FileMetadata {
+ public:
+  // `file`: the whole file (a family joined), user block included. Finds the superblock at 0, 512, 1024, …; reads
+  // the superblock extension; applies a metadata cache image.
+  // Errors: BadSignature where there is no superblock ("not an HDF5 file"), and what its decoding finds.
+  static Result<std::shared_ptr<const FileMetadata>> open(std::shared_ptr<ByteSource> file,
+                                                          const MetadataOptions& options);
+  virtual ~FileMetadata() = default;
+
+  virtual const Superblock& superblock() const = 0;
+  virtual FileSizes sizes() const = 0;
+  virtual std::uint64_t base_address() const = 0;
+  virtual std::uint64_t root_address() const = 0;  // of the root group's object header
+
+  // Raw data and metadata by address (0 = base address). Raw data is read straight from here.
+  virtual const std::shared_ptr<ByteSource>& addresses() const = 0;
+
+  // `length` bytes at `address`, through the window cache (structures lie together: one read brings several).
+  // Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated, LimitExceeded, Io.
+  // `structure` names what is asked for, in the error.
+  virtual Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
+                                     std::string_view structure) const = 0;
+  // As many bytes as there are up to `length` (at least one): for structures whose size is known only once begun.
+  virtual Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
+                                           std::string_view structure) const = 0;
+
+  // Where messages of this file are shared (SOHM); nothing where the file has no such table.
+  virtual const SharedMessages* shared_messages() const = 0;
+
+  // Reads made so far from the source for metadata: for tests and for `-d`.
+  virtual std::uint64_t source_reads() const = 0;
+};
+
+using FileMetadataPtr = std::shared_ptr<const FileMetadata>;
+
+}  // namespace h5mount

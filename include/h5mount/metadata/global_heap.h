@@ -1,0 +1,26 @@
+// The global heap (specification III.E): collections of objects, found by {collection address, index}.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+// The bytes of one object, shared with the collection cache (collections are decoded once and kept in a bounded
+// cache of the file's). Errors: NotFound for index 0 or one the collection lacks, and what decoding finds.
+class GlobalHeapObject {
+ public:
+  GlobalHeapObject(std::shared_ptr<const void> owner, ByteSpan bytes) : owner_(std::move(owner)), bytes_(bytes) {}
+  ByteSpan bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  ByteSpan bytes_;
+};
+
+Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
+                                                 std::uint32_t index);
+
+}  // namespace h5mount

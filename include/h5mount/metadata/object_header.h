@@ -1,0 +1,54 @@
+// Object headers, versions 1 and 2, with all their continuations (specification IV.A.1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "h5mount/format/messages.h"
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+// One message; `body` lives as long as its ObjectHeader (or `owner`, where it was resolved from elsewhere).
+struct HeaderMessage {
+  MessageType type = MessageType::Nil;
+  std::uint8_t flags = 0;  // bit 1: shared; bits 3, 7: fail if unknown when writing / always; bit 5 …
+  std::optional<std::uint16_t> creation_order;
+  ByteSpan body;
+  std::uint64_t offset = 0;  // absolute file offset of the body
+  std::shared_ptr<const void> owner;
+
+  bool is_shared() const { return (flags & 0x02) != 0; }
+  Cursor cursor(std::string_view structure) const { return {body, offset, structure}; }
+};
+
+struct ObjectHeader {
+  std::uint64_t address = 0;
+  std::uint8_t version = 1;
+  std::uint8_t flags = 0;
+  std::uint32_t reference_count = 1;               // hard links (v2: the reference count message, else 1)
+  std::optional<std::uint32_t> modification_time;  // v2 header times, seconds
+  std::optional<std::uint32_t> access_time, change_time, birth_time;
+  std::vector<HeaderMessage> messages;  // NIL and continuation messages left out; stored order
+  // A continuation block that could not be read: the messages before it are still here.
+  std::optional<Error> damage;
+  std::vector<std::shared_ptr<const void>> storage;
+
+  const HeaderMessage* find(MessageType type) const;
+};
+
+// Loops (a continuation that leads back), sizes and counts are bounded; a v2 checksum is verified per chunk.
+// An unknown message flagged 'fail always' is UnsupportedFeature, told in `damage`.
+Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file, std::uint64_t address);
+
+// The message itself where it is stored in place; where it is shared, the message it stands for (in another object
+// header or in the shared message heap). One step only: a shared message that leads to another is Cycle.
+Result<HeaderMessage> resolve_message(const FileMetadata& file, const HeaderMessage& message);
+
+// The same for the shared datatype or dataspace inside an attribute message (`body` holds the reference).
+Result<HeaderMessage> resolve_shared(const FileMetadata& file, MessageType type, ByteSpan body,
+                                     std::uint64_t offset);
+
+}  // namespace h5mount

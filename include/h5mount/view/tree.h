@@ -1,0 +1,101 @@
+// Tree: an HDF5 file as a tree of nodes with names, attributes and bytes, as CONTRACT.md promises it. No FUSE types:
+// the fuse room translates, tests and a whole-file fuzzer walk it directly.
+//
+// Nodes are named by NodeId, given out by lookup and readdir, counted per lookup and dropped by forget (as FUSE
+// does). Threads: every function from any thread at once; no lock is held while reading a file.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount {
+
+using NodeId = std::uint64_t;  // 1 is the root; never reused while the tree lives
+inline constexpr NodeId kRootNode = 1;
+
+enum class NodeType : std::uint8_t { Directory, File, Symlink };
+
+struct TreeOptions {
+  std::uint32_t uid = 0, gid = 0;
+  std::uint32_t file_mode = 0444, directory_mode = 0555;  // permission bits, umask applied
+  std::int64_t mtime = 0;                                 // of the HDF5 file, seconds
+  bool follow_growth = false;                             // SWMR
+};
+
+struct NodeStat {
+  NodeType type = NodeType::File;
+  std::uint64_t ino = 0;  // stable from mount to mount
+  std::uint64_t size = 0;
+  std::uint64_t blocks = 0;  // 512-byte units
+  std::uint32_t nlink = 1;
+  std::uint32_t mode = 0;  // permission bits
+  std::int64_t mtime = 0;
+  // False where a number would have cost too much at this depth: the size of a text or the blocks of a large chunk
+  // index. The caller then lets the kernel ask again (attribute timeout 0).
+  bool complete = true;
+};
+
+enum class StatDepth : std::uint8_t {
+  Listing,  // for lookup and readdirplus: whatever is cheap
+  Size,     // size exact; blocks may be a guess (the file is open: it is being read, not measured)
+  Full,     // everything exact
+};
+
+struct Entry {
+  NodeId node = 0;
+  NodeStat stat;
+};
+
+// A directory's listing, made at opendir; positions are stable for its life.
+class DirectoryListing {
+ public:
+  struct Item {
+    std::string_view name;  // as shown
+    NodeType type;
+  };
+  virtual ~DirectoryListing() = default;
+  virtual std::size_t size() const = 0;
+  virtual Item at(std::size_t position) const = 0;
+};
+
+// An open file.
+class OpenNode {
+ public:
+  virtual ~OpenNode() = default;
+  virtual Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) = 0;
+  virtual Result<std::uint64_t> seek_data(std::uint64_t offset) = 0;  // NotFound: ENXIO
+  virtual Result<std::uint64_t> seek_hole(std::uint64_t offset) = 0;
+};
+
+class Tree {
+ public:
+  static Result<std::shared_ptr<Tree>> make(const ReadEnvironment& environment, const TreeOptions& options);
+  virtual ~Tree() = default;
+
+  virtual Result<Entry> lookup(NodeId parent, std::string_view name) = 0;  // counts one reference on success
+  virtual void forget(NodeId node, std::uint64_t count) = 0;
+  virtual Result<NodeStat> stat(NodeId node, StatDepth depth) = 0;
+  virtual Result<std::string> readlink(NodeId node) = 0;
+  virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) = 0;
+  // The entry at a position of a listing, looked up (counts a reference): readdirplus.
+  virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) = 0;
+  virtual Result<std::shared_ptr<OpenNode>> open(NodeId node) = 0;
+
+  // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge (E2BIG).
+  virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
+  virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
+
+  struct FileStat {
+    std::uint64_t file_bytes = 0;
+  };
+  virtual FileStat statfs() const = 0;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,146 @@
+#include "h5mount/base/error.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+namespace h5mount {
+
+struct Error::Info {
+  ErrorCode code;
+  std::string_view structure;
+  std::string_view field;
+  std::uint64_t offset = std::numeric_limits<std::uint64_t>::max();
+  std::optional<std::uint64_t> expected;
+  std::optional<std::uint64_t> found;
+  std::string detail;
+  std::vector<std::string> places;
+  int system_errno = 0;
+};
+
+std::string_view error_code_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated: return "truncated";
+    case ErrorCode::BadSignature: return "bad signature";
+    case ErrorCode::UnsupportedVersion: return "unsupported version";
+    case ErrorCode::UnsupportedFeature: return "unsupported";
+    case ErrorCode::ChecksumMismatch: return "checksum mismatch";
+    case ErrorCode::InvalidValue: return "invalid value";
+    case ErrorCode::OutOfRange: return "out of range";
+    case ErrorCode::LimitExceeded: return "limit exceeded";
+    case ErrorCode::Cycle: return "cycle";
+    case ErrorCode::FilterFailed: return "filter failed";
+    case ErrorCode::Io: return "read error";
+    case ErrorCode::NotFound: return "not found";
+    case ErrorCode::AccessDenied: return "access denied";
+    case ErrorCode::TooLarge: return "too large";
+    case ErrorCode::Stale: return "stale";
+    case ErrorCode::Internal: return "internal error";
+  }
+  return "unknown";
+}
+
+int to_errno(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated:
+    case ErrorCode::BadSignature:
+    case ErrorCode::ChecksumMismatch:
+    case ErrorCode::InvalidValue:
+    case ErrorCode::OutOfRange:
+    case ErrorCode::LimitExceeded:
+    case ErrorCode::Cycle:
+    case ErrorCode::FilterFailed:
+    case ErrorCode::Io:
+    case ErrorCode::Internal: return EIO;
+    case ErrorCode::UnsupportedVersion:
+    case ErrorCode::UnsupportedFeature: return EOPNOTSUPP;
+    case ErrorCode::NotFound: return ENOENT;
+    case ErrorCode::AccessDenied: return EACCES;
+    case ErrorCode::TooLarge: return EFBIG;
+    case ErrorCode::Stale: return ESTALE;
+  }
+  return EIO;
+}
+
+Error::Error(ErrorCode code, std::string_view structure, std::string_view field, std::uint64_t offset)
+    : info_(std::make_shared<const Info>(Info{.code = code,
+                                              .structure = structure,
+                                              .field = field,
+                                              .offset = offset,
+                                              .expected = {},
+                                              .found = {},
+                                              .detail = {},
+                                              .places = {}})) {}
+
+Error::Error(ErrorCode code, std::string message)
+    : info_(std::make_shared<const Info>(Info{.code = code,
+                                              .structure = {},
+                                              .field = {},
+                                              .expected = {},
+                                              .found = {},
+                                              .detail = std::move(message),
+                                              .places = {}})) {}
+
+namespace {
+template <class Info, class Change>
+std::shared_ptr<const Info> changed(const Info& info, Change change) {
+  auto copy = std::make_shared<Info>(info);
+  change(*copy);
+  return copy;
+}
+}  // namespace
+
+Error Error::with_expected(std::uint64_t value) const {
+  return Error(changed(*info_, [&](Info& i) { i.expected = value; }));
+}
+Error Error::with_found(std::uint64_t value) const {
+  return Error(changed(*info_, [&](Info& i) { i.found = value; }));
+}
+Error Error::with_detail(std::string text) const {
+  return Error(changed(*info_, [&](Info& i) { i.detail = std::move(text); }));
+}
+Error Error::within(std::string_view structure, std::uint64_t address) const {
+  return within(fmt::format("{} at {:#x}", structure, address));
+}
+Error Error::within(std::string place) const {
+  return Error(changed(*info_, [&](Info& i) { i.places.push_back(std::move(place)); }));
+}
+
+ErrorCode Error::code() const { return info_->code; }
+std::string_view Error::structure() const { return info_->structure; }
+std::string_view Error::field() const { return info_->field; }
+std::uint64_t Error::offset() const { return info_->offset; }
+
+int Error::errno_value() const {
+  return info_->code == ErrorCode::Io && info_->system_errno != 0 ? info_->system_errno : to_errno(info_->code);
+}
+
+std::string Error::text() const {
+  const Info& i = *info_;
+  std::string out;
+  if (!i.structure.empty()) {
+    out += i.structure;
+    if (!i.field.empty()) out += fmt::format(".{}", i.field);
+    if (i.offset != std::numeric_limits<std::uint64_t>::max()) out += fmt::format(" at {:#x}", i.offset);
+    out += ": ";
+    out += error_code_name(i.code);
+    if (i.found) out += fmt::format(": {:#x}", *i.found);
+    if (i.expected) out += fmt::format(", expected {:#x}", *i.expected);
+    if (!i.detail.empty()) out += fmt::format(", {}", i.detail);
+  } else {
+    out = i.detail.empty() ? std::string(error_code_name(i.code)) : i.detail;
+  }
+  for (const auto& place : i.places) out += fmt::format("; in {}", place);
+  return out;
+}
+
+Error io_error(int errno_value, std::string what) {
+  Error error(ErrorCode::Io, fmt::format("{}: {}", what, std::strerror(errno_value)));
+  auto info = std::make_shared<Error::Info>(*error.info_);
+  info->system_errno = errno_value;
+  return Error(std::shared_ptr<const Error::Info>(std::move(info)));
+}
+
+}  // namespace h5mount
