@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,8 +35,8 @@ class Filter {
   // (never a truncated success). `in` and `out` do not overlap.
   virtual Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const = 0;
 
-  // True where decode writes exactly as many bytes as it reads and may run with in and out the same buffer.
-  virtual bool in_place() const { return false; }
+  // The most bytes that a sound writer's encoder makes of `decoded` bytes: what bounds the steps between filters.
+  virtual std::size_t encoded_bound(std::size_t decoded) const { return decoded + decoded / 8 + 65'536; }
 
   // Filters that only check or cut (fletcher32): the decoded bytes are a part of `in`, no copy needed. Returns an
   // empty optional where the filter has to decode.

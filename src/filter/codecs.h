@@ -1,0 +1,26 @@
+// Private to this room: the bare compressors that several filters and containers share. Each decodes `in` to the
+// front of `out` and gives the bytes written; each stays inside both. One whose library this build lacks gives
+// UnsupportedFeature.
+#pragma once
+
+#include "h5mount/base/bytes.h"
+#include "h5mount/base/error.h"
+
+namespace h5mount::filter {
+
+// One zlib stream (RFC 1950). Bytes after its end are ignored, as libhdf5 does.
+Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out);
+
+// One bare LZ4 block; `dictionary` is a prefix that matches may reach into, or empty.
+Result<std::size_t> decode_lz4(ByteSpan in, MutableByteSpan out, ByteSpan dictionary = {});
+
+// Zstandard frames; `dictionary` is raw content or a trained dictionary, or empty.
+Result<std::size_t> decode_zstd(ByteSpan in, MutableByteSpan out, ByteSpan dictionary = {});
+
+Result<std::size_t> decode_snappy(ByteSpan in, MutableByteSpan out);
+
+// BloscLZ (blosclz.cpp) and LZF (lzf.cpp): our own.
+Result<std::size_t> decode_blosclz(ByteSpan in, MutableByteSpan out);
+Result<std::size_t> decode_lzf(ByteSpan in, MutableByteSpan out);
+
+}  // namespace h5mount::filter

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <array>
+
+#include "filters.h"
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+MutableByteSpan FilterScratch::grown(Buffer& buffer, std::size_t bytes) {
+  if (buffer.capacity < bytes) {
+    buffer.bytes.reset();  // first give back, then ask: never both at once
+    buffer.capacity = 0;
+    buffer.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    buffer.capacity = bytes;
+  }
+  return {buffer.bytes.get(), bytes};
+}
+
+void FilterScratch::trim(std::size_t keep) {
+  for (Buffer* buffer : {&first_, &second_}) {
+    if (buffer->capacity > keep) *buffer = Buffer{};
+  }
+}
+
+Result<std::shared_ptr<const FilterPipeline>> FilterPipeline::make(std::span<const FilterSpec> specs,
+                                                                   std::size_t chunk_bytes) {
+  if (specs.size() > limits::kMaxFilters) {
+    return fail(Error(ErrorCode::LimitExceeded, "filter pipeline: more filters than the format allows")
+                    .with_expected(limits::kMaxFilters)
+                    .with_found(specs.size()));
+  }
+  auto pipeline = std::make_shared<FilterPipeline>();
+  for (const FilterSpec& spec : specs) {
+    Step step{spec.id, nullptr, std::nullopt};
+    if (auto filter = make_filter(spec, chunk_bytes)) {
+      step.filter = *std::move(filter);
+    } else {
+      step.why = std::move(filter).error();
+    }
+    pipeline->steps_.push_back(std::move(step));
+  }
+  return pipeline;
+}
+
+std::optional<Error> FilterPipeline::missing() const {
+  for (const Step& step : steps_) {
+    if (step.why) return step.why;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+Status check_size(std::size_t found, std::size_t expected) {
+  if (found == expected) return {};
+  return fail(Error(ErrorCode::FilterFailed, found < expected ? "short chunk: its filters give too few bytes"
+                                                              : "long chunk: its filters give too many bytes")
+                  .with_expected(expected)
+                  .with_found(found));
+}
+
+}  // namespace
+
+Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
+                              FilterScratch& scratch) const {
+  // What applies, in write order, and how many bytes may come out of each step on the way back.
+  std::array<std::size_t, limits::kMaxFilters> applied{};
+  std::array<std::size_t, limits::kMaxFilters> bound{};
+  std::size_t count = 0;
+  std::size_t bytes = out.size();
+  // However many filters a file names: what sound ones add together stays far below the chunk itself.
+  const std::size_t most = 2 * out.size() + 1'048'576;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if ((mask >> i & 1U) != 0) continue;
+    if (steps_[i].filter == nullptr) return fail(*steps_[i].why);
+    applied[count] = i;
+    bound[count++] = bytes;
+    bytes = std::min(steps_[i].filter->encoded_bound(bytes), most);
+  }
+
+  ByteSpan current = stored;
+  bool in_first = false;  // which scratch buffer `current` lies in, if in one
+  for (std::size_t i = count; i-- > 0;) {
+    const Filter& filter = *steps_[applied[i]].filter;
+    H5_ASSIGN(const std::optional<ByteSpan> view, filter.as_view(current));
+    if (view) {
+      current = *view;
+      continue;
+    }
+    const MutableByteSpan to = i == 0 ? out : in_first ? scratch.second(bound[i]) : scratch.first(bound[i]);
+    H5_ASSIGN(const std::size_t written, filter.decode(current, to));
+    if (i == 0) return check_size(written, out.size());
+    current = to.first(written);
+    in_first = !in_first;
+  }
+  H5_TRY(check_size(current.size(), out.size()));
+  if (!out.empty()) std::memcpy(out.data(), current.data(), out.size());
+  return {};
+}
+
+}  // namespace h5mount
