@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "h5mount/cache/block_cache.h"
@@ -45,12 +46,19 @@ class Pieces {
 // What one open file has read so far. Kept by whoever opened it; updated by read. Threads: any.
 class ReadPattern {
  public:
-  // Notes a read and says whether the reader goes forward through the file.
+  // Notes a read and says whether the reader goes forward through the file. The kernel's read-ahead may send
+  // neighbouring requests out of order; that still counts as forward.
   bool note(std::uint64_t offset, std::uint64_t length);
+  bool forward() const;  // what the last note said
+
+  // Read-ahead of units (bands, chunks) after `current` up to and including `last`: gives the part nobody claimed
+  // before as [first, second), and claims it.
+  std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
 
  private:
   std::atomic<std::uint64_t> expected_{0};
   std::atomic<std::uint32_t> streak_{0};
+  std::atomic<std::uint64_t> ahead_{0};
 };
 
 struct ReadEnvironment {

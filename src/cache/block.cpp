@@ -1,0 +1,87 @@
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "h5mount/cache/block_cache.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = 2U << 20;
+constexpr std::size_t kRecycleFrom = 128U << 10;  // below it malloc itself is cheap
+constexpr std::size_t kRecycleBytes = 24U << 20;
+
+// Large buffers are handed on from dropped blocks to new ones: fresh pages cost the kernel a fault and a clearing
+// each, which a scan through a dataset would pay for every byte it decodes.
+class Recycler {
+ public:
+  std::byte* take(std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = kept_.size(); i-- > 0;) {
+      if (kept_[i].size != size) continue;
+      std::byte* data = kept_[i].data;
+      kept_bytes_ -= size;
+      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+      return data;
+    }
+    return nullptr;
+  }
+
+  bool keep(std::byte* data, std::size_t size) {
+    if (size > kRecycleBytes) return false;
+    std::vector<Kept> dropped;
+    {
+      const std::lock_guard lock(mutex_);
+      // The oldest go first: a scan of another dataset must not find this store full of sizes it cannot use.
+      std::size_t gone = 0;
+      while (kept_bytes_ + size > kRecycleBytes && gone < kept_.size()) kept_bytes_ -= kept_[gone++].size;
+      dropped.assign(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(gone));
+      kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(gone));
+      kept_.push_back({data, size});
+      kept_bytes_ += size;
+    }
+    for (const Kept& k : dropped) std::free(k.data);
+    return true;
+  }
+
+ private:
+  struct Kept {
+    std::byte* data;
+    std::size_t size;
+  };
+  std::mutex mutex_;
+  std::vector<Kept> kept_;
+  std::size_t kept_bytes_ = 0;
+};
+
+Recycler& recycler() {
+  static auto* const instance = new Recycler;  // outlives every block, whatever the order of destruction
+  return *instance;
+}
+
+std::byte* allocate(std::size_t size) {
+  const bool huge = size >= 2 * kHugePage;
+  const std::size_t alignment = huge ? kHugePage : kAlignment;
+  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+  if (data == nullptr) throw std::bad_alloc();
+  if (huge) madvise(data, rounded, MADV_HUGEPAGE);
+  return static_cast<std::byte*>(data);
+}
+
+}  // namespace
+
+Block::Block(std::size_t size) : data_(size >= kRecycleFrom ? recycler().take(size) : nullptr), size_(size) {
+  if (data_ == nullptr) data_ = allocate(size);
+}
+
+Block::~Block() {
+  if (size_ >= kRecycleFrom && recycler().keep(data_, size_)) return;
+  std::free(data_);
+}
+
+}  // namespace h5mount

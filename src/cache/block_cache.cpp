@@ -1,0 +1,243 @@
+#include "h5mount/cache/block_cache.h"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace h5mount {
+namespace {
+
+constexpr std::size_t kShards = 16;
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t kEntryOverhead = 256;  // map node, list node, pending state, allocation headers
+
+struct KeyHash {
+  std::size_t operator()(const BlockKey& key) const {
+    std::uint64_t h = key.owner * 0x9E3779B97F4A7C15ULL ^ (key.kind + 0x632BE59BD9B4E019ULL) * 0xC2B2AE3D27D4EB4FULL;
+    h ^= key.index * 0xD6E8FEB86659FD93ULL;
+    h ^= h >> 32;
+    h *= 0xD6E8FEB86659FD93ULL;
+    return h ^ h >> 29;
+  }
+};
+
+// A block being made: later callers wait here.
+struct Pending {
+  std::mutex mutex;
+  std::condition_variable ready;
+  std::optional<Result<BlockPtr>> result;
+
+  void publish(Result<BlockPtr> value) {
+    {
+      const std::lock_guard lock(mutex);
+      result = std::move(value);
+    }
+    ready.notify_all();
+  }
+  Result<BlockPtr> wait() {
+    std::unique_lock lock(mutex);
+    ready.wait(lock, [&] { return result.has_value(); });
+    return *result;
+  }
+};
+
+struct Cached {
+  BlockKey key;
+  std::uint64_t last_use = 0;
+  BlockPtr block;                    // null while pending
+  std::shared_ptr<Pending> pending;  // null once done
+};
+
+}  // namespace
+
+struct BlockCache::Shard {
+  std::mutex mutex;
+  std::list<Cached> order;  // most recently used first; pending ones stand in `making`
+  std::list<Cached> making;
+  std::unordered_map<BlockKey, std::list<Cached>::iterator, KeyHash> map;
+  std::atomic<std::uint64_t> oldest{kNever};  // last_use of order.back(): read without the lock to choose a victim
+
+  void note_oldest() { oldest.store(order.empty() ? kNever : order.back().last_use, std::memory_order_relaxed); }
+};
+
+struct BlockCache::Impl {
+  std::size_t budget = 0;
+  std::atomic<std::size_t> used{0};
+  std::atomic<std::uint64_t> clock{0};
+  std::atomic<std::uint64_t> hits{0}, misses{0}, joins{0}, evictions{0};
+  std::array<Shard, kShards> shards;
+
+  Shard& shard_of(const BlockKey& key) { return shards[KeyHash{}(key) >> 7 & (kShards - 1)]; }
+  std::uint64_t tick() { return clock.fetch_add(1, std::memory_order_relaxed); }
+
+  // Drops blocks, least recently used first over all shards, until the charge fits. Blocks are freed unlocked.
+  void make_room() {
+    while (used.load(std::memory_order_relaxed) > budget) {
+      Shard* victim = nullptr;
+      std::uint64_t oldest = kNever;
+      for (Shard& shard : shards) {
+        const std::uint64_t age = shard.oldest.load(std::memory_order_relaxed);
+        if (age < oldest) oldest = age, victim = &shard;
+      }
+      if (victim == nullptr) return;  // all that is left is being made
+      BlockPtr dropped;
+      const std::lock_guard lock(victim->mutex);
+      if (victim->order.empty()) continue;
+      dropped = std::move(victim->order.back().block);
+      victim->map.erase(victim->order.back().key);
+      victim->order.pop_back();
+      victim->note_oldest();
+      used.fetch_sub(dropped->size() + kEntryOverhead, std::memory_order_relaxed);
+      evictions.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  // The entry gets its block, or is taken out again. False where it is not kept: not wanted, or erased (and perhaps
+  // begun anew by another caller) while it was made.
+  bool settle(Shard& shard, const BlockKey& key, const Pending* pending, const BlockPtr& block, bool keep) {
+    const std::lock_guard lock(shard.mutex);
+    const auto found = shard.map.find(key);
+    if (found == shard.map.end() || found->second->pending.get() != pending) return false;
+    const auto entry = found->second;
+    if (!keep) {
+      shard.map.erase(found);
+      shard.making.erase(entry);
+      return false;
+    }
+    entry->block = block;
+    entry->pending = nullptr;
+    entry->last_use = tick();
+    shard.order.splice(shard.order.begin(), shard.making, entry);
+    shard.note_oldest();
+    return true;
+  }
+};
+
+BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_unique<Impl>()) { impl_->budget = budget_bytes; }
+BlockCache::~BlockCache() = default;
+
+Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load) {
+  Shard& shard = impl_->shard_of(key);
+  std::shared_ptr<Pending> pending;
+  {
+    std::unique_lock lock(shard.mutex);
+    if (const auto found = shard.map.find(key); found != shard.map.end()) {
+      const auto entry = found->second;
+      if (entry->block) {
+        entry->last_use = impl_->tick();
+        shard.order.splice(shard.order.begin(), shard.order, entry);
+        shard.note_oldest();
+        impl_->hits.fetch_add(1, std::memory_order_relaxed);
+        return entry->block;
+      }
+      pending = entry->pending;
+      lock.unlock();
+      impl_->joins.fetch_add(1, std::memory_order_relaxed);
+      return pending->wait();
+    }
+    pending = std::make_shared<Pending>();
+    shard.making.push_front({key, 0, nullptr, pending});
+    shard.map.emplace(key, shard.making.begin());
+  }
+  impl_->misses.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t charge = size + kEntryOverhead;
+  impl_->used.fetch_add(charge, std::memory_order_relaxed);
+  impl_->make_room();
+  // Whatever happens in the loader, the waiters are answered and the charge is settled.
+  struct Finish {
+    Impl& impl;
+    Shard& shard;
+    const BlockKey& key;
+    std::size_t charge;
+    std::shared_ptr<Pending>& pending;
+    Result<BlockPtr> result = fail(Error(ErrorCode::Internal, "the block's loader was interrupted"));
+    ~Finish() {
+      const bool keep = result.has_value() && charge <= impl.budget;
+      const bool kept = impl.settle(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
+      if (!kept) impl.used.fetch_sub(charge, std::memory_order_relaxed);
+      pending->publish(std::move(result));
+    }
+  };
+  Result<BlockPtr> answer = fail(Error(ErrorCode::Internal, "no block"));
+  {
+    Finish finish{*impl_, shard, key, charge, pending};
+    auto block = std::make_shared<Block>(size);
+    if (Status made = load(*block); made) finish.result = BlockPtr(std::move(block));
+    else finish.result = fail(std::move(made).error());
+    answer = finish.result;
+  }
+  return answer;
+}
+
+BlockPtr BlockCache::peek(const BlockKey& key) {
+  Shard& shard = impl_->shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.map.find(key);
+  return found == shard.map.end() ? nullptr : found->second->block;
+}
+
+bool BlockCache::contains_or_pending(const BlockKey& key) {
+  Shard& shard = impl_->shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  return shard.map.contains(key);
+}
+
+namespace {
+// Takes one entry out of a locked shard. A pending one is only unlisted: its maker still answers its waiters, and
+// gives its charge back itself.
+template <class Shard, class Iterator>
+std::size_t take_out(Shard& shard, Iterator found, BlockPtr& dropped) {
+  const auto entry = found->second;
+  shard.map.erase(found);
+  if (!entry->block) {
+    shard.making.erase(entry);
+    return 0;
+  }
+  dropped = std::move(entry->block);
+  shard.order.erase(entry);
+  shard.note_oldest();
+  return dropped->size() + kEntryOverhead;
+}
+}  // namespace
+
+void BlockCache::erase(const BlockKey& key) {
+  Shard& shard = impl_->shard_of(key);
+  BlockPtr dropped;
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.map.find(key);
+  if (found == shard.map.end()) return;
+  impl_->used.fetch_sub(take_out(shard, found, dropped), std::memory_order_relaxed);
+}
+
+void BlockCache::erase_owner(std::uint64_t owner) {
+  for (Shard& shard : impl_->shards) {
+    std::list<BlockPtr> dropped;
+    const std::lock_guard lock(shard.mutex);
+    for (auto it = shard.map.begin(); it != shard.map.end();) {
+      const auto next = std::next(it);
+      if (it->first.owner == owner) {
+        BlockPtr block;
+        impl_->used.fetch_sub(take_out(shard, it, block), std::memory_order_relaxed);
+        if (block) dropped.push_back(std::move(block));
+      }
+      it = next;
+    }
+  }
+}
+
+std::size_t BlockCache::budget() const { return impl_->budget; }
+std::size_t BlockCache::used() const { return impl_->used.load(std::memory_order_relaxed); }
+BlockCache::Counters BlockCache::counters() const {
+  return {impl_->hits.load(), impl_->misses.load(), impl_->joins.load(), impl_->evictions.load()};
+}
+std::uint64_t BlockCache::new_owner() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace h5mount

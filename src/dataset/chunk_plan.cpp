@@ -1,0 +1,69 @@
+#include "chunk_plan.h"
+
+namespace h5mount {
+
+ChunkPlan::ChunkPlan(const ChunkGeometry& geometry)
+    : grid_(geometry.grid),
+      index_dims_(geometry.dims),
+      index_chunk_dims_(geometry.chunk_dims),
+      dims_(geometry.dims),
+      chunk_dims_(geometry.chunk_dims),
+      folded_grid_(geometry.grid),
+      element_size_(geometry.element_size),
+      chunk_bytes_(geometry.chunk_bytes) {
+  while (dims_.size() > 1 && chunk_dims_.back() == dims_.back()) {
+    const std::uint64_t inner = dims_.back();
+    for (auto* v : {&dims_, &chunk_dims_}) {
+      v->pop_back();
+      v->back() *= inner;
+    }
+    folded_grid_.pop_back();
+  }
+  image_bytes_ = element_size_;
+  for (std::size_t i = 0; i < dims_.size(); ++i) {
+    image_bytes_ *= dims_[i];
+    chunk_count_ *= folded_grid_[i];
+  }
+  while (band_dim_ + 1 < dims_.size() && chunk_dims_[band_dim_] == 1) ++band_dim_;
+  row_bytes_ = element_size_;
+  for (std::size_t i = band_dim_ + 1; i < dims_.size(); ++i) {
+    row_bytes_ *= dims_[i];
+    chunks_per_band_ *= folded_grid_[i];
+  }
+  band_rows_ = std::min(chunk_dims_[band_dim_], dims_[band_dim_]);
+  for (std::size_t i = 0; i < band_dim_; ++i) band_count_ *= dims_[i];
+  band_count_ *= folded_grid_[band_dim_];
+}
+
+std::uint64_t ChunkPlan::band_offset(std::uint64_t band) const {
+  const std::uint64_t outer = band / folded_grid_[band_dim_], s = band % folded_grid_[band_dim_];
+  return (outer * dims_[band_dim_] + s * chunk_dims_[band_dim_]) * row_bytes_;
+}
+
+std::uint64_t ChunkPlan::band_at(std::uint64_t image_offset) const {
+  const std::uint64_t row = image_offset / row_bytes_;
+  return row / dims_[band_dim_] * folded_grid_[band_dim_] + row % dims_[band_dim_] / chunk_dims_[band_dim_];
+}
+
+std::uint64_t ChunkPlan::band_rows(std::uint64_t band) const {
+  const std::uint64_t s = band % folded_grid_[band_dim_];
+  return std::min(chunk_dims_[band_dim_], dims_[band_dim_] - s * chunk_dims_[band_dim_]);
+}
+
+void ChunkPlan::scaled_of(std::uint64_t chunk, std::span<std::uint64_t> scaled) const {
+  for (std::size_t i = grid_.size(); i-- > 0;) {
+    scaled[i] = chunk % grid_[i];
+    chunk /= grid_[i];
+  }
+}
+
+bool ChunkPlan::is_edge(std::uint64_t chunk) const {
+  for (std::size_t i = grid_.size(); i-- > 0;) {
+    const std::uint64_t s = chunk % grid_[i];
+    chunk /= grid_[i];
+    if (index_dims_[i] - s * index_chunk_dims_[i] < index_chunk_dims_[i]) return true;
+  }
+  return false;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,120 @@
+#include "chunk_store.h"
+
+#include <fmt/format.h>
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+namespace {
+
+std::vector<FilterSpec> specs_of(const FilterPipelineMessage& message) {
+  std::vector<FilterSpec> specs;
+  for (const FilterDescription& f : message.filters) specs.push_back({f.id, f.name, f.client_data});
+  return specs;
+}
+
+// Optional filters may leave a chunk a little larger than it was; nothing sound is larger than this.
+std::uint64_t stored_limit(std::uint64_t chunk_bytes) { return 2 * chunk_bytes + (1U << 20); }
+
+}  // namespace
+
+ChunkStore::ChunkStore(OpenedFilePtr file, const DatasetDescription& description, const ChunkGeometry& geometry)
+    : file_(std::move(file)),
+      source_(file_->metadata->addresses()),
+      plan_(geometry),
+      fill_(description.fill, description.element_size),
+      dataset_address_(description.address),
+      partial_unfiltered_(description.layout.partial_chunks_unfiltered),
+      unallocated_(description.layout.address == kUndefinedAddress),
+      filter_count_(description.pipeline.filters.size()) {}
+
+Result<std::unique_ptr<ChunkStore>> ChunkStore::open(OpenedFilePtr file, const DatasetDescription& description,
+                                                     ChunkGeometry geometry) {
+  const FileMetadataPtr metadata = file->metadata;
+  std::unique_ptr<ChunkStore> store(new ChunkStore(std::move(file), description, geometry));
+  const auto specs = specs_of(description.pipeline);
+  H5_ASSIGN(store->pipeline_, FilterPipeline::make(specs, static_cast<std::size_t>(geometry.chunk_bytes)));
+  H5_ASSIGN(store->index_, open_chunk_index(metadata, description.layout, geometry));
+  return store;
+}
+
+Error ChunkStore::located(const Error& error, std::uint64_t chunk) const {
+  std::uint64_t scaled[limits::kMaxRank];
+  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
+  plan_.scaled_of(chunk, at);
+  return error.within(fmt::format("chunk ({}) of dataset at {:#x}", fmt::join(at, ","), dataset_address_));
+}
+
+Result<ChunkRecord> ChunkStore::find(std::uint64_t chunk) const {
+  std::uint64_t scaled[limits::kMaxRank];
+  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
+  plan_.scaled_of(chunk, at);
+  auto record = index_->find(at);
+  if (!record) return fail(located(record.error(), chunk));
+  return record;
+}
+
+Status ChunkStore::find_run(std::uint64_t first, std::span<ChunkRecord> out) const {
+  std::uint64_t scaled[limits::kMaxRank];
+  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
+  plan_.scaled_of(first, at);
+  if (Status found = index_->find_run(at, out); !found) return fail(located(found.error(), first));
+  return {};
+}
+
+bool ChunkStore::stored_plain(std::uint64_t chunk, const ChunkRecord& record) const {
+  if (pipeline_->empty()) return true;
+  const std::uint32_t all = filter_count_ >= 32 ? ~0U : (1U << filter_count_) - 1;
+  if ((record.filter_mask & all) == all) return true;
+  return partial_unfiltered_ && plan_.is_edge(chunk);
+}
+
+Status ChunkStore::check_stored(const ChunkRecord& record) const {
+  if (record.stored_size > stored_limit(plan_.chunk_bytes()))
+    return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
+                    .with_found(record.stored_size)
+                    .with_expected(stored_limit(plan_.chunk_bytes())));
+  if (!range_within(record.address, record.stored_size, source_->size()))
+    return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
+                    .with_found(record.stored_size)
+                    .with_detail(fmt::format("bytes run beyond end of file {:#x}", source_->size())));
+  return {};
+}
+
+Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record, ByteSpan stored, MutableByteSpan out,
+                                 DecodeScratch& scratch) const {
+  read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+  if (stored_plain(chunk, record)) {
+    if (stored.size() != out.size())
+      return fail(located(Error(ErrorCode::InvalidValue, "Chunk", "stored_size", record.address)
+                              .with_found(stored.size())
+                              .with_expected(out.size()),
+                          chunk));
+    std::memcpy(out.data(), stored.data(), out.size());
+    return {};
+  }
+  if (Status decoded = pipeline_->decode(stored, record.filter_mask, out, scratch.filters); !decoded)
+    return fail(located(decoded.error(), chunk));
+  return {};
+}
+
+Status ChunkStore::decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out,
+                          DecodeScratch& scratch) const {
+  if (!record.allocated()) {
+    fill_.write(0, out);
+    return {};
+  }
+  if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk));
+  const auto stored_size = static_cast<std::size_t>(record.stored_size);
+  read_counters().stored_bytes_read.fetch_add(stored_size, std::memory_order_relaxed);
+  if (stored_plain(chunk, record) && stored_size == out.size()) {
+    read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+    if (Status read = source_->read_at(record.address, out); !read) return fail(located(read.error(), chunk));
+    return {};
+  }
+  const MutableByteSpan stored = scratch.stored(stored_size);
+  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk));
+  return decode_stored(chunk, record, stored, out, scratch);
+}
+
+}  // namespace h5mount

@@ -1,0 +1,119 @@
+// ChunkStore: a chunked dataset's chunks by row-major number: their records, their stored bytes, their decoding.
+// Knows neither bands nor the cache. Threads: any.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "chunk_plan.h"
+#include "fill_pattern.h"
+#include "h5mount/filter/filter.h"
+#include "h5mount/object/file_set.h"
+#include "scratch_pool.h"
+
+namespace h5mount {
+
+class ChunkStore {
+ public:
+  static Result<std::unique_ptr<ChunkStore>> open(OpenedFilePtr file, const DatasetDescription& description,
+                                                  ChunkGeometry geometry);
+
+  const ChunkPlan& plan() const { return plan_; }
+  const FillPattern& fill() const { return fill_; }
+  bool filtered() const { return !pipeline_->empty(); }
+  bool unallocated() const { return unallocated_; }
+  std::optional<Error> problem() const { return pipeline_->missing(); }
+
+  Result<ChunkRecord> find(std::uint64_t chunk) const;
+  // Records of the chunks first, first + 1, …
+  Status find_run(std::uint64_t first, std::span<ChunkRecord> out) const;
+  Status for_each(const ChunkIndex::Visit& visit) const { return index_->for_each(visit); }
+
+  // The whole chunk, decoded, to exactly chunk_bytes at `out`; an absent one is the fill value.
+  Status decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out, DecodeScratch& scratch) const;
+
+  // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the place
+  // for chunk first + i (chunk_bytes), or an empty span to have it decoded aside; `done(i, bytes)` is told of the
+  // decoded bytes (empty: absent, fill).
+  template <class Into, class Done>
+  Status decode_run(std::uint64_t first, std::span<const ChunkRecord> records, DecodeScratch& scratch, Into into,
+                    Done done) const;
+
+  // True where the stored bytes are the chunk's bytes, chunk_bytes of them at record.address of `source`.
+  bool stored_plain(std::uint64_t chunk, const ChunkRecord& record) const;
+  const ByteSource& source() const { return *source_; }
+
+  Error located(const Error& error, std::uint64_t chunk) const;
+
+ private:
+  ChunkStore(OpenedFilePtr file, const DatasetDescription& description, const ChunkGeometry& geometry);
+
+  Status check_stored(const ChunkRecord& record) const;
+  Status decode_stored(std::uint64_t chunk, const ChunkRecord& record, ByteSpan stored, MutableByteSpan out,
+                       DecodeScratch& scratch) const;
+
+  OpenedFilePtr file_;
+  std::shared_ptr<const ByteSource> source_;
+  ChunkPlan plan_;
+  FillPattern fill_;
+  std::uint64_t dataset_address_;
+  bool partial_unfiltered_;
+  bool unallocated_ = false;
+  std::uint64_t filter_count_;
+  std::shared_ptr<const FilterPipeline> pipeline_;
+  std::unique_ptr<ChunkIndex> index_;
+};
+
+// What one read may bring when chunks lie together: large enough to make system calls rare, small enough for the
+// scratch memory.
+inline constexpr std::uint64_t kGatherBytes = 512U << 10;
+// Bytes between two chunks that are cheaper read than skipped.
+inline constexpr std::uint64_t kGatherGap = 4U << 10;
+
+template <class Into, class Done>
+Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> records, DecodeScratch& scratch,
+                              Into into, Done done) const {
+  const std::size_t chunk_bytes = static_cast<std::size_t>(plan_.chunk_bytes());
+  for (std::size_t i = 0; i < records.size();) {
+    const ChunkRecord& head = records[i];
+    if (!head.allocated()) {
+      done(i, ByteSpan());
+      ++i;
+      continue;
+    }
+    // How far do the following chunks continue this read?
+    std::uint64_t end = 0;
+    if (__builtin_add_overflow(head.address, head.stored_size, &end)) end = head.address;
+    std::size_t next = i + 1;
+    while (next < records.size() && records[next].allocated() && records[next].address >= end &&
+           records[next].address - end <= kGatherGap &&
+           records[next].stored_size <= kGatherBytes &&
+           records[next].address + records[next].stored_size - head.address <= kGatherBytes) {
+      end = records[next].address + records[next].stored_size;
+      ++next;
+    }
+    if (next == i + 1) {
+      MutableByteSpan out = into(i);
+      if (out.empty()) out = scratch.plain(chunk_bytes);
+      H5_TRY(decode(first + i, head, out, scratch));
+      done(i, ByteSpan(out));
+      ++i;
+      continue;
+    }
+    const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(end - head.address));
+    if (Status read = source_->read_at(head.address, stored); !read) return fail(located(read.error(), first + i));
+    read_counters().stored_bytes_read.fetch_add(stored.size(), std::memory_order_relaxed);
+    for (; i < next; ++i) {
+      MutableByteSpan out = into(i);
+      if (out.empty()) out = scratch.plain(chunk_bytes);
+      const auto at = static_cast<std::size_t>(records[i].address - head.address);
+      const ByteSpan bytes = ByteSpan(stored).subspan(at, static_cast<std::size_t>(records[i].stored_size));
+      H5_TRY(decode_stored(first + i, records[i], bytes, out, scratch));
+      done(i, ByteSpan(out));
+    }
+  }
+  return {};
+}
+
+}  // namespace h5mount

@@ -1,0 +1,377 @@
+#include "chunked_reader.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "h5mount/base/log.h"
+
+namespace h5mount {
+namespace {
+
+// Kinds of blocks under one owner in the cache.
+constexpr std::uint64_t kChunk = 0, kSlab = 1, kSmallSlab = 2, kStrip = 3;
+
+constexpr std::uint64_t kTinyChunk = 4U << 10;       // below it a cache entry a chunk costs more than decoding
+constexpr std::uint64_t kSmallSlabBytes = 32U << 10;
+constexpr std::uint64_t kLargeChunk = 256U << 10;    // chunks in image order of this size need no slabs
+constexpr std::uint64_t kDirectRun = 4U << 10;       // stretches worth a reply segment of their own
+constexpr std::uint64_t kLeastSlab = 256U << 10, kMostSlab = 2U << 20;
+constexpr std::uint64_t kAheadBytes = 16U << 20;
+constexpr std::uint64_t kMostAhead = 16;
+constexpr std::size_t kMostDamaged = 4096;  // slabs remembered as damaged
+
+}  // namespace
+
+Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvironment& environment,
+                                                                 OpenedFilePtr file, DatasetDescription description) {
+  const bool filtered = !description.pipeline.filters.empty();
+  H5_ASSIGN(auto geometry, ChunkGeometry::make(description.space, description.layout, filtered));
+  H5_ASSIGN(auto store, ChunkStore::open(std::move(file), description, std::move(geometry)));
+  return std::shared_ptr<const DatasetReader>(
+      new ChunkedReader(environment, std::move(description), std::move(store)));
+}
+
+ChunkedReader::ChunkedReader(const ReadEnvironment& environment, DatasetDescription description,
+                             std::unique_ptr<ChunkStore> store)
+    : DatasetReader(std::move(description)),
+      cache_(environment.cache),
+      workers_(environment.workers),
+      store_(std::move(store)),
+      plan_(store_->plan()),
+      owner_(BlockCache::new_owner()) {
+  const std::uint64_t target = std::clamp<std::uint64_t>(cache_->budget() / 64, kLeastSlab, kMostSlab);
+  const std::uint64_t band = plan_.full_band_bytes();
+  slab_bands_ = std::max<std::uint64_t>(1, target / band);
+  small_slab_bands_ = std::max<std::uint64_t>(1, kSmallSlabBytes / band);
+  if (band > cache_->budget() / 4 * 3) scratch_ = std::make_unique<BandScratch>(*store_);
+}
+
+ChunkedReader::~ChunkedReader() { cache_->erase_owner(owner_); }
+
+ChunkedReader::Way ChunkedReader::way_for(bool sequential) const {
+  if (!store_->filtered() && plan_.run_bytes() >= kDirectRun) return Way::Direct;
+  const std::uint64_t band = plan_.full_band_bytes();
+  // A chunk that the cache cannot keep would be decoded for every request, in whatever order they come.
+  if (scratch_ && plan_.chunk_bytes() > cache_->budget() / 2) return Way::Strips;
+  if (plan_.linear()) {
+    if (plan_.chunk_bytes() >= kLargeChunk) return Way::Chunks;
+    if (sequential) return Way::Slabs;
+    return plan_.chunk_bytes() < kTinyChunk ? Way::SmallSlabs : Way::Chunks;
+  }
+  if (sequential && scratch_) return Way::Strips;
+  if (sequential && band <= cache_->budget() / 4) return Way::Slabs;
+  if (plan_.chunk_bytes() < kTinyChunk && band <= kMostSlab) return Way::SmallSlabs;
+  return Way::Chunks;
+}
+
+Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const {
+  if (offset >= size()) return {};
+  length = std::min(length, size() - offset);
+  if (length == 0) return {};
+  if (store_->unallocated()) {
+    store_->fill().append(offset, length, out);
+    return {};
+  }
+  const Way way = way_for(pattern != nullptr && pattern->note(offset, length));
+  H5_TRY(read_way(way, offset, length, pattern, out));
+  return {};
+}
+
+Status ChunkedReader::read_way(Way way, std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
+                               Pieces& out) const {
+  Pieces pieces;
+  Status done;
+  switch (way) {
+    case Way::Direct: return read_direct(offset, length, out);
+    case Way::Chunks: done = read_chunks(offset, length, pieces); break;
+    case Way::Slabs: done = read_slabs(slab_bands_, kSlab, offset, length, pieces); break;
+    case Way::SmallSlabs: done = read_slabs(small_slab_bands_, kSmallSlab, offset, length, pieces); break;
+    case Way::Strips: done = read_strips(offset, length, pieces); break;
+  }
+  if (!done && way != Way::Chunks) {
+    pieces = Pieces();
+    done = read_chunks(offset, length, pieces);
+  }
+  H5_TRY(std::move(done));
+  for (const Piece& piece : pieces.list()) out.add(piece.bytes, piece.owner, piece.kernel_only);
+  // Only after this reader's own need: read-ahead must not delay it.
+  if (pattern != nullptr) read_ahead(way, offset + length, *pattern);
+  return {};
+}
+
+Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const {
+  if (!range_within(offset, out.size(), size()))
+    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+  if (store_->unallocated()) {
+    store_->fill().write(offset, out);
+    return {};
+  }
+  Pieces pieces;
+  const Way way = way_for(false);
+  H5_TRY(read_way(way == Way::Direct ? Way::Chunks : way, offset, out.size(), nullptr, pieces));
+  std::size_t at = 0;
+  for (const Piece& piece : pieces.list()) {
+    std::memcpy(out.data() + at, piece.bytes.data(), piece.bytes.size());
+    at += piece.bytes.size();
+  }
+  return {};
+}
+
+// ---- direct ----------------------------------------------------------------------------------------------------
+
+Status ChunkedReader::read_direct(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+  std::unordered_map<std::uint64_t, ChunkRecord> records;
+  Status status;
+  std::uint64_t image = offset;
+  plan_.for_each_stretch(offset, length, [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
+    auto found = records.find(chunk);
+    if (found == records.end()) {
+      auto record = store_->find(chunk);
+      if (!record) return status = fail(std::move(record).error()), false;
+      found = records.emplace(chunk, std::move(*record)).first;
+    }
+    const ChunkRecord& record = found->second;
+    if (!record.allocated()) {
+      store_->fill().append(image, bytes, out);
+    } else if (const ByteSpan mapped = store_->source().mapped(record.address + at, bytes); !mapped.empty()) {
+      out.add(mapped, nullptr, true);
+    } else {
+      auto block = std::make_shared<Block>(bytes);
+      if (Status read = store_->source().read_at(record.address + at, block->bytes()); !read)
+        return status = fail(store_->located(read.error(), chunk)), false;
+      out.add(block->bytes(), block);
+    }
+    image += bytes;
+    return true;
+  });
+  return status;
+}
+
+// ---- chunks ----------------------------------------------------------------------------------------------------
+
+Result<BlockPtr> ChunkedReader::chunk_block(std::uint64_t chunk) const {
+  return cache_->get_or_load({owner_, kChunk, chunk}, static_cast<std::size_t>(plan_.chunk_bytes()),
+                             [&](Block& block) -> Status {
+                               H5_ASSIGN(const ChunkRecord record, store_->find(chunk));
+                               ScratchPool::Lease scratch(ScratchPool::shared());
+                               return store_->decode(chunk, record, block.bytes(), *scratch);
+                             });
+}
+
+Status ChunkedReader::read_chunks(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+  struct Stretch {
+    std::uint64_t chunk, at, bytes;
+  };
+  std::vector<Stretch> stretches;
+  std::unordered_map<std::uint64_t, std::size_t> slots;
+  std::vector<std::uint64_t> chunks;
+  plan_.for_each_stretch(offset, length, [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
+    if (slots.try_emplace(chunk, chunks.size()).second) chunks.push_back(chunk);
+    stretches.push_back({chunk, at, bytes});
+    return true;
+  });
+  std::vector<Result<BlockPtr>> blocks(chunks.size(), Result<BlockPtr>(nullptr));
+  if (chunks.size() == 1)
+    blocks[0] = chunk_block(chunks[0]);
+  else
+    workers_->for_each_index(chunks.size(), [&](std::size_t i) { blocks[i] = chunk_block(chunks[i]); });
+  for (const auto& block : blocks)
+    if (!block) return fail(block.error());
+  for (const Stretch& s : stretches) {
+    const BlockPtr& block = *blocks[slots[s.chunk]];
+    out.add(block->bytes().subspan(static_cast<std::size_t>(s.at), static_cast<std::size_t>(s.bytes)), block);
+  }
+  return {};
+}
+
+// ---- slabs -----------------------------------------------------------------------------------------------------
+
+Status ChunkedReader::read_slabs(std::uint64_t bands_per_slab, std::uint64_t kind, std::uint64_t offset,
+                                 std::uint64_t length, Pieces& out) const {
+  while (length > 0) {
+    const std::uint64_t slab = plan_.band_at(offset) / bands_per_slab;
+    const std::uint64_t start = plan_.band_offset(slab * bands_per_slab);
+    auto block = slab_block(bands_per_slab, kind, slab);
+    if (!block) return fail(std::move(block).error());
+    const auto at = static_cast<std::size_t>(offset - start);
+    const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(length, (*block)->size() - at));
+    out.add((*block)->bytes().subspan(at, n), *block);
+    offset += n;
+    length -= n;
+  }
+  return {};
+}
+
+Result<BlockPtr> ChunkedReader::slab_block(std::uint64_t bands_per_slab, std::uint64_t kind,
+                                           std::uint64_t slab) const {
+  const std::uint64_t first = slab * bands_per_slab;
+  const std::uint64_t last = std::min(first + bands_per_slab, plan_.band_count());
+  const auto bytes = static_cast<std::size_t>(plan_.band_offset(last) - plan_.band_offset(first));
+  {
+    const std::lock_guard lock(damaged_mutex_);
+    if (damaged_slabs_.contains(first)) return fail(Error(ErrorCode::FilterFailed, "a chunk of the slab is damaged"));
+  }
+  return cache_->get_or_load({owner_, kind, slab}, bytes, [&](Block& block) -> Status {
+    Status made = make_slab(first, last, block.bytes());
+    if (!made) {
+      const std::lock_guard lock(damaged_mutex_);
+      if (damaged_slabs_.size() < kMostDamaged) damaged_slabs_.insert(first);
+    } else {
+      read_counters().bands_made.fetch_add(last - first, std::memory_order_relaxed);
+    }
+    return made;
+  });
+}
+
+Status ChunkedReader::make_slab(std::uint64_t first_band, std::uint64_t last_band, MutableByteSpan out) const {
+  const std::uint64_t first_chunk = first_band * plan_.chunks_per_band();
+  const std::uint64_t count = (last_band - first_band) * plan_.chunks_per_band();
+  const std::uint64_t slab_offset = plan_.band_offset(first_band);
+  // Parts large enough that starting one costs nothing beside it, small enough that all workers have some.
+  const std::uint64_t by_bytes = std::max<std::uint64_t>(1, (256U << 10) / plan_.chunk_bytes());
+  const std::uint64_t by_threads = divide_up(count, std::uint64_t{2} * (workers_->threads() + 1));
+  const std::uint64_t part = std::min(count, std::clamp<std::uint64_t>(by_threads, 1, std::max<std::uint64_t>(by_bytes, 1)));
+  const auto parts = static_cast<std::size_t>(divide_up(count, part));
+  std::mutex mutex;
+  Status first_failure;
+  std::atomic<bool> failed{false};
+  workers_->for_each_index(parts, [&](std::size_t i) {
+    if (failed.load(std::memory_order_relaxed)) return;
+    const std::uint64_t begin = i * part;
+    Status made = make_slab_part(first_chunk + begin, std::min(part, count - begin), slab_offset, out);
+    if (made) return;
+    const std::lock_guard lock(mutex);
+    if (!failed.exchange(true)) first_failure = std::move(made);
+  });
+  return first_failure;
+}
+
+Status ChunkedReader::make_slab_part(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t slab_offset,
+                                     MutableByteSpan out) const {
+  std::vector<ChunkRecord> records(static_cast<std::size_t>(count));
+  H5_TRY(store_->find_run(first_chunk, records));
+  ScratchPool::Lease scratch(ScratchPool::shared());
+  const auto chunk_bytes = static_cast<std::size_t>(plan_.chunk_bytes());
+  const auto band_of = [&](std::uint64_t chunk) {
+    const std::uint64_t band = chunk / plan_.chunks_per_band();
+    return out.subspan(static_cast<std::size_t>(plan_.band_offset(band) - slab_offset),
+                       static_cast<std::size_t>(plan_.band_bytes(band)));
+  };
+  // What a random reader has decoded already is only copied.
+  std::vector<BlockPtr> cached;
+  if (chunk_bytes >= kTinyChunk) {
+    cached.resize(records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      cached[i] = cache_->peek({owner_, kChunk, first_chunk + i});
+      if (cached[i]) records[i].address = kUndefinedAddress;
+    }
+  }
+  return store_->decode_run(
+      first_chunk, records, *scratch,
+      [&](std::size_t i) -> MutableByteSpan {
+        const MutableByteSpan band = band_of(first_chunk + i);
+        return plan_.linear() && band.size() == chunk_bytes ? band : MutableByteSpan();
+      },
+      [&](std::size_t i, ByteSpan decoded) {
+        const MutableByteSpan band = band_of(first_chunk + i);
+        if (!cached.empty() && cached[i]) decoded = cached[i]->bytes();
+        if (decoded.data() != band.data()) place(first_chunk + i, decoded, band);
+      });
+}
+
+void ChunkedReader::place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan band) const {
+  const ChunkPlan::Rows all{0, plan_.band_rows(chunk / plan_.chunks_per_band())};
+  plan_.for_each_run(chunk, all, [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    const MutableByteSpan run = band.subspan(static_cast<std::size_t>(to), static_cast<std::size_t>(bytes));
+    if (decoded.empty())
+      store_->fill().write(0, run);
+    else
+      std::memcpy(run.data(), decoded.data() + from, run.size());
+  });
+}
+
+// ---- strips ----------------------------------------------------------------------------------------------------
+
+Status ChunkedReader::read_strips(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+  while (length > 0) {
+    H5_ASSIGN(const BandScratch::Strip strip, scratch_->strip_at(offset, *cache_, owner_, kStrip, *workers_));
+    const auto at = static_cast<std::size_t>(offset - strip.offset);
+    const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(length, strip.block->size() - at));
+    out.add(strip.block->bytes().subspan(at, n), strip.block);
+    offset += n;
+    length -= n;
+  }
+  return {};
+}
+
+// ---- ahead -----------------------------------------------------------------------------------------------------
+
+void ChunkedReader::read_ahead(Way way, std::uint64_t end_offset, ReadPattern& pattern) const {
+  if ((way != Way::Slabs && way != Way::Chunks) || end_offset >= size() || !pattern.forward()) return;
+  if (way == Way::Chunks && !plan_.linear()) return;
+  const bool slabs = way == Way::Slabs;
+  const std::uint64_t per_unit = slabs ? slab_bands_ : 1;
+  const std::uint64_t unit_bytes = std::max<std::uint64_t>(1, per_unit * plan_.full_band_bytes());
+  const std::uint64_t allowed = std::min<std::uint64_t>(kAheadBytes, cache_->budget() / 4);
+  const std::uint64_t depth = std::clamp<std::uint64_t>(allowed / unit_bytes, 1, kMostAhead);
+  const std::uint64_t units = divide_up(plan_.band_count(), per_unit);
+  const std::uint64_t current = plan_.band_at(end_offset - 1) / per_unit;
+  if (unit_bytes > cache_->budget() / 3 || current + 1 >= units) return;
+  const auto [first, last] = pattern.claim_ahead(current, std::min(current + depth, units - 1));
+  for (std::uint64_t unit = first; unit < last; ++unit) {
+    const BlockKey key{owner_, slabs ? kSlab : kChunk, unit};
+    if (cache_->contains_or_pending(key)) continue;
+    workers_->submit([self = shared_from_this(), slabs, unit, key] {
+      if (self->cache_->contains_or_pending(key)) return;
+      read_counters().bands_ahead.fetch_add(1, std::memory_order_relaxed);
+      // A failure is told to whoever asks for these bytes.
+      if (slabs) (void)self->slab_block(self->slab_bands_, kSlab, unit);
+      else (void)self->chunk_block(unit);
+    });
+  }
+}
+
+// ---- what is allocated -----------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<const AllocationMap>> ChunkedReader::allocation() const {
+  {
+    const std::lock_guard lock(allocation_mutex_);
+    if (allocation_) return allocation_;
+  }
+  H5_ASSIGN(auto map, AllocationMap::make(*store_));
+  auto shared = std::make_shared<const AllocationMap>(std::move(map));
+  const std::lock_guard lock(allocation_mutex_);
+  if (!allocation_) allocation_ = std::move(shared);
+  return allocation_;
+}
+
+Result<std::uint64_t> ChunkedReader::storage_bytes() const {
+  if (store_->unallocated()) return 0;
+  H5_ASSIGN(const auto map, allocation());
+  return map->stored_bytes;
+}
+
+std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {
+  if (store_->unallocated()) return 0;
+  const std::lock_guard lock(allocation_mutex_);
+  if (allocation_) return allocation_->stored_bytes;
+  return std::nullopt;
+}
+
+Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset) const {
+  if (offset >= size() || store_->unallocated()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+  H5_ASSIGN(const auto map, allocation());
+  const std::uint64_t band = map->next_allocated(plan_.band_at(offset), plan_.band_count());
+  if (band >= plan_.band_count()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+  return std::max(offset, plan_.band_offset(band));
+}
+
+Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset) const {
+  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  if (store_->unallocated()) return offset;
+  H5_ASSIGN(const auto map, allocation());
+  const std::uint64_t band = map->next_hole(plan_.band_at(offset));
+  return band >= plan_.band_count() ? size() : std::max(offset, plan_.band_offset(band));
+}
+
+}  // namespace h5mount

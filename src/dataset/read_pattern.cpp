@@ -1,0 +1,43 @@
+#include <algorithm>
+
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount {
+namespace {
+// Requests reach us up to this much out of order (two read-ahead windows of the kernel).
+constexpr std::uint64_t kReorder = 2U << 20;
+constexpr std::uint32_t kStreak = 2;
+}  // namespace
+
+bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t end = offset + length;
+  const std::uint64_t expected = expected_.load(std::memory_order_relaxed);
+  const bool near = offset <= expected ? expected - offset <= kReorder : offset - expected <= kReorder;
+  if (!near) {
+    expected_.store(end, std::memory_order_relaxed);
+    streak_.store(0, std::memory_order_relaxed);
+    ahead_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  if (end <= expected) return streak_.load(std::memory_order_relaxed) >= kStreak;
+  expected_.store(end, std::memory_order_relaxed);
+  return streak_.fetch_add(1, std::memory_order_relaxed) + 1 >= kStreak;
+}
+
+bool ReadPattern::forward() const { return streak_.load(std::memory_order_relaxed) >= kStreak; }
+
+std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_ahead(std::uint64_t current, std::uint64_t last) {
+  std::uint64_t claimed = ahead_.load(std::memory_order_relaxed);
+  for (;;) {
+    const std::uint64_t first = std::max(claimed, current + 1);
+    if (first > last) return {0, 0};
+    if (ahead_.compare_exchange_weak(claimed, last + 1, std::memory_order_relaxed)) return {first, last + 1};
+  }
+}
+
+ReadCounters& read_counters() {
+  static ReadCounters counters;
+  return counters;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,57 @@
+#include "scratch_pool.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace h5mount {
+namespace {
+constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers above this are given back after use
+}
+
+MutableByteSpan DecodeScratch::Buffer::grown(std::size_t wanted) {
+  if (wanted > capacity) {
+    bytes.reset();  // the old bytes are of no use: do not hold both
+    bytes = std::make_unique_for_overwrite<std::byte[]>(wanted);
+    capacity = wanted;
+  }
+  return {bytes.get(), wanted};
+}
+
+MutableByteSpan DecodeScratch::stored(std::size_t bytes) { return stored_.grown(bytes); }
+MutableByteSpan DecodeScratch::plain(std::size_t bytes) { return plain_.grown(bytes); }
+
+void DecodeScratch::trim() {
+  for (Buffer* buffer : {&stored_, &plain_})
+    if (buffer->capacity > kKeepBytes) *buffer = {};
+  filters.trim(kKeepBytes);
+}
+
+ScratchPool& ScratchPool::shared() {
+  static auto* const pool = new ScratchPool(std::max(2U, std::thread::hardware_concurrency()) + 1);
+  return *pool;
+}
+
+std::unique_ptr<DecodeScratch> ScratchPool::take() {
+  std::unique_lock lock(mutex_);
+  freed_.wait(lock, [&] { return free_ > 0; });
+  --free_;
+  if (kept_.empty()) {
+    lock.unlock();
+    return std::make_unique<DecodeScratch>();
+  }
+  auto scratch = std::move(kept_.back());
+  kept_.pop_back();
+  return scratch;
+}
+
+void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
+  scratch->trim();
+  {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(scratch));
+    ++free_;
+  }
+  freed_.notify_one();
+}
+
+}  // namespace h5mount

@@ -1,0 +1,59 @@
+// Decoding memory of a few threads at a time: buffers for stored bytes and for the steps between filters. The number
+// of leases bounds both the memory and the decodes under way, whatever the number of readers; a holder of a lease
+// only reads and decodes, it never waits for another.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "h5mount/filter/filter.h"
+
+namespace h5mount {
+
+struct DecodeScratch {
+  FilterScratch filters;
+  MutableByteSpan stored(std::size_t bytes);
+  MutableByteSpan plain(std::size_t bytes);
+  void trim();
+
+ private:
+  struct Buffer {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t capacity = 0;
+    MutableByteSpan grown(std::size_t wanted);
+  };
+  Buffer stored_, plain_;
+};
+
+class ScratchPool {
+ public:
+  static ScratchPool& shared();
+  explicit ScratchPool(unsigned leases) : free_(leases) {}
+
+  class Lease {
+   public:
+    explicit Lease(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
+    ~Lease() { pool_.give(std::move(scratch_)); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    DecodeScratch& operator*() { return *scratch_; }
+    DecodeScratch* operator->() { return scratch_.get(); }
+
+   private:
+    ScratchPool& pool_;
+    std::unique_ptr<DecodeScratch> scratch_;
+  };
+
+ private:
+  std::unique_ptr<DecodeScratch> take();
+  void give(std::unique_ptr<DecodeScratch> scratch);
+
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  unsigned free_;
+  std::vector<std::unique_ptr<DecodeScratch>> kept_;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,226 @@
+#include "simple_readers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace h5mount {
+namespace {
+
+Error no_data() { return {ErrorCode::NotFound, "no data after this offset"}; }
+
+// Storage without holes, or all hole.
+class PlainReader : public DatasetReader {
+ public:
+  PlainReader(DatasetDescription description, bool hole) : DatasetReader(std::move(description)), hole_(hole) {}
+
+  Result<std::uint64_t> storage_bytes() const override { return hole_ ? 0 : stored(); }
+  std::optional<std::uint64_t> storage_bytes_known() const override { return hole_ ? 0 : stored(); }
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+    if (offset >= size() || hole_) return fail(no_data());
+    return offset;
+  }
+  Result<std::uint64_t> find_hole(std::uint64_t offset) const override {
+    if (offset >= size()) return fail(no_data());
+    return hole_ ? offset : size();
+  }
+  std::optional<Error> problem() const override { return {}; }
+
+ protected:
+  virtual std::uint64_t stored() const { return size(); }
+  // What is left of a request within the image.
+  std::uint64_t cut(std::uint64_t offset, std::uint64_t length) const {
+    return offset >= size() ? 0 : std::min(length, size() - offset);
+  }
+  Status check(std::uint64_t offset, std::size_t length) const {
+    if (range_within(offset, length, size())) return {};
+    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(length));
+  }
+
+ private:
+  bool hole_;
+};
+
+class UnallocatedReader final : public PlainReader {
+ public:
+  explicit UnallocatedReader(DatasetDescription d)
+      : PlainReader(std::move(d), true), fill_(description().fill, description().element_size) {}
+  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
+    fill_.append(offset, cut(offset, length), out);
+    return {};
+  }
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+    H5_TRY(check(offset, out.size()));
+    fill_.write(offset, out);
+    return {};
+  }
+
+ private:
+  FillPattern fill_;
+};
+
+class CompactReader final : public PlainReader {
+ public:
+  explicit CompactReader(DatasetDescription d)
+      : PlainReader(std::move(d), false),
+        bytes_(std::make_shared<const std::vector<std::byte>>(description().layout.compact_data)) {}
+  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
+    const std::uint64_t n = cut(offset, length);
+    if (n > 0) out.add(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(n)), bytes_);
+    return {};
+  }
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+    H5_TRY(check(offset, out.size()));
+    std::ranges::copy(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), out.size()), out.begin());
+    return {};
+  }
+
+ private:
+  std::uint64_t stored() const override { return bytes_->size(); }
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+};
+
+// Served as the file's own pages where it is mapped: no cache, no copy of ours.
+class ContiguousReader final : public PlainReader {
+ public:
+  ContiguousReader(const OpenedFilePtr& file, DatasetDescription d)
+      : PlainReader(std::move(d), false), source_(file->metadata->addresses()), address_(description().layout.address) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
+    const std::uint64_t n = cut(offset, length);
+    if (n == 0) return {};
+    if (const ByteSpan mapped = source_->mapped(address_ + offset, n); !mapped.empty()) {
+      out.add(mapped, source_, true);
+      return {};
+    }
+    auto block = std::make_shared<Block>(static_cast<std::size_t>(n));
+    H5_TRY(read_into(offset, block->bytes()));
+    out.add(block->bytes(), block);
+    return {};
+  }
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+    H5_TRY(check(offset, out.size()));
+    if (Status read = source_->read_at(address_ + offset, out); !read)
+      return fail(read.error().within(fmt::format("data of dataset at {:#x}", description().address)));
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const ByteSource> source_;
+  std::uint64_t address_;
+};
+
+// External raw files, one after another. As libhdf5 does, what a file lacks at its end reads as zeros.
+class ExternalReader final : public PlainReader {
+ public:
+  ExternalReader(const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription d)
+      : PlainReader(std::move(d), false), files_(environment.files), file_(std::move(file)) {
+    std::uint64_t start = 0;
+    for (const ExternalSegment& segment : description().external) {
+      const std::uint64_t n = std::min(segment.size, size() - start);
+      if (n > 0) parts_.push_back({start, n, &segment});
+      start += n;
+    }
+    end_ = start;
+  }
+
+  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
+    const std::uint64_t n = cut(offset, length);
+    if (n == 0) return {};
+    auto block = std::make_shared<Block>(static_cast<std::size_t>(n));
+    H5_TRY(read_into(offset, block->bytes()));
+    out.add(block->bytes(), block);
+    return {};
+  }
+
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+    H5_TRY(check(offset, out.size()));
+    for (const Part& part : parts_) {
+      if (out.empty()) break;
+      if (offset >= part.start + part.length) continue;
+      const std::uint64_t within = offset - part.start;
+      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), part.length - within));
+      H5_TRY(read_part(part, within, out.first(n)));
+      out = out.subspan(n);
+      offset += n;
+    }
+    if (!out.empty())
+      return fail(Error(ErrorCode::OutOfRange, "ExternalDataFiles", "size", description().address)
+                      .with_found(end_)
+                      .with_expected(size())
+                      .with_detail("the segments hold less than the dataset"));
+    return {};
+  }
+
+ private:
+  struct Part {
+    std::uint64_t start, length;
+    const ExternalSegment* segment;
+  };
+
+  Status read_part(const Part& part, std::uint64_t within, MutableByteSpan out) const {
+    H5_ASSIGN(const auto source, files_->open_raw(file_, part.segment->file));
+    const auto at = checked_add(part.segment->offset, within);
+    const std::uint64_t have = at && *at < source->size() ? std::min<std::uint64_t>(out.size(), source->size() - *at) : 0;
+    if (have > 0) H5_TRY(source->read_at(*at, out.first(static_cast<std::size_t>(have))));
+    std::ranges::fill(out.subspan(static_cast<std::size_t>(have)), std::byte{0});
+    return {};
+  }
+
+  std::shared_ptr<FileSet> files_;
+  OpenedFilePtr file_;
+  std::vector<Part> parts_;
+  std::uint64_t end_ = 0;
+};
+
+class FailingReader final : public PlainReader {
+ public:
+  FailingReader(DatasetDescription d, Error problem)
+      : PlainReader(std::move(d), true), problem_(std::move(problem)) {}
+  Status read(std::uint64_t, std::uint64_t, ReadPattern*, Pieces&) const override { return fail(problem_); }
+  Status read_into(std::uint64_t, MutableByteSpan) const override { return fail(problem_); }
+  std::optional<Error> problem() const override { return problem_; }
+
+ private:
+  Error problem_;
+};
+
+}  // namespace
+
+ReaderResult open_compact_reader(DatasetDescription d) {
+  if (d.layout.compact_data.size() < d.image_bytes) {
+    Error problem = Error(ErrorCode::Truncated, "DataLayout", "size", d.address)
+                        .with_found(d.layout.compact_data.size())
+                        .with_expected(d.image_bytes);
+    return open_failing_reader(std::move(d), std::move(problem));
+  }
+  return std::make_shared<CompactReader>(std::move(d));
+}
+
+ReaderResult open_contiguous_reader(const OpenedFilePtr& file, DatasetDescription d) {
+  if (d.layout.address == kUndefinedAddress) return open_unallocated_reader(std::move(d));
+  std::optional<Error> problem;
+  if (d.layout.has_size && d.layout.size < d.image_bytes)
+    problem = Error(ErrorCode::InvalidValue, "DataLayout", "size", d.address)
+                  .with_found(d.layout.size)
+                  .with_expected(d.image_bytes);
+  else if (!checked_add(d.layout.address, d.image_bytes))
+    problem = Error(ErrorCode::OutOfRange, "DataLayout", "address", d.address).with_found(d.layout.address);
+  if (problem) return open_failing_reader(std::move(d), *std::move(problem));
+  return std::make_shared<ContiguousReader>(file, std::move(d));
+}
+
+ReaderResult open_external_reader(const ReadEnvironment& environment, const OpenedFilePtr& file,
+                                  DatasetDescription d) {
+  return std::make_shared<ExternalReader>(environment, file, std::move(d));
+}
+
+ReaderResult open_unallocated_reader(DatasetDescription d) {
+  return std::make_shared<UnallocatedReader>(std::move(d));
+}
+
+ReaderResult open_failing_reader(DatasetDescription d, Error problem) {
+  return std::make_shared<FailingReader>(std::move(d), std::move(problem));
+}
+
+}  // namespace h5mount
