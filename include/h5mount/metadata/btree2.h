@@ -1,7 +1,8 @@
 // Version 2 B-trees (specification III.A.2): a generic reader; what a record means is the caller's.
 //
-// Reads are lazy: a search reads one node a level; decoded nodes may be kept in a small bounded cache. Depth, node
-// sizes and record counts are bounded and a child that was already visited on the way is Cycle.
+// Reads are lazy: a search reads one node a level; decoded nodes are kept in a small bounded cache of the tree, so
+// that one object serves many searches (a file that changes: open the tree again). Depth, node sizes and record
+// counts are bounded; a child that a walk has already met is Cycle.
 // Threads: const functions from any thread; no lock is held while reading.
 #pragma once
 
@@ -36,7 +37,11 @@ class BTree2 {
   // Records in key order, all of them, or from the first one that `compare` does not place before what is sought;
   // `visit` returns false to stop.
   using Visit = std::function<Result<bool>(ByteSpan record, std::uint64_t file_offset)>;
-  virtual Status for_each(const Visit& visit) const = 0;
+  // With `damaged`, a node that cannot be read is told to it and hides only what is below it; without, it ends the
+  // walk with its error, as an error of `visit` always does.
+  using Damaged = std::function<void(const Error&)>;
+  virtual Status for_each(const Visit& visit, const Damaged& damaged) const = 0;
+  Status for_each(const Visit& visit) const { return for_each(visit, nullptr); }
   virtual Status for_each_from(const Compare& compare, const Visit& visit) const = 0;
 };
 

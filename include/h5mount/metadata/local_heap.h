@@ -1,0 +1,39 @@
+// Local heaps (specification III.D): the names of an old group's links, and of external data files.
+//
+// Texts are read where they are asked for, a few bytes each, so that a search in a large group does not read all its
+// names; `load` brings the whole segment for those who will want most of it. The list of free blocks is of use only
+// to writers and is never looked at. Threads: const functions from any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+class LocalHeap {
+ public:
+  static Result<LocalHeap> open(FileMetadataPtr file, std::uint64_t address);
+
+  // The text at `offset` of the data segment. Its NUL must stand within the segment, and the text be no longer than
+  // limits::kMaxLinkNameBytes. Errors: OutOfRange, Truncated, LimitExceeded, and what reading finds.
+  Result<std::string> text(std::uint64_t offset) const;
+
+  // Reads the whole segment, unless it is beyond limits::kMaxNodeBytes (texts are then still read one by one).
+  Status load();
+
+  std::uint64_t segment_size() const { return segment_size_; }
+
+ private:
+  LocalHeap(FileMetadataPtr file, std::uint64_t segment_address, std::uint64_t segment_size)
+      : file_(std::move(file)), segment_address_(segment_address), segment_size_(segment_size) {}
+  Result<std::string> text_in(const MetadataBlock& block, std::uint64_t offset) const;
+
+  FileMetadataPtr file_;
+  std::uint64_t segment_address_;
+  std::uint64_t segment_size_;
+  std::shared_ptr<const MetadataBlock> segment_;
+};
+
+}  // namespace h5mount
