@@ -18,6 +18,7 @@ inline constexpr unsigned kMaxHeaderMessages = 1U << 20;  // messages of one obj
 inline constexpr std::size_t kMaxNodeBytes = 64U << 20;      // one B-tree node, heap block or array page
 inline constexpr std::size_t kMaxHeapObjectBytes = 1U << 30;  // one object of a global or fractal heap
 inline constexpr std::uint64_t kMaxChunkBytes = 4ULL << 30;  // one decoded chunk (v5 layouts may say more)
+inline constexpr std::uint64_t kMaxLargeChunkBytes = 1ULL << 40;  // the same of a v5 layout; what memory allows rules
 inline constexpr unsigned kMaxHeapIdBytes = 4'097;        // (format) H5HF_MAX_ID_LEN
 inline constexpr unsigned kMaxFractalHeapWidth = 65'536;  // (format) H5HF_WIDTH_LIMIT
 inline constexpr std::uint64_t kMaxDirectBlockBytes = 2ULL << 30;  // (format) H5HF_MAX_DIRECT_SIZE_LIMIT

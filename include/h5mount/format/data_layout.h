@@ -28,6 +28,9 @@ struct StructuredLayout {
   std::uint8_t offset_size = 0;
   std::vector<std::uint8_t> checksummed_sections;
   bool composition_behind_address = false;  // the form of RFC version 22
+  // Single chunk index: its chunk metadata as stored (the section fields of a record; chunk/chunk_index.h). The chunk
+  // size in front of it is DataLayout::single_stored_size.
+  std::vector<std::byte> single_section_fields;
 };
 
 struct DataLayout {

@@ -1,0 +1,52 @@
+// Nodes of the version 1 B-tree that indexes chunks (specification III.A.1, node type 1).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+// -1, 0, 1 as `a` lies before, at or behind `b` in row-major order. Same length.
+inline int compare_coordinates(const std::uint64_t* a, const std::uint64_t* b, std::size_t rank) {
+  for (std::size_t i = 0; i < rank; ++i)
+    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  return 0;
+}
+
+// The used part of a node, keys as scaled coordinates (element offset / chunk dimension). Keys rise strictly: the
+// decoder refuses others, and searches and scans rest on it.
+struct ChunkBTree1Node {
+  struct Child {
+    std::uint64_t address = kUndefinedAddress;  // level 0: of the chunk; above: of the node one level down
+    std::uint32_t stored_size = 0;
+    std::uint32_t filter_mask = 0;
+  };
+
+  std::uint8_t level = 0;
+  std::size_t rank = 0;
+  std::vector<std::uint64_t> keys;  // rank entries a child: the first chunk below it
+  std::vector<Child> children;
+
+  std::size_t size() const { return children.size(); }
+  const std::uint64_t* key(std::size_t i) const { return keys.data() + i * rank; }
+  std::size_t memory() const { return sizeof *this + keys.size() * sizeof keys[0] + children.size() * sizeof(Child); }
+
+  // How many keys are not behind `scaled`: the child that may hold it is the one before. 0: none.
+  std::size_t upper_bound(const std::uint64_t* scaled) const;
+};
+
+// Bytes from the node's start that `entries` children take, the last key (which only bounds) left out.
+std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::uint64_t entries);
+
+// Only the first bytes: how many children the node says to have.
+Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
+
+// The node whole; `chunk_dims` (rank entries, none zero) scale the keys.
+Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, FileSizes sizes,
+                                                 std::span<const std::uint64_t> chunk_dims);
+
+}  // namespace h5mount

@@ -1,0 +1,80 @@
+// The record by which fixed arrays, extensible arrays and version 2 B-trees tell where one chunk lies. One decoder
+// for all of them; which fields a record has follows from the client (arrays) or the record type (B-trees):
+//
+//   arrays, client 0        address
+//   arrays, client 1        address | stored size (1 to 8) | filter mask (4)
+//   arrays, clients 2, 3    address | stored size (1 to 8) | section fields
+//   B-tree type 10          address | scaled offsets (8 x rank)
+//   B-tree type 11          address | stored size (1 to 8) | filter mask (4) | scaled offsets (8 x rank)
+//   B-tree types 12, 13     address | stored size (1 to 8) | scaled offsets (8 x rank) | section fields
+//
+// An address is `size_of_offsets` wide. The width of the stored size stands nowhere: it is what the record's own size
+// leaves for it, so that the widths of layout versions 4 (by the chunk's bytes) and 5 (always 8) need no rule.
+// Section fields of a structured chunk with N sections: offsets of sections 1…N-1 (8 each); filtered (client 3,
+// type 13): also the unfiltered sizes of all N sections (8 each) and their filter masks (4 each).
+#pragma once
+
+#include <cstdint>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+enum class ChunkClient : std::uint8_t { Plain = 0, Filtered = 1, Structured = 2, StructuredFiltered = 3 };
+
+struct ChunkEntry {
+  std::uint64_t address = kUndefinedAddress;  // undefined: no chunk
+  std::uint64_t stored_size = 0;
+  std::uint32_t filter_mask = 0;
+};
+
+class ChunkRecordFormat {
+ public:
+  // What the record depends on besides its own size.
+  struct Parameters {
+    ChunkClient client = ChunkClient::Plain;
+    std::uint8_t size_of_offsets = 8;
+    unsigned coordinates = 0;         // scaled offsets in the record: the rank in a B-tree, 0 in an array
+    std::uint8_t section_count = 0;   // structured chunks only
+    std::uint64_t chunk_bytes = 0;    // stored size of a plain chunk, which its record does not tell
+  };
+
+  // `record_bytes` is what the structure's header says a record takes. Nothing where no such record exists.
+  static std::optional<ChunkRecordFormat> make(const Parameters& parameters, std::uint64_t record_bytes);
+
+  std::size_t record_bytes() const { return record_bytes_; }
+  std::size_t section_bytes() const { return section_bytes_; }
+
+  // `at` has record_bytes() bytes behind it; the caller has seen to that.
+  ChunkEntry entry(const std::byte* at) const {
+    ChunkEntry out;
+    out.address = address(at);
+    out.stored_size = size_width_ == 0 ? chunk_bytes_ : load_le_width(at + size_of_offsets_, size_width_);
+    if (mask_at_ != 0) out.filter_mask = load_le<std::uint32_t>(at + mask_at_);
+    return out;
+  }
+  std::uint64_t address(const std::byte* at) const {
+    if (size_of_offsets_ == 8) return load_le<std::uint64_t>(at);
+    const std::uint64_t value = load_le_width(at, size_of_offsets_);
+    return value == (std::uint64_t{1} << (8 * size_of_offsets_)) - 1 ? kUndefinedAddress : value;
+  }
+  std::uint64_t coordinate(const std::byte* at, unsigned dimension) const {
+    return load_le<std::uint64_t>(at + coordinates_at_ + 8 * std::size_t{dimension});
+  }
+  ByteSpan sections(const std::byte* at) const { return {at + sections_at_, section_bytes_}; }
+
+ private:
+  std::uint8_t size_of_offsets_ = 8;
+  std::uint8_t size_width_ = 0;
+  std::size_t mask_at_ = 0;  // 0: no mask
+  std::size_t coordinates_at_ = 0;
+  std::size_t sections_at_ = 0;
+  std::size_t section_bytes_ = 0;
+  std::size_t record_bytes_ = 0;
+  std::uint64_t chunk_bytes_ = 0;
+};
+
+// The client byte of an array structure; fails the cursor where it is none of the four.
+ChunkClient decode_chunk_client(Cursor& cursor);
+
+}  // namespace h5mount

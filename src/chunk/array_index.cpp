@@ -1,0 +1,133 @@
+#include "array_index.h"
+
+#include "h5mount/base/limits.h"
+#include "h5mount/format/fixed_array.h"
+
+namespace h5mount::chunk {
+
+namespace {
+
+// A scan passes over this many damaged runs and then gives up: a hostile header can promise pages by the million that
+// are not there, and each would cost an error.
+constexpr unsigned kMostDamagedRuns = 4'096;
+
+}  // namespace
+
+Result<ChunkRecord> ArrayIndex::find(std::span<const std::uint64_t> scaled) const {
+  const std::uint64_t number = order_.number(scaled);
+  ElementRun span;
+  H5_ASSIGN(const ElementRun run, load_run(number, span));
+  ChunkRecord out;
+  fill_record(run, number, out);
+  return out;
+}
+
+Status ArrayIndex::find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const {
+  const auto& grid = geometry().grid;
+  std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
+  const std::uint64_t step = order_.stride(grid.size() - 1);
+  std::uint64_t number = order_.number(at);
+  ElementRun run;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!run.contains(number)) {
+      ElementRun span;
+      H5_ASSIGN(run, load_run(number, span));
+    }
+    fill_record(run, number, out[i]);
+    if (i + 1 == out.size()) break;
+    const auto counted = next_in_grid(at, grid);
+    if (!counted) return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
+    number = *counted + 1 == grid.size() ? number + step : order_.number(at);
+  }
+  return {};
+}
+
+Status ArrayIndex::for_each(const Visit& visit) const {
+  std::vector<std::uint64_t> scaled(order_.rank());
+  ChunkRecord record;
+  Status status;
+  unsigned damaged_runs = 0;
+  for (std::uint64_t number = 0; number < order_.end();) {
+    ElementRun span{.first = number, .count = 1, .block = nullptr, .elements_at = 0};
+    auto run = load_run(number, span);
+    const ElementRun& covered = run ? *run : span;
+    const std::uint64_t left = covered.count - (number - covered.first);
+    const std::uint64_t stop = left < order_.end() - number ? number + left : order_.end();
+    if (!run) {
+      if (status) status = fail(std::move(run).error());
+      if (++damaged_runs > kMostDamagedRuns) return status;
+    }
+    if (!run || !run->block) {
+      number = stop;
+      continue;
+    }
+    for (; number < stop; ++number) {
+      if (format_.address(run->element(number, format_.record_bytes())) == kUndefinedAddress) continue;
+      if (!order_.scaled(number, scaled)) continue;
+      fill_record(*run, number, record);
+      if (!visit(scaled, record)) return status;
+    }
+  }
+  return status;
+}
+
+void ArrayIndex::fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const {
+  out.section_fields.clear();
+  out.address = kUndefinedAddress;
+  out.stored_size = 0;
+  out.filter_mask = 0;
+  if (!run.block) return;
+  const std::byte* element = run.element(number, format_.record_bytes());
+  const ChunkEntry entry = format_.entry(element);
+  if (entry.address == kUndefinedAddress) return;
+  out.address = entry.address;
+  out.stored_size = entry.stored_size;
+  out.filter_mask = entry.filter_mask;
+  if (format_.section_bytes() == 0) return;
+  const ByteSpan sections = format_.sections(element);
+  out.section_fields.assign(sections.begin(), sections.end());
+}
+
+Result<std::shared_ptr<const MetadataBlock>> ArrayIndex::load_page(std::uint64_t address, std::uint64_t entries,
+                                                                   std::string_view structure) const {
+  const std::uint64_t element_bytes = format_.record_bytes();
+  if (entries > limits::kMaxNodeBytes / element_bytes)
+    return fail(Error(ErrorCode::LimitExceeded, structure, "elements", address).with_found(entries));
+  return load_block(address, entries * element_bytes + 4, structure,
+                    [&](Cursor& cursor) { return check_array_page(cursor, entries, element_bytes); });
+}
+
+Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
+  if (bytes <= limits::kMaxNodeBytes) return {};
+  return fail(Error(ErrorCode::LimitExceeded, structure, "size", address)
+                  .with_found(bytes)
+                  .with_expected(limits::kMaxNodeBytes));
+}
+
+ChunkClient expected_client(const DataLayout& layout, const ChunkGeometry& geometry) {
+  if (layout.cls == LayoutClass::Structured)
+    return geometry.filtered ? ChunkClient::StructuredFiltered : ChunkClient::Structured;
+  return geometry.filtered ? ChunkClient::Filtered : ChunkClient::Plain;
+}
+
+Result<ChunkRecordFormat> array_record_format(const FileMetadata& file, const DataLayout& layout,
+                                              const ChunkGeometry& geometry, ChunkClient client,
+                                              std::uint64_t entry_bytes, std::string_view structure) {
+  const std::uint64_t header_at = file.base_address() + layout.address;
+  const ChunkClient expected = expected_client(layout, geometry);
+  if (client != expected)
+    return fail(Error(ErrorCode::InvalidValue, structure, "client_id", header_at + 5)
+                    .with_found(static_cast<std::uint64_t>(client))
+                    .with_expected(static_cast<std::uint64_t>(expected)));
+  const auto format = ChunkRecordFormat::make({.client = client,
+                                               .size_of_offsets = file.sizes().offsets,
+                                               .coordinates = 0,
+                                               .section_count = layout.structured.section_count,
+                                               .chunk_bytes = geometry.chunk_bytes},
+                                              entry_bytes);
+  if (!format)
+    return fail(Error(ErrorCode::InvalidValue, structure, "entry_size", header_at + 6).with_found(entry_bytes));
+  return *format;
+}
+
+}  // namespace h5mount::chunk

@@ -1,0 +1,219 @@
+// Version 1 B-tree: walked from the root by keys, never along siblings. See format/chunk_btree1.h.
+//
+// What makes every walk end: levels fall by one from node to node, keys rise within a node, and a child's keys lie
+// between its own key in the parent and the next one. So no node can be met twice on different ways, and a scan does
+// work in proportion to the file, without a set of what it has seen.
+#include <algorithm>
+#include <optional>
+
+#include "grid_order.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/format/chunk_btree1.h"
+#include "index_kinds.h"
+#include "node_cache.h"
+
+namespace h5mount::chunk {
+
+namespace {
+
+constexpr std::string_view kNode = "ChunkBTree1Node";
+// Nodes of files that say nothing else hold up to 2 x 32 children: one read brings such a node whole.
+constexpr std::uint64_t kUsualChildren = 64;
+// A scan passes over this many damaged nodes and then gives up.
+constexpr unsigned kMostDamagedNodes = 4'096;
+
+using NodePtr = std::shared_ptr<const ChunkBTree1Node>;
+
+class BTree1Index final : public ChunkIndex {
+ public:
+  BTree1Index(FileMetadataPtr file, const ChunkGeometry& geometry, std::uint64_t root)
+      : ChunkIndex(geometry), file_(std::move(file)), root_(root) {}
+
+  Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override;
+  Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const override;
+  Status for_each(const Visit& visit) const override;
+
+ private:
+  friend class Walk;
+  Result<NodePtr> load_root() const;
+  Result<NodePtr> load_child(const ChunkBTree1Node& parent, std::size_t i) const;
+  Result<NodePtr> load_node(std::uint64_t address) const;
+  Result<ChunkBTree1Node> read_node(std::uint64_t address) const;
+  ChunkRecord record(const ChunkBTree1Node::Child& child) const;
+
+  FileMetadataPtr file_;
+  std::uint64_t root_;
+  mutable NodeCache<ChunkBTree1Node> cache_;
+};
+
+// A place in the tree's leaves and the way to it. After an error `next` goes on behind the node that could not be read.
+class Walk {
+ public:
+  explicit Walk(const BTree1Index& index) : index_(index) {}
+
+  // To the first leaf entry that is not before `scaled` (null: the very first). False behind the last one.
+  Result<bool> start(const std::uint64_t* scaled) {
+    H5_ASSIGN(NodePtr root, index_.load_root());
+    push(std::move(root), scaled);
+    return settle(scaled);
+  }
+  Result<bool> next() {
+    if (path_.empty()) return false;
+    ++path_.back().at;
+    return settle(nullptr);
+  }
+
+  const std::uint64_t* key() const { return path_.back().node->key(path_.back().at); }
+  const ChunkBTree1Node::Child& child() const { return path_.back().node->children[path_.back().at]; }
+
+ private:
+  struct Step {
+    NodePtr node;
+    std::size_t at;
+  };
+
+  void push(NodePtr node, const std::uint64_t* scaled) {
+    std::size_t at = 0;
+    if (scaled != nullptr) {
+      at = node->upper_bound(scaled);
+      // The entry before is the one that may hold it: always so above the leaves, in a leaf only if it is equal.
+      const bool before = at > 0 && (node->level > 0 || compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
+      if (before) --at;
+    }
+    path_.push_back({std::move(node), at});
+  }
+
+  // From wherever the path points down to a leaf entry.
+  Result<bool> settle(const std::uint64_t* scaled) {
+    while (!path_.empty()) {
+      Step& top = path_.back();
+      if (top.at >= top.node->size()) {
+        path_.pop_back();
+        if (!path_.empty()) ++path_.back().at;
+        scaled = nullptr;  // what follows lies behind it
+        continue;
+      }
+      if (top.node->level == 0) return true;
+      auto below = index_.load_child(*top.node, top.at);
+      if (!below) return fail(std::move(below).error());
+      push(*std::move(below), scaled);
+    }
+    return false;
+  }
+
+  const BTree1Index& index_;
+  std::vector<Step> path_;
+};
+
+Result<ChunkRecord> BTree1Index::find(std::span<const std::uint64_t> scaled) const {
+  H5_ASSIGN(NodePtr node, load_root());
+  for (;;) {
+    const std::size_t behind = node->upper_bound(scaled.data());
+    if (behind == 0) return ChunkRecord{};
+    if (node->level == 0) {
+      const bool there = compare_coordinates(node->key(behind - 1), scaled.data(), scaled.size()) == 0;
+      return there ? record(node->children[behind - 1]) : ChunkRecord{};
+    }
+    H5_ASSIGN(node, load_child(*node, behind - 1));
+  }
+}
+
+Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const {
+  std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
+  Walk walk(*this);
+  H5_ASSIGN(bool more, walk.start(at.data()));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    // Chunks outside the grid (an extent that was cut) are passed over; inside it, tree and grid have one order.
+    while (more && compare_coordinates(walk.key(), at.data(), at.size()) < 0) { H5_ASSIGN(more, walk.next()); }
+    const bool there = more && compare_coordinates(walk.key(), at.data(), at.size()) == 0;
+    out[i] = there ? record(walk.child()) : ChunkRecord{};
+    if (!next_in_grid(at, geometry().grid) && i + 1 < out.size())
+      return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
+  }
+  return {};
+}
+
+// A damaged node hides what is below it only: all other chunks are visited, and then the first error is returned.
+Status BTree1Index::for_each(const Visit& visit) const {
+  Walk walk(*this);
+  Status status;
+  unsigned damaged_nodes = 0;
+  for (auto more = walk.start(nullptr);; more = walk.next()) {
+    if (!more) {
+      if (status) status = fail(std::move(more).error());
+      if (++damaged_nodes > kMostDamagedNodes) return status;
+      continue;
+    }
+    if (!*more) return status;
+    const std::span<const std::uint64_t> key(walk.key(), geometry().grid.size());
+    const bool inside = std::ranges::equal(key, geometry().grid, std::less<>{});
+    if (!inside || walk.child().address == kUndefinedAddress) continue;
+    if (!visit(key, record(walk.child()))) return status;
+  }
+}
+
+Result<NodePtr> BTree1Index::load_root() const {
+  H5_ASSIGN(NodePtr node, load_node(root_));
+  if (node->level > limits::kMaxTreeDepth)
+    return fail(Error(ErrorCode::LimitExceeded, kNode, "node_level", file_->base_address() + root_ + 5)
+                    .with_found(node->level)
+                    .with_expected(limits::kMaxTreeDepth));
+  return node;
+}
+
+Result<NodePtr> BTree1Index::load_child(const ChunkBTree1Node& parent, std::size_t i) const {
+  const std::uint64_t address = parent.children[i].address;
+  H5_ASSIGN(NodePtr node, load_node(address));
+  const std::uint64_t at = file_->base_address() + address;
+  if (node->level + 1 != parent.level)
+    return fail(Error(ErrorCode::Cycle, kNode, "node_level", at + 5)
+                    .with_found(node->level)
+                    .with_expected(static_cast<std::uint64_t>(parent.level) - 1)
+                    .with_detail("not one below its parent"));
+  if (node->size() == 0) return node;
+  const bool low = compare_coordinates(node->key(0), parent.key(i), node->rank) < 0;
+  const bool high = i + 1 < parent.size() &&
+                    compare_coordinates(node->key(node->size() - 1), parent.key(i + 1), node->rank) >= 0;
+  if (low || high)
+    return fail(Error(ErrorCode::InvalidValue, kNode, "chunk_offset", at)
+                    .with_detail("keys outside what the parent says of this node"));
+  return node;
+}
+
+Result<NodePtr> BTree1Index::load_node(std::uint64_t address) const {
+  if (auto kept = cache_.find(address)) return kept;
+  H5_ASSIGN(ChunkBTree1Node node, read_node(address));
+  auto shared = std::make_shared<const ChunkBTree1Node>(std::move(node));
+  cache_.insert(address, shared, shared->memory());
+  return shared;
+}
+
+Result<ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address) const {
+  const FileSizes sizes = file_->sizes();
+  const std::size_t rank = geometry().grid.size();
+  const std::uint64_t usual = chunk_btree1_node_bytes(sizes, rank, kUsualChildren);
+  H5_ASSIGN(MetadataBlock block, file_->read_up_to(address, usual, kNode));
+  Cursor prefix = block.cursor(kNode);
+  H5_ASSIGN(const std::uint16_t entries, decode_chunk_btree1_entries(prefix));
+  const std::uint64_t bytes = chunk_btree1_node_bytes(sizes, rank, entries);
+  if (bytes > block.bytes().size()) { H5_ASSIGN(block, file_->read(address, bytes, kNode)); }
+  Cursor cursor = block.cursor(kNode);
+  return decode_chunk_btree1_node(cursor, sizes, geometry().chunk_dims);
+}
+
+ChunkRecord BTree1Index::record(const ChunkBTree1Node::Child& child) const {
+  ChunkRecord out;
+  if (child.address == kUndefinedAddress) return out;
+  out.address = child.address;
+  out.stored_size = geometry().filtered ? child.stored_size : geometry().chunk_bytes;
+  out.filter_mask = child.filter_mask;
+  return out;
+}
+
+}  // namespace
+
+Result<IndexPtr> open_btree1_index(FileMetadataPtr file, const DataLayout& layout, const ChunkGeometry& geometry) {
+  return std::make_unique<BTree1Index>(std::move(file), geometry, layout.address);
+}
+
+}  // namespace h5mount::chunk

@@ -1,0 +1,115 @@
+// Version 2 B-tree: records of chunks sorted by scaled offsets (types 10 and 11; structured chunks 12 and 13).
+#include <algorithm>
+
+#include "grid_order.h"
+#include "array_index.h"
+#include "h5mount/metadata/btree2.h"
+#include "index_kinds.h"
+
+namespace h5mount::chunk {
+
+namespace {
+
+constexpr std::string_view kHeader = "BTree2Header";
+constexpr std::uint8_t kFirstRecordType = 10;  // types 10 to 13 are the clients 0 to 3 of the arrays
+
+class BTree2Index final : public ChunkIndex {
+ public:
+  BTree2Index(std::shared_ptr<const BTree2> tree, const ChunkGeometry& geometry, ChunkRecordFormat format)
+      : ChunkIndex(geometry), tree_(std::move(tree)), format_(format) {}
+
+  Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override {
+    H5_ASSIGN(const auto found, tree_->find(comparison(scaled)));
+    ChunkRecord out;
+    if (found) fill_record(found->bytes, out);
+    return out;
+  }
+
+  Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const override;
+  Status for_each(const Visit& visit) const override;
+
+ private:
+  // -1, 0, 1 as `scaled` lies before, at, behind the record.
+  int compare(const std::uint64_t* scaled, ByteSpan record) const {
+    for (unsigned i = 0; i < geometry().grid.size(); ++i) {
+      const std::uint64_t theirs = format_.coordinate(record.data(), i);
+      if (scaled[i] != theirs) return scaled[i] < theirs ? -1 : 1;
+    }
+    return 0;
+  }
+  BTree2::Compare comparison(std::span<const std::uint64_t> scaled) const {
+    return [this, scaled](ByteSpan record) -> Result<int> { return compare(scaled.data(), record); };
+  }
+  void fill_record(ByteSpan record, ChunkRecord& out) const;
+
+  std::shared_ptr<const BTree2> tree_;
+  ChunkRecordFormat format_;
+};
+
+Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const {
+  std::ranges::fill(out, ChunkRecord{});
+  if (out.empty()) return {};
+  const auto& grid = geometry().grid;
+  std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
+  std::size_t i = 0;
+  // Records come in the order of the grid: those between two of them that are sought are absent. Ones outside the grid
+  // (an extent that was cut) are passed over.
+  const auto merge = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
+    int order = compare(at.data(), record);
+    while (order < 0) {
+      if (++i == out.size() || !next_in_grid(at, grid)) return false;
+      order = compare(at.data(), record);
+    }
+    if (order > 0) return true;
+    fill_record(record, out[i]);
+    return ++i < out.size() && next_in_grid(at, grid).has_value();
+  };
+  return tree_->for_each_from(comparison(scaled), merge);
+}
+
+Status BTree2Index::for_each(const Visit& visit) const {
+  const auto& grid = geometry().grid;
+  std::vector<std::uint64_t> scaled(grid.size());
+  ChunkRecord found;
+  return tree_->for_each([&](ByteSpan record, std::uint64_t) -> Result<bool> {
+    for (unsigned d = 0; d < grid.size(); ++d) scaled[d] = format_.coordinate(record.data(), d);
+    fill_record(record, found);
+    if (!found.allocated() || !std::ranges::equal(scaled, grid, std::less<>{})) return true;
+    return visit(scaled, found);
+  });
+}
+
+void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {
+  const ChunkEntry entry = format_.entry(record.data());
+  out = ChunkRecord{};
+  if (entry.address == kUndefinedAddress) return;
+  out.address = entry.address;
+  out.stored_size = entry.stored_size;
+  out.filter_mask = entry.filter_mask;
+  const ByteSpan sections = format_.sections(record.data());
+  out.section_fields.assign(sections.begin(), sections.end());
+}
+
+}  // namespace
+
+Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layout, const ChunkGeometry& geometry) {
+  H5_ASSIGN(auto tree, BTree2::open(file, layout.address));
+  const std::uint64_t header_at = file->base_address() + layout.address;
+  const ChunkClient client = expected_client(layout, geometry);
+  const auto type = static_cast<std::uint64_t>(client) + kFirstRecordType;
+  if (tree->type() != type)
+    return fail(Error(ErrorCode::InvalidValue, kHeader, "type", header_at + 5)
+                    .with_found(tree->type())
+                    .with_expected(type));
+  const auto format = ChunkRecordFormat::make({.client = client,
+                                               .size_of_offsets = file->sizes().offsets,
+                                               .coordinates = static_cast<unsigned>(geometry.grid.size()),
+                                               .section_count = layout.structured.section_count,
+                                               .chunk_bytes = geometry.chunk_bytes},
+                                              tree->record_size());
+  if (!format)
+    return fail(Error(ErrorCode::InvalidValue, kHeader, "record_size", header_at + 10).with_found(tree->record_size()));
+  return std::make_unique<BTree2Index>(std::move(tree), geometry, *format);
+}
+
+}  // namespace h5mount::chunk

@@ -1,0 +1,42 @@
+#include "h5mount/chunk/chunk_index.h"
+
+#include "grid_order.h"
+#include "index_kinds.h"
+
+namespace h5mount {
+
+Status ChunkIndex::find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const {
+  std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    H5_ASSIGN(out[i], find(at));
+    if (!chunk::next_in_grid(at, geometry_.grid) && i + 1 < out.size())
+      return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ChunkIndex>> open_chunk_index(FileMetadataPtr file, const DataLayout& layout,
+                                                     const ChunkGeometry& geometry) {
+  if (layout.address == kUndefinedAddress) return chunk::make_empty_index(geometry);
+  const auto no_such_kind = [&] {
+    return fail(Error(ErrorCode::UnsupportedFeature, "DataLayoutMessage", "chunk_index_type", kUndefinedAddress)
+                    .with_found(static_cast<std::uint64_t>(layout.index)));
+  };
+  const bool structured = layout.cls == LayoutClass::Structured;
+  switch (layout.index) {
+    case ChunkIndexKind::BTree1:
+      if (structured) return no_such_kind();
+      return chunk::open_btree1_index(std::move(file), layout, geometry);
+    case ChunkIndexKind::Single: return chunk::open_single_index(layout, geometry);
+    case ChunkIndexKind::Implicit:
+      if (structured) return no_such_kind();
+      return chunk::open_implicit_index(std::move(file), layout, geometry);
+    case ChunkIndexKind::FixedArray: return chunk::open_fixed_array_index(std::move(file), layout, geometry);
+    case ChunkIndexKind::ExtensibleArray:
+      return chunk::open_extensible_array_index(std::move(file), layout, geometry);
+    case ChunkIndexKind::BTree2: return chunk::open_btree2_index(std::move(file), layout, geometry);
+  }
+  return no_such_kind();
+}
+
+}  // namespace h5mount

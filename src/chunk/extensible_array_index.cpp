@@ -1,0 +1,184 @@
+// Extensible array: header -> index block -> (super blocks ->) data blocks -> (pages). See format/extensible_array.h.
+#include <bit>
+
+#include "array_index.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/format/extensible_array.h"
+#include "h5mount/format/fixed_array.h"
+#include "index_kinds.h"
+
+namespace h5mount::chunk {
+
+namespace {
+
+constexpr std::string_view kHeader = "ExtensibleArrayHeader";
+constexpr std::string_view kIndexBlock = "ExtensibleArrayIndexBlock";
+constexpr std::string_view kSuperBlock = "ExtensibleArraySuperBlock";
+constexpr std::string_view kDataBlock = "ExtensibleArrayDataBlock";
+constexpr std::string_view kPage = "ExtensibleArrayDataBlockPage";
+
+using BlockPtr = std::shared_ptr<const MetadataBlock>;
+
+// Where element `number` (not one of the index block) lies.
+struct Place {
+  unsigned super_block = 0;
+  std::uint64_t super_block_first = 0;  // element number of the super block's first element
+  std::uint64_t data_block = 0;         // within its super block
+  std::uint64_t data_block_first = 0;   // element number of the data block's first element
+  std::uint64_t data_block_elements = 0;
+};
+
+class ExtensibleArrayIndex final : public ArrayIndex {
+ public:
+  ExtensibleArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, ChunkRecordFormat format,
+                       ExtensibleArrayHeader header, std::uint64_t header_address)
+      : ArrayIndex(std::move(file), geometry, std::move(order), format),
+        header_(header),
+        header_address_(header_address) {}
+
+ private:
+  Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const override;
+  Result<ElementRun> load_data_block(const Place& place, std::uint64_t address, ElementRun& span) const;
+  Result<ElementRun> load_from_super_block(const Place& place, std::uint64_t number, std::uint64_t address,
+                                           ElementRun& span) const;
+  Result<ElementRun> load_paged(const Place& place, std::uint64_t number, std::uint64_t address,
+                                const std::byte* page_bitmap, ElementRun& span) const;
+  Place locate(std::uint64_t number) const;
+  std::uint64_t address_in(const BlockPtr& block, std::size_t at, std::uint64_t i) const {
+    return format().address(block->bytes().data() + at + static_cast<std::size_t>(i) * file().sizes().offsets);
+  }
+
+  ExtensibleArrayHeader header_;
+  std::uint64_t header_address_;
+};
+
+// open_extensible_array_index has seen to it that every number of the grid lies within the array's super blocks.
+Place ExtensibleArrayIndex::locate(std::uint64_t number) const {
+  const std::uint64_t element = number - header_.index_block_elements;
+  const auto bits = std::bit_width(element / header_.min_data_block_elements + 1);
+  Place place;
+  place.super_block = static_cast<unsigned>(bits) - 1;
+  const std::uint64_t first = header_.first_element_of(place.super_block);
+  place.data_block_elements = header_.data_block_elements(place.super_block);
+  place.data_block = (element - first) / place.data_block_elements;
+  place.super_block_first = first + header_.index_block_elements;
+  place.data_block_first = place.super_block_first + place.data_block * place.data_block_elements;
+  return place;
+}
+
+Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementRun& span) const {
+  span = {.first = 0, .count = order().end(), .block = nullptr, .elements_at = 0};
+  if (header_.index_block_address == kUndefinedAddress) return span;
+  const auto check = [&](Cursor& cursor) {
+    return decode_extensible_array_index_block(cursor, file().sizes(), header_, header_address_);
+  };
+  H5_ASSIGN(BlockPtr block,
+            load_block(header_.index_block_address, header_.index_block_bytes, kIndexBlock, check));
+  if (number < header_.index_block_elements)
+    return ElementRun{.first = 0,
+                      .count = header_.index_block_elements,
+                      .block = std::move(block),
+                      .elements_at = header_.index_elements_at};
+  const Place place = locate(number);
+  if (place.super_block < header_.direct_super_blocks) {
+    const std::uint64_t i = header_.first_data_block_of(place.super_block) + place.data_block;
+    return load_data_block(place, address_in(block, header_.index_data_blocks_at, i), span);
+  }
+  const std::uint64_t i = place.super_block - header_.direct_super_blocks;
+  return load_from_super_block(place, number, address_in(block, header_.index_super_blocks_at, i), span);
+}
+
+Result<ElementRun> ExtensibleArrayIndex::load_data_block(const Place& place, std::uint64_t address,
+                                                         ElementRun& span) const {
+  span = {.first = place.data_block_first, .count = place.data_block_elements, .block = nullptr, .elements_at = 0};
+  if (address == kUndefinedAddress) return span;
+  const std::uint64_t elements = place.data_block_elements;
+  const auto check = [&](Cursor& cursor) {
+    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements, false);
+  };
+  ElementRun run = span;
+  run.elements_at = header_.body_at;
+  H5_ASSIGN(run.block,
+            load_block(address, extensible_array_data_block_bytes(header_, elements, false), kDataBlock, check));
+  return run;
+}
+
+Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& place, std::uint64_t number,
+                                                               std::uint64_t address, ElementRun& span) const {
+  const unsigned u = place.super_block;
+  // data_blocks * data_block_elements = 2^u * min_data_block_elements may be 2^64 for the very last: cut to the end.
+  const auto all = checked_mul(header_.data_blocks_of(u), place.data_block_elements);
+  span = {.first = place.super_block_first,
+          .count = all.value_or(kUnlimited - place.super_block_first),
+          .block = nullptr,
+          .elements_at = 0};
+  if (address == kUndefinedAddress) return span;
+  const auto check = [&](Cursor& cursor) {
+    return decode_extensible_array_super_block(cursor, file().sizes(), header_, header_address_, u);
+  };
+  const std::uint64_t bytes = extensible_array_super_block_bytes(file().sizes(), header_, u);
+  H5_ASSIGN(BlockPtr block, load_block(address, bytes, kSuperBlock, check));
+  const std::uint64_t pages = header_.pages_per_data_block(u);
+  const std::size_t addresses_at =
+      header_.body_at + static_cast<std::size_t>(extensible_array_page_bitmap_bytes(header_, u));
+  const std::uint64_t data_block = address_in(block, addresses_at, place.data_block);
+  if (pages == 0) return load_data_block(place, data_block, span);
+  return load_paged(place, number, data_block, block->bytes().data() + header_.body_at, span);
+}
+
+Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uint64_t number, std::uint64_t address,
+                                                    const std::byte* page_bitmap, ElementRun& span) const {
+  span = {.first = place.data_block_first, .count = place.data_block_elements, .block = nullptr, .elements_at = 0};
+  if (address == kUndefinedAddress) return span;
+  const std::uint64_t pages = header_.pages_per_data_block(place.super_block);
+  const std::uint64_t page = (number - place.data_block_first) >> header_.page_bits;
+  const auto written = [&](std::uint64_t p) { return page_bit(page_bitmap, place.data_block * pages + p); };
+  std::uint64_t end = page + 1;
+  if (!written(page))
+    while (end < pages && !written(end)) ++end;
+  span.first = place.data_block_first + (page << header_.page_bits);
+  span.count = (end - page) << header_.page_bits;
+  if (!written(page)) return span;
+
+  const std::uint64_t elements = place.data_block_elements;
+  const std::uint64_t prefix = extensible_array_data_block_bytes(header_, elements, true);
+  const auto into = checked_mul(page, header_.page_bytes());
+  const auto behind_prefix = checked_add(address, prefix);
+  const auto at = into && behind_prefix ? checked_add(*behind_prefix, *into) : std::nullopt;
+  if (!at) return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(address));
+  const auto check = [&](Cursor& cursor) {
+    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements, true);
+  };
+  H5_TRY(load_block(address, prefix, kDataBlock, check));
+  ElementRun run = span;
+  H5_ASSIGN(run.block, load_page(*at, run.count, kPage));
+  return run;
+}
+
+// Whether element `last` lies within the array.
+bool within_array(const ExtensibleArrayHeader& header, std::uint64_t last) {
+  if (last < header.index_block_elements) return true;
+  const std::uint64_t q = (last - header.index_block_elements) / header.min_data_block_elements;
+  return q != ~std::uint64_t{0} && static_cast<unsigned>(std::bit_width(q + 1)) <= header.super_blocks;
+}
+
+}  // namespace
+
+Result<IndexPtr> open_extensible_array_index(FileMetadataPtr file, const DataLayout& layout,
+                                             const ChunkGeometry& geometry) {
+  H5_ASSIGN(GridOrder order, GridOrder::make(geometry, true));
+  H5_ASSIGN(const MetadataBlock block,
+            file->read(layout.address, extensible_array_header_bytes(file->sizes()), kHeader));
+  Cursor cursor = block.cursor(kHeader);
+  H5_ASSIGN(const ExtensibleArrayHeader header, decode_extensible_array_header(cursor, file->sizes()));
+  H5_ASSIGN(const ChunkRecordFormat format,
+            array_record_format(*file, layout, geometry, header.client, header.element_size, kHeader));
+  if (order.end() > 0 && !within_array(header, order.end() - 1))
+    return fail(Error(ErrorCode::InvalidValue, kHeader, "max_element_bits", block.file_offset() + 7)
+                    .with_found(header.max_element_bits)
+                    .with_detail("the dataset has more chunks than the array can hold"));
+  return std::make_unique<ExtensibleArrayIndex>(std::move(file), geometry, std::move(order), format, header,
+                                                layout.address);
+}
+
+}  // namespace h5mount::chunk

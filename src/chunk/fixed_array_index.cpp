@@ -1,0 +1,88 @@
+// Fixed array: header -> data block -> (pages). See format/fixed_array.h.
+#include "array_index.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/format/fixed_array.h"
+#include "index_kinds.h"
+
+namespace h5mount::chunk {
+
+namespace {
+
+constexpr std::string_view kDataBlock = "FixedArrayDataBlock";
+constexpr std::string_view kPage = "FixedArrayDataBlockPage";
+
+class FixedArrayIndex final : public ArrayIndex {
+ public:
+  FixedArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, ChunkRecordFormat format,
+                  FixedArrayHeader header, std::uint64_t header_address)
+      : ArrayIndex(std::move(file), geometry, std::move(order), format),
+        header_(header),
+        header_address_(header_address) {}
+
+ private:
+  Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const override {
+    span = {.first = 0, .count = header_.entry_count, .block = nullptr, .elements_at = 0};
+    if (header_.data_block_address == kUndefinedAddress) return span;
+    const auto check = [&](Cursor& cursor) {
+      return decode_fixed_array_data_block(cursor, file().sizes(), header_, header_address_);
+    };
+    H5_ASSIGN(auto block, load_block(header_.data_block_address, header_.data_block_bytes, kDataBlock, check));
+    if (header_.paged) return load_paged_run(number, block->bytes().data() + header_.body_at, span);
+    ElementRun run = span;
+    run.elements_at = header_.body_at;
+    run.block = std::move(block);
+    return run;
+  }
+
+  Result<ElementRun> load_paged_run(std::uint64_t number, const std::byte* bitmap, ElementRun& span) const {
+    const std::uint64_t page = number / header_.page_entries;
+    const std::uint64_t end = page_bit(bitmap, page) ? page + 1 : next_set_page(bitmap, page);
+    span.first = page * header_.page_entries;
+    // The last page is short, so the end is counted in elements, not pages.
+    span.count = (end >= header_.page_count ? header_.entry_count : end * header_.page_entries) - span.first;
+    if (!page_bit(bitmap, page)) return span;
+    const auto address = checked_add(header_.data_block_address,
+                                     header_.data_block_bytes + page * header_.page_bytes(header_.page_entries));
+    if (!address)
+      return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(page));
+    ElementRun run = span;
+    H5_ASSIGN(run.block, load_page(*address, run.count, kPage));
+    return run;
+  }
+
+  // The first page from `page` on that was written, or page_count: whole bytes of clear bits are passed at once.
+  std::uint64_t next_set_page(const std::byte* bitmap, std::uint64_t page) const {
+    while (page < header_.page_count && !page_bit(bitmap, page)) {
+      if (page % 8 == 0 && bitmap[page / 8] == std::byte{0})
+        page += 8;
+      else
+        ++page;
+    }
+    return page;
+  }
+
+  FixedArrayHeader header_;
+  std::uint64_t header_address_;
+};
+
+}  // namespace
+
+Result<IndexPtr> open_fixed_array_index(FileMetadataPtr file, const DataLayout& layout,
+                                        const ChunkGeometry& geometry) {
+  constexpr std::string_view kHeader = "FixedArrayHeader";
+  H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
+  H5_ASSIGN(const MetadataBlock block, file->read(layout.address, fixed_array_header_bytes(file->sizes()), kHeader));
+  Cursor cursor = block.cursor(kHeader);
+  H5_ASSIGN(const FixedArrayHeader header, decode_fixed_array_header(cursor, file->sizes()));
+  H5_ASSIGN(const ChunkRecordFormat format,
+            array_record_format(*file, layout, geometry, header.client, header.entry_size, kHeader));
+  if (header.entry_count < order.end())
+    return fail(Error(ErrorCode::InvalidValue, kHeader, "entry_count", block.file_offset() + 8)
+                    .with_found(header.entry_count)
+                    .with_expected(order.end())
+                    .with_detail("fewer elements than the dataset has chunks"));
+  return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), format, header,
+                                           layout.address);
+}
+
+}  // namespace h5mount::chunk

@@ -1,0 +1,51 @@
+// From scaled chunk coordinates to an array's element number, and back: row-major over the number of chunks in the
+// *maximum* extents, the unlimited dimension (of an extensible array) moved to the front.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "h5mount/chunk/chunk_index.h"
+
+namespace h5mount::chunk {
+
+class GridOrder {
+ public:
+  // `unlimited`: whether there must be one unlimited dimension (extensible array), or none.
+  static Result<GridOrder> make(const ChunkGeometry& geometry, bool unlimited);
+
+  std::size_t rank() const { return strides_.size(); }
+  std::uint64_t stride(std::size_t dimension) const { return strides_[dimension]; }
+
+  std::uint64_t number(std::span<const std::uint64_t> scaled) const {
+    std::uint64_t n = 0;
+    for (std::size_t i = 0; i < strides_.size(); ++i) n += scaled[i] * strides_[i];
+    return n;
+  }
+  // Writes the coordinates of element `number`; false where they lie outside the current grid.
+  bool scaled(std::uint64_t number, std::span<std::uint64_t> out) const;
+
+  // One more than the highest element number of the current grid; 0 where the grid is empty.
+  std::uint64_t end() const { return end_; }
+
+ private:
+  std::vector<std::uint64_t> strides_;   // by dimension
+  std::vector<std::size_t> slowest_first_;  // dimensions in the order of falling strides
+  std::vector<std::uint64_t> grid_;
+  std::uint64_t end_ = 0;
+};
+
+// Counts `scaled` up by one place in row-major order over `grid`. Gives the dimension that was counted up (those
+// behind it are back at zero), or nothing behind the last chunk.
+inline std::optional<std::size_t> next_in_grid(std::span<std::uint64_t> scaled,
+                                               std::span<const std::uint64_t> grid) {
+  for (std::size_t i = grid.size(); i-- > 0;) {
+    if (++scaled[i] < grid[i]) return i;
+    scaled[i] = 0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace h5mount::chunk

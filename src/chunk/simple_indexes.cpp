@@ -1,0 +1,106 @@
+// Indexes without a structure of their own: no chunk at all, one chunk, and chunks one behind the other.
+#include <algorithm>
+
+#include "grid_order.h"
+#include "h5mount/base/checked.h"
+#include "index_kinds.h"
+
+namespace h5mount::chunk {
+
+namespace {
+
+class EmptyIndex final : public ChunkIndex {
+ public:
+  explicit EmptyIndex(const ChunkGeometry& geometry) : ChunkIndex(geometry) {}
+
+  Result<ChunkRecord> find(std::span<const std::uint64_t>) const override { return ChunkRecord{}; }
+  Status find_run(std::span<const std::uint64_t>, std::span<ChunkRecord> out) const override {
+    std::ranges::fill(out, ChunkRecord{});
+    return {};
+  }
+  Status for_each(const Visit&) const override { return {}; }
+};
+
+class SingleIndex final : public ChunkIndex {
+ public:
+  SingleIndex(const ChunkGeometry& geometry, ChunkRecord record) : ChunkIndex(geometry), record_(std::move(record)) {}
+
+  Result<ChunkRecord> find(std::span<const std::uint64_t>) const override { return record_; }
+  Status for_each(const Visit& visit) const override {
+    if (std::ranges::find(geometry().grid, 0U) != geometry().grid.end()) return {};
+    const std::vector<std::uint64_t> origin(geometry().grid.size(), 0);
+    visit(origin, record_);
+    return {};
+  }
+
+ private:
+  ChunkRecord record_;
+};
+
+class ImplicitIndex final : public ChunkIndex {
+ public:
+  ImplicitIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, std::uint64_t address)
+      : ChunkIndex(geometry), file_(std::move(file)), order_(std::move(order)), address_(address) {}
+
+  Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override {
+    return record(order_.number(scaled));
+  }
+
+  Status for_each(const Visit& visit) const override {
+    std::vector<std::uint64_t> scaled(order_.rank(), 0);
+    if (order_.end() == 0) return {};
+    do {
+      const ChunkRecord found = record(order_.number(scaled));
+      // The extent is only a number, the file's end is not: nothing is counted that cannot be there.
+      if (found.address >= file_->addresses()->size())
+        return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", kUndefinedAddress)
+                        .with_found(found.address)
+                        .with_detail("a chunk of the implicit index lies beyond the end of file"));
+      if (!visit(scaled, found)) return {};
+    } while (next_in_grid(scaled, geometry().grid));
+    return {};
+  }
+
+ private:
+  // open_implicit_index has seen to it that this does not overflow.
+  ChunkRecord record(std::uint64_t number) const {
+    ChunkRecord out;
+    out.address = address_ + number * geometry().chunk_bytes;
+    out.stored_size = geometry().chunk_bytes;
+    return out;
+  }
+
+  FileMetadataPtr file_;
+  GridOrder order_;
+  std::uint64_t address_;
+};
+
+}  // namespace
+
+IndexPtr make_empty_index(const ChunkGeometry& geometry) { return std::make_unique<EmptyIndex>(geometry); }
+
+Result<IndexPtr> open_single_index(const DataLayout& layout, const ChunkGeometry& geometry) {
+  for (const std::uint64_t chunks : geometry.grid)
+    if (chunks > 1)
+      return fail(Error(ErrorCode::InvalidValue, "DataLayoutMessage", "chunk_index_type", kUndefinedAddress)
+                      .with_detail("a single chunk does not cover the dataset"));
+  ChunkRecord record;
+  record.address = layout.address;
+  const bool structured = layout.cls == LayoutClass::Structured;
+  record.stored_size = structured || layout.single_filtered ? layout.single_stored_size : geometry.chunk_bytes;
+  record.filter_mask = layout.single_filtered && !structured ? layout.single_filter_mask : 0;
+  record.section_fields = layout.structured.single_section_fields;
+  return std::make_unique<SingleIndex>(geometry, std::move(record));
+}
+
+Result<IndexPtr> open_implicit_index(FileMetadataPtr file, const DataLayout& layout, const ChunkGeometry& geometry) {
+  H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
+  const auto length = checked_mul(order.end(), geometry.chunk_bytes);
+  if (!length || !checked_add(layout.address, *length))
+    return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", kUndefinedAddress)
+                    .with_found(layout.address)
+                    .with_detail("the chunks would reach beyond 64 bits"));
+  return std::make_unique<ImplicitIndex>(std::move(file), geometry, std::move(order), layout.address);
+}
+
+}  // namespace h5mount::chunk

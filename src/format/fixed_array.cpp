@@ -1,0 +1,96 @@
+// Header:
+//   "FAHD" | version 0 (1) | client (1) | entry size (1) | page bits (1) | entries (L) | data block address (O) |
+//   checksum (4)
+// Data block, entries <= 2^page bits:
+//   "FADB" | version (1) | client (1) | header address (O) | elements | checksum (4)
+// Data block, paged:
+//   "FADB" | version (1) | client (1) | header address (O) | page bitmap (one bit a page) | checksum (4) | pages
+//   page: 2^page bits elements (the last one what is left) | checksum (4)
+//
+// O, L: size of offsets, of lengths. Pages stand at multiples of a full page, initialised or not.
+// The version byte is 1 in files with structured chunks and changes nothing.
+#include "h5mount/format/fixed_array.h"
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+namespace {
+
+// The sizes of the data block's parts; false where they are beyond any bound.
+bool lay_out(FixedArrayHeader& h, FileSizes sizes) {
+  h.body_at = 4 + 1 + 1 + std::size_t{sizes.offsets};
+  h.paged = h.page_bits < 64 && h.entry_count > (std::uint64_t{1} << h.page_bits);
+  h.page_entries = h.paged ? std::uint64_t{1} << h.page_bits : h.entry_count;
+  if (h.page_entries > (limits::kMaxNodeBytes - h.body_at - 4) / h.entry_size) return false;
+  if (!h.paged) {
+    h.data_block_bytes = h.body_at + h.entry_count * h.entry_size + 4;
+    return true;
+  }
+  h.page_count = divide_up(h.entry_count, h.page_entries);
+  h.page_bitmap_bytes = divide_up(h.page_count, 8);
+  h.data_block_bytes = h.body_at + h.page_bitmap_bytes + 4;
+  return h.data_block_bytes <= limits::kMaxNodeBytes && checked_mul(h.page_count, h.page_bytes(h.page_entries));
+}
+
+}  // namespace
+
+std::uint64_t fixed_array_header_bytes(FileSizes sizes) {
+  return 4 + 1 + 1 + 1 + 1 + std::uint64_t{sizes.lengths} + sizes.offsets + 4;
+}
+
+Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, FileSizes sizes) {
+  FixedArrayHeader h;
+  cursor.signature("FAHD");
+  cursor.version(0, 1);
+  h.client = decode_chunk_client(cursor);
+  h.entry_size = cursor.u8("entry_size");
+  h.page_bits = cursor.u8("page_bits");
+  const std::uint64_t count_at = cursor.here();
+  h.entry_count = cursor.length(sizes, "entry_count");
+  h.data_block_address = cursor.address(sizes, "data_block_address");
+  cursor.checksum();
+  cursor.require(h.entry_size > 0, "entry_size", "is zero");
+  if (cursor.ok() && !lay_out(h, sizes))
+    cursor.fail(
+        Error(ErrorCode::LimitExceeded, cursor.structure(), "entry_count", count_at).with_found(h.entry_count));
+  return cursor.finish(h);
+}
+
+Status decode_fixed_array_data_block(Cursor& cursor, FileSizes sizes, const FixedArrayHeader& header,
+                                     std::uint64_t header_address) {
+  decode_array_block_prefix(cursor, sizes, "FADB", header.client, header_address);
+  if (header.paged)
+    cursor.skip(static_cast<std::size_t>(header.page_bitmap_bytes), "page_bitmap");
+  else
+    cursor.skip(static_cast<std::size_t>(header.entry_count * header.entry_size), "elements");
+  cursor.checksum();
+  return cursor.finish();
+}
+
+Status check_array_page(Cursor& cursor, std::uint64_t entries, std::uint64_t entry_size) {
+  cursor.skip(static_cast<std::size_t>(entries * entry_size), "elements");
+  cursor.checksum();
+  return cursor.finish();
+}
+
+void decode_array_block_prefix(Cursor& cursor, FileSizes sizes, std::string_view signature, ChunkClient client,
+                               std::uint64_t header_address) {
+  cursor.signature(signature);
+  cursor.version(0, 1);
+  const std::uint64_t client_at = cursor.here();
+  const ChunkClient found = decode_chunk_client(cursor);
+  if (cursor.ok() && found != client)
+    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "client_id", client_at)
+                    .with_found(static_cast<std::uint64_t>(found))
+                    .with_expected(static_cast<std::uint64_t>(client)));
+  const std::uint64_t address_at = cursor.here();
+  const std::uint64_t address = cursor.address(sizes, "header_address");
+  if (cursor.ok() && address != header_address)
+    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "header_address", address_at)
+                    .with_found(address)
+                    .with_expected(header_address));
+}
+
+}  // namespace h5mount
