@@ -59,6 +59,7 @@ class DirectoryListing {
   struct Item {
     std::string_view name;  // as shown
     NodeType type;
+    std::uint64_t ino = 0;  // as stat gives it; 0 where the link alone does not tell
   };
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;

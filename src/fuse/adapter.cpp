@@ -1,0 +1,117 @@
+#include "adapter.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <limits>
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr double kForever = 1e9;         // seconds; the file does not change
+constexpr double kWhileGrowing = 1.0;    // a growing file is looked at again after this
+constexpr double kMissing = 10.0;        // a name under /.h5/external may come to be
+constexpr std::uint64_t kBlockBytes = 4096;
+
+::mode_t type_bits(NodeType type) {
+  switch (type) {
+    case NodeType::Directory: return S_IFDIR;
+    case NodeType::File: return S_IFREG;
+    case NodeType::Symlink: return S_IFLNK;
+  }
+  return S_IFREG;
+}
+
+// The kernel refuses to write before it asks, as the mount is read-only; these answer should it ever ask.
+template <class... Args>
+void refuse(fuse_req_t request, Args...) {
+  fuse_reply_err(request, EROFS);
+}
+
+}  // namespace
+
+void OpenCounts::add(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  ++counts_[node];
+}
+
+void OpenCounts::remove(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  const auto found = counts_.find(node);
+  if (found != counts_.end() && --found->second == 0) counts_.erase(found);
+}
+
+bool OpenCounts::any(NodeId node) const {
+  const std::lock_guard lock(mutex_);
+  return counts_.contains(node);
+}
+
+double Adapter::lasting_timeout() const { return options.follow_growth ? kWhileGrowing : kForever; }
+double Adapter::missing_timeout() const { return options.follow_growth ? kWhileGrowing : kMissing; }
+
+struct stat Adapter::to_stat(const NodeStat& stat) const {
+  struct stat out = {};
+  out.st_ino = stat.ino;
+  out.st_mode = type_bits(stat.type) | (stat.mode & 0777);
+  out.st_nlink = stat.nlink;
+  out.st_uid = options.uid;
+  out.st_gid = options.gid;
+  // The kernel makes an inode bad whose size is negative.
+  constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  out.st_size = stat.size <= kMostBytes ? static_cast<off_t>(stat.size) : 0;
+  out.st_blocks = static_cast<blkcnt_t>(std::min(stat.blocks, kMostBytes));
+  out.st_blksize = kBlockBytes;
+  out.st_atim.tv_sec = out.st_mtim.tv_sec = out.st_ctim.tv_sec = stat.mtime;
+  return out;
+}
+
+fuse_entry_param Adapter::to_entry(const Entry& entry) const {
+  fuse_entry_param out = {};
+  out.ino = entry.node;
+  out.generation = 1;
+  out.attr = to_stat(entry.stat);
+  out.attr_timeout = entry.stat.complete ? lasting_timeout() : 0;
+  out.entry_timeout = lasting_timeout();
+  return out;
+}
+
+const fuse_lowlevel_ops& operations() {
+  static const fuse_lowlevel_ops table = [] {
+    fuse_lowlevel_ops ops = {};
+    ops.init = op_init;
+    ops.lookup = op_lookup;
+    ops.forget = op_forget;
+    ops.forget_multi = op_forget_multi;
+    ops.getattr = op_getattr;
+    ops.readlink = op_readlink;
+    ops.statfs = op_statfs;
+    ops.access = op_access;
+    ops.open = op_open;
+    ops.read = op_read;
+    ops.lseek = op_lseek;
+    ops.release = op_release;
+    ops.opendir = op_opendir;
+    ops.readdir = op_readdir;
+    ops.readdirplus = op_readdirplus;
+    ops.releasedir = op_releasedir;
+    ops.getxattr = op_getxattr;
+    ops.listxattr = op_listxattr;
+    ops.setattr = refuse;
+    ops.mknod = refuse;
+    ops.mkdir = refuse;
+    ops.unlink = refuse;
+    ops.rmdir = refuse;
+    ops.symlink = refuse;
+    ops.rename = refuse;
+    ops.link = refuse;
+    ops.create = refuse;
+    ops.write = refuse;
+    ops.setxattr = refuse;
+    ops.removexattr = refuse;
+    ops.fallocate = refuse;
+    return ops;
+  }();
+  return table;
+}
+
+}  // namespace h5mount::fuse

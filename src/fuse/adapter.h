@@ -1,0 +1,77 @@
+// Adapter: what the operations share, and the table of them. libfuse hands it back as the session's user data.
+#pragma once
+
+#include <fuse_lowlevel.h>
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "h5mount/fuse/session.h"
+
+namespace h5mount::fuse {
+
+// How many handles are open on a node: an open file is being read, so stat need not count its blocks.
+class OpenCounts {
+ public:
+  void add(NodeId node);
+  void remove(NodeId node);
+  bool any(NodeId node) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<NodeId, std::uint32_t> counts_;
+};
+
+struct FileHandle {
+  NodeId node;
+  std::shared_ptr<OpenNode> file;
+};
+
+// The listing is made when it is first asked for: a directory that the kernel has cached is opened but not read.
+struct DirectoryHandle {
+  std::mutex mutex;
+  std::shared_ptr<const DirectoryListing> listing;
+};
+
+struct Adapter {
+  std::shared_ptr<Tree> tree;
+  SessionOptions options;
+  OpenCounts open_files;
+
+  double lasting_timeout() const;   // of names, and of attributes that are complete
+  double missing_timeout() const;   // of names that are not there
+  struct stat to_stat(const NodeStat& stat) const;
+  fuse_entry_param to_entry(const Entry& entry) const;
+};
+
+inline Adapter& adapter_of(fuse_req_t request) { return *static_cast<Adapter*>(fuse_req_userdata(request)); }
+
+const fuse_lowlevel_ops& operations();
+
+// Settings of the connection, agreed with the kernel before the first request.
+void op_init(void* userdata, fuse_conn_info* connection);
+
+void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name);
+void op_forget(fuse_req_t request, fuse_ino_t node, std::uint64_t count);
+void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets);
+void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
+void op_readlink(fuse_req_t request, fuse_ino_t node);
+void op_statfs(fuse_req_t request, fuse_ino_t node);
+void op_access(fuse_req_t request, fuse_ino_t node, int mask);
+
+void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
+void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info);
+void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info);
+void op_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
+
+void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
+void op_readdir(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info);
+void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info);
+void op_releasedir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
+
+void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::size_t size);
+void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size);
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,73 @@
+#include "mount_trouble.h"
+
+#include <fcntl.h>
+#include <fuse_log.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <string_view>
+
+#include "h5mount/base/log.h"
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::size_t kMostMessageBytes = 4096;
+
+void to_log(fuse_log_level level, const char* format, std::va_list arguments) {
+  std::array<char, kMostMessageBytes> text{};
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  if (level == FUSE_LOG_DEBUG) {  // asked for with -d; comes in pieces of lines
+    std::fputs(text.data(), stderr);
+    return;
+  }
+  std::string_view line = text.data();
+  while (line.ends_with('\n')) line.remove_suffix(1);
+  log_line(level <= FUSE_LOG_ERR ? LogLevel::Error : LogLevel::Warning, line);
+}
+
+void to_stderr(fuse_log_level /*level*/, const char* format, std::va_list arguments) {
+  std::vfprintf(stderr, format, arguments);
+}
+
+std::string first_line(std::string_view text) {
+  for (const std::string_view speaker : {"fusermount3: ", "fuse: ", "mount: "}) {
+    if (text.starts_with(speaker)) text.remove_prefix(speaker.size());
+  }
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+CaughtMessages::CaughtMessages() {
+  fuse_set_log_func(to_stderr);
+  memory_ = ::memfd_create("messages", MFD_CLOEXEC);
+  if (memory_ < 0) return;
+  std::fflush(stderr);
+  saved_stderr_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (saved_stderr_ >= 0) ::dup2(memory_, STDERR_FILENO);
+}
+
+CaughtMessages::~CaughtMessages() { finish(); }
+
+std::string CaughtMessages::finish() {
+  if (saved_stderr_ >= 0) {
+    std::fflush(stderr);
+    ::dup2(saved_stderr_, STDERR_FILENO);
+    ::close(saved_stderr_);
+    saved_stderr_ = -1;
+  }
+  if (memory_ < 0) return {};
+  std::array<char, kMostMessageBytes> text{};
+  const ssize_t length = ::pread(memory_, text.data(), text.size(), 0);
+  ::close(memory_);
+  memory_ = -1;
+  return length > 0 ? first_line({text.data(), static_cast<std::size_t>(length)}) : std::string();
+}
+
+void log_libfuse_messages() { fuse_set_log_func(to_log); }
+
+}  // namespace h5mount::fuse

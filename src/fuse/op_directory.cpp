@@ -1,0 +1,143 @@
+// Positions in a directory: 0 is `.`, 1 is `..`, n + 2 is entry n of the listing. The offset that goes with an entry
+// is the position after it.
+#include <algorithm>
+#include <vector>
+
+#include "adapter.h"
+#include "guard.h"
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::size_t kDots = 2;
+constexpr std::size_t kMostReplyBytes = 1U << 20;
+constexpr ino_t kUnknownIno = 0xFFFFFFFF;  // zero would hide the entry
+
+DirectoryHandle& handle_of(const fuse_file_info& info) { return *reinterpret_cast<DirectoryHandle*>(info.fh); }
+
+Result<std::shared_ptr<const DirectoryListing>> listing_of(Adapter& adapter, NodeId node, DirectoryHandle& handle) {
+  const std::lock_guard lock(handle.mutex);  // one open directory is read by one at a time anyway
+  if (!handle.listing) {
+    H5_ASSIGN(handle.listing, adapter.tree->open_directory(node));
+  }
+  return handle.listing;
+}
+
+::mode_t type_bits(NodeType type) {
+  return type == NodeType::Directory ? S_IFDIR : type == NodeType::Symlink ? S_IFLNK : S_IFREG;
+}
+
+// Fills one reply. With `plus` every entry is looked up, and what was given to the kernel is remembered until it has
+// been accepted.
+class Page {
+ public:
+  Page(Adapter& adapter, NodeId directory, fuse_req_t request, std::size_t size, bool plus)
+      : adapter_(adapter), directory_(directory), request_(request), plus_(plus) {
+    buffer_.resize(std::min(size, kMostReplyBytes));
+  }
+
+  void fill(const DirectoryListing& listing, std::size_t position) {
+    for (const std::size_t end = listing.size() + kDots; position < end; ++position) {
+      if (!add(listing, position)) break;
+    }
+  }
+
+  void send(Reply& reply) {
+    if (fuse_reply_buf(reply.take(), buffer_.data(), used_) == 0) return;
+    for (const NodeId node : looked_up_) adapter_.tree->forget(node, 1);
+  }
+
+ private:
+  // False where it does not fit: asked before the lookup, which may read an object header.
+  bool add(const DirectoryListing& listing, std::size_t position) {
+    fuse_entry_param entry = {};
+    entry.attr.st_ino = kUnknownIno;
+    entry.attr.st_mode = S_IFDIR;
+    if (position < kDots) {
+      name_.assign(position + 1, '.');
+    } else {
+      const DirectoryListing::Item item = listing.at(position - kDots);
+      name_.assign(item.name);
+      entry.attr.st_mode = type_bits(item.type);
+      if (item.ino != 0) entry.attr.st_ino = item.ino;
+    }
+    const std::size_t room = buffer_.size() - used_;
+    if (needed() > room) return false;
+    if (plus_ && position >= kDots) look_up(listing, position - kDots, entry);
+    char* const at = buffer_.data() + used_;
+    const auto next = static_cast<off_t>(position + 1);
+    used_ += plus_ ? fuse_add_direntry_plus(request_, at, room, name_.c_str(), &entry, next)
+                   : fuse_add_direntry(request_, at, room, name_.c_str(), &entry.attr, next);
+    return true;
+  }
+
+  std::size_t needed() const {
+    return plus_ ? fuse_add_direntry_plus(request_, nullptr, 0, name_.c_str(), nullptr, 0)
+                 : fuse_add_direntry(request_, nullptr, 0, name_.c_str(), nullptr, 0);
+  }
+
+  // An entry that cannot be looked up is listed all the same, without attributes: damage stays local.
+  void look_up(const DirectoryListing& listing, std::size_t index, fuse_entry_param& entry) {
+    const auto found = adapter_.tree->lookup_listed(directory_, listing, index);
+    if (!found) {
+      log_failed("readdirplus", directory_, found.error());
+      return;
+    }
+    looked_up_.push_back(found->node);
+    entry = adapter_.to_entry(*found);
+  }
+
+  Adapter& adapter_;
+  NodeId directory_;
+  fuse_req_t request_;
+  bool plus_;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+  std::string name_;
+  std::vector<NodeId> looked_up_;
+};
+
+void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
+                    bool plus) {
+  guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
+    Adapter& adapter = adapter_of(request);
+    H5_ASSIGN(const auto listing, listing_of(adapter, node, handle_of(*info)));
+    Page page(adapter, node, request, size, plus);
+    page.fill(*listing, offset < 0 ? 0 : static_cast<std::size_t>(offset));
+    page.send(reply);
+    return {};
+  });
+}
+
+}  // namespace
+
+void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
+  guard(request, "opendir", node, [&](Reply& reply) -> Status {
+    auto handle = std::make_unique<DirectoryHandle>();
+    info->fh = reinterpret_cast<std::uint64_t>(handle.get());
+    const bool lasting = !adapter_of(request).options.follow_growth;
+    info->cache_readdir = lasting;
+    info->keep_cache = lasting;
+    DirectoryHandle* const given = handle.release();
+    if (fuse_reply_open(reply.take(), info) != 0) delete given;
+    return {};
+  });
+}
+
+void op_readdir(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
+  read_directory(request, node, size, offset, info, false);
+}
+
+void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
+  read_directory(request, node, size, offset, info, true);
+}
+
+void op_releasedir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
+  guard(request, "releasedir", node, [&](Reply& reply) -> Status {
+    delete &handle_of(*info);
+    reply.error(0);
+    return {};
+  });
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,40 @@
+#include "adapter.h"
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr unsigned kMaxRequestBytes = 1U << 20;
+constexpr unsigned kMaxBackground = 64;  // read-ahead requests under way at once; the kernel's own idea is 12
+
+void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
+  if (wanted && (connection->capable & capability) != 0) connection->want |= capability;
+  if (!wanted) connection->want &= ~capability;
+}
+
+}  // namespace
+
+void op_init(void* userdata, fuse_conn_info* connection) {
+  const auto& adapter = *static_cast<const Adapter*>(userdata);
+  const bool growing = adapter.options.follow_growth;
+  // Pages of a file that does not change stay cached whatever its attributes say.
+  want(connection, FUSE_CAP_AUTO_INVAL_DATA, growing);
+  want(connection, FUSE_CAP_EXPLICIT_INVAL_DATA, !growing);
+  want(connection, FUSE_CAP_CACHE_SYMLINKS, true);
+  want(connection, FUSE_CAP_PARALLEL_DIROPS, true);
+  want(connection, FUSE_CAP_ASYNC_READ, true);
+  want(connection, FUSE_CAP_READDIRPLUS, true);
+  want(connection, FUSE_CAP_READDIRPLUS_AUTO, true);
+  // Replies are written straight from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages evicts
+  // them from the page cache of the HDF5 file.
+  want(connection, FUSE_CAP_SPLICE_READ, false);
+  want(connection, FUSE_CAP_SPLICE_WRITE, false);
+  want(connection, FUSE_CAP_SPLICE_MOVE, false);
+  want(connection, FUSE_CAP_HANDLE_KILLPRIV, false);
+  // libfuse derives the largest read from the largest write.
+  connection->max_write = kMaxRequestBytes;
+  connection->max_read = adapter.options.max_read;
+  connection->max_background = kMaxBackground;
+  connection->congestion_threshold = kMaxBackground * 3 / 4;
+}
+
+}  // namespace h5mount::fuse

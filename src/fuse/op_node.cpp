@@ -1,0 +1,95 @@
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "adapter.h"
+#include "guard.h"
+#include "h5mount/base/checked.h"
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::size_t kMaxSymlinkBytes = 4095;  // PATH_MAX less the terminator
+constexpr std::uint64_t kStatfsBlock = 4096;
+
+}  // namespace
+
+void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  guard(request, "lookup", parent, [&](Reply& reply) -> Status {
+    Adapter& adapter = adapter_of(request);
+    const auto found = adapter.tree->lookup(parent, name);
+    if (!found && found.error().code() == ErrorCode::NotFound) {
+      fuse_entry_param missing = {};  // node 0: the kernel remembers that there is none
+      missing.entry_timeout = adapter.missing_timeout();
+      fuse_reply_entry(reply.take(), &missing);
+      return {};
+    }
+    if (!found) return fail(found.error());
+    const fuse_entry_param entry = adapter.to_entry(*found);
+    // A reply that the kernel did not want counts no reference there, so none may stay here.
+    if (fuse_reply_entry(reply.take(), &entry) != 0) adapter.tree->forget(found->node, 1);
+    return {};
+  });
+}
+
+void op_forget(fuse_req_t request, fuse_ino_t node, std::uint64_t count) {
+  try {
+    adapter_of(request).tree->forget(node, count);
+  } catch (const std::exception& exception) {
+    log_accident("forget", node, exception.what());
+  }
+  fuse_reply_none(request);
+}
+
+void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
+  try {
+    Tree& tree = *adapter_of(request).tree;
+    for (std::size_t i = 0; i < count; ++i) tree.forget(forgets[i].ino, forgets[i].nlookup);
+  } catch (const std::exception& exception) {
+    log_accident("forget_multi", 0, exception.what());
+  }
+  fuse_reply_none(request);
+}
+
+void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* /*info*/) {
+  guard(request, "getattr", node, [&](Reply& reply) -> Status {
+    Adapter& adapter = adapter_of(request);
+    const StatDepth depth = adapter.open_files.any(node) ? StatDepth::Size : StatDepth::Full;
+    H5_ASSIGN(const NodeStat stat, adapter.tree->stat(node, depth));
+    const struct stat out = adapter.to_stat(stat);
+    fuse_reply_attr(reply.take(), &out, stat.complete ? adapter.lasting_timeout() : 0);
+    return {};
+  });
+}
+
+void op_readlink(fuse_req_t request, fuse_ino_t node) {
+  guard(request, "readlink", node, [&](Reply& reply) -> Status {
+    H5_ASSIGN(const std::string target, adapter_of(request).tree->readlink(node));
+    if (target.size() > kMaxSymlinkBytes) {
+      reply.error(ENAMETOOLONG);
+    } else {
+      fuse_reply_readlink(reply.take(), target.c_str());
+    }
+    return {};
+  });
+}
+
+void op_statfs(fuse_req_t request, fuse_ino_t node) {
+  guard(request, "statfs", node, [&](Reply& reply) -> Status {
+    struct statvfs out = {};
+    out.f_bsize = out.f_frsize = kStatfsBlock;
+    out.f_blocks = divide_up(adapter_of(request).tree->statfs().file_bytes, kStatfsBlock);
+    out.f_namemax = 255;
+    fuse_reply_statfs(reply.take(), &out);
+    return {};
+  });
+}
+
+// The kernel checks permission bits itself (default_permissions); only the wish to write is left.
+void op_access(fuse_req_t request, fuse_ino_t node, int mask) {
+  guard(request, "access", node, [&](Reply& reply) -> Status {
+    reply.error((mask & W_OK) != 0 ? EROFS : 0);
+    return {};
+  });
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,67 @@
+#include <linux/limits.h>
+
+#include <string_view>
+
+#include "adapter.h"
+#include "guard.h"
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::string_view kNamespace = "user.";
+
+// An answer to getxattr or listxattr: its length where that was the question.
+void reply_bytes(Reply& reply, const std::string& bytes, std::size_t size) {
+  if (size == 0) {
+    fuse_reply_xattr(reply.take(), bytes.size());
+  } else if (size < bytes.size()) {
+    reply.error(ERANGE);
+  } else {
+    fuse_reply_buf(reply.take(), bytes.data(), bytes.size());
+  }
+}
+
+// One unfit name would make the kernel refuse the whole list.
+bool is_fit(const std::string& name) {
+  return name.starts_with(kNamespace) && name.size() <= XATTR_NAME_MAX && name.find('\0') == std::string::npos;
+}
+
+}  // namespace
+
+void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::size_t size) {
+  // ENOTSUP makes `ls -l` stop asking this mount at all; ENODATA would be two requests a file, never cached.
+  if (!std::string_view(name).starts_with(kNamespace)) {
+    fuse_reply_err(request, ENOTSUP);
+    return;
+  }
+  guard(request, "getxattr", node, [&](Reply& reply) -> Status {
+    const auto value = adapter_of(request).tree->get_xattr(node, name);
+    if (!value) {
+      const ErrorCode code = value.error().code();
+      if (code != ErrorCode::NotFound && code != ErrorCode::TooLarge) return fail(value.error());
+      reply.error(code == ErrorCode::NotFound ? ENODATA : E2BIG);
+    } else if (value->size() > XATTR_SIZE_MAX) {
+      reply.error(E2BIG);
+    } else {
+      reply_bytes(reply, *value, size);
+    }
+    return {};
+  });
+}
+
+void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
+  guard(request, "listxattr", node, [&](Reply& reply) -> Status {
+    H5_ASSIGN(const auto names, adapter_of(request).tree->list_xattrs(node));
+    std::string list;
+    for (const std::string& name : names) {
+      if (!is_fit(name)) continue;
+      if (list.size() + name.size() + 1 > XATTR_LIST_MAX) break;
+      list += name;
+      list += '\0';
+    }
+    reply_bytes(reply, list, size);
+    return {};
+  });
+}
+
+}  // namespace h5mount::fuse

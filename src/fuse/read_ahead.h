@@ -1,0 +1,12 @@
+// The kernel's read-ahead of one mount, which libfuse cannot raise above the default of 128 KiB.
+#pragma once
+
+#include <sys/types.h>
+
+namespace h5mount::fuse {
+
+// Writes /sys/class/bdi/<device>/read_ahead_kb, where we may (root, and a writable /sys). Only after the first reply:
+// the handshake sets it back.
+void raise_read_ahead(dev_t device);
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,67 @@
+#include "reply_pieces.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstring>
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::size_t kMostVectors = IOV_MAX - 24;  // libfuse puts its header before them
+
+::iovec to_iovec(ByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
+
+Status copy_by_kernel(ByteSpan from, std::byte* to) {
+  while (!from.empty()) {
+    const ::iovec local{to, from.size()};
+    const ::iovec remote = to_iovec(from);
+    const ssize_t copied = ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
+    if (copied <= 0) return fail(io_error(EIO, "the file was cut short while it was read"));
+    from = from.subspan(static_cast<std::size_t>(copied));
+    to += copied;
+  }
+  return {};
+}
+
+// Where the mapped file was cut short, writev ends with EFAULT; by then the kernel has found its request by the
+// header and has ended it with EIO itself, so there is nothing left to answer.
+void report(int result) {
+  if (result == 0 || result == -ENOENT) return;  // ENOENT: the reader was interrupted and is gone
+  log(LogLevel::Error, "read: reply failed: {}{}", std::strerror(-result),
+      result == -EFAULT ? " (the file was cut short while it was read)" : "");
+}
+
+}  // namespace
+
+Status flatten(const Pieces& pieces, std::vector<std::byte>& out) {
+  out.resize(pieces.total());
+  std::byte* at = out.data();
+  for (const Piece& piece : pieces.list()) {
+    if (piece.kernel_only) {
+      H5_TRY(copy_by_kernel(piece.bytes, at));
+    } else {
+      std::memcpy(at, piece.bytes.data(), piece.bytes.size());
+    }
+    at += piece.bytes.size();
+  }
+  return {};
+}
+
+Status reply_pieces(Reply& reply, const Pieces& pieces, std::size_t most) {
+  if (pieces.total() > most) return fail(Error(ErrorCode::Internal, "a read gave more than was asked for"));
+  if (pieces.list().size() > kMostVectors) {
+    thread_local std::vector<std::byte> buffer;
+    H5_TRY(flatten(pieces, buffer));
+    report(fuse_reply_buf(reply.take(), reinterpret_cast<const char*>(buffer.data()), buffer.size()));
+    return {};
+  }
+  thread_local std::vector<::iovec> vectors;
+  vectors.clear();
+  for (const Piece& piece : pieces.list()) vectors.push_back(to_iovec(piece.bytes));
+  report(fuse_reply_iov(reply.take(), vectors.data(), static_cast<int>(vectors.size())));
+  return {};
+}
+
+}  // namespace h5mount::fuse

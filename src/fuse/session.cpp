@@ -1,0 +1,172 @@
+#include "h5mount/fuse/session.h"
+
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "adapter.h"
+#include "h5mount/base/log.h"
+#include "mount_trouble.h"
+#include "read_ahead.h"
+
+namespace h5mount {
+namespace {
+
+using fuse::Adapter;
+
+constexpr unsigned kFewestWorkers = 32;
+
+// libfuse splits options at commas and takes a backslash as an escape.
+std::string escape_option(const std::string& value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::vector<std::string> session_arguments(const SessionOptions& options) {
+  std::vector<std::string> arguments{"h5mount"};
+  const auto option = [&arguments](std::string text) {
+    arguments.emplace_back("-o");
+    arguments.push_back(std::move(text));
+  };
+  // In the mount flags themselves, so that the kernel says EROFS without asking us and leaves access times alone.
+  option("ro,nosuid,nodev,default_permissions");
+  option("fsname=" + escape_option(options.source));
+  option("subtype=" + escape_option(options.subtype));
+  if (options.max_read != 0) option("max_read=" + std::to_string(options.max_read));
+  for (const std::string& text : options.mount_options) option(escape_option(text));
+  if (options.debug) arguments.emplace_back("-d");
+  return arguments;
+}
+
+// Threads of ours must not take the signals that the main thread waits for.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+class FuseSession final : public Session {
+ public:
+  FuseSession(std::shared_ptr<Tree> tree, SessionOptions options)
+      : adapter_{.tree = std::move(tree), .options = std::move(options), .open_files = {}} {}
+  FuseSession(const FuseSession&) = delete;
+  FuseSession& operator=(const FuseSession&) = delete;
+
+  ~FuseSession() override {
+    end_mount();
+    if (session_ != nullptr) fuse_session_destroy(session_);
+  }
+
+  Status begin();
+  int serve(std::function<void()> on_ready) override;
+  void stop() override;
+
+ private:
+  Error mount_error(const std::string& said) const;
+  void announce(const std::function<void()>& on_ready) const;
+  int loop();
+  void end_mount();
+
+  Adapter adapter_;
+  fuse_session* session_ = nullptr;
+  bool mounted_ = false;
+  std::atomic<pthread_t> serving_thread_{};
+};
+
+Error FuseSession::mount_error(const std::string& said) const {
+  const std::string& place = adapter_.options.mountpoint;
+  return {ErrorCode::Io, said.empty() ? "cannot mount on " + place : "cannot mount on " + place + ": " + said};
+}
+
+Status FuseSession::begin() {
+  H5_TRY(check_mountpoint(adapter_.options.mountpoint));
+  std::vector<std::string> words = session_arguments(adapter_.options);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
+  fuse::CaughtMessages messages;
+  session_ = fuse_session_new(&arguments, &fuse::operations(), sizeof(fuse_lowlevel_ops), &adapter_);
+  fuse_opt_free_args(&arguments);
+  if (session_ == nullptr) return fail(mount_error(messages.finish()));
+  if (fuse_session_mount(session_, adapter_.options.mountpoint.c_str()) != 0) {
+    return fail(mount_error(messages.finish()));
+  }
+  mounted_ = true;
+  messages.finish();
+  fuse::log_libfuse_messages();
+  return {};
+}
+
+// A stat that comes back proves that the mount answers; only after it does a new read-ahead last.
+void FuseSession::announce(const std::function<void()>& on_ready) const {
+  struct stat root = {};
+  if (::stat(adapter_.options.mountpoint.c_str(), &root) != 0) return;
+  fuse::raise_read_ahead(root.st_dev);
+  if (on_ready) on_ready();
+}
+
+int FuseSession::loop() {
+  if (adapter_.options.single_thread) return fuse_session_loop(session_);
+  fuse_loop_config* const config = fuse_loop_cfg_create();
+  if (config == nullptr) return -1;
+  fuse_loop_cfg_set_clone_fd(config, 0);
+  fuse_loop_cfg_set_max_threads(config, std::max(adapter_.options.workers, kFewestWorkers));
+  const int result = fuse_session_loop_mt(session_, config);
+  fuse_loop_cfg_destroy(config);
+  return result;
+}
+
+int FuseSession::serve(std::function<void()> on_ready) {
+  const bool signals = adapter_.options.handle_signals;
+  if (signals && fuse_set_signal_handlers(session_) != 0) return -1;
+  serving_thread_ = pthread_self();
+  std::thread herald;
+  {
+    const SignalsBlocked blocked;
+    herald = std::thread([this, &on_ready] { announce(on_ready); });
+  }
+  const int result = loop();
+  if (signals) fuse_remove_signal_handlers(session_);
+  end_mount();  // before the herald is waited for: its stat then ends as well
+  herald.join();
+  return std::min(result, 0);  // positive: the signal that ended it
+}
+
+void FuseSession::stop() {
+  fuse_session_exit(session_);
+  // libfuse 3.14 does not wake its main thread; the handler for SIGTERM does.
+  if (adapter_.options.handle_signals && serving_thread_ != pthread_t{}) pthread_kill(serving_thread_, SIGTERM);
+}
+
+void FuseSession::end_mount() {
+  if (!std::exchange(mounted_, false)) return;
+  fuse_session_unmount(session_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::mount(std::shared_ptr<Tree> tree, SessionOptions options) {
+  auto session = std::make_unique<FuseSession>(std::move(tree), std::move(options));
+  H5_TRY(session->begin());
+  return session;
+}
+
+}  // namespace h5mount
