@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#include <utility>
+#include "simd_lanes.h"
 
 namespace h5mount::filter {
 
@@ -26,43 +22,16 @@ void unshuffle_plain(const std::byte* planes, std::size_t plane_stride, std::siz
 #if defined(__x86_64__)
 namespace {
 
-// One perfect shuffle of the whole register file: bytes of the first half and of the second half alternate. Applied
-// log2(Size) times it turns Size planes of 16 bytes into 16 elements of Size bytes, because each rotates the bits
-// of every byte's index by one.
-template <std::size_t... I>
-inline void riffle(__m128i* v, std::index_sequence<I...>) {
-  constexpr std::size_t kHalf = sizeof...(I);
-  __m128i mixed[2 * kHalf];
-  ((mixed[2 * I] = _mm_unpacklo_epi8(v[I], v[I + kHalf]), mixed[2 * I + 1] = _mm_unpackhi_epi8(v[I], v[I + kHalf])),
-   ...);
-  ((v[2 * I] = mixed[2 * I], v[2 * I + 1] = mixed[2 * I + 1]), ...);
-}
-
-template <std::size_t Size>
-inline void planes_to_elements(__m128i* v) {
-  riffle(v, std::make_index_sequence<Size / 2>{});
-  if constexpr (Size >= 4) riffle(v, std::make_index_sequence<Size / 2>{});
-  if constexpr (Size >= 8) riffle(v, std::make_index_sequence<Size / 2>{});
-  if constexpr (Size >= 16) riffle(v, std::make_index_sequence<Size / 2>{});
-}
-
-template <std::size_t... I>
-inline void load16(__m128i* v, const std::byte* from, std::size_t stride, std::index_sequence<I...>) {
-  ((v[I] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + I * stride))), ...);
-}
-template <std::size_t... I>
-inline void store16(const __m128i* v, std::byte* to, std::size_t stride, std::index_sequence<I...>) {
-  (_mm_storeu_si128(reinterpret_cast<__m128i*>(to + I * stride), v[I]), ...);
-}
+using namespace lanes;
 
 template <std::size_t Size>
 void unshuffle_sse2_sized(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::byte* out) {
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __m128i v[Size];
-    load16(v, planes + i, plane_stride, std::make_index_sequence<Size>{});
+    load(v, planes + i, plane_stride, std::make_index_sequence<Size>{});
     planes_to_elements<Size>(v);
-    store16(v, out + i * Size, 16, std::make_index_sequence<Size>{});
+    store(v, out + i * Size, 16, std::make_index_sequence<Size>{});
   }
   unshuffle_plain(planes + i, plane_stride, count - i, Size, out + i * Size);
 }
@@ -75,13 +44,13 @@ void unshuffle_group(const std::byte* planes, std::size_t plane_stride, std::siz
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __m128i v[Group];
-    load16(v, planes + i, plane_stride, std::make_index_sequence<Group>{});
+    load(v, planes + i, plane_stride, std::make_index_sequence<Group>{});
     planes_to_elements<Group>(v);
     if constexpr (Group == 16) {
-      store16(v, out + i * size, size, std::make_index_sequence<Group>{});
+      store(v, out + i * size, size, std::make_index_sequence<Group>{});
     } else {
       alignas(16) std::byte elements[16 * Group];
-      store16(v, elements, 16, std::make_index_sequence<Group>{});
+      store(v, elements, 16, std::make_index_sequence<Group>{});
       for (std::size_t e = 0; e < 16; ++e) std::memcpy(out + (i + e) * size, elements + e * Group, Group);
     }
   }
@@ -120,51 +89,18 @@ void unshuffle_sse2_any(const std::byte* planes, std::size_t plane_stride, std::
   }
 }
 
-// The same network on two groups of 16 elements at once, one in each half of the registers.
-#define H5_AVX2 __attribute__((target("avx2")))
-
-template <std::size_t... I>
-H5_AVX2 inline void riffle(__m256i* v, std::index_sequence<I...>) {
-  constexpr std::size_t kHalf = sizeof...(I);
-  __m256i mixed[2 * kHalf];
-  ((mixed[2 * I] = _mm256_unpacklo_epi8(v[I], v[I + kHalf]),
-    mixed[2 * I + 1] = _mm256_unpackhi_epi8(v[I], v[I + kHalf])),
-   ...);
-  ((v[2 * I] = mixed[2 * I], v[2 * I + 1] = mixed[2 * I + 1]), ...);
-}
-
-template <std::size_t... I>
-H5_AVX2 inline void load32(__m256i* v, const std::byte* from, std::size_t stride, std::index_sequence<I...>) {
-  ((v[I] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + I * stride))), ...);
-}
-
-// Register pair (2I, 2I+1) holds bytes [32I, 32I + 32) of both groups: halves are sorted by group on the way out.
-template <std::size_t... I>
-H5_AVX2 inline void store_groups(const __m256i* v, std::byte* first, std::byte* second, std::index_sequence<I...>) {
-  ((_mm256_storeu_si256(reinterpret_cast<__m256i*>(first + 32 * I),
-                        _mm256_permute2x128_si256(v[2 * I], v[2 * I + 1], 0x20)),
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(second + 32 * I),
-                        _mm256_permute2x128_si256(v[2 * I], v[2 * I + 1], 0x31))),
-   ...);
-}
-
 template <std::size_t Size>
 H5_AVX2 void unshuffle_avx2_sized(const std::byte* planes, std::size_t plane_stride, std::size_t count,
                                   std::byte* out) {
   std::size_t i = 0;
   for (; i + 32 <= count; i += 32) {
     __m256i v[Size];
-    load32(v, planes + i, plane_stride, std::make_index_sequence<Size>{});
-    riffle(v, std::make_index_sequence<Size / 2>{});
-    if constexpr (Size >= 4) riffle(v, std::make_index_sequence<Size / 2>{});
-    if constexpr (Size >= 8) riffle(v, std::make_index_sequence<Size / 2>{});
-    if constexpr (Size >= 16) riffle(v, std::make_index_sequence<Size / 2>{});
+    load(v, planes + i, plane_stride, std::make_index_sequence<Size>{});
+    planes_to_elements<Size>(v);
     store_groups(v, out + i * Size, out + (i + 16) * Size, std::make_index_sequence<Size / 2>{});
   }
   unshuffle_sse2_sized<Size>(planes + i, plane_stride, count - i, out + i * Size);
 }
-
-#undef H5_AVX2
 
 }  // namespace
 

@@ -1,0 +1,42 @@
+// Zstandard frames by libzstd.
+#include "codecs.h"
+#include "filters.h"
+
+#if H5MOUNT_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+namespace h5mount::filter {
+
+#if H5MOUNT_HAVE_ZSTD
+namespace {
+
+// A context (some 160 KiB of tables) a thread, made at first use.
+struct Context {
+  ZSTD_DCtx* handle = ZSTD_createDCtx();
+  Context() = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context() { ZSTD_freeDCtx(handle); }
+};
+
+}  // namespace
+
+Result<std::size_t> decode_zstd(ByteSpan in, MutableByteSpan out, ByteSpan dictionary) {
+  thread_local Context context;
+  if (context.handle == nullptr) return fail(Error(ErrorCode::Internal, "zstd: no memory"));
+  const std::size_t written =
+      dictionary.empty()
+          ? ZSTD_decompressDCtx(context.handle, out.data(), out.size(), in.data(), in.size())
+          : ZSTD_decompress_usingDict(context.handle, out.data(), out.size(), in.data(), in.size(),
+                                      dictionary.data(), dictionary.size());
+  if (ZSTD_isError(written) != 0) return failed("zstd", ZSTD_getErrorName(written));
+  return written;
+}
+#else
+Result<std::size_t> decode_zstd(ByteSpan, MutableByteSpan, ByteSpan) {
+  return fail(Error(ErrorCode::UnsupportedFeature, "Zstandard is not available: needs libzstd at build time"));
+}
+#endif
+
+}  // namespace h5mount::filter

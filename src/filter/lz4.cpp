@@ -1,0 +1,56 @@
+// LZ4 (filter 32004):
+//
+//   decoded size, u64 | block size, u32 | then a block each: stored size, u32 | its bytes      (all big-endian)
+//
+// Blocks are bare LZ4 blocks; one stored with its decoded size is stored as it is. The last block may be short.
+#include <algorithm>
+
+#include "codecs.h"
+#include "filters.h"
+
+namespace h5mount::filter {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 12;
+
+class Lz4 final : public Filter {
+ public:
+  Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
+    if (in.size() < kHeaderBytes) return failed("lz4", "no room for the header");
+    const auto size = load_be<std::uint64_t>(in.data());
+    const std::uint64_t block_size = std::min<std::uint64_t>(load_be<std::uint32_t>(in.data() + 8), size);
+    if (size > out.size()) return failed("lz4", "more bytes declared than the chunk has");
+    if (size != 0 && block_size == 0) return failed("lz4", "a block size of 0");
+    in = in.subspan(kHeaderBytes);
+    out = out.first(static_cast<std::size_t>(size));
+    while (!out.empty()) {
+      const std::size_t here = std::min(out.size(), static_cast<std::size_t>(block_size));
+      H5_TRY(decode_block(in, out.first(here)));
+      out = out.subspan(here);
+    }
+    return static_cast<std::size_t>(size);
+  }
+
+ private:
+  static Status decode_block(ByteSpan& in, MutableByteSpan out) {
+    if (in.size() < 4) return failed("lz4", "a block is cut short");
+    const std::size_t stored = load_be<std::uint32_t>(in.data());
+    in = in.subspan(4);
+    if (stored > in.size()) return failed("lz4", "a block is cut short");
+    const ByteSpan block = in.first(stored);
+    in = in.subspan(stored);
+    if (stored == out.size()) {
+      std::memcpy(out.data(), block.data(), stored);
+      return {};
+    }
+    H5_ASSIGN(const std::size_t written, decode_lz4(block, out));
+    if (written != out.size()) return failed("lz4", "a block gives too few bytes");
+    return {};
+  }
+};
+
+}  // namespace
+
+Result<FilterPtr> make_lz4(const FilterSpec&, std::size_t) { return std::make_shared<Lz4>(); }
+
+}  // namespace h5mount::filter

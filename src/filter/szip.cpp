@@ -1,0 +1,147 @@
+// Szip (filter 4):
+//
+//   decoded size, u32 little-endian | CCSDS 121.0-B bit stream
+//
+// Client data: options mask, pixels per block, bits per pixel, pixels per scanline. The decoding itself is libaec's;
+// what the szip interface lays around it is done here, line by line, with a buffer of one line: scanlines are
+// padded to whole blocks, and pixels of 32 and 64 bits are coded as planes of bytes.
+#include <libaec.h>
+
+#include <algorithm>
+
+#include "filters.h"
+#include "temporary.h"
+#include "unshuffle.h"
+
+namespace h5mount::filter {
+namespace {
+
+constexpr std::uint32_t kMsbOption = 16;
+constexpr std::uint32_t kNearestNeighbourOption = 32;
+constexpr std::uint32_t kMaxBlocksPerScanline = 128;
+
+struct Coding {
+  unsigned flags = 0;             // libaec's
+  unsigned bits_per_sample = 0;   // of the stream
+  unsigned sample_bytes = 0;      // of the stream's decoded samples
+  unsigned pixel_planes = 1;      // 4 or 8: bytes of a pixel were coded as planes
+  unsigned block_size = 0;        // samples
+  unsigned blocks_per_line = 0;
+  std::size_t line_bytes = 0;     // of a scanline without and with its padding
+  std::size_t padded_line_bytes = 0;
+};
+
+// libaec's stream, ended whatever happens.
+class Stream {
+ public:
+  Stream(const Coding& coding, ByteSpan in) {
+    stream_.next_in = reinterpret_cast<const unsigned char*>(in.data());
+    stream_.avail_in = in.size();
+    stream_.bits_per_sample = coding.bits_per_sample;
+    stream_.block_size = coding.block_size;
+    stream_.rsi = coding.blocks_per_line;
+    stream_.flags = coding.flags;
+    ready_ = aec_decode_init(&stream_) == AEC_OK;
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    if (ready_) aec_decode_end(&stream_);
+  }
+
+  // As many bytes as there are, up to out.size(); nothing on damage.
+  std::optional<std::size_t> read(MutableByteSpan out) {
+    if (!ready_) return std::nullopt;
+    stream_.next_out = reinterpret_cast<unsigned char*>(out.data());
+    stream_.avail_out = out.size();
+    if (aec_decode(&stream_, AEC_NO_FLUSH) != AEC_OK) return std::nullopt;
+    return out.size() - stream_.avail_out;
+  }
+
+ private:
+  aec_stream stream_{};
+  bool ready_ = false;
+};
+
+class Szip final : public Filter {
+ public:
+  explicit Szip(const Coding& coding) : coding_(coding) {}
+
+  Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
+    if (in.size() < 4) return failed("szip", "no room for the decoded size");
+    const std::size_t size = load_le<std::uint32_t>(in.data());
+    if (size > out.size()) return failed("szip", "the stream declares more bytes than the chunk has");
+    const MutableByteSpan to = out.first(size);
+    if (coding_.pixel_planes == 1) {
+      H5_TRY(decode_lines(in.subspan(4), to));
+      return size;
+    }
+    const Temporary planes(size);
+    H5_TRY(decode_lines(in.subspan(4), planes.bytes()));
+    unshuffle_buffer(planes.bytes(), coding_.pixel_planes, to);
+    return size;
+  }
+
+ private:
+  Status decode_lines(ByteSpan in, MutableByteSpan out) const {
+    Stream stream(coding_, in);
+    if (coding_.line_bytes == coding_.padded_line_bytes) return read_all(stream, out);
+    const Temporary line(coding_.padded_line_bytes);
+    while (!out.empty()) {
+      const std::size_t wanted = std::min(coding_.line_bytes, out.size());
+      H5_TRY(read_line(stream, line.bytes(), wanted));
+      std::memcpy(out.data(), line.bytes().data(), wanted);
+      out = out.subspan(wanted);
+    }
+    return {};
+  }
+
+  static Status read_all(Stream& stream, MutableByteSpan out) {
+    if (out.empty()) return {};
+    const auto got = stream.read(out);
+    if (!got) return failed("szip", "the stream is damaged");
+    if (*got != out.size()) return failed("szip", "the stream is cut short");
+    return {};
+  }
+
+  // A line with its padding, of which the last line of all may lack some.
+  static Status read_line(Stream& stream, MutableByteSpan line, std::size_t wanted) {
+    const auto got = stream.read(line);
+    if (!got) return failed("szip", "the stream is damaged");
+    if (*got < wanted) return failed("szip", "the stream is cut short");
+    return {};
+  }
+
+  Coding coding_;
+};
+
+}  // namespace
+
+Result<FilterPtr> make_szip(const FilterSpec& spec, std::size_t) {
+  if (spec.client_data.size() < 4) return bad_client_data("szip", "four values are needed");
+  const std::uint32_t options = spec.client_data[0];
+  const std::uint32_t pixels_per_block = spec.client_data[1];
+  const std::uint32_t bits = spec.client_data[2];
+  const std::uint32_t pixels_per_scanline = spec.client_data[3];
+  if (pixels_per_block < 2 || pixels_per_block > 32 || pixels_per_block % 2 != 0) {
+    return bad_client_data("szip", "pixels per block is not an even number from 2 to 32");
+  }
+  if (bits == 0 || (bits > 32 && bits != 64)) return bad_client_data("szip", "bits per pixel");
+  if (pixels_per_scanline == 0 || pixels_per_scanline > kMaxBlocksPerScanline * pixels_per_block) {
+    return bad_client_data("szip", "pixels per scanline");
+  }
+
+  Coding coding;
+  if ((options & kNearestNeighbourOption) != 0) coding.flags |= AEC_DATA_PREPROCESS;
+  if ((options & kMsbOption) != 0) coding.flags |= AEC_DATA_MSB;
+  coding.pixel_planes = bits == 32 || bits == 64 ? bits / 8 : 1;
+  coding.bits_per_sample = coding.pixel_planes == 1 ? bits : 8;
+  coding.sample_bytes = coding.bits_per_sample > 16 ? 4 : coding.bits_per_sample > 8 ? 2 : 1;
+  coding.block_size = pixels_per_block;
+  coding.blocks_per_line = (pixels_per_scanline + pixels_per_block - 1) / pixels_per_block;
+  coding.line_bytes = std::size_t{pixels_per_scanline} * coding.sample_bytes;
+  coding.padded_line_bytes = std::size_t{coding.blocks_per_line} * pixels_per_block * coding.sample_bytes;
+  return std::make_shared<Szip>(coding);
+}
+
+}  // namespace h5mount::filter

@@ -1,0 +1,126 @@
+// ZFP (filter 32013): the chunk is a zfp stream without header. The header stands in the client data, after one
+// value of versions: magic, the field's type and shape (dimensions of 1 left out), the mode. Written on a
+// big-endian machine, its words and the decoded values are byte-swapped.
+//
+// libzfp checks neither its input's end nor a damaged stream: the payload is copied into a buffer as large as
+// libzfp could at most read, and a stream that was read beyond the payload is refused: what stands there (bytes never
+// touched, so no memory either) does not matter.
+#include <zfp.h>
+
+#include <algorithm>
+
+#include "filters.h"
+#include "h5mount/base/checked.h"
+#include "temporary.h"
+
+namespace h5mount::filter {
+namespace {
+
+constexpr std::size_t kHeaderWords = 32;          // of 4 bytes; a header has at most 148 bits
+constexpr std::size_t kSlack = 65'536;            // beyond what a sound stream can take
+// Blocks of 4 x 4 x 4 x 4 values at the edges of a field that fills them to a sixteenth.
+constexpr std::size_t kMostPerByte = 32;
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);  // zfp reads whole words
+
+using HeaderWords = std::array<std::uint32_t, kHeaderWords>;
+
+struct CloseStream {
+  void operator()(zfp_stream* stream) const { zfp_stream_close(stream); }
+  void operator()(bitstream* bits) const { stream_close(bits); }
+  void operator()(zfp_field* field) const { zfp_field_free(field); }
+};
+using StreamPtr = std::unique_ptr<zfp_stream, CloseStream>;
+using BitsPtr = std::unique_ptr<bitstream, CloseStream>;
+using FieldPtr = std::unique_ptr<zfp_field, CloseStream>;
+
+// Stream and field as the header describes them; nothing where it is no header.
+struct Opened {
+  StreamPtr stream;
+  FieldPtr field;
+};
+
+std::optional<Opened> open_header(HeaderWords words) {
+  Opened opened{StreamPtr(zfp_stream_open(nullptr)), FieldPtr(zfp_field_alloc())};
+  const BitsPtr bits(stream_open(words.data(), sizeof words));
+  if (!opened.stream || !opened.field || !bits) return std::nullopt;
+  zfp_stream_set_bit_stream(opened.stream.get(), bits.get());
+  if (zfp_read_header(opened.stream.get(), opened.field.get(), ZFP_HEADER_FULL) == 0) return std::nullopt;
+  zfp_stream_set_bit_stream(opened.stream.get(), nullptr);
+  return opened;
+}
+
+std::optional<std::uint64_t> field_bytes(const zfp_field& field) {
+  std::uint64_t bytes = zfp_type_size(field.type);
+  for (const std::uint64_t extent : {field.nx, field.ny, field.nz, field.nw}) {
+    const auto more = checked_mul(bytes, std::max<std::uint64_t>(extent, 1));
+    if (!more) return std::nullopt;
+    bytes = *more;
+  }
+  return bytes;
+}
+
+class Zfp final : public Filter {
+ public:
+  Zfp(const HeaderWords& words, bool swapped, std::size_t size) : words_(words), swapped_(swapped), size_(size) {}
+
+  Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
+    if (size_ > out.size()) return failed("zfp", "more bytes described than the chunk has");
+    const auto opened = open_header(words_);
+    if (!opened) return fail(Error(ErrorCode::Internal, "zfp: no memory"));
+    zfp_stream* const stream = opened->stream.get();
+    zfp_field* const field = opened->field.get();
+
+    const std::size_t most = zfp_stream_maximum_size(stream, field);
+    if (most > kMostPerByte * size_ + kSlack) return failed("zfp", "a rate beyond what the values can take");
+    const std::size_t padded = (std::max(in.size(), most) + kSlack) / kWordBytes * kWordBytes;
+    const Temporary copy(padded);
+    if (!in.empty()) std::memcpy(copy.bytes().data(), in.data(), in.size());
+    std::memset(copy.bytes().data() + in.size(), 0, std::min(padded - in.size(), kWordBytes));
+
+    const BitsPtr bits(stream_open(copy.bytes().data(), padded));
+    if (!bits) return fail(Error(ErrorCode::Internal, "zfp: no memory"));
+    zfp_stream_set_bit_stream(stream, bits.get());
+    zfp_stream_rewind(stream);
+    zfp_field_set_pointer(field, out.data());
+    const std::size_t taken = zfp_decompress(stream, field);
+    if (taken == 0) return failed("zfp", "the stream cannot be decoded");
+    if (taken > (in.size() + kWordBytes - 1) / kWordBytes * kWordBytes) return failed("zfp", "the stream is cut short");
+    if (swapped_) swap_values(out.first(size_), zfp_type_size(field->type));
+    return size_;
+  }
+
+ private:
+  static void swap_values(MutableByteSpan values, std::size_t size) {
+    for (std::size_t at = 0; at + size <= values.size(); at += size) {
+      std::reverse(values.data() + at, values.data() + at + size);
+    }
+  }
+
+  HeaderWords words_;
+  bool swapped_;
+  std::size_t size_;
+};
+
+}  // namespace
+
+Result<FilterPtr> make_zfp(const FilterSpec& spec, std::size_t chunk_bytes) {
+  if (spec.client_data.size() < 2) return bad_client_data("zfp", "the header is missing");
+  HeaderWords words{};
+  const std::size_t count = std::min(spec.client_data.size() - 1, kHeaderWords - 4);
+  std::copy_n(spec.client_data.begin() + 1, count, words.begin());
+  bool swapped = false;
+  auto opened = open_header(words);
+  if (!opened) {
+    for (std::uint32_t& word : words) word = __builtin_bswap32(word);
+    swapped = true;
+    opened = open_header(words);
+  }
+  if (!opened) {
+    return fail(Error(ErrorCode::UnsupportedFeature, "zfp: client data hold no header that this libzfp knows"));
+  }
+  const auto size = field_bytes(*opened->field);
+  if (!size || *size > chunk_bytes) return bad_client_data("zfp", "a shape larger than the chunk");
+  return std::make_shared<Zfp>(words, swapped, static_cast<std::size_t>(*size));
+}
+
+}  // namespace h5mount::filter
