@@ -1,0 +1,36 @@
+// h5mount, and mount.h5 by its name.
+#include <cstdio>
+#include <exception>
+
+#include "exit_codes.h"
+#include "mount_command.h"
+
+namespace {
+
+using namespace h5mount;
+
+int run(int count, const char* const* words) {
+  const auto parsed = cli::parse_command_line(count, words);
+  if (!parsed) {
+    cli::tell("", parsed.error().text());
+    return cli::kExitUsage;
+  }
+  if (const auto* told = std::get_if<cli::Told>(&*parsed)) {
+    std::fputs(told->text.c_str(), stdout);
+    return 0;
+  }
+  return cli::run_mount(std::get<cli::MountCommand>(*parsed));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return run(count, words);
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());
+  } catch (...) {
+    std::fputs("h5mount: internal error\n", stderr);
+  }
+  return cli::kExitMountFailed;
+}

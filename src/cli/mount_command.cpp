@@ -1,0 +1,134 @@
+#include "mount_command.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "background.h"
+#include "exit_codes.h"
+#include "h5mount/fuse/session.h"
+#include "source_stat.h"
+
+namespace h5mount::cli {
+namespace {
+
+constexpr std::uint64_t kLeastCache = 32ULL << 20;
+constexpr std::uint64_t kMostCacheUnasked = 1ULL << 30;
+
+// A container's own bound, where it has one.
+std::uint64_t memory_bytes() {
+  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
+  std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::ifstream bound("/sys/fs/cgroup/memory.max");
+  std::uint64_t most = 0;
+  if (bound >> most && most > 0) memory = std::min(memory, most);
+  return memory;
+}
+
+std::uint64_t cache_bytes(const MountOptions& options) {
+  if (options.cache_bytes) return *options.cache_bytes;
+  return std::clamp(memory_bytes() / 4, kLeastCache, kMostCacheUnasked);
+}
+
+unsigned decoding_threads(const MountOptions& options) {
+  return options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
+}
+
+ExternalPolicy external_policy(const MountOptions& options) {
+  // With allow_other every user reads with our rights: what the file names is not opened for them unasked.
+  return options.external.value_or(options.allow_other ? ExternalPolicy::None : ExternalPolicy::Beneath);
+}
+
+Result<std::shared_ptr<Tree>> make_tree(const MountCommand& command, std::shared_ptr<FileSet> files) {
+  ReadEnvironment environment;
+  environment.files = std::move(files);
+  environment.cache = std::make_shared<BlockCache>(cache_bytes(command.options));
+  environment.workers = std::make_shared<WorkerPool>(decoding_threads(command.options));
+  H5_ASSIGN(auto tree, Tree::make(environment, tree_options(command.file, command.options)));
+  H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
+  return tree;
+}
+
+SessionOptions session_options(const MountCommand& command) {
+  const TreeOptions tree = tree_options(command.file, command.options);
+  SessionOptions out;
+  out.mountpoint = command.mountpoint;
+  out.source = command.options.fsname.empty() ? command.file : command.options.fsname;
+  out.subtype = command.options.subtype;
+  out.mount_options = command.options.for_libfuse;
+  out.uid = tree.uid;
+  out.gid = tree.gid;
+  out.max_read = command.options.max_read;
+  out.follow_growth = tree.follow_growth;
+  out.debug = command.debug;
+  out.single_thread = command.single_thread;
+  return out;
+}
+
+Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
+  MetadataOptions options;
+  options.force = command.options.force;
+  return FileSet::open(command.file, external_policy(command.options), options);
+}
+
+// Everything from the open file to the end of the mount, in the process that serves.
+int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std::optional<Background>& background) {
+  auto tree = make_tree(command, std::move(files));
+  if (!tree) {
+    tell(command.file, tree.error().text());
+    return kExitBadFile;
+  }
+  auto session = Session::mount(std::move(*tree), session_options(command));
+  if (!session) {
+    tell(command.file, session.error().text());
+    return kExitMountFailed;
+  }
+  std::atomic<bool> answered = false;
+  const int result = (*session)->serve([&] {
+    answered = true;
+    if (background && !background->ready()) (*session)->stop();
+  });
+  if (result == 0 && answered) return 0;
+  tell(command.file, answered ? "the mount ended with an error" : "the mount ended before it answered");
+  return kExitMountFailed;
+}
+
+}  // namespace
+
+void tell(const std::string& about, const std::string& words) {
+  const bool said = about.empty() || words.find(about) != std::string::npos;
+  const std::string line = said ? words : about + ": " + words;
+  std::fprintf(stderr, "h5mount: %s\n", escape_for_log(line).c_str());
+}
+
+int run_mount(const MountCommand& command) {
+  set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
+  if (const Status place = check_mountpoint(command.mountpoint); !place) {
+    tell(command.file, place.error().text());
+    return kExitMountFailed;
+  }
+  auto files = open_files(command);
+  if (!files) {
+    tell(command.file, files.error().text());
+    return kExitBadFile;
+  }
+  if (command.check_only) return 0;
+  // Root mounts without help; others need fusermount3, which is setuid, to mount and to unmount.
+  if (::geteuid() == 0) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (command.foreground) return serve(command, std::move(*files), std::nullopt);
+  const auto background = Background::divide();
+  if (!background) {
+    tell(command.file, background.error().text());
+    return kExitMountFailed;
+  }
+  return serve(command, std::move(*files), *background);
+}
+
+}  // namespace h5mount::cli

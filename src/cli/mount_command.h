@@ -1,0 +1,13 @@
+#pragma once
+
+#include "command_line.h"
+
+namespace h5mount::cli {
+
+// Mounts and, in the process that serves, stays until the mount ends. Gives the exit code; trouble has been told.
+int run_mount(const MountCommand& command);
+
+// `h5mount: FILE: words`, on stderr.
+void tell(const std::string& about, const std::string& words);
+
+}  // namespace h5mount::cli

@@ -1,0 +1,43 @@
+// What stands after -o: `name`, `name=value`, separated by commas; a backslash takes a comma or itself as it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/base/error.h"
+#include "h5mount/base/log.h"
+#include "h5mount/object/file_set.h"
+
+namespace h5mount::cli {
+
+enum class Swmr : std::uint8_t { Auto, On, Off };
+
+struct MountOptions {
+  std::vector<std::string> for_libfuse;  // allow_other, noexec, auto_unmount…
+  bool allow_other = false;
+  std::optional<std::uint32_t> uid, gid;
+  std::uint32_t file_umask = 0, directory_umask = 0;
+  std::string fsname;  // empty: the file
+  std::string subtype = "h5mount";
+  std::uint32_t max_read = 0;
+  std::optional<std::uint64_t> cache_bytes;
+  std::optional<unsigned> threads;
+  std::optional<ExternalPolicy> external;
+  Swmr swmr = Swmr::Auto;
+  bool force = false;
+  std::optional<LogLevel> log_level;
+};
+
+// InvalidValue: an unknown option (unless `sloppy`, mount(8)'s -s), or a value that it cannot have.
+Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, bool sloppy);
+
+// The options of one -o, unescaped.
+std::vector<std::string> split_options(std::string_view text);
+
+// 1500, 64K, 512M, 2G: bytes.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+}  // namespace h5mount::cli
