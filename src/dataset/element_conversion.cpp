@@ -1,0 +1,178 @@
+#include "element_conversion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace h5mount {
+namespace {
+
+using Wide = __int128;  // holds every integer of up to 64 bits, signed or not
+using Real = long double;
+
+bool integer_like(const Datatype& t) {
+  return (t.cls == DatatypeClass::Integer || t.cls == DatatypeClass::Enum) && t.size <= 8;
+}
+const Datatype& number_of(const Datatype& t) { return t.cls == DatatypeClass::Enum && t.base ? *t.base : t; }
+bool plain_float(const Datatype& t) {
+  return t.cls == DatatypeClass::Float && t.order != ByteOrder::Vax && t.size <= 8 && t.mantissa_size <= 52 &&
+         t.exponent_size <= 11 && t.exponent_size > 0;
+}
+
+std::uint64_t load_bits(const Datatype& t, const std::byte* at) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < t.size; ++i) {
+    const std::size_t k = t.order == ByteOrder::Big ? i : t.size - 1 - i;
+    bits = bits << 8 | std::to_integer<std::uint64_t>(at[k]);
+  }
+  return bits;
+}
+
+void store_bits(const Datatype& t, std::uint64_t bits, std::byte* at) {
+  for (std::size_t i = 0; i < t.size; ++i) {
+    const std::size_t k = t.order == ByteOrder::Big ? t.size - 1 - i : i;
+    at[k] = static_cast<std::byte>(bits >> (8 * i) & 0xFF);
+  }
+}
+
+std::uint64_t mask_of(unsigned bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
+
+Wide load_integer(const Datatype& t, const std::byte* at) {
+  const std::uint64_t bits = load_bits(t, at) >> t.bit_offset & mask_of(t.bit_precision);
+  if (t.is_signed && t.bit_precision > 0 && (bits >> (t.bit_precision - 1) & 1) != 0)
+    return static_cast<Wide>(bits) - (static_cast<Wide>(1) << t.bit_precision);
+  return static_cast<Wide>(bits);
+}
+
+void store_integer(const Datatype& t, Wide value, std::byte* at) {
+  const unsigned p = t.bit_precision;
+  const Wide low = t.is_signed ? -(static_cast<Wide>(1) << (p - 1)) : 0;
+  const Wide high = (static_cast<Wide>(1) << (t.is_signed ? p - 1 : p)) - 1;
+  const auto bits = static_cast<std::uint64_t>(std::clamp(value, low, high)) & mask_of(p);
+  store_bits(t, bits << t.bit_offset, at);
+}
+
+Real load_real(const Datatype& t, const std::byte* at) {
+  const std::uint64_t bits = load_bits(t, at);
+  const bool negative = (bits >> t.sign_location & 1) != 0;
+  const std::uint64_t exponent = bits >> t.exponent_location & mask_of(t.exponent_size);
+  const std::uint64_t mantissa = bits >> t.mantissa_location & mask_of(t.mantissa_size);
+  const Real fraction = std::ldexp(static_cast<Real>(mantissa), -static_cast<int>(t.mantissa_size));
+  const int bias = static_cast<int>(t.exponent_bias);
+  Real value = 0;
+  if (exponent == mask_of(t.exponent_size))
+    value = mantissa == 0 ? std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::quiet_NaN();
+  else if (t.normalization == MantissaNormalization::Implied)
+    value = exponent == 0 ? std::ldexp(fraction, 1 - bias)
+                          : std::ldexp(1 + fraction, static_cast<int>(exponent) - bias);
+  else
+    value = std::ldexp(fraction, static_cast<int>(exponent) - bias);
+  return negative ? -value : value;
+}
+
+void store_real(const Datatype& t, Real value, std::byte* at) {
+  // The two formats of the field are converted by the machine, which rounds to nearest even; others by hand.
+  if (t.size == 8 && t.mantissa_size == 52) return store_bits(t, std::bit_cast<std::uint64_t>(static_cast<double>(value)), at);
+  if (t.size == 4 && t.mantissa_size == 23) return store_bits(t, std::bit_cast<std::uint32_t>(static_cast<float>(value)), at);
+  std::uint64_t exponent = 0, mantissa = 0;
+  const int bias = static_cast<int>(t.exponent_bias);
+  const Real magnitude = std::fabs(value);
+  const std::uint64_t top = mask_of(t.exponent_size);
+  if (std::isnan(value)) {
+    exponent = top, mantissa = std::uint64_t{1} << (t.mantissa_size - 1);
+  } else if (std::isinf(value)) {
+    exponent = top;
+  } else if (magnitude > 0) {
+    int e = 0;
+    const Real m = std::frexp(magnitude, &e);  // [0.5, 1)
+    int stored = e - 1 + bias;
+    const Real scaled = stored >= 1 ? std::ldexp(m * 2 - 1, t.mantissa_size)
+                                    : std::ldexp(magnitude, t.mantissa_size + bias - 1);
+    mantissa = static_cast<std::uint64_t>(std::nearbyint(scaled));
+    stored = std::max(stored, 0);
+    if (mantissa >> t.mantissa_size != 0) mantissa = 0, ++stored;
+    exponent = static_cast<std::uint64_t>(stored);
+    if (exponent >= top) exponent = top, mantissa = 0;
+  }
+  store_bits(t, (std::signbit(value) ? std::uint64_t{1} << t.sign_location : 0) | exponent << t.exponent_location |
+                    mantissa << t.mantissa_location, at);
+}
+
+Wide real_to_integer(Real value) {
+  constexpr Real kBound = 36893488147419103232.0L;  // 2^65: beyond any target's range
+  if (std::isnan(value)) return 0;
+  return static_cast<Wide>(std::clamp(value, -kBound, kBound));
+}
+
+void convert_string(const Datatype& from, const Datatype& to, const std::byte* in, std::byte* out) {
+  std::size_t length = 0;
+  while (length < from.size && (from.padding == StringPadding::SpacePad || in[length] != std::byte{0})) ++length;
+  if (from.padding == StringPadding::SpacePad)
+    while (length > 0 && in[length - 1] == std::byte{' '}) --length;
+  const std::size_t room = to.padding == StringPadding::NullTerminate ? to.size - 1 : to.size;
+  length = std::min(length, room);
+  std::copy_n(in, length, out);
+  std::fill(out + length, out + to.size, to.padding == StringPadding::SpacePad ? std::byte{' '} : std::byte{0});
+}
+
+}  // namespace
+
+bool same_datatype(const Datatype& a, const Datatype& b) {
+  if (&a == &b) return true;
+  if (a.cls != b.cls || a.size != b.size || a.members.size() != b.members.size() || a.dims != b.dims ||
+      (a.base == nullptr) != (b.base == nullptr) || a.variable_string != b.variable_string)
+    return false;
+  if (a.base && !same_datatype(*a.base, *b.base)) return false;
+  for (std::size_t i = 0; i < a.members.size(); ++i)
+    if (a.members[i].offset != b.members[i].offset || a.members[i].name != b.members[i].name ||
+        !same_datatype(*a.members[i].type, *b.members[i].type))
+      return false;
+  switch (a.cls) {
+    case DatatypeClass::Integer:
+    case DatatypeClass::Bitfield:
+    case DatatypeClass::Time:
+      return (a.size == 1 || a.order == b.order) && a.bit_offset == b.bit_offset &&
+             a.bit_precision == b.bit_precision && a.is_signed == b.is_signed;
+    case DatatypeClass::Float:
+      return a.order == b.order && a.bit_offset == b.bit_offset && a.bit_precision == b.bit_precision &&
+             a.sign_location == b.sign_location && a.exponent_location == b.exponent_location &&
+             a.exponent_size == b.exponent_size && a.mantissa_location == b.mantissa_location &&
+             a.mantissa_size == b.mantissa_size && a.exponent_bias == b.exponent_bias &&
+             a.normalization == b.normalization;
+    case DatatypeClass::String: return a.padding == b.padding;
+    case DatatypeClass::Enum:
+      return std::ranges::equal(a.enum_members, b.enum_members, [](const EnumMember& x, const EnumMember& y) {
+        return x.name == y.name && x.value == y.value;
+      });
+    case DatatypeClass::Reference: return a.reference == b.reference;
+    default: return true;
+  }
+}
+
+std::optional<ElementConversion> ElementConversion::make(DatatypePtr from, DatatypePtr to) {
+  if (same_datatype(*from, *to)) return ElementConversion(std::move(from), std::move(to), true);
+  const auto number = [](const Datatype& t) { return integer_like(t) || plain_float(t); };
+  const bool strings = from->cls == DatatypeClass::String && to->cls == DatatypeClass::String;
+  if (!strings && !(number(*from) && number(*to))) return std::nullopt;
+  return ElementConversion(std::move(from), std::move(to), false);
+}
+
+void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpan to) const {
+  if (identity_) {
+    std::copy_n(from.begin(), count * from_->size, to.begin());
+    return;
+  }
+  const Datatype& f = number_of(*from_);
+  const Datatype& t = number_of(*to_);
+  const std::byte* in = from.data();
+  std::byte* out = to.data();
+  for (std::size_t i = 0; i < count; ++i, in += f.size, out += t.size) {
+    if (f.cls == DatatypeClass::String) convert_string(f, t, in, out);
+    else if (f.cls == DatatypeClass::Integer && t.cls == DatatypeClass::Integer) store_integer(t, load_integer(f, in), out);
+    else if (f.cls == DatatypeClass::Integer) store_real(t, static_cast<Real>(load_integer(f, in)), out);
+    else if (t.cls == DatatypeClass::Integer) store_integer(t, real_to_integer(load_real(f, in)), out);
+    else store_real(t, load_real(f, in), out);
+  }
+}
+
+}  // namespace h5mount

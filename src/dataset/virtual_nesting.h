@@ -1,0 +1,27 @@
+// Virtual datasets over virtual datasets: one object of this on the stack for each that a thread is inside of. It
+// ends loops (a view that leads back to itself), depth, and the work that one request can be made to do by views that
+// multiply at every level.
+#pragma once
+
+#include "h5mount/base/error.h"
+
+namespace h5mount {
+
+class VirtualNesting {
+ public:
+  VirtualNesting(const void* file, std::uint64_t dataset_address);
+  ~VirtualNesting();
+  VirtualNesting(const VirtualNesting&) = delete;
+  VirtualNesting& operator=(const VirtualNesting&) = delete;
+
+  Status check() const;    // Cycle or LimitExceeded
+  static Status spend();   // one read of a source, of the budget of the outermost request
+
+ private:
+  const void* file_;
+  std::uint64_t address_;
+  const VirtualNesting* outer_;
+  unsigned depth_;
+};
+
+}  // namespace h5mount

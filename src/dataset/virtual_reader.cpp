@@ -1,0 +1,279 @@
+#include "virtual_reader.h"
+
+#include <fmt/format.h>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/base/log.h"
+#include "h5mount/metadata/global_heap.h"
+#include "virtual_names.h"
+#include "virtual_nesting.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::size_t kOpenSources = 32;
+constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources looked for
+
+bool is_missing(const Error& error) { return error.code() == ErrorCode::NotFound; }
+
+}  // namespace
+
+Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvironment& environment,
+                                                                 OpenedFilePtr file, DatasetDescription d) {
+  const VirtualNesting nesting(file.get(), d.address);
+  H5_TRY(nesting.check());
+  std::vector<VirtualMapping> mappings;
+  if (d.layout.virtual_heap_address != kUndefinedAddress) {
+    H5_ASSIGN(const auto object, load_global_heap_object(*file->metadata, d.layout.virtual_heap_address,
+                                                         d.layout.virtual_heap_index));
+    Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address, "VirtualMappings");
+    H5_ASSIGN(mappings, decode_virtual_mappings(cursor, file->metadata->sizes()));
+  }
+  std::vector<Part> parts;
+  for (VirtualMapping& mapping : mappings) {
+    Part part;
+    part.numbered = has_block_number(mapping.file) || has_block_number(mapping.dataset);
+    part.mapping = std::move(mapping);
+    part.view_unlimited = unlimited_dimension(part.mapping.view);
+    part.source_unlimited = unlimited_dimension(part.mapping.source);
+    if (!part.numbered) {
+      part.mapping.file = plain_name(part.mapping.file);
+      part.mapping.dataset = plain_name(part.mapping.dataset);
+    }
+    if (part.view_unlimited) H5_TRY(measure(environment, file, part));
+    parts.push_back(std::move(part));
+  }
+  H5_TRY(settle_extent(d, parts));
+  H5_TRY(settle_views(d, parts));
+  return std::shared_ptr<const DatasetReader>(
+      new VirtualReader(environment, std::move(file), std::move(d), std::move(parts)));
+}
+
+VirtualReader::VirtualReader(const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription description,
+                             std::vector<Part> parts)
+    : DatasetReader(std::move(description)),
+      environment_(environment),
+      file_(std::move(file)),
+      fill_(this->description().fill, this->description().element_size),
+      parts_(std::move(parts)) {}
+
+// How much of an unlimited mapping its sources have now.
+Status VirtualReader::measure(const ReadEnvironment& environment, const OpenedFilePtr& file, Part& part) {
+  if (part.numbered) {
+    for (; part.blocks < kMostNumbered; ++part.blocks) {
+      const auto found = open_source(environment, file, numbered_name(part.mapping.file, part.blocks),
+                                     numbered_name(part.mapping.dataset, part.blocks));
+      if (!found) break;
+    }
+    return {};
+  }
+  if (!part.source_unlimited) return {};
+  const auto found = open_source(environment, file, part.mapping.file, part.mapping.dataset);
+  if (!found) {
+    if (is_missing(found.error())) return {};
+    log(LogLevel::Warning, "virtual source {}:{}: {}", part.mapping.file, part.mapping.dataset, found.error().text());
+    return {};
+  }
+  const auto& dims = (*found)->description().space.dims;
+  if (*part.source_unlimited < dims.size())
+    part.slices = slices_within(part.mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
+  return {};
+}
+
+// The view's extent in its unlimited dimensions is what its sources fill; the header holds the writer's last idea.
+Status VirtualReader::settle_extent(DatasetDescription& d, std::vector<Part>& parts) {
+  std::vector<std::uint64_t> dims = d.space.dims;
+  std::vector<bool> measured(dims.size(), false);
+  const auto grow = [&](std::size_t i, std::uint64_t extent) {
+    if (!measured[i]) dims[i] = 0;
+    measured[i] = true;
+    dims[i] = std::max(dims[i], extent);
+  };
+  for (const Part& part : parts) {
+    if (!part.view_unlimited || *part.view_unlimited >= dims.size()) continue;
+    const std::size_t i = *part.view_unlimited;
+    const Selection& view = part.mapping.view;
+    if (part.numbered)
+      grow(i, part.blocks == 0 ? 0 : extent_of_slices(view, i, checked_mul(part.blocks, view.block[i]).value_or(0)));
+    else
+      grow(i, extent_of_slices(view, i, part.slices));
+  }
+  // Mappings of fixed size hold the extent up as well.
+  for (const Part& part : parts) {
+    const Selection& view = part.mapping.view;
+    if (part.view_unlimited || view.kind != Selection::Kind::Hyperslab || !view.regular) continue;
+    for (std::size_t i = 0; i < dims.size() && i < view.count.size(); ++i) {
+      const auto slices = checked_mul(view.count[i], view.block[i]);
+      if (measured[i] && slices) grow(i, extent_of_slices(view, i, *slices));
+    }
+  }
+  d.space.dims = dims;
+  const auto count = d.space.element_count();
+  const auto bytes = count ? checked_mul(*count, d.element_size) : std::nullopt;
+  if (!bytes || *bytes > static_cast<std::uint64_t>(INT64_MAX))
+    return fail(Error(ErrorCode::TooLarge, "Dataspace", "dims", d.address));
+  d.image_bytes = *bytes;
+  return {};
+}
+
+Status VirtualReader::settle_views(const DatasetDescription& d, std::vector<Part>& parts) {
+  for (Part& part : parts) {
+    if (part.numbered) continue;
+    std::optional<ElementSelection::Clip> clip;
+    if (part.view_unlimited) clip = {*part.view_unlimited, part.slices};
+    auto view = ElementSelection::make(part.mapping.view, d.space.dims, clip);
+    if (!view) return fail(view.error().within(fmt::format("virtual mapping of {}", part.mapping.dataset)));
+    part.view = std::move(*view);
+    part.view->bounds(part.row_begin, part.row_end);
+  }
+  return {};
+}
+
+Result<VirtualReader::SourcePtr> VirtualReader::open_source(const ReadEnvironment& environment,
+                                                            const OpenedFilePtr& file, const std::string& file_name,
+                                                            const std::string& dataset) {
+  H5_ASSIGN(const auto opened, file_name == "." ? Result<OpenedFilePtr>(file)
+                                                : environment.files->open_hdf5(file, file_name));
+  H5_ASSIGN(const auto address, resolve_path(opened->metadata, opened->metadata->root_address(), dataset));
+  H5_ASSIGN(const auto object, open_object(*opened->metadata, address));
+  if (object.kind != ObjectKind::Dataset) return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
+  H5_ASSIGN(auto described, describe_dataset(*opened->metadata, object));
+  return DatasetReader::open(environment, opened, std::move(described));
+}
+
+Result<VirtualReader::SourcePtr> VirtualReader::source(const std::string& file_name,
+                                                       const std::string& dataset) const {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto it = open_.begin(); it != open_.end(); ++it)
+      if (it->file == file_name && it->dataset == dataset) {
+        open_.splice(open_.begin(), open_, it);
+        return it->reader;
+      }
+  }
+  auto found = open_source(environment_, file_, file_name, dataset);
+  if (!found && !is_missing(found.error())) return fail(found.error().within("virtual source " + file_name + ":" + dataset));
+  SourcePtr reader = found ? std::move(*found) : nullptr;
+  if (!reader) log(LogLevel::Info, "virtual source {}:{} is not there: read as fill", file_name, dataset);
+  std::list<OpenSource> dropped;
+  const std::lock_guard lock(mutex_);
+  open_.push_front({file_name, dataset, reader});
+  if (open_.size() > kOpenSources) dropped.splice(dropped.begin(), open_, std::prev(open_.end()));
+  return reader;
+}
+
+Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const {
+  if (offset >= size()) return {};
+  length = std::min(length, size() - offset);
+  if (length == 0) return {};
+  auto block = std::make_shared<Block>(static_cast<std::size_t>(length));
+  H5_TRY(read_into(offset, block->bytes()));
+  out.add(block->bytes(), block);
+  return {};
+}
+
+Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out) const {
+  if (!range_within(offset, out.size(), size()))
+    return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+  const VirtualNesting nesting(file_.get(), description().address);
+  H5_TRY(nesting.check());
+  const std::uint64_t e = description().element_size;
+  const std::uint64_t first = offset / e, last = divide_up(offset + out.size(), e);
+  if (first * e == offset && last * e == offset + out.size()) return read_elements(first, last - first, out);
+  // Requests need not end at elements: whole ones are put together aside.
+  Block whole(static_cast<std::size_t>((last - first) * e));
+  H5_TRY(read_elements(first, last - first, whole.bytes()));
+  std::memcpy(out.data(), whole.bytes().data() + (offset - first * e), out.size());
+  return {};
+}
+
+Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const {
+  fill_.write(first * description().element_size, out);
+  for (const Part& part : parts_) {
+    if (part.numbered) {
+      H5_TRY(read_numbered(part, first, count, out));
+    } else if (part.row_begin < first + count && part.row_end > first) {
+      H5_TRY(read_part(part, first, count, out));
+    }
+  }
+  return {};
+}
+
+Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint64_t count,
+                                MutableByteSpan out) const {
+  H5_ASSIGN(const auto reader, source(part.mapping.file, part.mapping.dataset));
+  if (!reader) return {};
+  std::optional<ElementSelection::Clip> clip;
+  if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
+  return copy_from(*reader, part.mapping.source, clip, *part.view, first, count, out);
+}
+
+Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::uint64_t count,
+                                    MutableByteSpan out) const {
+  if (!part.view_unlimited || part.blocks == 0) return {};
+  const auto& dims = description().space.dims;
+  const std::size_t d = *part.view_unlimited;
+  // Blocks that can reach the range: all, or where the numbered dimension is the slowest only those of its rows.
+  std::uint64_t begin = 0, end = part.blocks;
+  const Selection& view = part.mapping.view;
+  if (d == 0 && view.stride[0] > 0) {
+    std::uint64_t row = 1;
+    for (std::size_t i = 1; i < dims.size(); ++i) row *= dims[i];
+    const std::uint64_t low = first / row, high = (first + count - 1) / row;
+    if (high < view.start[0]) return {};
+    end = std::min(end, (high - view.start[0]) / view.stride[0] + 1);
+    if (low > view.start[0]) begin = std::min(end, (low - view.start[0]) / view.stride[0]);
+  }
+  for (std::uint64_t i = begin; i < end; ++i) {
+    Selection block = view;
+    block.start[d] += i * view.stride[d];
+    block.count[d] = 1;
+    H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
+    H5_ASSIGN(const auto reader, source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i)));
+    if (reader) H5_TRY(copy_from(*reader, part.mapping.source, {}, selected, first, count, out));
+  }
+  return {};
+}
+
+Status VirtualReader::copy_from(const DatasetReader& reader, const Selection& selection,
+                                std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
+                                std::uint64_t first, std::uint64_t count, MutableByteSpan out) const {
+  H5_ASSIGN(const auto selected, ElementSelection::make(selection, reader.description().space.dims, clip));
+  const auto conversion = ElementConversion::make(reader.description().type, description().type);
+  if (!conversion || description().type->has_variable_part)
+    return fail(Error(ErrorCode::UnsupportedFeature, "VirtualMapping", "datatype", description().address)
+                    .with_detail("no conversion from the source's datatype to the view's"));
+  const std::uint64_t from_size = reader.description().element_size, to_size = description().element_size;
+  Status status;
+  std::vector<std::byte> aside;
+  view.for_each_in_range(first, first + count, [&](std::uint64_t linear, std::uint64_t n, std::uint64_t ordinal) {
+    std::byte* to = out.data() + (linear - first) * to_size;
+    return selected.for_each_ordinal(ordinal, ordinal + n, [&](std::uint64_t at, std::uint64_t run) {
+      const MutableByteSpan place(to, static_cast<std::size_t>(run * to_size));
+      to += run * to_size;
+      status = VirtualNesting::spend();
+      if (!status) return false;
+      if (conversion->identity()) {
+        status = reader.read_into(at * from_size, place);
+        return status.has_value();
+      }
+      aside.resize(static_cast<std::size_t>(run * from_size));
+      status = reader.read_into(at * from_size, aside);
+      if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
+      return status.has_value();
+    });
+  });
+  return status;
+}
+
+Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset) const {
+  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+  return offset;
+}
+
+Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset) const {
+  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  return size();
+}
+
+}  // namespace h5mount

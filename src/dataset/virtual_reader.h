@@ -1,0 +1,77 @@
+// VirtualReader: a view put together from parts of other datasets, of this file or of others.
+//
+// Sources are opened when a read first touches them, through the mount's FileSet and its policy, and a bounded
+// number stays open. A source that is not there reads as the fill value, as in libhdf5; one that the policy forbids
+// or that is damaged is an error for the reads that touch it, because silence would be wrong data.
+#pragma once
+
+#include <list>
+#include <mutex>
+
+#include "element_conversion.h"
+#include "element_selection.h"
+#include "fill_pattern.h"
+#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/format/virtual_mapping.h"
+
+namespace h5mount {
+
+class VirtualReader final : public DatasetReader {
+ public:
+  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
+                                                           DatasetDescription description);
+
+  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
+  // The view itself holds no raw data.
+  Result<std::uint64_t> storage_bytes() const override { return 0; }
+  std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override;
+  Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
+  std::optional<Error> problem() const override { return {}; }
+
+ private:
+  using SourcePtr = std::shared_ptr<const DatasetReader>;
+
+  // One mapping. With %b in its names it stands for as many sources as there are blocks in the view's selection.
+  struct Part {
+    VirtualMapping mapping;
+    bool numbered = false;               // %b
+    std::optional<std::size_t> view_unlimited, source_unlimited;
+    std::uint64_t slices = 0;            // unlimited: positions that the source has
+    std::uint64_t blocks = 0;            // numbered: sources found
+    std::optional<ElementSelection> view;  // not for numbered parts
+    std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
+  };
+
+  VirtualReader(const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription description,
+                std::vector<Part> parts);
+
+  static Result<SourcePtr> open_source(const ReadEnvironment& environment, const OpenedFilePtr& file,
+                                       const std::string& file_name, const std::string& dataset);
+  static Status measure(const ReadEnvironment& environment, const OpenedFilePtr& file, Part& part);
+  static Status settle_extent(DatasetDescription& description, std::vector<Part>& parts);
+  static Status settle_views(const DatasetDescription& description, std::vector<Part>& parts);
+
+  Result<SourcePtr> source(const std::string& file_name, const std::string& dataset) const;
+  Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
+  Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
+  Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
+  Status copy_from(const DatasetReader& source, const Selection& selection,
+                   std::optional<ElementSelection::Clip> clip, const ElementSelection& view, std::uint64_t first,
+                   std::uint64_t count, MutableByteSpan out) const;
+
+  struct OpenSource {
+    std::string file, dataset;
+    SourcePtr reader;  // null: not there
+  };
+
+  ReadEnvironment environment_;
+  OpenedFilePtr file_;
+  FillPattern fill_;
+  std::vector<Part> parts_;
+  mutable std::mutex mutex_;  // guards the list only, never held while opening
+  mutable std::list<OpenSource> open_;
+};
+
+}  // namespace h5mount
