@@ -17,6 +17,7 @@ inline constexpr std::size_t kMaxHeaderBytes = 64U << 20;    // one object heade
 inline constexpr unsigned kMaxHeaderMessages = 1U << 20;  // messages of one object header
 inline constexpr std::size_t kMaxNodeBytes = 64U << 20;      // one B-tree node, heap block or array page
 inline constexpr std::size_t kMaxHeapObjectBytes = 1U << 30;  // one object of a global or fractal heap
+inline constexpr std::size_t kMaxFilteredHeapObjectBytes = 64U << 20;  // the same, filtered: its true size is only a claim
 inline constexpr std::uint64_t kMaxChunkBytes = 4ULL << 30;  // one decoded chunk (v5 layouts may say more)
 inline constexpr std::uint64_t kMaxLargeChunkBytes = 1ULL << 40;  // the same of a v5 layout; what memory allows rules
 inline constexpr unsigned kMaxHeapIdBytes = 4'097;        // (format) H5HF_MAX_ID_LEN
@@ -26,5 +27,7 @@ inline constexpr std::size_t kMaxLinkNameBytes = 1U << 20;   // the format has n
 inline constexpr std::size_t kMaxAttributeBytes = 1U << 30;  // one attribute's value, held in memory to be shown
 inline constexpr unsigned kMaxVirtualDepth = 8;           // virtual datasets over virtual datasets
 inline constexpr std::size_t kMaxVirtualMappings = 1U << 20;  // entries of one virtual layout
+inline constexpr unsigned kMaxFamilyMembers = 65'536;     // each is an open descriptor; the system's bound is lower
+inline constexpr std::size_t kMaxCacheImageBytes = 256U << 20;  // a metadata cache image is held in memory
 
 }  // namespace h5mount::limits

@@ -1,0 +1,72 @@
+// One address space made of several sources, each covering an extent of it.
+#include <algorithm>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount {
+namespace {
+
+class ExtentSource final : public ByteSource {
+ public:
+  ExtentSource(std::vector<SourceExtent> extents, std::string name)
+      : extents_(std::move(extents)), name_(std::move(name)) {
+    std::ranges::sort(extents_, {}, &SourceExtent::start);
+  }
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    while (!out.empty()) {
+      const SourceExtent* extent = find(offset);
+      if (extent == nullptr)
+        return fail(Error(ErrorCode::Truncated, "FileSet", "bytes", offset).with_detail("no member file holds this"));
+      const std::uint64_t inner = offset - extent->start;
+      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), extent->length - inner));
+      if (auto read = extent->source->read_at(inner, out.first(part)); !read)
+        return fail(read.error().within("member " + extent->source->name()));
+      out = out.subspan(part);
+      offset += part;
+    }
+    return {};
+  }
+
+  std::uint64_t size() const override {
+    std::uint64_t end = 0;
+    for (const auto& extent : extents_) {
+      const std::uint64_t held = std::min(extent.length, extent.source->size());
+      if (held != 0) end = std::max(end, checked_add(extent.start, held).value_or(~std::uint64_t{0}));
+    }
+    return end;
+  }
+
+  Status refresh() override {
+    for (const auto& extent : extents_) H5_TRY(extent.source->refresh());
+    return {};
+  }
+
+  ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
+    const SourceExtent* extent = find(offset);
+    if (extent == nullptr || !range_within(offset - extent->start, length, extent->length)) return {};
+    return extent->source->mapped(offset - extent->start, length);
+  }
+
+  std::string name() const override { return name_; }
+
+ private:
+  const SourceExtent* find(std::uint64_t offset) const {
+    const auto after = std::ranges::upper_bound(extents_, offset, {}, &SourceExtent::start);
+    if (after == extents_.begin()) return nullptr;
+    const SourceExtent& extent = *std::prev(after);
+    return offset - extent.start < extent.length ? &extent : nullptr;
+  }
+
+  std::vector<SourceExtent> extents_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<ByteSource> make_extent_source(std::vector<SourceExtent> extents, std::string name) {
+  return std::make_shared<ExtentSource>(std::move(extents), std::move(name));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,125 @@
+// A regular file: pread for our own use, one shared mapping for the kernel's.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <mutex>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::uint64_t kSmallestMapping = 1U << 20;
+
+// Mappings are made a power of two long, beyond the file's end too: a file that grows then needs a new one only
+// each time it doubles. The old ones stay, since spans of them may still be in use.
+class Mapping {
+ public:
+  Mapping(const std::byte* bytes, std::uint64_t length) : bytes_(bytes), length_(length) {}
+  ~Mapping() {
+    if (bytes_ != nullptr) ::munmap(const_cast<std::byte*>(bytes_), length_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  const std::byte* bytes() const { return bytes_; }
+  std::uint64_t length() const { return length_; }
+
+ private:
+  const std::byte* bytes_;  // null: mapping this much was refused, do not try again
+  std::uint64_t length_;
+};
+
+class FileSource final : public ByteSource {
+ public:
+  FileSource(int fd, std::string name, std::uint64_t size) : fd_(fd), name_(std::move(name)), size_(size) {}
+  ~FileSource() override { ::close(fd_); }
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    while (!out.empty()) {
+      if (offset > static_cast<std::uint64_t>(INT64_MAX)) return ends_before(offset);
+      const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return fail(io_error(errno, "reading " + name_));
+      if (got == 0) return ends_before(offset);
+      out = out.subspan(static_cast<std::size_t>(got));
+      offset += static_cast<std::uint64_t>(got);
+    }
+    return {};
+  }
+
+  std::uint64_t size() const override { return size_.load(std::memory_order_acquire); }
+
+  Status refresh() override {
+    struct stat st = {};
+    if (::fstat(fd_, &st) != 0) return fail(io_error(errno, "looking at " + name_));
+    size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
+    return {};
+  }
+
+  ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
+    if (length == 0 || !range_within(offset, length, size())) return {};
+    const Mapping* mapping = mapping_.load(std::memory_order_acquire);
+    if (mapping == nullptr || !range_within(offset, length, mapping->length())) mapping = map_up_to(offset + length);
+    if (mapping == nullptr || mapping->bytes() == nullptr) return {};
+    return {mapping->bytes() + offset, static_cast<std::size_t>(length)};
+  }
+
+  std::string name() const override { return name_; }
+
+ private:
+  static Status ends_before(std::uint64_t offset) {
+    return fail(Error(ErrorCode::Truncated, "File", "bytes", offset).with_detail("the file ends before"));
+  }
+
+  const Mapping* map_up_to(std::uint64_t end) const {
+    const std::lock_guard lock(mutex_);
+    const Mapping* last = mapping_.load(std::memory_order_relaxed);
+    if (last != nullptr && end <= last->length()) return last;
+    if (end > std::uint64_t{1} << 46) return nullptr;  // more than an address space has
+    const std::uint64_t length = std::bit_ceil(std::max(std::max(end, size()), kSmallestMapping));
+    void* at = ::mmap(nullptr, length, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+    const auto* bytes = at == MAP_FAILED ? nullptr : static_cast<const std::byte*>(at);
+    mappings_.push_back(std::make_unique<Mapping>(bytes, length));
+    mapping_.store(mappings_.back().get(), std::memory_order_release);
+    return mappings_.back().get();
+  }
+
+  const int fd_;
+  const std::string name_;
+  std::atomic<std::uint64_t> size_;
+  mutable std::atomic<const Mapping*> mapping_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<const Mapping>> mappings_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name) {
+  struct stat st = {};
+  if (::fstat(fd, &st) != 0) {
+    const int why = errno;
+    ::close(fd);
+    return fail(io_error(why, "looking at " + name));
+  }
+  if (!S_ISREG(st.st_mode)) {
+    ::close(fd);
+    return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
+  }
+  return std::make_shared<FileSource>(fd, std::move(name), static_cast<std::uint64_t>(st.st_size));
+}
+
+Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path) {
+  // O_NONBLOCK: a FIFO must not hold us before we see that it is one.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd >= 0) return make_file_source(fd, path);
+  if (errno == ENOENT || errno == ENOTDIR) return fail(Error(ErrorCode::NotFound, "no such file: " + path));
+  return fail(io_error(errno, "opening " + path));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,52 @@
+// A part of another source: a file behind a user block.
+#include <algorithm>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount {
+namespace {
+
+class SubRangeSource final : public ByteSource {
+ public:
+  SubRangeSource(std::shared_ptr<ByteSource> parent, std::uint64_t start, std::optional<std::uint64_t> length)
+      : parent_(std::move(parent)), start_(start), length_(length) {}
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    const auto absolute = inside(offset, out.size());
+    if (!absolute)
+      return fail(Error(ErrorCode::Truncated, "SubRange", "bytes", offset).with_detail("the part ends before"));
+    return parent_->read_at(*absolute, out);
+  }
+  std::uint64_t size() const override {
+    const std::uint64_t whole = parent_->size();
+    const std::uint64_t left = whole > start_ ? whole - start_ : 0;
+    return length_ ? std::min(*length_, left) : left;
+  }
+  Status refresh() override { return parent_->refresh(); }
+  ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
+    const auto absolute = inside(offset, length);
+    return absolute ? parent_->mapped(*absolute, length) : ByteSpan{};
+  }
+  std::string name() const override { return parent_->name(); }
+
+ private:
+  // The parent's offset; what lies beyond the parent's own end the parent says.
+  std::optional<std::uint64_t> inside(std::uint64_t offset, std::uint64_t length) const {
+    if (length_ && !range_within(offset, length, *length_)) return std::nullopt;
+    return checked_add(start_, offset);
+  }
+
+  const std::shared_ptr<ByteSource> parent_;
+  const std::uint64_t start_;
+  const std::optional<std::uint64_t> length_;
+};
+
+}  // namespace
+
+std::shared_ptr<ByteSource> make_sub_range_source(std::shared_ptr<ByteSource> parent, std::uint64_t offset,
+                                                  std::optional<std::uint64_t> length) {
+  return std::make_shared<SubRangeSource>(std::move(parent), offset, length);
+}
+
+}  // namespace h5mount
