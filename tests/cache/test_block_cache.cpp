@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "h5mount/cache/block_cache.h"
+
+namespace h5mount {
+namespace {
+
+Status fill_with(Block& block, int value) {
+  for (std::byte& b : block.bytes()) b = static_cast<std::byte>(value);
+  return {};
+}
+
+TEST(BlockCache, LoadsOnceAndHits) {
+  BlockCache cache(1 << 20);
+  int loads = 0;
+  for (int i = 0; i < 3; ++i) {
+    const auto block = cache.get_or_load({1, 0, 7}, 100, [&](Block& b) { return ++loads, fill_with(b, 42); });
+    ASSERT_TRUE(block);
+    EXPECT_EQ((*block)->size(), 100U);
+    EXPECT_EQ(std::to_integer<int>((*block)->bytes()[99]), 42);
+  }
+  EXPECT_EQ(loads, 1);
+  EXPECT_EQ(cache.counters().hits, 2U);
+}
+
+TEST(BlockCache, FailuresReachWaitersAndAreNotKept) {
+  BlockCache cache(1 << 20);
+  int loads = 0;
+  const auto load = [&](Block&) -> Status { return ++loads, fail(Error(ErrorCode::FilterFailed, "bad")); };
+  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, load));
+  EXPECT_FALSE(cache.get_or_load({1, 0, 1}, 10, load));
+  EXPECT_EQ(loads, 2);
+  EXPECT_EQ(cache.used(), 0U);
+}
+
+TEST(BlockCache, ExceptionAnswersWaitersAndGivesTheChargeBack) {
+  BlockCache cache(1 << 20);
+  EXPECT_THROW((void)cache.get_or_load({1, 0, 1}, 10, [](Block&) -> Status { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_EQ(cache.used(), 0U);
+  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 10, [](Block& b) { return fill_with(b, 1); }));
+}
+
+TEST(BlockCache, OneLoadForManyWaiters) {
+  BlockCache cache(1 << 20);
+  std::atomic<int> loads{0}, good{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i)
+    threads.emplace_back([&] {
+      const auto block = cache.get_or_load({1, 0, 5}, 1000, [&](Block& b) {
+        ++loads;
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        return fill_with(b, 9);
+      });
+      if (block && (*block)->bytes()[500] == std::byte{9}) ++good;
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(loads, 1);
+  EXPECT_EQ(good, 16);
+}
+
+TEST(BlockCache, StaysWithinItsBudgetAndDropsTheLeastRecentlyUsed) {
+  constexpr std::size_t kBudget = 100'000;
+  BlockCache cache(kBudget);
+  const auto get = [&](std::uint64_t i) {
+    return cache.get_or_load({1, 0, i}, 9'000, [&](Block& b) { return fill_with(b, static_cast<int>(i)); });
+  };
+  const auto held = get(0);
+  for (std::uint64_t i = 1; i < 100; ++i) {
+    ASSERT_TRUE(get(i));
+    ASSERT_TRUE(get(1));  // kept warm
+    EXPECT_LE(cache.used(), kBudget);
+  }
+  EXPECT_FALSE(cache.peek({1, 0, 0}));
+  EXPECT_TRUE(cache.peek({1, 0, 1}));
+  EXPECT_TRUE(cache.peek({1, 0, 99}));
+  EXPECT_FALSE(cache.peek({1, 0, 50}));
+  EXPECT_EQ((*held)->bytes()[0], std::byte{0});  // a reader keeps what it holds
+}
+
+TEST(BlockCache, ABlockLargerThanTheBudgetIsServedButNotKept) {
+  BlockCache cache(1000);
+  EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 5000, [](Block& b) { return fill_with(b, 1); }));
+  EXPECT_EQ(cache.used(), 0U);
+  EXPECT_FALSE(cache.peek({1, 0, 1}));
+}
+
+TEST(BlockCache, EraseWhilePendingLetsItsWaitersHaveTheBlock) {
+  BlockCache cache(1 << 20);
+  const auto block = cache.get_or_load({1, 0, 1}, 10, [&](Block& b) {
+    cache.erase({1, 0, 1});
+    return fill_with(b, 3);
+  });
+  ASSERT_TRUE(block);
+  EXPECT_FALSE(cache.peek({1, 0, 1}));
+  EXPECT_EQ(cache.used(), 0U);
+}
+
+TEST(BlockCache, EraseOwnerTakesOnlyItsOwn) {
+  BlockCache cache(1 << 20);
+  for (std::uint64_t owner = 1; owner <= 2; ++owner)
+    for (std::uint64_t i = 0; i < 50; ++i)
+      ASSERT_TRUE(cache.get_or_load({owner, 0, i}, 10, [](Block& b) { return fill_with(b, 1); }));
+  cache.erase_owner(1);
+  EXPECT_FALSE(cache.peek({1, 0, 7}));
+  EXPECT_TRUE(cache.peek({2, 0, 7}));
+}
+
+TEST(BlockCache, ManyThreadsManyKeys) {
+  BlockCache cache(200'000);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int i = 0; i < 3000; ++i) {
+        const std::uint64_t key = random() % 200;
+        if (random() % 50 == 0) cache.erase({1, 0, key});
+        const auto block = cache.get_or_load({1, 0, key}, 2000 + key,
+                                             [&](Block& b) { return fill_with(b, static_cast<int>(key % 251)); });
+        if (!block || (*block)->size() != 2000 + key || (*block)->bytes().back() != static_cast<std::byte>(key % 251))
+          ++wrong;
+      }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(cache.used(), cache.budget());
+}
+
+}  // namespace
+}  // namespace h5mount

@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount {
+namespace {
+
+TEST(ReadPattern, ForwardAfterTwoSteps) {
+  ReadPattern p;
+  EXPECT_FALSE(p.note(0, 131072));
+  EXPECT_TRUE(p.note(131072, 131072));
+  EXPECT_TRUE(p.note(3 * 131072, 131072));  // the kernel's requests may swap
+  EXPECT_TRUE(p.note(2 * 131072, 131072));
+}
+
+TEST(ReadPattern, JumpsAreRandom) {
+  ReadPattern p;
+  for (std::uint64_t at : {100ULL << 20, 5ULL << 20, 900ULL << 20, 50ULL << 20}) EXPECT_FALSE(p.note(at, 4096));
+}
+
+TEST(ReadPattern, ReadingAgainFromTheStartBeginsAnew) {
+  ReadPattern p;
+  for (std::uint64_t at = 0; at < 100; ++at) (void)p.note(at << 20, 1 << 20);
+  EXPECT_TRUE(p.forward());
+  EXPECT_FALSE(p.note(0, 1 << 20));
+}
+
+TEST(ReadPattern, AheadIsClaimedOnce) {
+  ReadPattern p;
+  EXPECT_EQ(p.claim_ahead(3, 6), (std::pair<std::uint64_t, std::uint64_t>(4, 7)));
+  EXPECT_EQ(p.claim_ahead(3, 6), (std::pair<std::uint64_t, std::uint64_t>(0, 0)));
+  EXPECT_EQ(p.claim_ahead(4, 8), (std::pair<std::uint64_t, std::uint64_t>(7, 9)));
+}
+
+}  // namespace
+}  // namespace h5mount
