@@ -20,15 +20,15 @@ class LocalHeap {
   // limits::kMaxLinkNameBytes. Errors: OutOfRange, Truncated, LimitExceeded, and what reading finds.
   Result<std::string> text(std::uint64_t offset) const;
 
-  // Reads the whole segment, unless it is beyond limits::kMaxNodeBytes (texts are then still read one by one).
-  Status load();
+  // Reads the whole segment. Where that cannot be (it is beyond limits::kMaxNodeBytes, or cut short by the file's
+  // end) texts are read one by one as before.
+  void load();
 
   std::uint64_t segment_size() const { return segment_size_; }
 
  private:
   LocalHeap(FileMetadataPtr file, std::uint64_t segment_address, std::uint64_t segment_size)
       : file_(std::move(file)), segment_address_(segment_address), segment_size_(segment_size) {}
-  Result<std::string> text_in(const MetadataBlock& block, std::uint64_t offset) const;
 
   FileMetadataPtr file_;
   std::uint64_t segment_address_;

@@ -1,0 +1,56 @@
+// Headers and nodes of version 2 B-trees (specification III.A.2). What a record means is not known here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+// What node size, record size and depth say of the nodes of one level (0: leaves).
+struct BTree2Level {
+  std::uint64_t max_records = 0;        // of one node
+  std::uint64_t max_total_records = 0;  // of one node and all below it; 2^64 - 1 where it is more
+};
+
+struct BTree2Header {
+  std::uint8_t type = 0;
+  std::uint32_t node_size = 0;    // bytes
+  std::uint16_t record_size = 0;  // bytes
+  std::uint16_t depth = 0;        // levels above the leaves
+  std::uint64_t root_address = kUndefinedAddress;  // undefined: no records
+  std::uint16_t root_record_count = 0;
+  std::uint64_t total_record_count = 0;  // a hint
+
+  // Worked out from the above.
+  std::uint8_t record_count_width = 0;  // bytes of "number of records in child node", the same in all nodes
+  std::vector<BTree2Level> levels;      // depth + 1 of them, leaves first
+
+  // Bytes of "total number of records in child node" in a node at `level`: none just above the leaves.
+  std::uint8_t total_count_width(unsigned level) const;
+};
+
+std::uint64_t btree2_header_bytes(FileSizes sizes);
+
+// Refuses depths, sizes and counts that no tree can have, so that `levels` holds good numbers.
+Result<BTree2Header> decode_btree2_header(Cursor& cursor, FileSizes sizes);
+
+struct BTree2Child {
+  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t record_count = 0;  // checked when it is followed
+};
+
+struct BTree2Node {
+  std::size_t records_at = 0;         // position of the first record in the node's bytes
+  std::vector<BTree2Child> children;  // records + 1, in a leaf none
+};
+
+// Bytes in use at the front of a node: all that there is to read of it.
+std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records);
+
+// `records`: as the parent (or header) says, at most levels[level].max_records.
+Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, FileSizes sizes, unsigned level,
+                                      std::uint64_t records);
+
+}  // namespace h5mount

@@ -1,0 +1,115 @@
+// Fractal heaps, byte by byte (specification III.G): header, doubling table, blocks, heap ids.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "h5mount/format/cursor.h"
+#include "h5mount/format/filter_pipeline.h"
+
+namespace h5mount {
+
+// How an indirect block's entries cut heap space: `width` blocks a row; rows 0 and 1 hold blocks of start_block_size
+// and each row after them of twice the row before. Rows from max_direct_rows on hold indirect blocks.
+struct DoublingTable {
+  std::uint32_t width = 0;  // this, and the sizes, are powers of two
+  std::uint64_t start_block_size = 0;
+  std::uint64_t max_direct_block_size = 0;
+  std::uint16_t max_heap_bits = 0;  // heap space is 2^this bytes
+  // Worked out:
+  unsigned first_row_bits = 0;   // log2 of the first row's bytes
+  unsigned max_direct_rows = 0;  // rows of direct blocks in any indirect block
+  unsigned max_rows = 0;         // rows of any indirect block
+
+  std::uint64_t block_size(unsigned row) const {
+    return row < 2 ? start_block_size : start_block_size << (row - 1);
+  }
+  // Where a row begins, counted from the indirect block's own place in heap space.
+  std::uint64_t row_offset(unsigned row) const {
+    return row == 0 ? 0 : start_block_size * width << (row - 1);
+  }
+  // Rows of an indirect block that stands for `bytes` of heap space (a power of two); 0: no such block.
+  unsigned rows_of(std::uint64_t bytes) const;
+
+  struct Entry {
+    unsigned row = 0;
+    std::uint64_t index = 0;   // of all entries, row by row
+    std::uint64_t offset = 0;  // where its block begins, counted as row_offset
+  };
+  Entry entry_at(std::uint64_t offset) const;
+};
+
+struct FractalHeapHeader {
+  std::uint64_t address = 0;  // its own
+  std::uint16_t heap_id_length = 0;
+  bool checksummed_direct_blocks = false;
+  std::uint32_t max_managed_size = 0;
+  std::uint64_t huge_btree_address = kUndefinedAddress;
+  DoublingTable table;
+  std::uint64_t root_address = kUndefinedAddress;  // undefined: no managed objects
+  std::uint16_t root_rows = 0;                     // 0: the root is a direct block
+  std::optional<FilterPipelineMessage> filters;
+  std::uint64_t filtered_root_size = 0;  // root is a direct block and there are filters: its stored bytes
+  std::uint32_t root_filter_mask = 0;
+  // Worked out:
+  std::uint8_t offset_width = 0;  // bytes of a heap offset, in ids and blocks
+  std::uint8_t length_width = 0;  // bytes of a managed object's length in ids
+
+  std::uint64_t direct_block_overhead(FileSizes sizes) const;
+  std::uint64_t indirect_block_bytes(FileSizes sizes, unsigned rows) const;
+};
+
+// Bytes of the header up to and with "I/O filters' encoded length", and of the whole of it given that length.
+inline constexpr std::uint64_t kFractalHeapHeaderStart = 4 + 1 + 2 + 2;
+Result<std::uint16_t> decode_fractal_heap_filter_length(Cursor& cursor);
+std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_length);
+Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, FileSizes sizes, std::uint64_t address);
+
+// Checks a direct block's prefix, and its checksum where the heap has them. The span is the block, filters undone.
+// Objects are placed by their distance from the block's first byte, prefix included.
+Status check_direct_block(Cursor& cursor, ByteSpan block, FileSizes sizes, const FractalHeapHeader& header,
+                          std::uint64_t block_offset);
+
+// Checks an indirect block's prefix and checksum.
+Status check_indirect_block(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
+                            std::uint64_t block_offset, unsigned rows);
+
+struct HeapBlockEntry {
+  std::uint64_t address = kUndefinedAddress;  // undefined: not allocated
+  std::uint64_t filtered_size = 0;            // stored bytes of a direct block where the heap has filters
+  std::uint32_t filter_mask = 0;
+};
+// One entry of an indirect block that was checked.
+Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
+                                             const DoublingTable::Entry& entry);
+
+struct ManagedHeapId {
+  std::uint64_t offset = 0;  // in heap space
+  std::uint64_t length = 0;
+};
+struct HugeHeapObject {
+  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t stored_size = 0;
+  std::uint32_t filter_mask = 0;
+  std::uint64_t size = 0;  // filters undone
+};
+struct HugeHeapKey {
+  std::uint64_t key = 0;  // of the v2 B-tree
+};
+struct TinyHeapObject {
+  ByteSpan bytes;  // a part of the id
+};
+using HeapId = std::variant<ManagedHeapId, HugeHeapObject, HugeHeapKey, TinyHeapObject>;
+
+// `cursor` holds the id; what is behind the heap's own id length is not looked at.
+Result<HeapId> decode_heap_id(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header);
+
+// A record of the huge objects' B-tree, types 1 and 2.
+struct HugeHeapRecord {
+  HugeHeapObject object;
+  std::uint64_t key = 0;
+};
+Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, FileSizes sizes, bool filtered);
+
+}  // namespace h5mount

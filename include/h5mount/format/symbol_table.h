@@ -1,0 +1,46 @@
+// What old groups are made of: nodes of the version 1 B-tree of a group (specification III.A.1, node type 0), symbol
+// table nodes (III.B, III.C) and the local heap's header (III.D).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+// A node of a group's B-tree. Child i holds the names behind key i up to and including key i + 1.
+struct GroupBTree1Node {
+  std::uint8_t level = 0;
+  std::vector<std::uint64_t> keys;      // offsets of names in the local heap, one more than children
+  std::vector<std::uint64_t> children;  // level 0: of symbol table nodes; above: of nodes one level down
+};
+
+// Bytes of a node with `entries` children.
+std::uint64_t group_btree1_node_bytes(FileSizes sizes, std::uint64_t entries);
+// Only the first eight bytes: how many children the node says to have.
+Result<std::uint16_t> decode_group_btree1_entries(Cursor& cursor);
+// `max_entries`: 2K of the superblock.
+Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, FileSizes sizes, std::uint64_t max_entries);
+
+struct SymbolTableEntry {
+  std::uint64_t name_offset = 0;  // in the local heap
+  std::uint64_t header_address = kUndefinedAddress;
+  bool soft = false;              // a soft link, whose target is the text at target_offset of the local heap
+  std::uint32_t target_offset = 0;
+};
+
+std::uint64_t symbol_table_node_bytes(FileSizes sizes, std::uint64_t entries);
+Result<std::uint16_t> decode_symbol_table_node_entries(Cursor& cursor);
+Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, FileSizes sizes,
+                                                               std::uint64_t max_entries);
+
+struct LocalHeapHeader {
+  std::uint64_t segment_size = 0;  // bytes
+  std::uint64_t segment_address = kUndefinedAddress;
+};
+
+std::uint64_t local_heap_header_bytes(FileSizes sizes);
+Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor, FileSizes sizes);
+
+}  // namespace h5mount

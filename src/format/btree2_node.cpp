@@ -1,0 +1,129 @@
+// Header:
+//   "BTHD" | version 0 (1) | type (1) | node size (4) | record size (2) | depth (2) | split percent (1) |
+//   merge percent (1) | root address (O) | records in root (2) | records in tree (L) | checksum (4)
+// Leaf:
+//   "BTLF" | version 0 (1) | type (1) | records | checksum (4)
+// Internal node:
+//   "BTIN" | version 0 (1) | type (1) | records | (records + 1) x { child address (O) | its records (a) |
+//   records in it and below it (b) } | checksum (4)
+//
+// O, L: size of offsets, of lengths. a is the bytes that the most records of a *leaf* take (no node holds more); b,
+// absent just above the leaves, those that the most records below a child take, and so differs from level to level.
+// Both follow from node size, record size and depth alone.
+#include "h5mount/format/btree2_node.h"
+
+#include <bit>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::uint64_t kNodeOverhead = 4 + 1 + 1 + 4;  // signature, version, type, checksum
+constexpr std::uint64_t kMany = ~std::uint64_t{0};
+
+std::uint8_t bytes_to_hold(std::uint64_t value) {
+  return static_cast<std::uint8_t>((static_cast<unsigned>(std::bit_width(value | 1)) - 1) / 8 + 1);
+}
+
+std::uint64_t pointer_bytes(const BTree2Header& header, FileSizes sizes, unsigned level) {
+  return std::uint64_t{sizes.offsets} + header.record_count_width + header.total_count_width(level);
+}
+
+// Most records in all under a node at `level`, whose `below` is the level of its children.
+std::uint64_t total_below(std::uint64_t max_records, const BTree2Level& below) {
+  const auto children = checked_mul(max_records + 1, below.max_total_records);
+  const auto total = children ? checked_add(*children, max_records) : std::nullopt;
+  return total.value_or(kMany);
+}
+
+// Fills record_count_width and levels; false where a node cannot hold a single record.
+bool lay_out(BTree2Header& header, FileSizes sizes) {
+  if (header.record_size == 0 || header.node_size <= kNodeOverhead) return false;
+  const std::uint64_t leaf_records = (header.node_size - kNodeOverhead) / header.record_size;
+  header.record_count_width = bytes_to_hold(leaf_records);
+  header.levels.push_back({leaf_records, leaf_records});
+  for (unsigned level = 1; level <= header.depth; ++level) {
+    const std::uint64_t pointer = pointer_bytes(header, sizes, level);
+    // One child more than records.
+    if (header.node_size < kNodeOverhead + pointer) return false;
+    const std::uint64_t records = (header.node_size - kNodeOverhead - pointer) / (header.record_size + pointer);
+    header.levels.push_back({records, total_below(records, header.levels.back())});
+    if (records == 0) return false;
+  }
+  return leaf_records > 0;
+}
+
+void check_header(Cursor& cursor, BTree2Header& header, FileSizes sizes) {
+  cursor.require(header.node_size <= limits::kMaxNodeBytes, "node_size", "too large", header.node_size,
+                 ErrorCode::LimitExceeded);
+  cursor.require(header.depth <= limits::kMaxTreeDepth, "depth", "too deep", header.depth,
+                 ErrorCode::LimitExceeded);
+  if (!cursor.ok()) return;
+  if (!cursor.require(lay_out(header, sizes), "node_size", "no record fits in a node", header.node_size)) return;
+  cursor.require(header.root_record_count <= header.levels.back().max_records, "root_record_count",
+                 "more records than a node holds", header.root_record_count);
+}
+
+}  // namespace
+
+std::uint8_t BTree2Header::total_count_width(unsigned level) const {
+  return level < 2 ? std::uint8_t{0} : bytes_to_hold(levels[level - 1].max_total_records);
+}
+
+std::uint64_t btree2_header_bytes(FileSizes sizes) {
+  return 4 + 1 + 1 + 4 + 2 + 2 + 1 + 1 + std::uint64_t{sizes.offsets} + 2 + sizes.lengths + 4;
+}
+
+Result<BTree2Header> decode_btree2_header(Cursor& cursor, FileSizes sizes) {
+  BTree2Header header;
+  cursor.signature("BTHD");
+  cursor.version(0, 0);
+  header.type = cursor.u8("type");
+  header.node_size = cursor.u32("node_size");
+  header.record_size = cursor.u16("record_size");
+  header.depth = cursor.u16("depth");
+  cursor.skip(2, "split_and_merge_percent");
+  header.root_address = cursor.address(sizes, "root_address");
+  header.root_record_count = cursor.u16("root_record_count");
+  header.total_record_count = cursor.length(sizes, "total_record_count");
+  cursor.checksum();
+  if (cursor.ok()) check_header(cursor, header, sizes);
+  return cursor.finish(std::move(header));
+}
+
+std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records) {
+  const std::uint64_t pointers = level == 0 ? 0 : (records + 1) * pointer_bytes(header, sizes, level);
+  return kNodeOverhead + records * header.record_size + pointers;
+}
+
+Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, FileSizes sizes, unsigned level,
+                                      std::uint64_t records) {
+  BTree2Node node;
+  cursor.signature(level == 0 ? "BTLF" : "BTIN");
+  cursor.version(0, 0);
+  const std::uint8_t type = cursor.u8("type");
+  cursor.require(type == header.type, "type", "not the type of its tree", type);
+  node.records_at = cursor.position();
+  cursor.skip(static_cast<std::size_t>(records * header.record_size), "records");
+  if (level > 0) {
+    const std::uint8_t total_width = header.total_count_width(level);
+    const std::size_t children =
+        cursor.count(records + 1, static_cast<std::size_t>(pointer_bytes(header, sizes, level)),
+                     limits::kMaxNodeBytes, "children");
+    node.children.reserve(children);
+    for (std::size_t i = 0; i < children; ++i) {
+      BTree2Child child;
+      child.address = cursor.address(sizes, "child_address");
+      child.record_count = cursor.uint(header.record_count_width, "child_record_count");
+      cursor.skip(total_width, "child_total_record_count");
+      node.children.push_back(child);
+    }
+  }
+  cursor.checksum();
+  return cursor.finish(std::move(node));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,154 @@
+// Direct block:
+//   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | checksum (4, where the heap's flags say so) | objects
+//   The checksum is of the whole block with the checksum itself taken as zero.
+// Indirect block:
+//   "FHIB" | version 0 (1) | heap header (O) | block offset (w) |
+//   direct rows x width x { address (O) | where the heap has filters: stored size (L), filter mask (4) } |
+//   other rows x width x address (O) | checksum (4)
+// Heap ids: a first byte of version (bits 6-7), type (4-5) and, for tiny objects, length - 1 (0-3), then
+//   managed:       offset (w) | length
+//   huge, direct:  address (O) | stored length (L) | where the heap has filters: mask (4), length (L)
+//   huge, by key:  key (all of the id that is left, at most 8)
+//   tiny:          bytes; in ids over 18 bytes the length takes another eight bits from the second byte
+//
+// O, L: size of offsets, of lengths; w: bytes of the heap's maximum size.
+#include "h5mount/format/fractal_heap_blocks.h"
+
+#include <algorithm>
+
+#include "h5mount/base/checksum.h"
+
+namespace h5mount {
+
+namespace {
+
+enum class IdType : unsigned { Managed = 0, Huge = 1, Tiny = 2 };
+constexpr std::size_t kShortTinyIds = 18;  // longer ids have the extended form of tiny objects
+
+// Signature, version, whose block it is and where in heap space: enough that no block can stand for another.
+void check_prefix(Cursor& cursor, std::string_view signature, FileSizes sizes, const FractalHeapHeader& header,
+                  std::uint64_t block_offset) {
+  cursor.signature(signature);
+  cursor.version(0, 0);
+  const std::uint64_t heap = cursor.address(sizes, "heap_header_address");
+  cursor.require(heap == header.address, "heap_header_address", "a block of another heap", heap);
+  const std::uint64_t offset = cursor.uint(header.offset_width, "block_offset");
+  cursor.require(offset == block_offset, "block_offset", "a block of another place in the heap", offset);
+}
+
+// lookup3 takes its bytes twelve at a time, so the checksum cannot be worked out around the hole in one go without
+// a copy; blocks are 64 KiB at most in practice, and the copy is a tenth of the checksum's own cost.
+std::uint32_t checksum_with_hole(ByteSpan block, std::size_t hole) {
+  std::vector<std::byte> copy(block.begin(), block.end());
+  std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(hole), 4, std::byte{0});
+  return lookup3_checksum(copy);
+}
+
+std::size_t direct_huge_id_bytes(FileSizes sizes, bool filtered) {
+  return std::size_t{sizes.offsets} + sizes.lengths + (filtered ? std::size_t{4} + sizes.lengths : 0);
+}
+
+HugeHeapObject decode_huge(Cursor& cursor, FileSizes sizes, bool filtered) {
+  HugeHeapObject object;
+  object.address = cursor.address(sizes, "huge_object_address");
+  object.stored_size = cursor.length(sizes, "huge_object_length");
+  object.size = object.stored_size;
+  if (filtered) {
+    object.filter_mask = cursor.u32("filter_mask");
+    object.size = cursor.length(sizes, "huge_object_memory_size");
+  }
+  return object;
+}
+
+HeapId decode_managed_id(Cursor& cursor, const FractalHeapHeader& header) {
+  ManagedHeapId id;
+  id.offset = cursor.uint(header.offset_width, "heap_offset");
+  id.length = cursor.uint(header.length_width, "object_length");
+  return id;
+}
+
+HeapId decode_huge_id(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header) {
+  const bool filtered = header.filters.has_value();
+  const std::size_t room = std::size_t{header.heap_id_length} - 1;
+  if (room >= direct_huge_id_bytes(sizes, filtered)) return decode_huge(cursor, sizes, filtered);
+  return HugeHeapKey{cursor.uint(std::min<std::size_t>(room, 8), "huge_object_key")};
+}
+
+HeapId decode_tiny_id(Cursor& cursor, unsigned first, const FractalHeapHeader& header) {
+  std::size_t length = first & 0x0F;
+  if (header.heap_id_length > kShortTinyIds) length = length << 8 | cursor.u8("extended_length");
+  return TinyHeapObject{cursor.bytes(length + 1, "tiny_object")};
+}
+
+}  // namespace
+
+Status check_direct_block(Cursor& cursor, ByteSpan block, FileSizes sizes, const FractalHeapHeader& header,
+                          std::uint64_t block_offset) {
+  check_prefix(cursor, "FHDB", sizes, header, block_offset);
+  if (!header.checksummed_direct_blocks) return cursor.finish();
+  const std::size_t hole = cursor.position();
+  const std::uint64_t at = cursor.here();
+  const std::uint32_t stored = cursor.u32("checksum");
+  if (!cursor.ok() || !metadata_checksums_enabled()) return cursor.finish();
+  const std::uint32_t computed = checksum_with_hole(block, hole);
+  if (stored != computed)
+    cursor.fail(Error(ErrorCode::ChecksumMismatch, cursor.structure(), "checksum", at)
+                    .with_found(stored)
+                    .with_expected(computed));
+  return cursor.finish();
+}
+
+Status check_indirect_block(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
+                            std::uint64_t block_offset, unsigned rows) {
+  check_prefix(cursor, "FHIB", sizes, header, block_offset);
+  const std::uint64_t bytes = header.indirect_block_bytes(sizes, rows);
+  cursor.skip(static_cast<std::size_t>(bytes) - 4 - cursor.position(), "child_addresses");
+  cursor.checksum();
+  return cursor.finish();
+}
+
+Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
+                                             const DoublingTable::Entry& entry) {
+  const std::uint64_t prefix = std::uint64_t{4} + 1 + sizes.offsets + header.offset_width;
+  const std::uint64_t direct_entries = std::uint64_t{header.table.max_direct_rows} * header.table.width;
+  const bool direct = entry.index < direct_entries;
+  const std::uint64_t filtered = header.filters ? std::uint64_t{sizes.lengths} + 4 : 0;
+  cursor.seek(static_cast<std::size_t>(prefix + entry.index * sizes.offsets +
+                                       std::min(entry.index, direct_entries) * filtered));
+  HeapBlockEntry out;
+  out.address = cursor.address(sizes, "child_block_address");
+  if (direct && header.filters) {
+    out.filtered_size = cursor.length(sizes, "filtered_block_size");
+    out.filter_mask = cursor.u32("filter_mask");
+  }
+  return cursor.finish(out);
+}
+
+Result<HeapId> decode_heap_id(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header) {
+  const unsigned first = cursor.u8("heap_id_type");
+  cursor.require(first >> 6 == 0, "heap_id_version", "not version 0", first >> 6, ErrorCode::UnsupportedVersion);
+  HeapId id;
+  switch (static_cast<IdType>(first >> 4 & 3)) {
+    case IdType::Managed:
+      id = decode_managed_id(cursor, header);
+      break;
+    case IdType::Huge:
+      id = decode_huge_id(cursor, sizes, header);
+      break;
+    case IdType::Tiny:
+      id = decode_tiny_id(cursor, first, header);
+      break;
+    default:
+      cursor.require(false, "heap_id_type", "no such type", first >> 4 & 3);
+  }
+  return cursor.finish(id);
+}
+
+Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, FileSizes sizes, bool filtered) {
+  HugeHeapRecord record;
+  record.object = decode_huge(cursor, sizes, filtered);
+  record.key = cursor.uint(sizes.lengths, "huge_object_id");
+  return cursor.finish(record);
+}
+
+}  // namespace h5mount

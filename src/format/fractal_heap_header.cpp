@@ -1,0 +1,156 @@
+// Header:
+//   "FRHP" | version 0 (1) | heap id length (2) | filters' encoded length F (2) | flags (1) |
+//   maximum managed object (4) | next huge id (L) | huge objects' B-tree (O) |
+//   free space (L) | free space manager (O) | managed space (L) | allocated managed space (L) |
+//   allocation iterator (L) | managed objects (L) | huge bytes (L) | huge objects (L) | tiny bytes (L) |
+//   tiny objects (L) | table width (2) | starting block size (L) | maximum direct block size (L) |
+//   maximum heap size, log2 (2) | starting rows of root (2) | root block (O) | rows of root (2) |
+//   where F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } | checksum (4)
+//
+// O, L: size of offsets, of lengths.
+#include <algorithm>
+#include <bit>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/format/fractal_heap_blocks.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::uint8_t kChecksummedDirectBlocks = 0x02;
+
+unsigned log2_of(std::uint64_t value) { return static_cast<unsigned>(std::bit_width(value | 1)) - 1; }
+
+// Checks the table's numbers, so that shifts and products by them fit in 64 bits, and works out the rest.
+void lay_out_table(Cursor& cursor, DoublingTable& table) {
+  cursor.require(std::has_single_bit(table.width), "table_width", "not a power of two", table.width);
+  cursor.require(std::has_single_bit(table.start_block_size), "start_block_size", "not a power of two",
+                 table.start_block_size);
+  cursor.require(std::has_single_bit(table.max_direct_block_size), "max_direct_block_size", "not a power of two",
+                 table.max_direct_block_size);
+  cursor.require(table.max_direct_block_size <= limits::kMaxNodeBytes, "max_direct_block_size", "too large",
+                 table.max_direct_block_size, ErrorCode::LimitExceeded);
+  cursor.require(table.start_block_size <= table.max_direct_block_size, "start_block_size",
+                 "larger than the largest direct block", table.start_block_size);
+  if (!cursor.ok()) return;
+  const unsigned start_bits = log2_of(table.start_block_size);
+  const unsigned direct_bits = log2_of(table.max_direct_block_size);
+  table.first_row_bits = start_bits + log2_of(table.width);
+  table.max_direct_rows = direct_bits - start_bits + 2;
+  const bool fits = table.max_heap_bits <= 64 && table.max_heap_bits >= table.first_row_bits &&
+                    table.max_heap_bits >= direct_bits;
+  if (cursor.require(fits, "max_heap_size", "does not go with the block sizes", table.max_heap_bits))
+    table.max_rows = table.max_heap_bits - table.first_row_bits + 1;
+}
+
+void decode_statistics(Cursor& cursor, FileSizes sizes, FractalHeapHeader& header) {
+  cursor.skip(sizes.lengths, "next_huge_id");
+  header.huge_btree_address = cursor.address(sizes, "huge_btree_address");
+  cursor.skip(sizes.lengths, "free_space");
+  cursor.skip(sizes.offsets, "free_space_manager_address");
+  cursor.skip(std::size_t{8} * sizes.lengths, "counts");
+}
+
+void decode_table(Cursor& cursor, FileSizes sizes, FractalHeapHeader& header) {
+  header.table.width = cursor.u16("table_width");
+  header.table.start_block_size = cursor.length(sizes, "start_block_size");
+  header.table.max_direct_block_size = cursor.length(sizes, "max_direct_block_size");
+  header.table.max_heap_bits = cursor.u16("max_heap_size");
+  cursor.skip(2, "starting_root_rows");
+  header.root_address = cursor.address(sizes, "root_address");
+  header.root_rows = cursor.u16("root_rows");
+}
+
+void decode_filters(Cursor& cursor, FileSizes sizes, std::uint16_t length, FractalHeapHeader& header) {
+  header.filtered_root_size = cursor.length(sizes, "filtered_root_size");
+  header.root_filter_mask = cursor.u32("root_filter_mask");
+  const std::uint64_t at = cursor.here();
+  Cursor message(cursor.bytes(length, "filters"), at, "FilterPipelineMessage");
+  if (!cursor.ok()) return;
+  auto filters = decode_filter_pipeline(message);
+  if (filters)
+    header.filters = *std::move(filters);
+  else
+    cursor.fail(std::move(filters).error());
+}
+
+// Least bytes that hold `value`.
+std::uint8_t bytes_to_hold(std::uint64_t value) { return static_cast<std::uint8_t>(log2_of(value) / 8 + 1); }
+
+void check(Cursor& cursor, FileSizes sizes, FractalHeapHeader& header) {
+  lay_out_table(cursor, header.table);
+  cursor.require(header.heap_id_length > 0 && header.heap_id_length <= limits::kMaxHeapIdBytes, "heap_id_length",
+                 "no such length", header.heap_id_length);
+  if (!cursor.ok()) return;
+  header.offset_width = static_cast<std::uint8_t>((header.table.max_heap_bits + 7) / 8);
+  const unsigned direct_bytes = (log2_of(header.table.max_direct_block_size) + 7) / 8;
+  header.length_width =
+      static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_to_hold(header.max_managed_size)));
+  cursor.require(header.root_rows <= header.table.max_rows, "root_rows", "more rows than heap space has",
+                 header.root_rows);
+  cursor.require(header.direct_block_overhead(sizes) < header.table.start_block_size, "start_block_size",
+                 "a block's own prefix does not fit", header.table.start_block_size);
+}
+
+}  // namespace
+
+Result<std::uint16_t> decode_fractal_heap_filter_length(Cursor& cursor) {
+  cursor.signature("FRHP");
+  cursor.version(0, 0);
+  cursor.skip(2, "heap_id_length");
+  const std::uint16_t length = cursor.u16("filters_length");
+  return cursor.finish(length);
+}
+
+std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_length) {
+  const std::uint64_t plain = kFractalHeapHeaderStart + 1 + 4 + 12 * std::uint64_t{sizes.lengths} +
+                              3 * std::uint64_t{sizes.offsets} + 2 + 2 + 2 + 2 + 4;
+  return filter_length == 0 ? plain : plain + sizes.lengths + 4 + filter_length;
+}
+
+Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, FileSizes sizes, std::uint64_t address) {
+  FractalHeapHeader header;
+  header.address = address;
+  cursor.signature("FRHP");
+  cursor.version(0, 0);
+  header.heap_id_length = cursor.u16("heap_id_length");
+  const std::uint16_t filter_length = cursor.u16("filters_length");
+  header.checksummed_direct_blocks = (cursor.u8("flags") & kChecksummedDirectBlocks) != 0;
+  header.max_managed_size = cursor.u32("max_managed_size");
+  decode_statistics(cursor, sizes, header);
+  decode_table(cursor, sizes, header);
+  if (filter_length > 0) decode_filters(cursor, sizes, filter_length, header);
+  cursor.checksum();
+  if (cursor.ok()) check(cursor, sizes, header);
+  return cursor.finish(std::move(header));
+}
+
+unsigned DoublingTable::rows_of(std::uint64_t bytes) const {
+  const unsigned bits = log2_of(bytes);
+  return bits < first_row_bits ? 0 : bits - first_row_bits + 1;
+}
+
+DoublingTable::Entry DoublingTable::entry_at(std::uint64_t offset) const {
+  const unsigned bits = log2_of(offset);
+  Entry entry;
+  entry.row = bits < first_row_bits ? 0 : bits - first_row_bits + 1;
+  const std::uint64_t size = block_size(entry.row);
+  const std::uint64_t column = (offset - row_offset(entry.row)) / size;
+  entry.index = std::uint64_t{entry.row} * width + column;
+  entry.offset = row_offset(entry.row) + column * size;
+  return entry;
+}
+
+std::uint64_t FractalHeapHeader::direct_block_overhead(FileSizes sizes) const {
+  return std::uint64_t{4} + 1 + sizes.offsets + offset_width + (checksummed_direct_blocks ? 4 : 0);
+}
+
+std::uint64_t FractalHeapHeader::indirect_block_bytes(FileSizes sizes, unsigned rows) const {
+  const std::uint64_t direct_rows = std::min(rows, table.max_direct_rows);
+  const std::uint64_t filtered = filters ? std::uint64_t{sizes.lengths} + 4 : 0;
+  return std::uint64_t{4} + 1 + sizes.offsets + offset_width + rows * std::uint64_t{table.width} * sizes.offsets +
+         direct_rows * table.width * filtered + 4;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,114 @@
+// Version 1 B-tree node, type 0 (groups):
+//   "TREE" | type 0 (1) | level (1) | entries used (2) | left sibling (O) | right sibling (O) |
+//   entries x { key (L) | child (O) } | key (L) | unused room up to 2K entries
+// Symbol table node:
+//   "SNOD" | version 1 (1) | reserved (1) | entries (2) | entries x symbol table entry | unused room up to 2K entries
+//   symbol table entry: name offset (O) | object header (O) | cache type (4) | reserved (4) | scratch pad (16)
+// Local heap:
+//   "HEAP" | version 0 (1) | reserved (3) | data segment size (L) | free list head (L) | data segment address (O)
+//
+// O, L: size of offsets, of lengths. None of them has a checksum. Siblings are not needed to walk down. Of a scratch
+// pad only cache type 2 (soft link) says what stands nowhere else: the first four bytes are the target's offset.
+#include "h5mount/format/symbol_table.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::uint32_t kCacheSoftLink = 2;
+
+std::uint64_t tree_prefix_bytes(FileSizes sizes) { return 4 + 1 + 1 + 2 + 2 * std::uint64_t{sizes.offsets}; }
+std::uint64_t entry_bytes(FileSizes sizes) { return 2 * std::uint64_t{sizes.offsets} + 4 + 4 + 16; }
+
+std::uint16_t decode_tree_start(Cursor& cursor, std::uint8_t& level) {
+  cursor.signature("TREE");
+  const std::uint8_t type = cursor.u8("node_type");
+  cursor.require(type == 0, "node_type", "not a node of a group", type);
+  level = cursor.u8("node_level");
+  return cursor.u16("entries_used");
+}
+
+std::uint16_t decode_symbols_start(Cursor& cursor) {
+  cursor.signature("SNOD");
+  cursor.version(1, 1);
+  cursor.skip(1, "reserved");
+  return cursor.u16("symbol_count");
+}
+
+SymbolTableEntry decode_entry(Cursor& cursor, FileSizes sizes) {
+  SymbolTableEntry entry;
+  entry.name_offset = cursor.uint(sizes.offsets, "link_name_offset");
+  entry.header_address = cursor.address(sizes, "object_header_address");
+  entry.soft = cursor.u32("cache_type") == kCacheSoftLink;
+  cursor.skip(4, "reserved");
+  const std::uint32_t scratch = cursor.u32("scratch_pad");
+  if (entry.soft) entry.target_offset = scratch;
+  cursor.skip(12, "scratch_pad");
+  return entry;
+}
+
+}  // namespace
+
+std::uint64_t group_btree1_node_bytes(FileSizes sizes, std::uint64_t entries) {
+  return tree_prefix_bytes(sizes) + entries * (std::uint64_t{sizes.lengths} + sizes.offsets) + sizes.lengths;
+}
+
+Result<std::uint16_t> decode_group_btree1_entries(Cursor& cursor) {
+  std::uint8_t level = 0;
+  const std::uint16_t entries = decode_tree_start(cursor, level);
+  return cursor.finish(entries);
+}
+
+Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, FileSizes sizes, std::uint64_t max_entries) {
+  GroupBTree1Node node;
+  const std::uint16_t entries = decode_tree_start(cursor, node.level);
+  cursor.skip(sizes.offsets, "left_sibling_address");
+  cursor.skip(sizes.offsets, "right_sibling_address");
+  const std::size_t count =
+      cursor.count(entries, std::size_t{sizes.lengths} + sizes.offsets, max_entries, "entries_used");
+  node.keys.reserve(count + 1);
+  node.children.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    node.keys.push_back(cursor.uint(sizes.lengths, "key"));
+    node.children.push_back(cursor.address(sizes, "child_address"));
+  }
+  node.keys.push_back(cursor.uint(sizes.lengths, "key"));
+  return cursor.finish(std::move(node));
+}
+
+std::uint64_t symbol_table_node_bytes(FileSizes sizes, std::uint64_t entries) {
+  return 4 + 1 + 1 + 2 + entries * entry_bytes(sizes);
+}
+
+Result<std::uint16_t> decode_symbol_table_node_entries(Cursor& cursor) {
+  const std::uint16_t entries = decode_symbols_start(cursor);
+  return cursor.finish(entries);
+}
+
+Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, FileSizes sizes,
+                                                               std::uint64_t max_entries) {
+  const std::uint16_t found = decode_symbols_start(cursor);
+  const std::size_t count =
+      cursor.count(found, static_cast<std::size_t>(entry_bytes(sizes)), max_entries, "symbol_count");
+  std::vector<SymbolTableEntry> entries;
+  entries.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) entries.push_back(decode_entry(cursor, sizes));
+  return cursor.finish(std::move(entries));
+}
+
+std::uint64_t local_heap_header_bytes(FileSizes sizes) {
+  return 4 + 1 + 3 + 2 * std::uint64_t{sizes.lengths} + sizes.offsets;
+}
+
+Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor, FileSizes sizes) {
+  LocalHeapHeader header;
+  cursor.signature("HEAP");
+  cursor.version(0, 0);
+  cursor.skip(3, "reserved");
+  header.segment_size = cursor.uint(sizes.lengths, "segment_size");
+  cursor.skip(sizes.lengths, "free_list_head");
+  header.segment_address = cursor.address(sizes, "segment_address");
+  return cursor.finish(header);
+}
+
+}  // namespace h5mount

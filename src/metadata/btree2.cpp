@@ -1,0 +1,227 @@
+#include "h5mount/metadata/btree2.h"
+
+#include "h5mount/base/limits.h"
+#include "h5mount/format/btree2_node.h"
+#include "lru_cache.h"
+#include "walk_guard.h"
+
+namespace h5mount {
+
+namespace {
+
+// Some 250 nodes of 512 bytes (links), all of two levels of chunks.
+constexpr std::size_t kNodeCacheBytes = 256U << 10;
+
+struct LoadedNode {
+  MetadataBlock block;
+  BTree2Node node;
+  unsigned level;
+  std::size_t record_size;
+  std::size_t record_count;
+
+  ByteSpan record(std::size_t i) const {
+    return block.bytes().subspan(node.records_at + i * record_size, record_size);
+  }
+  std::uint64_t record_offset(std::size_t i) const {
+    return block.file_offset() + node.records_at + i * record_size;
+  }
+  std::size_t memory() const {
+    return sizeof *this + block.bytes().size() + node.children.size() * sizeof(BTree2Child);
+  }
+};
+using NodePtr = std::shared_ptr<const LoadedNode>;
+
+std::string_view node_name(unsigned level) { return level == 0 ? "BTree2LeafNode" : "BTree2InternalNode"; }
+
+// How many records of a node lie before what is sought; `equal` tells whether the one behind them is it.
+struct Position {
+  std::size_t before = 0;
+  bool equal = false;
+};
+
+Result<Position> search(const LoadedNode& node, const BTree2::Compare& compare) {
+  std::size_t low = 0, high = node.record_count;
+  bool equal = false;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    H5_ASSIGN(const int order, compare(node.record(middle)));
+    equal = equal || order == 0;
+    if (order > 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return Position{low, equal};
+}
+
+class Tree final : public BTree2 {
+ public:
+  Tree(FileMetadataPtr file, BTree2Header header, std::uint64_t offset)
+      : file_(std::move(file)), header_(std::move(header)), offset_(offset), nodes_(kNodeCacheBytes) {}
+
+  std::uint8_t type() const override { return header_.type; }
+  std::uint16_t record_size() const override { return header_.record_size; }
+  std::uint64_t record_count() const override { return header_.total_record_count; }
+
+  Result<std::optional<Record>> find(const Compare& compare) const override {
+    if (empty()) return std::nullopt;
+    BTree2Child at = root();
+    for (unsigned level = header_.depth;; --level) {
+      H5_ASSIGN(const NodePtr node, load(at, level));
+      H5_ASSIGN(const Position position, search(*node, compare));
+      if (position.equal) return copy(*node, position.before);
+      if (level == 0) return std::nullopt;
+      at = node->node.children[position.before];
+    }
+  }
+
+  Status for_each(const Visit& visit, const Damaged& damaged) const override {
+    if (empty()) return {};
+    Walk walk(*this, visit, damaged);
+    H5_TRY(walk.push(root(), header_.depth));
+    return walk.run();
+  }
+
+  Status for_each_from(const Compare& compare, const Visit& visit) const override {
+    if (empty()) return {};
+    Walk walk(*this, visit, nullptr);
+    BTree2Child at = root();
+    for (unsigned level = header_.depth;; --level) {
+      H5_TRY(walk.push(at, level));
+      H5_ASSIGN(const Position position, search(*walk.top().node, compare));
+      walk.top().next = position.before;
+      walk.top().child_done = true;
+      if (level == 0) return walk.run();
+      at = walk.top().node->node.children[position.before];
+    }
+  }
+
+ private:
+  // Where a walk stands in one node: the next record, and whether the child before it is done.
+  struct Step {
+    NodePtr node;
+    std::size_t next = 0;
+    bool child_done = false;
+  };
+
+  // A walk in key order, one step a level: child 0, record 0, child 1, …
+  class Walk {
+   public:
+    Walk(const Tree& tree, const Visit& visit, const Damaged& damaged)
+        : tree_(tree), visit_(visit), damaged_(damaged), guard_(*tree.file_) {}
+
+    Step& top() { return steps_.back(); }
+
+    Status push(const BTree2Child& child, unsigned level) {
+      H5_TRY(tree_.check(child, level));
+      H5_TRY(guard_.enter(child.address, tree_.node_bytes(child, level), node_name(level)));
+      H5_ASSIGN(NodePtr node, tree_.load(child, level));
+      steps_.push_back({std::move(node), 0, level == 0});
+      return {};
+    }
+
+    Status run() {
+      while (!steps_.empty()) {
+        Step& step = top();
+        if (!step.child_done) {
+          step.child_done = true;
+          H5_TRY(descend(step.node->node.children[step.next], step.node->level - 1));
+          continue;
+        }
+        H5_ASSIGN(const bool more, step.node->level == 0 ? visit_leaf(step) : visit_one(step));
+        if (!more) return {};
+      }
+      return {};
+    }
+
+   private:
+    Status descend(const BTree2Child& child, unsigned level) {
+      const Status pushed = push(child, level);
+      if (pushed || !damaged_) return pushed;
+      damaged_(pushed.error());
+      return {};
+    }
+
+    Result<bool> visit_leaf(Step& step) {
+      const NodePtr node = step.node;
+      for (std::size_t i = step.next; i < node->record_count; ++i) {
+        H5_ASSIGN(const bool more, visit_(node->record(i), node->record_offset(i)));
+        if (!more) return false;
+      }
+      steps_.pop_back();
+      return true;
+    }
+
+    Result<bool> visit_one(Step& step) {
+      if (step.next == step.node->record_count) {
+        steps_.pop_back();
+        return true;
+      }
+      const std::size_t i = step.next++;
+      step.child_done = false;
+      return visit_(step.node->record(i), step.node->record_offset(i));
+    }
+
+    const Tree& tree_;
+    const Visit& visit_;
+    const Damaged& damaged_;
+    WalkGuard guard_;
+    std::vector<Step> steps_;
+  };
+
+  bool empty() const { return header_.root_address == kUndefinedAddress; }
+  BTree2Child root() const { return {header_.root_address, header_.root_record_count}; }
+  std::uint64_t node_bytes(const BTree2Child& child, unsigned level) const {
+    return btree2_node_bytes(header_, file_->sizes(), level, child.record_count);
+  }
+
+  // Counts come from the parent; a child of no records, which deletions leave, is sound.
+  Status check(const BTree2Child& child, unsigned level) const {
+    if (child.record_count > header_.levels[level].max_records)
+      return fail(Error(ErrorCode::InvalidValue, node_name(level), "record_count",
+                        file_->base_address() + child.address)
+                      .with_found(child.record_count)
+                      .with_expected(header_.levels[level].max_records)
+                      .within("BTree2Header", offset_));
+    return {};
+  }
+
+  Result<NodePtr> load(const BTree2Child& child, unsigned level) const {
+    if (NodePtr held = nodes_.find(child.address); held && held->level == level &&
+                                                   held->record_count == child.record_count)
+      return held;
+    H5_TRY(check(child, level));
+    auto read = file_->read(child.address, node_bytes(child, level), node_name(level));
+    if (!read) return fail(read.error().within("BTree2Header", offset_));
+    Cursor cursor = read->cursor(node_name(level));
+    auto node = decode_btree2_node(cursor, header_, file_->sizes(), level, child.record_count);
+    if (!node) return fail(node.error().within("BTree2Header", offset_));
+    auto loaded = std::make_shared<const LoadedNode>(
+        LoadedNode{*std::move(read), *std::move(node), level, header_.record_size,
+                   static_cast<std::size_t>(child.record_count)});
+    nodes_.insert(child.address, loaded, loaded->memory());
+    return loaded;
+  }
+
+  static std::optional<Record> copy(const LoadedNode& node, std::size_t i) {
+    const ByteSpan bytes = node.record(i);
+    return Record{{bytes.begin(), bytes.end()}, node.record_offset(i)};
+  }
+
+  FileMetadataPtr file_;
+  BTree2Header header_;
+  std::uint64_t offset_;  // absolute, of the header
+  mutable LruCache<LoadedNode> nodes_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const BTree2>> BTree2::open(FileMetadataPtr file, std::uint64_t header_address) {
+  const FileSizes sizes = file->sizes();
+  H5_ASSIGN(const MetadataBlock block, file->read(header_address, btree2_header_bytes(sizes), "BTree2Header"));
+  Cursor cursor = block.cursor("BTree2Header");
+  H5_ASSIGN(BTree2Header header, decode_btree2_header(cursor, sizes));
+  return std::make_shared<const Tree>(std::move(file), std::move(header), block.file_offset());
+}
+
+}  // namespace h5mount

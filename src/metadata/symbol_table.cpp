@@ -1,0 +1,163 @@
+#include "h5mount/metadata/symbol_table.h"
+
+#include <functional>
+
+#include "h5mount/base/limits.h"
+#include "walk_guard.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::string_view kTree = "GroupBTree1Node";
+constexpr std::string_view kSymbols = "SymbolTableNode";
+
+// A node of libhdf5's default sizes, so that one look brings it whole.
+constexpr std::uint64_t kUsualTreeNode = 544;
+constexpr std::uint64_t kUsualSymbolNode = 328;
+
+// Entries are counted in 16 bits, and must be there to be read.
+constexpr std::uint64_t kMostEntries = 65'535;
+
+// `usual` bytes at `address`, or as many as the count in them asks for.
+template <class Count, class Bytes>
+Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t address, std::uint64_t usual,
+                                   std::string_view name, const Count& count, const Bytes& bytes) {
+  H5_ASSIGN(MetadataBlock block, file.read_up_to(address, usual, name));
+  Cursor cursor = block.cursor(name);
+  H5_ASSIGN(const std::uint16_t entries, count(cursor));
+  const std::uint64_t needed = bytes(file.sizes(), entries);
+  if (needed <= block.bytes().size()) return block;
+  return file.read(address, needed, name);
+}
+
+}  // namespace
+
+Result<SymbolTable> SymbolTable::open(FileMetadataPtr file, std::uint64_t btree_address,
+                                      std::uint64_t heap_address) {
+  H5_ASSIGN(LocalHeap heap, LocalHeap::open(file, heap_address));
+  return SymbolTable(std::move(file), btree_address, std::move(heap));
+}
+
+Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address) const {
+  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeNode, kTree,
+                                                    decode_group_btree1_entries, group_btree1_node_bytes));
+  Cursor cursor = block.cursor(kTree);
+  return decode_group_btree1_node(cursor, file_->sizes(), kMostEntries);
+}
+
+// Levels fall by one: what ends every way down.
+Result<GroupBTree1Node> SymbolTable::load_child(std::uint64_t address, std::uint8_t parent_level) const {
+  H5_ASSIGN(GroupBTree1Node node, load_node(address));
+  if (node.level + 1 != parent_level)
+    return fail(Error(ErrorCode::InvalidValue, kTree, "node_level", file_->base_address() + address + 5)
+                    .with_found(node.level)
+                    .with_expected(parent_level - 1U));
+  return node;
+}
+
+Result<std::vector<SymbolTableEntry>> SymbolTable::load_symbols(std::uint64_t address) const {
+  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualSymbolNode, kSymbols,
+                                                    decode_symbol_table_node_entries, symbol_table_node_bytes));
+  Cursor cursor = block.cursor(kSymbols);
+  return decode_symbol_table_node(cursor, file_->sizes(), kMostEntries);
+}
+
+// ---- search ----------------------------------------------------------------------------------------------------
+
+// The child between whose keys `name` lies: the first whose right key is not before it; children.size() for none.
+Result<std::size_t> SymbolTable::child_for(const GroupBTree1Node& node, std::string_view name) const {
+  std::size_t low = 0, high = node.children.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    H5_ASSIGN(const std::string right, heap_.text(node.keys[middle + 1]));
+    if (right < name)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+Result<std::optional<SymbolTableEntry>> SymbolTable::find_symbol(const std::vector<SymbolTableEntry>& symbols,
+                                                                 std::string_view name) const {
+  std::size_t low = 0, high = symbols.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    H5_ASSIGN(const std::string found, heap_.text(symbols[middle].name_offset));
+    const int order = name.compare(found);
+    if (order == 0) return symbols[middle];
+    if (order > 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<SymbolTableEntry>> SymbolTable::find(std::string_view name) const {
+  H5_ASSIGN(GroupBTree1Node node, load_node(btree_address_));
+  while (true) {
+    H5_ASSIGN(const std::size_t i, child_for(node, name));
+    if (i == node.children.size()) return std::nullopt;
+    if (node.level == 0) {
+      H5_ASSIGN(const auto symbols, load_symbols(node.children[i]));
+      return find_symbol(symbols, name);
+    }
+    H5_ASSIGN(node, load_child(node.children[i], node.level));
+  }
+}
+
+// ---- walk ------------------------------------------------------------------------------------------------------
+
+struct SymbolTable::Walk {
+  struct Step {
+    GroupBTree1Node node;
+    std::size_t next = 0;
+  };
+  const SymbolTable& table;
+  const Visit& visit;
+  WalkGuard guard;
+  std::vector<Step> steps;
+  bool stopped = false;
+
+  // Reads the next child of the last step and visits it or steps down into it.
+  Status step_down() {
+    Step& step = steps.back();
+    const std::uint64_t address = step.node.children[step.next++];
+    const std::uint8_t level = step.node.level;
+    if (level == 0) return visit_symbols(address);
+    H5_TRY(guard.enter(address, group_btree1_node_bytes(table.file_->sizes(), 0), kTree));
+    H5_ASSIGN(GroupBTree1Node node, table.load_child(address, level));
+    steps.push_back({std::move(node), 0});
+    return {};
+  }
+
+  Status visit_symbols(std::uint64_t address) {
+    H5_TRY(guard.enter(address, symbol_table_node_bytes(table.file_->sizes(), 0), kSymbols));
+    H5_ASSIGN(const auto symbols, table.load_symbols(address));
+    for (const SymbolTableEntry& entry : symbols)
+      if (!visit(entry)) {
+        stopped = true;
+        break;
+      }
+    return {};
+  }
+};
+
+Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
+  Walk walk{*this, visit, WalkGuard(*file_), {}};
+  H5_TRY(walk.guard.enter(btree_address_, 0, kTree));
+  H5_ASSIGN(GroupBTree1Node root, load_node(btree_address_));
+  walk.steps.push_back({std::move(root), 0});
+  while (!walk.steps.empty() && !walk.stopped) {
+    if (walk.steps.back().next == walk.steps.back().node.children.size()) {
+      walk.steps.pop_back();
+      continue;
+    }
+    if (const Status done = walk.step_down(); !done && damaged) damaged(done.error());
+  }
+  return {};
+}
+
+}  // namespace h5mount

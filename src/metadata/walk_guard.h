@@ -1,0 +1,33 @@
+// Ends walks over trees whose nodes lead back to each other. Levels that fall end a loop, but not a lattice: 64 levels
+// of nodes whose children are all the same node are 2^64 steps. So no node may be met twice, and since nodes of a
+// sound file do not overlap, together they cannot be larger than the file: that bounds what the set does not remember.
+#pragma once
+
+#include <unordered_set>
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+class WalkGuard {
+ public:
+  explicit WalkGuard(const FileMetadata& file) : file_(file) {}
+
+  // Called before a node of `bytes` at `address` is read.
+  Status enter(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
+    bytes_ += bytes;
+    const bool again = met_.size() < kRemembered && !met_.insert(address).second;
+    if (again || bytes_ > file_.addresses()->size())
+      return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
+                      .with_detail(again ? "met twice" : "more nodes than the file has room for"));
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kRemembered = 1U << 18;  // some 10 MiB at most
+  const FileMetadata& file_;
+  std::uint64_t bytes_ = 0;
+  std::unordered_set<std::uint64_t> met_;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,60 @@
+#include "group_kinds.h"
+
+namespace h5mount {
+
+namespace {
+
+class CompactGroup final : public Group {
+ public:
+  CompactGroup(FileMetadataPtr file, std::shared_ptr<const ObjectHeader> header, bool creation_order_indexed)
+      : file_(std::move(file)), header_(std::move(header)), creation_order_indexed_(creation_order_indexed) {}
+
+  Result<Link> find(std::string_view name) const override {
+    std::optional<Link> found;
+    H5_TRY(for_each(
+        [&](const Link& link) {
+          if (link.name == name) found = link;
+          return !found;
+        },
+        nullptr));
+    if (found) return *std::move(found);
+    return fail(no_such_link(name));
+  }
+
+  Status for_each(const std::function<bool(const Link&)>& visit,
+                  const std::function<void(const Error&)>& damaged) const override {
+    for (const HeaderMessage& message : header_->messages) {
+      if (message.type != MessageType::Link) continue;
+      const Result<Link> link = load(message);
+      if (!link) {
+        if (damaged) damaged(link.error());
+      } else if (!visit(*link)) {
+        return {};
+      }
+    }
+    if (header_->damage && damaged) damaged(*header_->damage);
+    return {};
+  }
+
+  bool creation_order_indexed() const override { return creation_order_indexed_; }
+
+ private:
+  Result<Link> load(const HeaderMessage& stored) const {
+    H5_ASSIGN(const HeaderMessage message, resolve_message(*file_, stored));
+    Cursor cursor = message.cursor("LinkMessage");
+    return decode_link(cursor, file_->sizes());
+  }
+
+  FileMetadataPtr file_;
+  std::shared_ptr<const ObjectHeader> header_;
+  bool creation_order_indexed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Group> make_compact_group(FileMetadataPtr file, std::shared_ptr<const ObjectHeader> header,
+                                          bool creation_order_indexed) {
+  return std::make_unique<CompactGroup>(std::move(file), std::move(header), creation_order_indexed);
+}
+
+}  // namespace h5mount

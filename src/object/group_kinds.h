@@ -1,0 +1,23 @@
+// The three ways in which a file holds a group's links, each a Group. group.cpp tells which it is.
+#pragma once
+
+#include <memory>
+
+#include "h5mount/object/object.h"
+
+namespace h5mount {
+
+// A B-tree over symbol table nodes, names in a local heap: hard and soft links only.
+Result<std::unique_ptr<Group>> open_old_group(FileMetadataPtr file, const SymbolTableMessage& message);
+
+// Link messages in the object header itself.
+std::unique_ptr<Group> make_compact_group(FileMetadataPtr file, std::shared_ptr<const ObjectHeader> header,
+                                          bool creation_order_indexed);
+
+// Link messages in a fractal heap, found through v2 B-trees by the hash of the name and by creation order.
+Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const LinkInfo& info);
+
+// NotFound, as every kind of group says it.
+Error no_such_link(std::string_view name);
+
+}  // namespace h5mount
