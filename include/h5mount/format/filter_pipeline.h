@@ -29,4 +29,8 @@ struct FilterPipelineMessage {
 
 Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor);
 
+// The pipeline of structured chunks where it is known to be one: the body of version 3, which the prototype also
+// writes under version 1 in a message class of its own. Gives version 3 for both.
+Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor);
+
 }  // namespace h5mount

@@ -1,0 +1,52 @@
+// Dataspace message:
+//   version 1: 1 (1) | rank (1) | flags (1) | reserved (5)          | sizes (L each) | [maximum sizes (L each)] |
+//              [permutation (L each), never used]
+//   version 2: 2 (1) | rank (1) | flags (1) | type (1: 0 scalar, 1 simple, 2 null) | sizes | [maximum sizes]
+//   flags: bit 0 maximum sizes, bit 1 (version 1) the permutation are there. Version 1: rank 0 is a scalar.
+//
+// L: size of lengths; all ones in a maximum size is unlimited.
+#include "h5mount/format/dataspace.h"
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+namespace {
+
+void decode_kind(Cursor& cursor, std::uint8_t version, std::size_t rank, Dataspace& space) {
+  if (version == 1) {
+    cursor.skip(5, "reserved");
+    space.kind = rank == 0 ? DataspaceKind::Scalar : DataspaceKind::Simple;
+    return;
+  }
+  const std::uint8_t type = cursor.u8("type");
+  cursor.require(type <= 2, "type", "is reserved", type);
+  space.kind = static_cast<DataspaceKind>(type);
+  cursor.require(rank == 0 || space.kind == DataspaceKind::Simple, "rank", "is not 0", rank);
+  // Some writers call a space of rank 0 simple.
+  if (rank == 0 && space.kind == DataspaceKind::Simple) space.kind = DataspaceKind::Scalar;
+}
+
+}  // namespace
+
+Result<Dataspace> decode_dataspace(Cursor& cursor, FileSizes sizes) {
+  Dataspace space;
+  const std::uint8_t version = cursor.version(1, 2);
+  const std::uint8_t rank = cursor.u8("rank");
+  cursor.require(rank <= limits::kMaxRank, "rank", "above the greatest rank", rank, ErrorCode::LimitExceeded);
+  const std::uint8_t flags = cursor.u8("flags");
+  decode_kind(cursor, version, rank, space);
+  if (!cursor.ok()) return fail(*cursor.error());
+  space.dims.resize(rank);
+  for (std::uint64_t& dim : space.dims) dim = cursor.uint(sizes.lengths, "dimension_size");
+  space.max_dims = space.dims;
+  if ((flags & 0x01) == 0) return cursor.finish(std::move(space));
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::uint64_t max = cursor.length(sizes, "maximum_size");
+    cursor.require(max >= space.dims[i], "maximum_size", "below the current size", max);
+    space.max_dims[i] = max;
+  }
+  return cursor.finish(std::move(space));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,87 @@
+// Filter pipeline message:
+//   version 1: 1 (1) | count (1) | reserved (6) | filters:
+//              id (2) | name length (2, a multiple of 8) | flags (2) | values (2) | name | values (4 each) |
+//              4 more bytes where the number of values is odd
+//   version 2: 2 (1) | count (1) | filters:
+//              id (2) | [name length (2)] | flags (2) | values (2) | [name] | values (4 each)
+//              the bracketed parts only from id 256 on
+//   version 3 (structured chunks): 3 (1) | sections (1) | per section:
+//              number (1) | count (1) | bytes of the list (2) | filters as in version 2
+#include "h5mount/format/filter_pipeline.h"
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+namespace {
+
+FilterDescription decode_filter(Cursor& cursor, bool padded) {
+  FilterDescription filter;
+  filter.id = cursor.u16("filter_id");
+  const std::size_t name_length = padded || filter.id >= 256 ? cursor.u16("name_length") : 0U;
+  filter.flags = cursor.u16("flags");
+  const std::uint16_t claimed = cursor.u16("client_value_count");
+  const std::string_view name = as_text(cursor.bytes(name_length, "name"));
+  filter.name = name.substr(0, name.find('\0'));
+  const std::size_t values = cursor.count(claimed, 4, claimed, "client_value_count");
+  filter.client_data.resize(values);
+  for (std::uint32_t& value : filter.client_data) value = cursor.u32("client_data");
+  if (padded && values % 2 != 0) cursor.skip(4, "client_data_padding");
+  return filter;
+}
+
+std::vector<FilterDescription> decode_filters(Cursor& cursor, std::uint8_t claimed, bool padded) {
+  constexpr std::size_t kLeastFilterBytes = 6;
+  const std::size_t count = cursor.count(claimed, kLeastFilterBytes, limits::kMaxFilters, "filter_count");
+  std::vector<FilterDescription> filters;
+  filters.reserve(count);
+  for (std::size_t i = 0; i < count && cursor.ok(); ++i) filters.push_back(decode_filter(cursor, padded));
+  return filters;
+}
+
+void decode_sections(Cursor& cursor, FilterPipelineMessage& pipeline) {
+  constexpr std::size_t kLeastSectionBytes = 4;
+  const std::uint8_t claimed = cursor.u8("section_count");
+  const std::size_t count = cursor.count(claimed, kLeastSectionBytes, 256, "section_count");
+  for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
+    FilterPipelineMessage::Section section;
+    section.number = cursor.u8("section_number");
+    cursor.require(i == 0 || section.number > pipeline.sections.back().number, "section_number",
+                   "is not ascending", section.number);
+    const std::uint8_t filters = cursor.u8("filter_count");
+    const std::uint16_t length = cursor.u16("filter_list_bytes");
+    const std::uint64_t at = cursor.here();
+    Cursor list(cursor.bytes(length, "filter_list"), at, cursor.structure());
+    section.filters = decode_filters(list, filters, false);
+    list.require(list.remaining() == 0, "filter_list_bytes", "has bytes left", list.remaining());
+    if (list.error()) cursor.fail(*list.error());
+    pipeline.sections.push_back(std::move(section));
+  }
+}
+
+}  // namespace
+
+Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor) {
+  FilterPipelineMessage pipeline;
+  pipeline.version = cursor.version(1, 3);
+  if (pipeline.version == 3) {
+    decode_sections(cursor, pipeline);
+    return cursor.finish(std::move(pipeline));
+  }
+  const std::uint8_t count = cursor.u8("filter_count");
+  if (pipeline.version == 1) cursor.skip(6, "reserved");
+  pipeline.filters = decode_filters(cursor, count, pipeline.version == 1);
+  return cursor.finish(std::move(pipeline));
+}
+
+Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor) {
+  FilterPipelineMessage pipeline;
+  const std::uint8_t version = cursor.u8("version");
+  cursor.require(version == 1 || version == 3, "version", "is not one of a section pipeline", version,
+                 ErrorCode::UnsupportedVersion);
+  decode_sections(cursor, pipeline);
+  pipeline.version = 3;
+  return cursor.finish(std::move(pipeline));
+}
+
+}  // namespace h5mount

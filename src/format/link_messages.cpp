@@ -1,0 +1,81 @@
+// Link message:
+//   version 1 (1) | flags (1) | [type (1)] | [creation order (8)] | [character set (1)] |
+//   name length (1, 2, 4 or 8) | name | hard: address (O)
+//                                       soft: length (2), path
+//                                       other: length (2), data (external: version+flags (1), file NUL, path NUL)
+//   flags: bits 0-1 width of the name length, 2 creation order, 3 type, 4 character set are there
+// Link info message:
+//   version 0 (1) | flags (1) | [greatest creation index (8)] | heap (O) | name index (O) | [order index (O)]
+//   flags: bit 0 creation order tracked, 1 indexed
+// Symbol table message:
+//   B-tree address (O) | local heap address (O)
+//
+// O: size of offsets.
+#include "h5mount/base/limits.h"
+#include "h5mount/format/messages.h"
+
+namespace h5mount {
+
+namespace {
+
+void decode_external_target(Cursor& cursor, ByteSpan data, std::uint64_t at, Link& link) {
+  Cursor inner(data, at, cursor.structure());
+  inner.u8("external_version_and_flags");
+  link.file = inner.c_string("external_file_name");
+  link.target = inner.c_string("external_object_path");
+  if (inner.error()) cursor.fail(*inner.error());
+}
+
+void decode_link_value(Cursor& cursor, FileSizes sizes, Link& link) {
+  if (link.is(LinkType::Hard)) {
+    link.address = cursor.address(sizes, "object_header_address");
+    return;
+  }
+  const std::uint16_t length = cursor.u16("value_length");
+  const std::uint64_t at = cursor.here();
+  const ByteSpan data = cursor.bytes(length, "value");
+  if (!cursor.ok()) return;
+  if (link.is(LinkType::Soft)) link.target = as_text(data);
+  if (link.is(LinkType::External)) decode_external_target(cursor, data, at, link);
+}
+
+}  // namespace
+
+Result<Link> decode_link(Cursor& cursor, FileSizes sizes) {
+  Link link;
+  cursor.version(1, 1);
+  const std::uint8_t flags = cursor.u8("flags");
+  if (flags & 0x08) link.type = cursor.u8("type");
+  cursor.require(link.type < 2 || link.type >= 64, "type", "is reserved", link.type);
+  if (flags & 0x04) link.creation_order = static_cast<std::int64_t>(cursor.u64("creation_order"));
+  if (flags & 0x10) link.charset = cursor.u8("charset") == 0 ? CharacterSet::Ascii : CharacterSet::Utf8;
+  const std::uint64_t claimed = cursor.uint(std::size_t{1} << (flags & 0x03), "name_length");
+  const std::size_t length = cursor.count(claimed, 1, limits::kMaxLinkNameBytes, "name_length");
+  link.name = as_text(cursor.bytes(length, "name"));
+  decode_link_value(cursor, sizes, link);
+  return cursor.finish(std::move(link));
+}
+
+Result<LinkInfo> decode_link_info(Cursor& cursor, FileSizes sizes) {
+  LinkInfo info;
+  cursor.version(0, 0);
+  const std::uint8_t flags = cursor.u8("flags");
+  info.creation_order_tracked = (flags & 0x01) != 0;
+  info.creation_order_indexed = (flags & 0x02) != 0;
+  if (info.creation_order_tracked)
+    info.max_creation_index = static_cast<std::int64_t>(cursor.u64("max_creation_index"));
+  info.fractal_heap_address = cursor.address(sizes, "fractal_heap_address");
+  info.name_index_address = cursor.address(sizes, "name_index_address");
+  if (info.creation_order_indexed)
+    info.creation_order_index_address = cursor.address(sizes, "creation_order_index_address");
+  return cursor.finish(info);
+}
+
+Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor, FileSizes sizes) {
+  SymbolTableMessage message;
+  message.btree_address = cursor.address(sizes, "btree_address");
+  message.local_heap_address = cursor.address(sizes, "local_heap_address");
+  return cursor.finish(message);
+}
+
+}  // namespace h5mount

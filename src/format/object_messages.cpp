@@ -1,0 +1,100 @@
+// External data files message:
+//   version 1 (1) | reserved (3) | allocated slots (2) | used slots (2) | heap address (O) |
+//   slots: name offset in the heap (L) | offset in the file (L) | bytes (L)
+// Shared message reference (stands for a message that is stored elsewhere):
+//   version 1: 1 (1) | type (1) | reserved (6) | object header address (O)
+//   version 2: 2 (1) | type (1) | object header address (O)
+//   version 3: 3 (1) | type (1: 1 in the shared message heap, else an object header) | heap id (8) or address (O)
+// Object modification time: version 1 (1) | reserved (3) | seconds since 1970 (4)
+// Object modification time (old): "YYYYMMDDhhmmss" (14), UTC | reserved (2)
+// Object comment: text, NUL.  Object reference count: version 0 (1) | count (4)
+//
+// O, L: size of offsets, of lengths.
+#include <chrono>
+
+#include "h5mount/format/messages.h"
+
+namespace h5mount {
+
+namespace {
+
+// `width` ASCII digits.
+unsigned decimal(Cursor& cursor, std::size_t width, std::string_view field) {
+  unsigned value = 0;
+  for (const std::byte b : cursor.bytes(width, field)) {
+    const unsigned digit = std::to_integer<unsigned>(b) - unsigned{'0'};
+    cursor.require(digit <= 9, field, "is not a digit", std::to_integer<unsigned>(b));
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor, FileSizes sizes) {
+  ExternalDataFiles files;
+  cursor.version(1, 1);
+  cursor.skip(3, "reserved");
+  const std::uint16_t allocated = cursor.u16("allocated_slots");
+  const std::uint16_t used = cursor.u16("used_slots");
+  cursor.require(used <= allocated, "used_slots", "above the allocated slots", used);
+  files.heap_address = cursor.address(sizes, "heap_address");
+  const std::size_t count = cursor.count(used, std::size_t{3} * sizes.lengths, used, "used_slots");
+  files.slots.resize(count);
+  for (ExternalFileSlot& slot : files.slots) {
+    slot.name_offset = cursor.uint(sizes.lengths, "name_offset");
+    slot.file_offset = cursor.uint(sizes.lengths, "file_offset");
+    slot.size = cursor.length(sizes, "size");
+  }
+  return cursor.finish(std::move(files));
+}
+
+Result<SharedMessageReference> decode_shared_reference(Cursor& cursor, FileSizes sizes) {
+  constexpr std::uint8_t kInSharedMessageHeap = 1;
+  SharedMessageReference reference;
+  const std::uint8_t version = cursor.version(1, 3);
+  const std::uint8_t type = cursor.u8("type");
+  if (version == 1) cursor.skip(6, "reserved");
+  reference.in_heap = version == 3 && type == kInSharedMessageHeap;
+  if (reference.in_heap)
+    reference.heap_id = cursor.u64("heap_id");
+  else
+    reference.header_address = cursor.address(sizes, "object_header_address");
+  return cursor.finish(reference);
+}
+
+Result<std::int64_t> decode_modification_time(Cursor& cursor) {
+  cursor.version(1, 1);
+  cursor.skip(3, "reserved");
+  const std::int64_t seconds = cursor.u32("seconds");
+  return cursor.finish(seconds);
+}
+
+Result<std::int64_t> decode_modification_time_old(Cursor& cursor) {
+  using namespace std::chrono;
+  const std::uint64_t at = cursor.here();
+  const year y{static_cast<int>(decimal(cursor, 4, "year"))};
+  const month m{decimal(cursor, 2, "month")};
+  const day d{decimal(cursor, 2, "day")};
+  const unsigned hours_ = decimal(cursor, 2, "hour");
+  const unsigned minutes_ = decimal(cursor, 2, "minute");
+  const unsigned seconds_ = decimal(cursor, 2, "second");
+  const year_month_day date{y, m, d};
+  if (cursor.ok() && (!date.ok() || hours_ > 23 || minutes_ > 59 || seconds_ > 60))
+    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "date", at).with_detail("is no date"));
+  if (!cursor.ok()) return fail(*cursor.error());
+  const auto time = sys_days{date} + hours{hours_} + minutes{minutes_} + seconds{seconds_};
+  return static_cast<std::int64_t>(duration_cast<seconds>(time.time_since_epoch()).count());
+}
+
+Result<std::string> decode_comment(Cursor& cursor) {
+  return cursor.finish(std::string(cursor.c_string("comment")));
+}
+
+Result<std::uint32_t> decode_reference_count(Cursor& cursor) {
+  cursor.version(0, 0);
+  const std::uint32_t count = cursor.u32("reference_count");
+  return cursor.finish(count);
+}
+
+}  // namespace h5mount
