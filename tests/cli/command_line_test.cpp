@@ -1,0 +1,104 @@
+#include "command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "source_stat.h"
+
+namespace h5mount::cli {
+namespace {
+
+Result<std::variant<MountCommand, Told>> parse(std::vector<const char*> words) {
+  return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+MountCommand command(std::vector<const char*> words) {
+  const auto out = parse(std::move(words));
+  EXPECT_TRUE(out) << (out ? "" : out.error().text());
+  return out && std::holds_alternative<MountCommand>(*out) ? std::get<MountCommand>(*out) : MountCommand{};
+}
+
+TEST(CommandLine, OptionsBeforeAfterAndBetween) {
+  for (const auto& words : std::vector<std::vector<const char*>>{
+           {"h5mount", "-o", "uid=5,gid=6", "/a.h5", "/m"},
+           {"h5mount", "/a.h5", "/m", "-o", "uid=5", "-o", "gid=6"},
+           {"h5mount", "/a.h5", "-ouid=5", "/m", "-o", "gid=6"}}) {
+    const MountCommand out = command(words);
+    EXPECT_EQ(out.file, "/a.h5");
+    EXPECT_EQ(out.mountpoint, "/m");
+    EXPECT_EQ(out.options.uid, 5U);
+    EXPECT_EQ(out.options.gid, 6U);
+  }
+}
+
+TEST(CommandLine, Flags) {
+  const MountCommand out = command({"h5mount", "-f", "-s", "/a.h5", "/m"});
+  EXPECT_TRUE(out.foreground);
+  EXPECT_TRUE(out.single_thread);
+  EXPECT_FALSE(out.debug);
+  EXPECT_TRUE(command({"h5mount", "-d", "/a.h5", "/m"}).foreground);
+}
+
+TEST(CommandLine, PathsBecomeAbsolute) {
+  const MountCommand out = command({"h5mount", "a.h5", "m/"});
+  const auto here = std::filesystem::current_path();
+  EXPECT_EQ(out.file, here / "a.h5");
+  EXPECT_EQ(out.mountpoint, here / "m");
+}
+
+TEST(CommandLine, UsageTrouble) {
+  EXPECT_FALSE(parse({"h5mount"}));
+  EXPECT_FALSE(parse({"h5mount", "/a.h5"}));
+  EXPECT_FALSE(parse({"h5mount", "/a.h5", "/m", "/more"}));
+  EXPECT_FALSE(parse({"h5mount", "-z", "/a.h5", "/m"}));
+  EXPECT_FALSE(parse({"h5mount", "-o", "frobnicate", "/a.h5", "/m"}));
+  EXPECT_EQ(parse({"h5mount", "-z", "/a.h5", "/m"}).error().text().find('\n'), std::string::npos);
+}
+
+TEST(CommandLine, HelpAndVersion) {
+  const auto help = parse({"h5mount", "-h"});
+  ASSERT_TRUE(help);
+  EXPECT_NE(std::get<Told>(*help).text.find("cache_size"), std::string::npos);
+  const auto version = parse({"h5mount", "-V"});
+  ASSERT_TRUE(version);
+  EXPECT_EQ(std::get<Told>(*version).text, "h5mount " H5MOUNT_VERSION "\n");
+}
+
+TEST(CommandLine, TheMountHelpersLetters) {
+  const MountCommand out =
+      command({"/sbin/mount.h5", "/a.h5", "/m", "-n", "-s", "-v", "-o", "ro,nofail,frobnicate", "-t", "h5"});
+  EXPECT_FALSE(out.foreground);
+  EXPECT_FALSE(out.single_thread);
+  EXPECT_EQ(out.file, "/a.h5");
+  EXPECT_EQ(out.options.log_level, LogLevel::Info);
+  EXPECT_TRUE(command({"mount.h5", "/a.h5", "/m", "-f"}).check_only);
+}
+
+TEST(SourceStat, NamesOfFileSets) {
+  const auto family = first_members("/d/run-%05d.h5");
+  EXPECT_NE(std::ranges::find(family, "/d/run-00000.h5"), family.end());
+  const auto split = first_members("/d/x");
+  EXPECT_NE(std::ranges::find(split, "/d/x-m.h5"), split.end());
+  EXPECT_EQ(first_members("/d/100%").size(), 3U);
+  EXPECT_EQ(first_members("/d/%999999999d").size(), 3U);
+}
+
+TEST(SourceStat, ModesAreTheFilesLessTheMasks) {
+  const std::string path = std::filesystem::temp_directory_path() / "h5mount-source-stat";
+  std::fclose(std::fopen(path.c_str(), "w"));
+  std::filesystem::permissions(path, std::filesystem::perms(0640));
+  MountOptions options;
+  EXPECT_EQ(tree_options(path, options).file_mode, 0440U);
+  EXPECT_EQ(tree_options(path, options).directory_mode, 0550U);
+  options.file_umask = 040;
+  options.directory_umask = 010;
+  options.uid = 77;
+  EXPECT_EQ(tree_options(path, options).file_mode, 0400U);
+  EXPECT_EQ(tree_options(path, options).directory_mode, 0540U);
+  EXPECT_EQ(tree_options(path, options).uid, 77U);
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace h5mount::cli

@@ -1,0 +1,95 @@
+#include "mount_options.h"
+
+#include <gtest/gtest.h>
+
+namespace h5mount::cli {
+namespace {
+
+MountOptions parsed(const std::vector<std::string>& texts) {
+  auto out = parse_mount_options(texts, false);
+  EXPECT_TRUE(out) << (out ? "" : out.error().text());
+  return out.value_or(MountOptions{});
+}
+
+std::string trouble(const std::string& text) {
+  const auto out = parse_mount_options({text}, false);
+  return out ? "" : out.error().text();
+}
+
+TEST(SplitOptions, AtCommasButNotEscapedOnes) {
+  EXPECT_EQ(split_options("a,b=1"), (std::vector<std::string>{"a", "b=1"}));
+  EXPECT_EQ(split_options("fsname=a\\,b\\\\c,,ro,"), (std::vector<std::string>{"fsname=a,b\\c", "ro"}));
+  EXPECT_TRUE(split_options("").empty());
+}
+
+TEST(ParseBytes, TakesUnits) {
+  EXPECT_EQ(parse_bytes("1500"), 1500U);
+  EXPECT_EQ(parse_bytes("64K"), 65'536U);
+  EXPECT_EQ(parse_bytes("3m"), 3U << 20);
+  EXPECT_EQ(parse_bytes("2G"), 2ULL << 30);
+  EXPECT_EQ(parse_bytes("0"), 0U);
+  for (const char* bad : {"", "K", "-1", "1.5G", "1KB", "99999999999999999999", "18446744073709551615K"}) {
+    EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(MountOptionsTest, TakesWhatMountPasses) {
+  const MountOptions options = parsed(
+      {"rw,dev,suid,exec,relatime,nofail,_netdev,noauto,user,x-systemd.automount,x-gvfs-show,comment=a,defaults"});
+  EXPECT_EQ(options.for_libfuse, std::vector<std::string>{"exec"});
+}
+
+TEST(MountOptionsTest, OwnersAndMasks) {
+  const MountOptions options = parsed({"uid=5,gid=6,umask=027", "fmask=0077"});
+  EXPECT_EQ(options.uid, 5U);
+  EXPECT_EQ(options.gid, 6U);
+  EXPECT_EQ(options.file_umask, 077U);
+  EXPECT_EQ(options.directory_umask, 027U);
+}
+
+TEST(MountOptionsTest, ALaterOneWins) {
+  EXPECT_EQ(parsed({"uid=5", "uid=7"}).uid, 7U);
+}
+
+TEST(MountOptionsTest, OurOwn) {
+  const MountOptions options =
+      parsed({"cache_size=64M,threads=3,external=any,swmr=off,force,log_level=debug,fsname=x,subtype=y,max_read=65536"});
+  EXPECT_EQ(options.cache_bytes, 64U << 20);
+  EXPECT_EQ(options.threads, 3U);
+  EXPECT_EQ(options.external, ExternalPolicy::Any);
+  EXPECT_EQ(options.swmr, Swmr::Off);
+  EXPECT_TRUE(options.force);
+  EXPECT_EQ(options.log_level, LogLevel::Debug);
+  EXPECT_EQ(options.fsname, "x");
+  EXPECT_EQ(options.subtype, "y");
+  EXPECT_EQ(options.max_read, 65'536U);
+}
+
+TEST(MountOptionsTest, AllowOtherIsPassedOnAndRemembered) {
+  const MountOptions options = parsed({"allow_other,auto_unmount"});
+  EXPECT_TRUE(options.allow_other);
+  EXPECT_EQ(options.for_libfuse, (std::vector<std::string>{"allow_other", "auto_unmount"}));
+}
+
+TEST(MountOptionsTest, TroubleNamesTheOption) {
+  EXPECT_NE(trouble("frobnicate").find("'frobnicate'"), std::string::npos);
+  EXPECT_NE(trouble("frobnicate=3").find("'frobnicate='"), std::string::npos);
+  EXPECT_NE(trouble("uid=me").find("uid=me"), std::string::npos);
+  EXPECT_NE(trouble("umask=9").find("octal"), std::string::npos);
+  EXPECT_NE(trouble("umask=7777").find("octal"), std::string::npos);
+  EXPECT_NE(trouble("cache_size=lots").find("cache_size"), std::string::npos);
+  EXPECT_NE(trouble("threads=0").find("threads"), std::string::npos);
+  EXPECT_NE(trouble("external=all").find("beneath"), std::string::npos);
+  EXPECT_NE(trouble("swmr=maybe").find("auto"), std::string::npos);
+  EXPECT_NE(trouble("max_read=1").find("max_read"), std::string::npos);
+  EXPECT_NE(trouble("fsname=").find("fsname"), std::string::npos);
+  EXPECT_NE(trouble("plugins=/x").find("not available"), std::string::npos);
+}
+
+TEST(MountOptionsTest, SloppyLetsUnknownOnesPassButNotBadValues) {
+  EXPECT_TRUE(parse_mount_options({"frobnicate,other=2"}, true));
+  EXPECT_FALSE(parse_mount_options({"uid=me"}, true));
+}
+
+}  // namespace
+}  // namespace h5mount::cli
