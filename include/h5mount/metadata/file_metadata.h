@@ -16,6 +16,7 @@ namespace h5mount {
 
 struct Superblock;  // format/superblock.h
 class SharedMessages;  // metadata/shared_messages.h
+struct MetadataCaches;  // the room's own
 
 // Bytes of a structure, owned, with their place in the file.
 class MetadataBlock {
@@ -38,8 +39,11 @@ struct MetadataOptions {
 class FileMetadata {
  public:
   // `file`: the whole file (a family joined), user block included. Finds the superblock at 0, 512, 1024, …; reads
-  // the superblock extension; applies a metadata cache image.
-  // Errors: BadSignature where there is no superblock ("not an HDF5 file"), and what its decoding finds.
+  // the superblock extension; applies a metadata cache image. A file that ends before the end its superblock claims
+  // is opened: what lies beyond fails where it is read. So does a damaged extension, but for the cache image, without
+  // which metadata would be read that is not the file's.
+  // Errors: BadSignature where there is no superblock ("not an HDF5 file"), AccessDenied where the status flags say
+  // that it is open for writing without SWMR, and what decoding finds.
   static Result<std::shared_ptr<const FileMetadata>> open(std::shared_ptr<ByteSource> file,
                                                           const MetadataOptions& options);
   virtual ~FileMetadata() = default;
@@ -66,6 +70,9 @@ class FileMetadata {
 
   // Reads made so far from the source for metadata: for tests and for `-d`.
   virtual std::uint64_t source_reads() const = 0;
+
+  // Decoded structures that the functions of this room keep for one another; null: they keep none.
+  virtual MetadataCaches* caches() const { return nullptr; }
 };
 
 using FileMetadataPtr = std::shared_ptr<const FileMetadata>;

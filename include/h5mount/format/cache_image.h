@@ -1,0 +1,26 @@
+// The metadata cache image: what a writer's cache held when the file was closed, stored as one block. Its entries
+// override what stands in the file at their addresses, where nothing may ever have been written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+// Metadata cache image message (0x18)
+struct CacheImageMessage {
+  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t length = 0;
+};
+Result<CacheImageMessage> decode_cache_image_message(Cursor& cursor, FileSizes sizes);
+
+struct CacheImageEntry {
+  std::uint64_t address = kUndefinedAddress;  // relative to the base address, as all addresses
+  ByteSpan bytes;                             // into the image
+};
+// The whole block, its checksum verified.
+Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor, FileSizes sizes);
+
+}  // namespace h5mount

@@ -1,0 +1,25 @@
+// Global heap collections on disk (specification III.E).
+#pragma once
+
+#include <cstdint>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+// Collection header and object header take the same room: eight bytes and a length, padded to 8.
+inline constexpr std::size_t global_heap_header_bytes(FileSizes sizes) {
+  return (std::size_t{8} + sizes.lengths + 7) / 8 * 8;
+}
+
+// The collection's size, its header included. `cursor` begins at "GCOL".
+Result<std::uint64_t> decode_global_heap_header(Cursor& cursor, FileSizes sizes);
+
+struct GlobalHeapObjectHeader {
+  std::uint16_t index = 0;  // 0: free space up to the collection's end
+  std::uint16_t reference_count = 0;
+  std::uint64_t size = 0;         // bytes of data
+};
+Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, FileSizes sizes);
+
+}  // namespace h5mount

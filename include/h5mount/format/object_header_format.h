@@ -1,0 +1,49 @@
+// The parts of an object header on disk (specification IV.A.1): prefixes and the messages of one chunk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "h5mount/format/cursor.h"
+
+namespace h5mount {
+
+inline constexpr std::size_t kMinHeaderPrefixBytes = 16;
+inline constexpr std::size_t kMaxHeaderPrefixBytes = 34;  // version 2 with times, phase change and eight-byte size
+
+struct ObjectHeaderPrefix {
+  std::uint8_t version = 1;
+  std::uint8_t flags = 0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
+  std::uint32_t reference_count = 1;  // version 1
+  struct Times {
+    std::uint32_t access = 0, modification = 0, change = 0, birth = 0;
+  };
+  std::optional<Times> times;
+  std::size_t prefix_bytes = 0;      // chunk 0's messages begin here
+  std::uint64_t chunk0_bytes = 0;    // of messages (and gap), without prefix and checksum
+
+  bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
+};
+// `cursor` begins at the header; it may hold more or less than chunk 0.
+Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor);
+
+struct RawMessage {
+  std::uint16_t type = 0;
+  std::uint8_t flags = 0;
+  std::optional<std::uint16_t> creation_order;
+  ByteSpan body;
+  std::uint64_t offset = 0;  // absolute file offset of the body
+};
+// Walks the messages of one chunk, up to the end of `cursor` (which holds messages and gap alone). An error of
+// `visit` ends it. A message that runs over the chunk's end is Truncated; those before it have been visited.
+Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
+                            const std::function<Status(const RawMessage&)>& visit);
+
+struct HeaderContinuation {
+  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t length = 0;
+};
+Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, FileSizes sizes);
+
+}  // namespace h5mount

@@ -1,0 +1,109 @@
+#include "h5mount/metadata/global_heap.h"
+
+#include <algorithm>
+
+#include "global_heap_collection.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/format/global_heap_format.h"
+#include "metadata_caches.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::string_view kName = "GlobalHeapCollection";
+constexpr std::uint64_t kKeptWhole = 1U << 20;
+
+Result<GlobalHeapObjectHeader> header_at(const FileMetadata& file, const GlobalHeapCollection& collection,
+                                         std::uint64_t position) {
+  const std::size_t bytes = global_heap_header_bytes(file.sizes());
+  if (collection.whole) {
+    const auto& block = *collection.whole;
+    Cursor cursor(block.bytes().subspan(static_cast<std::size_t>(position)), block.file_offset() + position, kName);
+    return decode_global_heap_object(cursor, file.sizes());
+  }
+  H5_ASSIGN(const MetadataBlock block, file.read(collection.address + position, bytes, kName));
+  Cursor cursor = block.cursor(kName);
+  return decode_global_heap_object(cursor, file.sizes());
+}
+
+// Progress is strict: every object takes its header's bytes at least. Indexes are 16 bits wide, so a collection with
+// more objects than that is damaged.
+Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, std::uint64_t size) {
+  const std::size_t header_bytes = global_heap_header_bytes(file.sizes());
+  std::uint64_t position = header_bytes;
+  while (size - position >= header_bytes) {
+    H5_ASSIGN(const auto header, header_at(file, collection, position));
+    if (header.index == 0) return {};
+    const std::uint64_t data = position + header_bytes;
+    const std::uint64_t at = file.base_address() + collection.address + position;
+    if (header.size > size - data)
+      return fail(Error(ErrorCode::OutOfRange, kName, "object.size", at).with_found(header.size).with_expected(size - data));
+    if (collection.entries.size() > 0xFFFF)
+      return fail(Error(ErrorCode::LimitExceeded, kName, "objects", at).with_detail("more than 65,536"));
+    collection.entries.push_back({header.index, data, header.size});
+    const std::uint64_t padded = divide_up(header.size, 8) * 8;
+    if (padded > size - data) return {};
+    position = data + padded;
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const FileMetadata& file,
+                                                                      std::uint64_t address) {
+  MetadataCaches* caches = file.caches();
+  if (caches != nullptr) {
+    if (auto found = caches->collections.find(address)) return found;
+  }
+  H5_ASSIGN(auto loaded, load_global_heap_collection(file, address));
+  if (caches != nullptr) caches->collections.insert(address, loaded, loaded->held_bytes());
+  return loaded;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
+                                                                                std::uint64_t address) {
+  H5_ASSIGN(const MetadataBlock head, file.read(address, global_heap_header_bytes(file.sizes()), kName));
+  Cursor cursor = head.cursor(kName);
+  H5_ASSIGN(const std::uint64_t size, decode_global_heap_header(cursor, file.sizes()));
+  auto collection = std::make_shared<GlobalHeapCollection>();
+  collection->address = address;
+  if (size <= kKeptWhole) {
+    // Where the file ends inside, the objects before its end are still to be had, one by one.
+    if (auto whole = file.read(address, size, kName))
+      collection->whole = std::make_shared<const MetadataBlock>(*std::move(whole));
+    else if (whole.error().code() != ErrorCode::Truncated)
+      return fail(whole.error());
+  }
+  if (auto walked = find_objects(file, *collection, size); !walked) collection->damage = walked.error();
+  std::ranges::stable_sort(collection->entries, {}, &GlobalHeapCollection::Entry::index);
+  return collection;
+}
+
+Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
+                                                 std::uint32_t index) {
+  H5_ASSIGN(const auto collection, cached_collection(file, collection_address));
+  const auto& entries = collection->entries;
+  const auto found = std::ranges::lower_bound(entries, index, {}, [](const auto& e) { return std::uint32_t{e.index}; });
+  if (index == 0 || found == entries.end() || found->index != index) {
+    if (collection->damage) return fail(collection->damage->within(kName, collection_address));
+    return fail(Error(ErrorCode::NotFound, kName, "object.index", file.base_address() + collection_address)
+                    .with_found(index));
+  }
+  if (found->size > limits::kMaxHeapObjectBytes)
+    return fail(Error(ErrorCode::LimitExceeded, kName, "object.size",
+                      file.base_address() + collection_address + found->position)
+                    .with_found(found->size));
+  if (collection->whole) {
+    const ByteSpan bytes = collection->whole->bytes().subspan(static_cast<std::size_t>(found->position),
+                                                              static_cast<std::size_t>(found->size));
+    return GlobalHeapObject(collection->whole, bytes);
+  }
+  if (found->size == 0) return GlobalHeapObject(nullptr, {});
+  H5_ASSIGN(auto read, file.read(collection_address + found->position, found->size, kName));
+  const auto block = std::make_shared<const MetadataBlock>(std::move(read));
+  return GlobalHeapObject(block, block->bytes());
+}
+
+}  // namespace h5mount

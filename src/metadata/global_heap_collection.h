@@ -1,0 +1,32 @@
+// One collection of the global heap, its objects found. The bytes of a small one are kept; of a large one only the
+// places of its objects, which are then read one by one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "h5mount/metadata/global_heap.h"
+
+namespace h5mount {
+
+struct GlobalHeapCollection {
+  struct Entry {
+    std::uint16_t index = 0;
+    std::uint64_t position = 0;  // of its data, from the collection's start
+    std::uint64_t size = 0;
+  };
+  std::uint64_t address = 0;
+  std::vector<Entry> entries;  // by index
+  std::shared_ptr<const MetadataBlock> whole;  // null: read objects from the file
+  std::optional<Error> damage;  // ended the walk: objects behind it are unknown
+
+  std::size_t held_bytes() const {
+    return sizeof *this + entries.capacity() * sizeof(Entry) + (whole ? whole->bytes().size() : 0);
+  }
+};
+
+Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
+                                                                                std::uint64_t address);
+
+}  // namespace h5mount

@@ -1,0 +1,167 @@
+#include "h5mount/metadata/object_header.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/format/object_header_format.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::string_view kHeader = "ObjectHeader";
+constexpr std::string_view kContinuation = "ObjectHeaderContinuation";
+constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole, and one read brings a window anyway
+constexpr auto kLastKnownType = static_cast<std::uint16_t>(MessageType::MetadataCacheImage);
+
+class HeaderLoader {
+ public:
+  HeaderLoader(const FileMetadata& file, std::uint64_t address) : file_(file), header_(std::make_shared<ObjectHeader>()) {
+    header_->address = address;
+  }
+
+  Result<std::shared_ptr<const ObjectHeader>> load() {
+    H5_TRY(load_chunk_0());
+    while (!pending_.empty()) {
+      const HeaderContinuation next = pending_.front();
+      pending_.pop_front();
+      if (auto loaded = load_continuation(next); !loaded)
+        note_damage(loaded.error().within(kContinuation, file_.base_address() + next.address));
+    }
+    return header_;
+  }
+
+ private:
+  struct Extent {
+    std::uint64_t address, length;
+  };
+
+  // Of several the first is told.
+  void note_damage(Error error) {
+    if (!header_->damage) header_->damage = std::move(error);
+  }
+
+  Status load_chunk_0() {
+    const std::uint64_t address = header_->address;
+    H5_ASSIGN(MetadataBlock block, file_.read_up_to(address, kFirstRead, kHeader));
+    Cursor cursor = block.cursor(kHeader);
+    H5_ASSIGN(prefix_, decode_object_header_prefix(cursor));
+    H5_TRY(check_room(prefix_.chunk0_bytes, block.file_offset()));
+    take_prefix();
+    const std::uint64_t whole = prefix_.prefix_bytes + prefix_.chunk0_bytes + checksum_bytes();
+    if (whole > block.bytes().size()) {
+      H5_ASSIGN(block, file_.read(address, whole, kHeader));
+    }
+    chunks_.push_back({address, whole});
+    return absorb(std::move(block), static_cast<std::size_t>(whole), prefix_.prefix_bytes, kHeader);
+  }
+
+  void take_prefix() {
+    header_->version = prefix_.version;
+    header_->flags = prefix_.flags;
+    header_->reference_count = prefix_.reference_count;
+    if (!prefix_.times) return;
+    header_->access_time = prefix_.times->access;
+    header_->modification_time = prefix_.times->modification;
+    header_->change_time = prefix_.times->change;
+    header_->birth_time = prefix_.times->birth;
+  }
+
+  std::size_t checksum_bytes() const { return prefix_.version == 1 ? 0 : 4; }
+
+  Status check_room(std::uint64_t more, std::uint64_t at) {
+    total_bytes_ = checked_add(total_bytes_, more).value_or(~std::uint64_t{0});
+    if (total_bytes_ > limits::kMaxHeaderBytes)
+      return fail(Error(ErrorCode::LimitExceeded, kHeader, "size", at).with_found(total_bytes_).with_expected(limits::kMaxHeaderBytes));
+    return {};
+  }
+
+  Status load_continuation(const HeaderContinuation& next) {
+    const std::uint64_t at = file_.base_address() + next.address;
+    if (chunks_.size() >= limits::kMaxHeaderChunks)
+      return fail(Error(ErrorCode::LimitExceeded, kContinuation, "chunks", at).with_expected(limits::kMaxHeaderChunks));
+    for (const Extent& chunk : chunks_)
+      if (next.address < chunk.address + chunk.length && chunk.address - std::min(chunk.address, next.address) < next.length)
+        return fail(Error(ErrorCode::Cycle, kContinuation, "offset", at).with_detail("overlaps another part of the header"));
+    H5_TRY(check_room(next.length, at));
+    if (next.length < 4 + checksum_bytes())
+      return fail(Error(ErrorCode::InvalidValue, kContinuation, "length", at).with_found(next.length).with_detail("too small"));
+    H5_ASSIGN(MetadataBlock block, file_.read(next.address, next.length, kContinuation));
+    chunks_.push_back({next.address, next.length});
+    Cursor cursor = block.cursor(kContinuation);
+    if (prefix_.version != 1 && !cursor.signature("OCHK")) return cursor.finish();
+    return absorb(std::move(block), static_cast<std::size_t>(next.length), cursor.position(), kContinuation);
+  }
+
+  // The messages of a chunk that is the first `length` bytes of `block`. A chunk whose checksum is wrong is an error;
+  // messages that run over the end of theirs are damage.
+  Status absorb(MetadataBlock&& read, std::size_t length, std::size_t start, std::string_view name) {
+    const auto block = std::make_shared<const MetadataBlock>(std::move(read));
+    header_->storage.push_back(block);
+    const ByteSpan chunk = block->bytes().first(length);
+    const std::size_t end = length - checksum_bytes();
+    if (prefix_.version != 1) {
+      Cursor checked(chunk, block->file_offset(), name);
+      checked.seek(end);
+      checked.checksum();
+      H5_TRY(checked.finish());
+    }
+    Cursor cursor(chunk.subspan(start, end - start), block->file_offset() + start, name);
+    auto walked = for_each_raw_message(cursor, prefix_, [this](const RawMessage& raw) { return take_message(raw); });
+    if (!walked) note_damage(walked.error());
+    return {};
+  }
+
+  Status take_message(const RawMessage& raw) {
+    HeaderMessage message{.type = static_cast<MessageType>(raw.type), .flags = raw.flags,
+                          .creation_order = raw.creation_order, .body = raw.body, .offset = raw.offset, .owner = {}};
+    if (message.type == MessageType::Nil) return {};
+    if (message.type == MessageType::ObjectHeaderContinuation) return take_continuation(message);
+    if (header_->messages.size() >= limits::kMaxHeaderMessages)
+      return fail(Error(ErrorCode::LimitExceeded, kHeader, "messages", raw.offset).with_expected(limits::kMaxHeaderMessages));
+    if (raw.type > kLastKnownType && (raw.flags & 0x80) != 0)
+      note_damage(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", raw.offset)
+                      .with_found(raw.type)
+                      .with_detail("unknown message that a reader must understand"));
+    if (message.type == MessageType::ObjectReferenceCount && prefix_.version != 1 && !message.is_shared()) {
+      Cursor cursor = message.cursor("ObjectReferenceCountMessage");
+      if (auto count = decode_reference_count(cursor)) header_->reference_count = *count;
+    }
+    header_->messages.push_back(std::move(message));
+    return {};
+  }
+
+  // A damaged continuation message hides its chunk, not the messages behind it.
+  Status take_continuation(const HeaderMessage& message) {
+    Cursor cursor = message.cursor("ObjectHeaderContinuationMessage");
+    auto next = decode_header_continuation(cursor, file_.sizes());
+    if (!next)
+      note_damage(next.error());
+    else if (pending_.size() < limits::kMaxHeaderChunks)
+      pending_.push_back(*next);
+    else
+      note_damage(Error(ErrorCode::LimitExceeded, kHeader, "continuations", message.offset));
+    return {};
+  }
+
+  const FileMetadata& file_;
+  std::shared_ptr<ObjectHeader> header_;
+  ObjectHeaderPrefix prefix_;
+  std::vector<Extent> chunks_;
+  std::deque<HeaderContinuation> pending_;
+  std::uint64_t total_bytes_ = 0;
+};
+
+}  // namespace
+
+const HeaderMessage* ObjectHeader::find(MessageType type) const {
+  const auto found = std::ranges::find(messages, type, &HeaderMessage::type);
+  return found == messages.end() ? nullptr : &*found;
+}
+
+Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file, std::uint64_t address) {
+  return HeaderLoader(file, address).load();
+}
+
+}  // namespace h5mount

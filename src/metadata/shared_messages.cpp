@@ -1,0 +1,59 @@
+#include "h5mount/metadata/shared_messages.h"
+
+#include <algorithm>
+
+namespace h5mount {
+namespace {
+
+std::uint16_t type_bit(MessageType type) {
+  switch (type) {
+    case MessageType::Dataspace: return 1U << 0;
+    case MessageType::Datatype: return 1U << 1;
+    case MessageType::FillValue:
+    case MessageType::FillValueOld: return 1U << 2;
+    case MessageType::FilterPipeline: return 1U << 3;
+    case MessageType::Attribute: return 1U << 4;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+SharedMessages::SharedMessages(const FileMetadata& file, std::vector<SharedMessageIndex> indexes)
+    : file_(file), indexes_(std::move(indexes)), heaps_(indexes_.size()) {}
+
+Result<std::unique_ptr<SharedMessages>> SharedMessages::load(const FileMetadata& file,
+                                                             const SharedMessageTableMessage& message) {
+  constexpr std::string_view kName = "SharedMessageTable";
+  H5_ASSIGN(const MetadataBlock block,
+            file.read(message.table_address, shared_message_table_bytes(message.index_count, file.sizes()), kName));
+  Cursor cursor = block.cursor(kName);
+  H5_ASSIGN(auto indexes, decode_shared_message_table(cursor, file.sizes(), message.index_count));
+  return std::unique_ptr<SharedMessages>(new SharedMessages(file, std::move(indexes)));
+}
+
+Result<std::shared_ptr<const FractalHeap>> SharedMessages::heap(std::size_t index) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (heaps_[index]) return heaps_[index];
+  }
+  // The heap must not own the file: the file owns us, and we the heap.
+  const FileMetadataPtr unowned(FileMetadataPtr(), &file_);
+  H5_ASSIGN(auto opened, FractalHeap::open(unowned, indexes_[index].heap_address));
+  const std::lock_guard lock(mutex_);
+  if (!heaps_[index]) heaps_[index] = std::move(opened);
+  return heaps_[index];
+}
+
+Result<FractalHeap::Object> SharedMessages::read(MessageType type, std::uint64_t heap_id) const {
+  const std::uint16_t bit = type_bit(type);
+  const auto found = std::ranges::find_if(indexes_, [&](const auto& i) { return (i.message_types & bit) != 0; });
+  if (found == indexes_.end())
+    return fail(Error(ErrorCode::NotFound, "no index of shared messages holds this type of message"));
+  H5_ASSIGN(const auto opened, heap(static_cast<std::size_t>(found - indexes_.begin())));
+  std::array<std::byte, 8> id{};
+  std::memcpy(id.data(), &heap_id, id.size());
+  return opened->read(id);
+}
+
+}  // namespace h5mount

@@ -1,0 +1,38 @@
+#include "superblock_extension.h"
+
+#include "h5mount/metadata/object_header.h"
+
+namespace h5mount {
+namespace {
+
+template <class T, class Decode>
+void take(const HeaderMessage& message, std::string_view name, SuperblockExtension& extension,
+          std::optional<T>& target, const Decode& decode) {
+  Cursor cursor = message.cursor(name);
+  if (auto decoded = decode(cursor))
+    target = *std::move(decoded);
+  else
+    extension.damage.push_back(decoded.error());
+}
+
+}  // namespace
+
+Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, std::uint64_t address) {
+  H5_ASSIGN(const auto header, load_object_header(file, address));
+  SuperblockExtension extension;
+  if (header->damage) extension.damage.push_back(*header->damage);
+  const FileSizes sizes = file.sizes();
+  for (const HeaderMessage& message : header->messages) {
+    if (message.type == MessageType::BTreeKValues)
+      take(message, "BTreeKValuesMessage", extension, extension.k, decode_btree_k_values);
+    if (message.type == MessageType::SharedMessageTable)
+      take(message, "SharedMessageTableMessage", extension, extension.shared_message_table,
+           [&](Cursor& c) { return decode_shared_message_table_message(c, sizes); });
+    if (message.type == MessageType::MetadataCacheImage)
+      take(message, "MetadataCacheImageMessage", extension, extension.cache_image,
+           [&](Cursor& c) { return decode_cache_image_message(c, sizes); });
+  }
+  return extension;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,22 @@
+// The superblock extension (specification II.C): an object header whose messages are about the file.
+#pragma once
+
+#include <optional>
+
+#include "h5mount/format/cache_image.h"
+#include "h5mount/format/shared_message_table.h"
+#include "h5mount/format/superblock.h"
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+struct SuperblockExtension {
+  std::optional<BTreeKValues> k;
+  std::optional<SharedMessageTableMessage> shared_message_table;
+  std::optional<CacheImageMessage> cache_image;
+  std::vector<Error> damage;  // messages that could not be decoded; the others are there
+};
+
+Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, std::uint64_t address);
+
+}  // namespace h5mount

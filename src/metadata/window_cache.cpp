@@ -1,0 +1,55 @@
+#include "window_cache.h"
+
+#include <algorithm>
+
+namespace h5mount {
+
+Status WindowCache::read_source(std::uint64_t offset, MutableByteSpan out) const {
+  source_reads_.fetch_add(1, std::memory_order_relaxed);
+  return source_->read_at(offset, out);
+}
+
+bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out) {
+  const std::uint64_t start = number * kWindowBytes;
+  const std::uint64_t from = std::max(start, offset);
+  const std::uint64_t to = std::min(start + kWindowBytes, offset + out.size());
+  if (to - start > window.size()) return false;
+  std::memcpy(out.data() + (from - offset), window.data() + (from - start), static_cast<std::size_t>(to - from));
+  return true;
+}
+
+Status WindowCache::read(std::uint64_t offset, MutableByteSpan out) const {
+  if (out.empty()) return {};
+  if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes) return read_source(offset, out);
+  std::uint64_t first = offset / kWindowBytes;
+  std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // first or the one after it
+  const auto held = [&](std::uint64_t number) {
+    const auto window = shard(number).find(number);
+    return window && copy_from(*window, number, offset, out);
+  };
+  const bool have_first = held(first);
+  const bool have_last = first == last ? have_first : held(last);
+  if (have_first && have_last) return {};
+  if (have_first) first = last;
+  if (have_last) last = first;
+  return fetch(first, last, offset, out);
+}
+
+// Reads windows `first` to `last` at once, so that a structure across their border costs one read.
+Status WindowCache::fetch(std::uint64_t first, std::uint64_t last, std::uint64_t offset, MutableByteSpan out) const {
+  const std::uint64_t start = first * kWindowBytes;
+  const std::uint64_t end = std::min((last + 1) * kWindowBytes, source_->size());
+  if (offset + out.size() > end && last * kWindowBytes + kWindowBytes > end) return read_source(offset, out);
+  Window both(static_cast<std::size_t>(end - start));
+  if (!read_source(start, both)) return read_source(offset, out);
+  for (std::uint64_t number = first; number <= last; ++number) {
+    const auto begin = both.begin() + static_cast<std::ptrdiff_t>((number - first) * kWindowBytes);
+    const auto left = static_cast<std::size_t>(both.end() - begin);
+    auto window = std::make_shared<const Window>(begin, begin + static_cast<std::ptrdiff_t>(std::min(left, kWindowBytes)));
+    if (!copy_from(*window, number, offset, out)) return read_source(offset, out);
+    shard(number).insert(number, window, window->size());
+  }
+  return {};
+}
+
+}  // namespace h5mount
