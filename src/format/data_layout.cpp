@@ -1,0 +1,156 @@
+// Data layout message:
+//   versions 1, 2: version (1) | dimensions (1) | class (1) | reserved (5) | [not compact: address (O)] |
+//                  dimension sizes (4 each; chunked: the last is the element size) | [compact: size (4) | data]
+//   versions 3 and later: version (1) | class (1) | by class:
+//     0 compact     size (2) | data
+//     1 contiguous  address (O) | size (L)
+//     2 chunked     version 3: dimensions (1) | B-tree (O) | sizes (4 each, the last is the element size)
+//                   versions 4, 5: flags (1) | dimensions (1) | width w (1) | sizes (w each) | index type (1) |
+//                   index parameters | index address (O)
+//     3 virtual     heap collection (O) | index (4)
+//     4 structured  version 5: data_layout_structured.cpp
+//   flags: bit 0 partial edge chunks are not filtered, bit 1 the single chunk is filtered
+//   index parameters: 1 single, filtered: stored size (L) | mask (4); 2 implicit: none; 3 fixed array: page bits (1);
+//     4 extensible array: five bytes; 5 B-tree: node size (4) | split (1) | merge (1)
+//
+// O, L: size of offsets, of lengths.
+#include "h5mount/format/data_layout.h"
+
+#include "h5mount/base/limits.h"
+#include "data_layout_parts.h"
+
+namespace h5mount {
+
+namespace layout_parts {
+
+void decode_chunk_dims(Cursor& cursor, std::uint8_t stored, std::size_t width, DataLayout& layout) {
+  cursor.require(stored >= 2 && stored <= limits::kMaxRank + 1, "dimensionality", "is not 2 to 33", stored);
+  cursor.require(width >= 1 && width <= 8, "dimension_width", "is not 1 to 8", width);
+  if (!cursor.ok()) return;
+  layout.chunk_dims.resize(stored - 1U);
+  for (std::uint64_t& dim : layout.chunk_dims) {
+    dim = cursor.uint(width, "chunk_dimension");
+    cursor.require(dim != 0, "chunk_dimension", "is zero");
+  }
+  const std::uint64_t element = cursor.uint(width, "element_size");
+  cursor.require(element != 0 && element <= UINT32_MAX, "element_size", "is zero or too large", element);
+  layout.element_size = static_cast<std::uint32_t>(element);
+}
+
+void decode_index_parameters(Cursor& cursor, DataLayout& layout) {
+  switch (layout.index) {
+    case ChunkIndexKind::FixedArray:
+      layout.fixed_array_page_bits = cursor.u8("page_bits");
+      break;
+    case ChunkIndexKind::ExtensibleArray:
+      layout.ea_max_bits = cursor.u8("max_bits");
+      layout.ea_index_elements = cursor.u8("index_elements");
+      layout.ea_min_pointers = cursor.u8("min_pointers");
+      layout.ea_min_elements = cursor.u8("min_elements");
+      layout.ea_page_bits = cursor.u8("page_bits");
+      break;
+    case ChunkIndexKind::BTree2:
+      layout.bt2_node_size = cursor.u32("node_size");
+      layout.bt2_split = cursor.u8("split_percent");
+      layout.bt2_merge = cursor.u8("merge_percent");
+      break;
+    case ChunkIndexKind::BTree1:
+    case ChunkIndexKind::Single:
+    case ChunkIndexKind::Implicit:
+      break;
+  }
+}
+
+}  // namespace layout_parts
+
+namespace {
+
+void take_compact(Cursor& cursor, std::size_t size, DataLayout& layout) {
+  const ByteSpan data = cursor.bytes(size, "compact_data");
+  layout.compact_data.assign(data.begin(), data.end());
+  layout.size = size;
+  layout.has_size = true;
+}
+
+void decode_old(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+  const std::uint8_t dimensionality = cursor.u8("dimensionality");
+  const std::uint8_t cls = cursor.u8("class");
+  cursor.require(cls <= 2, "class", "is unknown", cls);
+  cursor.skip(5, "reserved");
+  if (!cursor.ok()) return;
+  layout.cls = static_cast<LayoutClass>(cls);
+  if (layout.cls != LayoutClass::Compact) layout.address = cursor.address(sizes, "address");
+  if (layout.cls == LayoutClass::Chunked)
+    return layout_parts::decode_chunk_dims(cursor, dimensionality, 4, layout);
+  cursor.require(dimensionality <= limits::kMaxRank + 1, "dimensionality", "above the greatest rank", dimensionality);
+  for (unsigned i = 0; i < dimensionality && cursor.ok(); ++i) cursor.u32("dimension_size");
+  if (layout.cls == LayoutClass::Compact) take_compact(cursor, cursor.u32("compact_size"), layout);
+}
+
+void decode_chunked_3(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+  const std::uint8_t dimensionality = cursor.u8("dimensionality");
+  layout.address = cursor.address(sizes, "btree_address");
+  layout_parts::decode_chunk_dims(cursor, dimensionality, 4, layout);
+}
+
+void decode_chunked_4(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+  const std::uint8_t flags = cursor.u8("flags");
+  cursor.require((flags & ~0x03U) == 0, "flags", "has unknown bits", flags);
+  layout.partial_chunks_unfiltered = (flags & 0x01) != 0;
+  const std::uint8_t dimensionality = cursor.u8("dimensionality");
+  const std::uint8_t width = cursor.u8("dimension_width");
+  layout_parts::decode_chunk_dims(cursor, dimensionality, width, layout);
+  const std::uint8_t index = cursor.u8("index_type");
+  cursor.require(index >= 1 && index <= 5, "index_type", "is unknown", index);
+  if (!cursor.ok()) return;
+  layout.index = static_cast<ChunkIndexKind>(index);
+  layout.single_filtered = layout.index == ChunkIndexKind::Single && (flags & 0x02) != 0;
+  if (layout.single_filtered) {
+    layout.single_stored_size = cursor.uint(sizes.lengths, "single_stored_size");
+    layout.single_filter_mask = cursor.u32("single_filter_mask");
+  }
+  layout_parts::decode_index_parameters(cursor, layout);
+  layout.address = cursor.address(sizes, "index_address");
+}
+
+void decode_by_class(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+  switch (layout.cls) {
+    case LayoutClass::Compact:
+      return take_compact(cursor, cursor.u16("compact_size"), layout);
+    case LayoutClass::Contiguous:
+      layout.address = cursor.address(sizes, "address");
+      layout.size = cursor.uint(sizes.lengths, "size");
+      layout.has_size = true;
+      return;
+    case LayoutClass::Chunked:
+      if (layout.version == 3) return decode_chunked_3(cursor, sizes, layout);
+      return decode_chunked_4(cursor, sizes, layout);
+    case LayoutClass::Virtual:
+      layout.virtual_heap_address = cursor.address(sizes, "heap_address");
+      layout.virtual_heap_index = cursor.u32("heap_index");
+      return;
+    case LayoutClass::Structured:
+      return layout_parts::decode_structured(cursor, sizes, layout);
+  }
+}
+
+}  // namespace
+
+Result<DataLayout> decode_data_layout(Cursor& cursor, FileSizes sizes) {
+  DataLayout layout;
+  layout.version = cursor.version(1, 5);
+  if (!cursor.ok()) return fail(*cursor.error());
+  if (layout.version < 3) {
+    decode_old(cursor, sizes, layout);
+    return cursor.finish(std::move(layout));
+  }
+  const std::uint8_t greatest = layout.version == 3 ? 2 : layout.version == 4 ? 3 : 4;
+  const std::uint8_t cls = cursor.u8("class");
+  cursor.require(cls <= greatest, "class", "is unknown to this version", cls);
+  if (!cursor.ok()) return fail(*cursor.error());
+  layout.cls = static_cast<LayoutClass>(cls);
+  decode_by_class(cursor, sizes, layout);
+  return cursor.finish(std::move(layout));
+}
+
+}  // namespace h5mount

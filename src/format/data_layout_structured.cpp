@@ -1,0 +1,128 @@
+// Data layout message, version 5, class 4 (structured chunks), behind version and class. Three forms are about:
+//   prototype:   property version 0 (1) | type (2) | flags (1) | dimensions (1) | width w (1) | sizes (w each) |
+//                composition | index type (1) | index parameters | index address (O)
+//   version 22:  the same with the composition behind the address, at the end
+//   sectioned:   property version 0 (1) | type (2) | storage type 0 (1) | sections N (1) | checksums K (1) | list |
+//                offset size | flags (1) | dimensions (1) | width w (1) | sizes | index type (1) |
+//                index parameters | index address (O)
+//   composition: offset size | sections N (1) | checksums K (1) | K section numbers (1 each)
+//   offset size: 8, in 1 byte or in 8
+//   index parameters of a single chunk: chunk size (by the dense chunk's bytes) | section offsets (8 each from
+//     section 1 on) | [filtered: unfiltered sizes (8 each) | masks (4 each)]
+//   flags: bit 0 partial edge chunks are not filtered, bit 1 the single chunk is filtered
+//
+// With two sections, of which the first carries a checksum (all there is without variable-length data), the bytes
+// tell the forms apart: the four bytes behind the type are 00 02 01 00 only in the sectioned form; else the byte
+// behind the dimensions is 8 (an offset size) in the prototype's and an index type in the other.
+#include <algorithm>
+#include <bit>
+
+#include "h5mount/base/checked.h"
+#include "data_layout_parts.h"
+
+namespace h5mount::layout_parts {
+
+namespace {
+
+constexpr std::uint8_t kOffsetSize = 8;
+constexpr std::uint8_t kSections = 2;
+
+// The byte `ahead` of the cursor; 0 beyond the end.
+std::uint8_t peek(const Cursor& cursor, std::size_t ahead) {
+  return ahead < cursor.remaining() ? std::to_integer<std::uint8_t>(cursor.rest()[ahead]) : std::uint8_t{0};
+}
+
+void decode_offset_size(Cursor& cursor, DataLayout& layout) {
+  const bool wide = peek(cursor, 0) == kOffsetSize && peek(cursor, 1) == 0;
+  const std::uint64_t size = cursor.uint(wide ? 8 : 1, "offset_size");
+  cursor.require(size == kOffsetSize, "offset_size", "is not 8", size, ErrorCode::UnsupportedFeature);
+  layout.structured.offset_size = kOffsetSize;
+}
+
+void decode_section_list(Cursor& cursor, DataLayout& layout) {
+  StructuredLayout& structured = layout.structured;
+  structured.section_count = cursor.u8("section_count");
+  cursor.require(structured.section_count == kSections, "section_count", "is not 2", structured.section_count,
+                 ErrorCode::UnsupportedFeature);
+  const std::uint8_t claimed = cursor.u8("checksummed_section_count");
+  cursor.require(claimed <= structured.section_count, "checksummed_section_count", "above the sections", claimed);
+  for (unsigned i = 0; i < claimed && cursor.ok(); ++i) {
+    const std::uint8_t number = cursor.u8("checksummed_section");
+    cursor.require(number < structured.section_count, "checksummed_section", "is no section", number);
+    structured.checksummed_sections.push_back(number);
+  }
+}
+
+void decode_composition(Cursor& cursor, DataLayout& layout) {
+  decode_offset_size(cursor, layout);
+  decode_section_list(cursor, layout);
+}
+
+// Bytes of the field that holds a chunk's stored size.
+std::size_t chunk_size_width(const DataLayout& layout) {
+  std::uint64_t bytes = layout.element_size;
+  for (const std::uint64_t dim : layout.chunk_dims) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
+  const unsigned log2 = static_cast<unsigned>(std::bit_width(bytes)) - 1;
+  return std::min<std::size_t>(8, 1 + (log2 + 8) / 8);
+}
+
+void decode_single_chunk(Cursor& cursor, bool filtered, DataLayout& layout) {
+  layout.single_filtered = filtered;
+  layout.single_stored_size = cursor.uint(chunk_size_width(layout), "single_stored_size");
+  // The form that has its composition behind the address does not know N yet: it can only be 2.
+  const std::size_t fields = (kSections - 1) * 8 + (filtered ? kSections * (8 + 4) : 0);
+  const ByteSpan stored = cursor.bytes(fields, "single_section_fields");
+  layout.structured.single_section_fields.assign(stored.begin(), stored.end());
+}
+
+void decode_index(Cursor& cursor, FileSizes sizes, std::uint8_t flags, DataLayout& layout) {
+  const std::uint8_t index = cursor.u8("index_type");
+  cursor.require(index == 1 || (index >= 3 && index <= 5), "index_type", "is unknown", index);
+  if (!cursor.ok()) return;
+  layout.index = static_cast<ChunkIndexKind>(index);
+  if (layout.index == ChunkIndexKind::Single)
+    decode_single_chunk(cursor, (flags & 0x02) != 0, layout);
+  else
+    decode_index_parameters(cursor, layout);
+  layout.address = cursor.address(sizes, "index_address");
+}
+
+std::uint8_t decode_flags_and_dims(Cursor& cursor, DataLayout& layout) {
+  const std::uint8_t flags = cursor.u8("flags");
+  cursor.require((flags & ~0x03U) == 0, "flags", "has unknown bits", flags);
+  layout.partial_chunks_unfiltered = (flags & 0x01) != 0;
+  const std::uint8_t dimensionality = cursor.u8("dimensionality");
+  const std::uint8_t width = cursor.u8("dimension_width");
+  decode_chunk_dims(cursor, dimensionality, width, layout);
+  return flags;
+}
+
+void decode_sectioned(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+  cursor.u8("storage_type");
+  decode_section_list(cursor, layout);
+  decode_offset_size(cursor, layout);
+  const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
+  decode_index(cursor, sizes, flags, layout);
+}
+
+}  // namespace
+
+void decode_structured(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+  const std::uint8_t property_version = cursor.u8("property_version");
+  cursor.require(property_version == 0, "property_version", "is unknown", property_version,
+                 ErrorCode::UnsupportedVersion);
+  const std::uint16_t type = cursor.u16("structured_chunk_type");
+  cursor.require(type <= 1, "structured_chunk_type", "holds variable-length data", type,
+                 ErrorCode::UnsupportedFeature);
+  layout.structured.type = static_cast<std::uint8_t>(type);
+  if (!cursor.ok()) return;
+  if (peek(cursor, 0) == 0 && peek(cursor, 1) == kSections && peek(cursor, 2) == 1 && peek(cursor, 3) == 0)
+    return decode_sectioned(cursor, sizes, layout);
+  const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
+  layout.structured.composition_behind_address = peek(cursor, 0) != kOffsetSize;
+  if (!layout.structured.composition_behind_address) decode_composition(cursor, layout);
+  decode_index(cursor, sizes, flags, layout);
+  if (layout.structured.composition_behind_address) decode_composition(cursor, layout);
+}
+
+}  // namespace h5mount::layout_parts

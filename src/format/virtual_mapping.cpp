@@ -1,0 +1,72 @@
+// The global heap object of a virtual layout:
+//   version (1) | entries (L) | per entry | checksum (4)
+//   entry, version 0: file NUL | dataset NUL | source selection | view selection
+//   entry, version 1: flags (1) | file | dataset | source selection | view selection
+//     flags: bit 0 the file's name, bit 1 the dataset's is that of an earlier entry, whose number (L) stands in its
+//     place; bit 2 the file is the virtual dataset's own and stands nowhere
+//
+// L: size of lengths.
+#include "h5mount/format/virtual_mapping.h"
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+namespace {
+
+enum : std::uint8_t { kFileShared = 0x01, kDatasetShared = 0x02, kSameFile = 0x04 };
+
+using Mappings = std::vector<VirtualMapping>;
+
+std::string decode_name(Cursor& cursor, FileSizes sizes, bool shared, const Mappings& earlier,
+                        std::string VirtualMapping::*which, std::string_view field) {
+  if (!shared) return std::string(cursor.c_string(field));
+  const std::uint64_t number = cursor.uint(sizes.lengths, field);
+  cursor.require(number < earlier.size(), field, "is that of no earlier entry", number);
+  return cursor.ok() ? earlier[static_cast<std::size_t>(number)].*which : std::string();
+}
+
+Selection decode_part(Cursor& cursor) {
+  auto selection = decode_selection(cursor);
+  return selection ? *std::move(selection) : Selection{};  // the cursor keeps the error
+}
+
+VirtualMapping decode_mapping(Cursor& cursor, FileSizes sizes, std::uint8_t version, const Mappings& earlier) {
+  VirtualMapping mapping;
+  const std::uint8_t flags = version == 0 ? std::uint8_t{0} : cursor.u8("entry_flags");
+  cursor.require((flags & ~(kFileShared | kDatasetShared | kSameFile)) == 0, "entry_flags", "has unknown bits", flags);
+  if (flags & kSameFile)
+    mapping.file = ".";
+  else
+    mapping.file = decode_name(cursor, sizes, (flags & kFileShared) != 0, earlier, &VirtualMapping::file,
+                               "source_file_name");
+  mapping.dataset = decode_name(cursor, sizes, (flags & kDatasetShared) != 0, earlier, &VirtualMapping::dataset,
+                                "source_dataset_name");
+  mapping.source = decode_part(cursor);
+  mapping.view = decode_part(cursor);
+  return mapping;
+}
+
+}  // namespace
+
+Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor, FileSizes sizes) {
+  constexpr std::size_t kLeastEntryBytes = 2 + 2 * 16;
+  // Names that entries share are held once each in the file but once an entry here.
+  constexpr std::size_t kMaxNameBytes = std::size_t{256} << 20;
+  Mappings mappings;
+  const std::uint8_t version = cursor.version(0, 1);
+  const std::uint64_t claimed = cursor.uint(sizes.lengths, "entry_count");
+  const std::size_t count = cursor.count(claimed, kLeastEntryBytes, limits::kMaxVirtualMappings, "entry_count");
+  mappings.reserve(count);
+  std::size_t name_bytes = 0;
+  for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
+    mappings.push_back(decode_mapping(cursor, sizes, version, mappings));
+    name_bytes += mappings.back().file.size() + mappings.back().dataset.size();
+    cursor.require(name_bytes <= kMaxNameBytes, "source_file_name", "makes too many bytes of names", name_bytes,
+                   ErrorCode::LimitExceeded);
+  }
+  cursor.checksum();
+  return cursor.finish(std::move(mappings));
+}
+
+}  // namespace h5mount
