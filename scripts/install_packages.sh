@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs the Debian packages of packages.txt that are missing: install_packages.sh run|build|test
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+wanted=$(awk -v last="$1" '
+  /^# \[/ { if (found) exit; if (index($0, "[" last "]")) found = 1; next }
+  /^#/ { next }
+  NF { print $1 }' "$here/packages.txt")
+missing=
+for package in $wanted; do
+  case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
+    *" installed") ;;
+    *) missing="$missing $package" ;;
+  esac
+done
+# pkgconf stands in for pkg-config where it came first.
+command -v pkg-config >/dev/null 2>&1 && missing=$(printf '%s\n' $missing | grep -vx pkg-config | tr '\n' ' ')
+[ -n "$(printf '%s' "$missing" | tr -d ' ')" ] || exit 0
+as_root=
+[ "$(id -u)" = 0 ] || as_root=sudo
+echo "installing:" $missing
+$as_root apt-get update -q
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Runs the test programs of a build directory and counts single tests.
+
+    run_tests.py [--at-least N] [--jobs N] [--only NAME,...] BUILD
+
+The programs are those that meson knows. A GoogleTest program counts as many tests as it has; any other counts as one
+(exit code 77 is a skip). A program that crashes or exceeds its time is a failure by itself. The last line is
+`N passed, N failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran.
+"""
+import argparse, collections, concurrent.futures, json, os, signal, subprocess, sys, tempfile, time
+
+Outcome = collections.namedtuple("Outcome", "name passed failed skipped seconds output")
+SKIP_CODE = 77
+
+
+def programs(build):
+    listed = subprocess.run(["meson", "introspect", "--tests", build], check=True, capture_output=True, text=True)
+    return json.loads(listed.stdout)
+
+
+def run(command, environment, directory, timeout):
+    """The exit code (None: out of time) and what was said. The whole process group ends with the program."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, env=environment, cwd=directory, stdout=said, stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            code = None
+        said.seek(0)
+        return code, said.read().decode("utf-8", "replace")
+
+
+def count(report):
+    """Passed, names of the failed, and {reason: number} of the skipped, of GoogleTest's JSON."""
+    passed, failed, skipped = 0, [], collections.Counter()
+    for suite in report["testsuites"]:
+        for test in suite["testsuite"]:
+            if test.get("status") == "NOTRUN":
+                continue
+            if test.get("failures"):
+                failed.append(f"{suite['name']}.{test['name']}")
+            elif test.get("result") == "SKIPPED":
+                reasons = test.get("skipped") or [{}]
+                skipped[reasons[0].get("message", "").strip().split("\n")[-1]] += 1
+            else:
+                passed += 1
+    return passed, failed, skipped
+
+
+def run_program(test, timeout_factor=1):
+    environment = dict(os.environ)
+    if isinstance(test["env"], dict):
+        environment.update(test["env"])
+    timeout = (test["timeout"] or 600) * timeout_factor
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as place:
+        report_path = os.path.join(place, "report.json")
+        environment["GTEST_OUTPUT"] = "json:" + report_path
+        environment.setdefault("GTEST_COLOR", "no")
+        code, output = run(test["cmd"], environment, test.get("workdir"), timeout)
+        report = None
+        if os.path.exists(report_path):
+            with open(report_path, encoding="utf-8", errors="replace") as file:
+                report = json.load(file)
+    seconds = time.monotonic() - began
+    if report is not None:
+        passed, failed, skipped = count(report)
+        if code != 0 and not failed:
+            failed = [f"{test['name']} ended with {code}"]
+        return Outcome(test["name"], passed, failed, skipped, seconds, output)
+    if code == 0:
+        return Outcome(test["name"], 1, [], collections.Counter(), seconds, output)
+    if code == SKIP_CODE:
+        return Outcome(test["name"], 0, [], collections.Counter({output.strip().split("\n")[-1]: 1}), seconds, output)
+    why = f"{test['name']} took more than {timeout} s" if code is None else f"{test['name']} ended with {code}"
+    return Outcome(test["name"], 0, [why], collections.Counter(), seconds, output)
+
+
+def show(outcome):
+    line = f"{outcome.name:12} {outcome.passed:5} passed"
+    if outcome.failed:
+        line += f", {len(outcome.failed)} FAILED"
+    if outcome.skipped:
+        line += f", {sum(outcome.skipped.values())} skipped"
+    print(f"{line}  ({outcome.seconds:.1f} s)", flush=True)
+    for reason, number in outcome.skipped.items():
+        print(f"    skipped {number}: {reason or 'no reason given'}")
+    if outcome.failed:
+        print("\n".join("    FAILED " + name for name in outcome.failed[:50]))
+        print("\n".join("    | " + text for text in outcome.output.splitlines()[-150:]), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--at-least", type=int, default=1, help="fail where fewer tests passed")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", help="names of programs")
+    parser.add_argument("build")
+    args = parser.parse_args()
+    tests = programs(args.build)
+    if args.only:
+        tests = [test for test in tests if test["name"] in args.only.split(",")]
+    outcomes = []
+    alone = [test for test in tests if not test["is_parallel"]]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run_program, t) for t in tests if t["is_parallel"]]):
+            outcomes.append(done.result())
+            show(outcomes[-1])
+    for test in alone:
+        outcomes.append(run_program(test))
+        show(outcomes[-1])
+    passed = sum(o.passed for o in outcomes)
+    failed = sum(len(o.failed) for o in outcomes)
+    if passed < args.at_least:
+        print(f"only {passed} tests passed; {args.at_least} must")
+        failed = max(failed, 1)
+    print(f"{passed} passed, {failed} failed, {sum(sum(o.skipped.values()) for o in outcomes)} skipped", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs what is missing, builds and runs every test; the last line counts them.
+#   scripts/test.sh [BUILD_DIRECTORY]
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+build=${1:-$here/build-tests}
+
+"$here/scripts/install_packages.sh" test
+[ -e /dev/fuse ] || modprobe fuse 2>/dev/null || true
+[ -f "$build/build.ninja" ] || meson setup "$build" "$here" >/dev/null
+ninja -C "$build"
+exec python3 "$here/scripts/run_tests.py" --at-least 300 "$build"
