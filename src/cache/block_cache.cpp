@@ -122,6 +122,14 @@ BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_unique<Impl>(
 BlockCache::~BlockCache() = default;
 
 Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load) {
+  return get_or_make(key, size, [&]() -> Result<std::shared_ptr<Block>> {
+    auto block = std::make_shared<Block>(size);
+    H5_TRY(load(*block));
+    return block;
+  });
+}
+
+Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make) {
   Shard& shard = impl_->shard_of(key);
   std::shared_ptr<Pending> pending;
   {
@@ -145,7 +153,7 @@ Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, 
     shard.map.emplace(key, shard.making.begin());
   }
   impl_->misses.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t charge = size + kEntryOverhead;
+  const std::size_t charge = estimate + kEntryOverhead;
   impl_->used.fetch_add(charge, std::memory_order_relaxed);
   impl_->make_room();
   // Whatever happens in the loader, the waiters are answered and the charge is settled.
@@ -157,17 +165,20 @@ Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, 
     std::shared_ptr<Pending>& pending;
     Result<BlockPtr> result = fail(Error(ErrorCode::Internal, "the block's loader was interrupted"));
     ~Finish() {
-      const bool keep = result.has_value() && charge <= impl.budget;
+      // The charge becomes what the block really takes: unsigned wrap-around makes the difference right either way.
+      const std::size_t real = result ? (*result)->size() + kEntryOverhead : 0;
+      impl.used.fetch_add(real - charge, std::memory_order_relaxed);
+      const bool keep = result.has_value() && real <= impl.budget;
       const bool kept = impl.settle(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
-      if (!kept) impl.used.fetch_sub(charge, std::memory_order_relaxed);
+      if (!kept) impl.used.fetch_sub(real, std::memory_order_relaxed);
+      else if (real > charge) impl.make_room();
       pending->publish(std::move(result));
     }
   };
   Result<BlockPtr> answer = fail(Error(ErrorCode::Internal, "no block"));
   {
     Finish finish{*impl_, shard, key, charge, pending};
-    auto block = std::make_shared<Block>(size);
-    if (Status made = load(*block); made) finish.result = BlockPtr(std::move(block));
+    if (auto made = make(); made) finish.result = BlockPtr(std::move(*made));
     else finish.result = fail(std::move(made).error());
     answer = finish.result;
   }

@@ -22,12 +22,11 @@ void merge(Intervals& bands) {
 
 }  // namespace
 
-Result<AllocationMap> AllocationMap::make(const ChunkStore& store) {
+Result<AllocationMap> AllocationMap::make(const ChunkPlan& plan, const ChunkIndex& index) {
   AllocationMap map;
-  const ChunkPlan& plan = store.plan();
   std::size_t merge_at = 4096;
   std::vector<std::uint64_t> grid(plan.index_grid().begin(), plan.index_grid().end());
-  H5_TRY(store.for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+  H5_TRY(index.for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
     if (!record.allocated()) return true;
     if (__builtin_add_overflow(map.stored_bytes, record.stored_size, &map.stored_bytes))
       map.stored_bytes = ~std::uint64_t{0};
@@ -47,6 +46,17 @@ Result<AllocationMap> AllocationMap::make(const ChunkStore& store) {
   }));
   merge(map.bands);
   return map;
+}
+
+Result<std::uint64_t> AllocationMap::find_data(const ChunkPlan& plan, std::uint64_t offset) const {
+  const std::uint64_t band = next_allocated(plan.band_at(offset), plan.band_count());
+  if (band >= plan.band_count()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+  return std::max(offset, plan.band_offset(band));
+}
+
+std::uint64_t AllocationMap::find_hole(const ChunkPlan& plan, std::uint64_t offset) const {
+  const std::uint64_t band = next_hole(plan.band_at(offset));
+  return band >= plan.band_count() ? plan.image_bytes() : std::max(offset, plan.band_offset(band));
 }
 
 std::uint64_t AllocationMap::next_allocated(std::uint64_t band, std::uint64_t band_count) const {

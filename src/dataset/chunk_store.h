@@ -28,7 +28,7 @@ class ChunkStore {
   Result<ChunkRecord> find(std::uint64_t chunk) const;
   // Records of the chunks first, first + 1, …
   Status find_run(std::uint64_t first, std::span<ChunkRecord> out) const;
-  Status for_each(const ChunkIndex::Visit& visit) const { return index_->for_each(visit); }
+  const ChunkIndex& index() const { return *index_; }
 
   // The whole chunk, decoded, to exactly chunk_bytes at `out`; an absent one is the fill value.
   Status decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out, DecodeScratch& scratch) const;

@@ -338,7 +338,7 @@ Result<std::shared_ptr<const AllocationMap>> ChunkedReader::allocation() const {
     const std::lock_guard lock(allocation_mutex_);
     if (allocation_) return allocation_;
   }
-  H5_ASSIGN(auto map, AllocationMap::make(*store_));
+  H5_ASSIGN(auto map, AllocationMap::make(plan_, store_->index()));
   auto shared = std::make_shared<const AllocationMap>(std::move(map));
   const std::lock_guard lock(allocation_mutex_);
   if (!allocation_) allocation_ = std::move(shared);
@@ -361,17 +361,14 @@ std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {
 Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset) const {
   if (offset >= size() || store_->unallocated()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
   H5_ASSIGN(const auto map, allocation());
-  const std::uint64_t band = map->next_allocated(plan_.band_at(offset), plan_.band_count());
-  if (band >= plan_.band_count()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
-  return std::max(offset, plan_.band_offset(band));
+  return map->find_data(plan_, offset);
 }
 
 Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   if (store_->unallocated()) return offset;
   H5_ASSIGN(const auto map, allocation());
-  const std::uint64_t band = map->next_hole(plan_.band_at(offset));
-  return band >= plan_.band_count() ? size() : std::max(offset, plan_.band_offset(band));
+  return map->find_hole(plan_, offset);
 }
 
 }  // namespace h5mount

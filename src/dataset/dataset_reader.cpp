@@ -2,6 +2,7 @@
 
 #include "chunked_reader.h"
 #include "simple_readers.h"
+#include "sparse_reader.h"
 #include "virtual_reader.h"
 
 namespace h5mount {
@@ -16,10 +17,9 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
                                 : open_external_reader(environment, file, std::move(d));
     case LayoutClass::Chunked: return ChunkedReader::open(environment, std::move(file), std::move(d));
     case LayoutClass::Virtual: return VirtualReader::open(environment, std::move(file), std::move(d));
-    case LayoutClass::Structured: break;
+    case LayoutClass::Structured: return SparseReader::open(environment, std::move(file), std::move(d));
   }
-  Error unknown(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address);
-  return open_failing_reader(std::move(d), std::move(unknown));
+  return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
 }  // namespace h5mount

@@ -48,6 +48,9 @@ class BlockCache {
   // Fills a fresh block of `size` bytes.
   using Loader = std::function<Status(Block&)>;
   Result<BlockPtr> get_or_load(const BlockKey& key, std::size_t size, const Loader& load);
+  // For blocks whose size is known only once they are made: `estimate` is charged meanwhile.
+  using Maker = std::function<Result<std::shared_ptr<Block>>()>;
+  Result<BlockPtr> get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make);
   // Only what is there and done; does not wait and does not load.
   BlockPtr peek(const BlockKey& key);
   bool contains_or_pending(const BlockKey& key);

@@ -76,6 +76,17 @@ struct ReadCounters {
 };
 ReadCounters& read_counters();
 
+// What a sparse dataset holds, as itself: its defined elements in row-major order of the dataset.
+class SparseForm {
+ public:
+  virtual ~SparseForm() = default;
+  // Counting decodes every chunk's selection, once.
+  virtual Result<std::uint64_t> count() const = 0;
+  // Bytes of the lists: coordinates are `rank` little-endian u64 an element, values are elements as stored.
+  virtual Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out) const = 0;
+  virtual Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const = 0;
+};
+
 class DatasetReader {
  public:
   // Nothing but what describes the storage is read. UnsupportedFeature where the layout or a filter is not known
@@ -104,6 +115,9 @@ class DatasetReader {
 
   // Why reading would fail for all of it (a missing filter, an unknown layout), for user.hdf5.error.
   virtual std::optional<Error> problem() const = 0;
+
+  // Null unless the dataset is sparse.
+  virtual const SparseForm* sparse_form() const { return nullptr; }
 
  protected:
   explicit DatasetReader(DatasetDescription description) : description_(std::move(description)) {}

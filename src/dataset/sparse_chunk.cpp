@@ -1,0 +1,134 @@
+#include "sparse_chunk.h"
+
+#include <algorithm>
+
+#include "element_selection.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/format/dataspace.h"
+
+namespace h5mount {
+namespace {
+
+struct BlockHeader {
+  std::uint64_t stretch_count;
+  std::uint64_t value_bytes;
+};
+
+constexpr std::uint64_t kMostSelectionBytes = 256U << 20;
+
+// What H5Sencode writes: a dataspace message for the extent, then a serialised selection.
+struct EncodedSelection {
+  Dataspace extent;
+  Selection selection;
+};
+
+Result<EncodedSelection> decode_encoded_selection(Cursor& c, std::size_t rank) {
+  EncodedSelection out;
+  const std::uint8_t message = c.u8("message");
+  c.require(message == 1, "message", "not a dataspace", message);
+  const std::uint8_t version = c.u8("version");
+  c.require(version == 0, "version", "unknown", version, ErrorCode::UnsupportedVersion);
+  const std::uint8_t lengths = c.u8("size_of_lengths");
+  c.require(lengths == 2 || lengths == 4 || lengths == 8, "size_of_lengths", "not 2, 4 or 8", lengths);
+  const std::uint32_t extent_bytes = c.u32("extent_length");
+  const std::uint64_t at = c.here();
+  const ByteSpan extent = c.bytes(extent_bytes, "extent");
+  H5_TRY(c.finish());
+  Cursor inner(extent, at, "Dataspace");
+  H5_ASSIGN(out.extent, decode_dataspace(inner, FileSizes{8, lengths}));
+  H5_ASSIGN(out.selection, decode_selection(c));
+  c.require(c.remaining() == 0, "length", "bytes are left over", c.remaining());
+  c.require(out.extent.rank() == rank, "rank", "not the dataset's", out.extent.rank());
+  return c.finish(std::move(out));
+}
+
+}  // namespace
+
+Result<SparseSections> decode_sparse_sections(const ChunkRecord& record, bool filtered, std::uint64_t chunk_bytes) {
+  Cursor c(record.section_fields, record.address, "StructuredChunk");
+  const std::uint64_t split = c.u64("section_offset");
+  c.require(split <= record.stored_size, "section_offset", "beyond the chunk", split);
+  SparseSections s;
+  s.selection.stored = s.selection.plain = split;
+  s.values.offset = split;
+  s.values.stored = s.values.plain = record.stored_size - split;
+  if (filtered) {
+    s.selection.plain = c.u64("unfiltered_size");
+    s.values.plain = c.u64("unfiltered_size");
+    s.selection.filter_mask = c.u32("filter_mask");
+    s.values.filter_mask = c.u32("filter_mask");
+  }
+  c.require(s.selection.plain >= 4 && s.selection.plain <= kMostSelectionBytes, "unfiltered_size",
+            "no size of an encoded selection", s.selection.plain);
+  c.require(s.values.plain <= chunk_bytes, "unfiltered_size", "more values than the chunk has elements", s.values.plain);
+  c.require(s.selection.stored <= 2 * kMostSelectionBytes && s.values.stored <= 2 * chunk_bytes + (1U << 20),
+            "chunk_size", "no sound size", record.stored_size, ErrorCode::LimitExceeded);
+  return c.finish(s);
+}
+
+SparseChunk::SparseChunk(BlockPtr block) : block_(std::move(block)) {
+  const std::byte* at = block_->bytes().data();
+  const auto header = load_le<BlockHeader>(at);
+  stretches_ = {reinterpret_cast<const Stretch*>(at + sizeof header), static_cast<std::size_t>(header.stretch_count)};
+  values_ = block_->bytes().subspan(sizeof header + stretches_.size_bytes(), static_cast<std::size_t>(header.value_bytes));
+}
+
+Result<std::shared_ptr<Block>> SparseChunk::make_block(ByteSpan encoded, std::uint64_t offset, ByteSpan values,
+                                                       std::span<const std::uint64_t> chunk_dims,
+                                                       std::uint64_t element_size) {
+  Cursor whole(encoded, offset, "EncodedSelection");
+  whole.skip(encoded.size() < 4 ? encoded.size() + 1 : encoded.size() - 4, "selection");
+  whole.checksum();
+  H5_TRY(whole.finish());
+  Cursor cursor(encoded.first(encoded.size() - 4), offset, "EncodedSelection");
+  H5_ASSIGN(const EncodedSelection decoded, decode_encoded_selection(cursor, chunk_dims.size()));
+  const auto& extent = decoded.extent.dims;
+  for (std::size_t i = 0; i < extent.size(); ++i)
+    if (extent[i] > chunk_dims[i])
+      return fail(Error(ErrorCode::InvalidValue, "EncodedSelection", "extent", offset)
+                      .with_found(extent[i])
+                      .with_expected(chunk_dims[i]));
+  H5_ASSIGN(const auto selected, ElementSelection::make(decoded.selection, extent));
+  const auto bytes = checked_mul(selected.count(), element_size);
+  if (!bytes || *bytes != values.size())
+    return fail(Error(ErrorCode::InvalidValue, "StructuredChunk", "values", offset)
+                    .with_found(values.size())
+                    .with_expected(bytes.value_or(0))
+                    .with_detail("section 1 does not hold one value for each selected element"));
+  // Where the encoded extent is smaller than the chunk, its rows are shorter than the chunk's.
+  const bool same_rows = std::ranges::equal(extent, chunk_dims);
+  std::vector<Stretch> stretches;
+  bool too_many = false;
+  std::uint64_t total = 1;
+  for (const std::uint64_t d : extent) total *= d;
+  const auto add = [&](std::uint64_t linear, std::uint64_t n, std::uint64_t ordinal) {
+    while (n > 0) {
+      std::uint64_t part = n, at = linear;
+      if (!same_rows) {
+        part = std::min(n, extent.back() - linear % extent.back());
+        std::uint64_t left = linear, scale = 1;
+        at = 0;
+        for (std::size_t i = extent.size(); i-- > 0; left /= extent[i], scale *= chunk_dims[i])
+          at += left % extent[i] * scale;
+      }
+      if (!stretches.empty() && stretches.back().linear == at)
+        stretches.pop_back();  // a point named twice: the later value counts
+      if (stretches.size() >= values.size() / element_size + 1) return too_many = true, false;
+      stretches.push_back({at, part, ordinal});
+      linear += part, ordinal += part, n -= part;
+    }
+    return true;
+  };
+  selected.for_each_in_range(0, total, add);
+  if (too_many) return fail(Error(ErrorCode::Internal, "more stretches than elements"));
+  const BlockHeader header{stretches.size(), values.size()};
+  const std::size_t stretch_bytes = stretches.size() * sizeof(Stretch);
+  auto block = std::make_shared<Block>(sizeof header + stretch_bytes + values.size());
+  std::byte* out = block->bytes().data();
+  std::memcpy(out, &header, sizeof header);
+  if (stretch_bytes > 0) std::memcpy(out + sizeof header, stretches.data(), stretch_bytes);
+  if (!values.empty()) std::memcpy(out + sizeof header + stretch_bytes, values.data(), values.size());
+  return block;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,56 @@
+// One structured chunk of sparse storage: an encoded selection of the defined elements and their values, each in a
+// section of its own (sparse storage RFC; how RFC and prototype differ: corpus FORMAT.md).
+//
+//   chunk in the file     | section 0: encoded selection, checksum | section 1: values |
+//
+// Decoded, it is one flat block that the cache can charge: the stretches of defined elements, sorted by their place
+// in the chunk, and the values in the order of the selection.
+#pragma once
+
+#include <vector>
+
+#include "h5mount/cache/block_cache.h"
+#include "h5mount/chunk/chunk_index.h"
+#include "h5mount/filter/filter.h"
+
+namespace h5mount {
+
+// Stored places of the two sections, from a chunk's record (section_fields).
+struct SparseSections {
+  struct Section {
+    std::uint64_t offset = 0;    // bytes from the chunk's address
+    std::uint64_t stored = 0;    // bytes
+    std::uint64_t plain = 0;     // bytes after the filters
+    std::uint32_t filter_mask = 0;
+  };
+  Section selection, values;
+};
+// `filtered`: the dataset has a pipeline with any section. Offsets that fall, leave the chunk, or sizes that no sound
+// chunk has are errors.
+Result<SparseSections> decode_sparse_sections(const ChunkRecord& record, bool filtered, std::uint64_t chunk_bytes);
+
+// A view of the flat block.
+class SparseChunk {
+ public:
+  struct Stretch {
+    std::uint64_t linear;   // element number in the dense chunk, row-major
+    std::uint64_t length;   // elements
+    std::uint64_t ordinal;  // of the first one's value
+  };
+
+  explicit SparseChunk(BlockPtr block);
+  std::span<const Stretch> stretches() const { return stretches_; }
+  ByteSpan values() const { return values_; }
+
+  // `selection`: section 0 without filters; `values`: section 1. chunk_dims: elements, the dataset's rank.
+  static Result<std::shared_ptr<Block>> make_block(ByteSpan selection, std::uint64_t offset, ByteSpan values,
+                                                   std::span<const std::uint64_t> chunk_dims,
+                                                   std::uint64_t element_size);
+
+ private:
+  BlockPtr block_;
+  std::span<const Stretch> stretches_;
+  ByteSpan values_;
+};
+
+}  // namespace h5mount
