@@ -98,4 +98,30 @@ Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSp
   return {};
 }
 
+Result<std::unique_ptr<PartialChunk>> FilterPipeline::open_partial(ByteSpan stored, std::uint32_t mask,
+                                                                   std::size_t decoded_bytes) const {
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    if ((mask >> i & 1U) != 0) continue;
+    if (steps_[i].filter == nullptr) return fail(*steps_[i].why);
+    H5_ASSIGN(const std::optional<ByteSpan> view, steps_[i].filter->as_view(stored));
+    if (view) {
+      stored = *view;
+      continue;
+    }
+    const std::uint64_t before = (std::uint64_t{1} << i) - 1;
+    if ((~std::uint64_t{mask} & before) != 0) return nullptr;
+    return steps_[i].filter->open_partial(stored, decoded_bytes);
+  }
+  return nullptr;
+}
+
+bool FilterPipeline::may_decode_partially() const {
+  return !steps_.empty() && steps_.front().filter != nullptr && steps_.front().filter->may_decode_partially();
+}
+
+FilterCounters& filter_counters() {
+  static FilterCounters counters;
+  return counters;
+}
+
 }  // namespace h5mount

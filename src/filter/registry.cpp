@@ -61,7 +61,7 @@ constexpr std::array kTable = {
     Entry{305, "lzo", nullptr, "the LZO plugin of PyTables has it"},
     Entry{307, "bzip2", kBzip2, "needs libbz2 at build time (libbz2-dev)"},
     Entry{32000, "lzf", make_lzf, ""},
-    Entry{32001, "blosc", nullptr, "soon"},
+    Entry{32001, "blosc", make_blosc1, ""},
     Entry{32002, "mafisc", nullptr, "the MAFISC plugin has it"},
     Entry{32003, "snappy", nullptr, "the Snappy plugin has it"},
     Entry{32004, "lz4", kLz4, "needs liblz4 at build time (liblz4-dev)"},
@@ -86,7 +86,7 @@ constexpr std::array kTable = {
     Entry{32023, "granular-bitround", nullptr, "rounds when writing only; the CCR plugin has it"},
     Entry{32024, "sz3", nullptr, "the SZ3 plugin (hdf5plugin) has it"},
     Entry{32025, "delta-rice", nullptr, "the Delta-Rice plugin has it"},
-    Entry{32026, "blosc2", nullptr, "soon"},
+    Entry{32026, "blosc2", make_blosc2, ""},
     Entry{32027, "flac", nullptr, "the FLAC plugin has it"},
     Entry{32028, "sperr", nullptr, "the SPERR plugin (hdf5plugin) has it"},
 };

@@ -7,6 +7,7 @@
 // nothing beyond its input, whatever the input says.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,33 @@ struct FilterSpec {
   std::vector<std::uint32_t> client_data;
 };
 
+// A box of a chunk's elements.
+struct ChunkBox {
+  std::span<const std::uint64_t> dims;   // of the chunk, elements
+  std::span<const std::uint64_t> start;  // of the box
+  std::span<const std::uint64_t> count;
+  std::size_t element_size = 0;          // bytes
+};
+
+// A stored chunk open for decoding in parts: a box costs the blocks that it touches, not the chunk. A view of the
+// stored bytes, which must outlive it. Threads: any.
+class PartialChunk {
+ public:
+  virtual ~PartialChunk() = default;
+
+  // The box, row-major and dense, exactly out.size() bytes; it lies inside the chunk.
+  virtual Status read_box(const ChunkBox& box, MutableByteSpan out) const = 0;
+  // Blocks that read_box would decode, to choose between a part and all; and all there are.
+  virtual std::uint64_t blocks_of(const ChunkBox& box) const = 0;
+  virtual std::uint64_t block_count() const = 0;
+};
+
+// Counters for tests, benchmarks and `-d`.
+struct FilterCounters {
+  std::atomic<std::uint64_t> blocks_decoded{0};  // of containers that have blocks (Blosc)
+};
+FilterCounters& filter_counters();
+
 class Filter {
  public:
   virtual ~Filter() = default;
@@ -43,6 +71,13 @@ class Filter {
   virtual Result<std::optional<ByteSpan>> as_view(ByteSpan in) const {
     (void)in;
     return std::optional<ByteSpan>{};
+  }
+
+  // Opens a stored chunk of `decoded_bytes` for decoding in parts; null where the filter knows only all or nothing.
+  virtual bool may_decode_partially() const { return false; }
+  virtual Result<std::unique_ptr<PartialChunk>> open_partial(ByteSpan in, std::size_t decoded_bytes) const {
+    (void)in, (void)decoded_bytes;
+    return nullptr;
   }
 };
 
@@ -84,6 +119,13 @@ class FilterPipeline {
   // Undoes every filter whose bit is not set in `mask`, so that exactly out.size() bytes stand in `out`; any other
   // number is FilterFailed. `out` may be any size for heap blocks and sections (then pass its true size).
   Status decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out, FilterScratch& scratch) const;
+
+  // The same chunk open for decoding in parts, where its one filter that decodes can do so; else null: decode it all.
+  // `stored` must outlive what is given.
+  Result<std::unique_ptr<PartialChunk>> open_partial(ByteSpan stored, std::uint32_t mask,
+                                                     std::size_t decoded_bytes) const;
+  // Whether open_partial may ever give more than null: decided once, not for each chunk.
+  bool may_decode_partially() const;
 
   bool empty() const { return steps_.empty(); }
   // The first filter that this build lacks, as an error for user.hdf5.error; nothing where all are there.

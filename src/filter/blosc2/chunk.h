@@ -1,0 +1,51 @@
+// One Blosc chunk, of Blosc 1 or 2, open for decoding whole or by blocks.
+//
+//   header (chunk_header.h) | offset of each block, i32 | dictionary: size, i32, and bytes, where flagged | blocks
+//   block:  stream…          one, or where the block is split one for each byte of the type
+//   stream: size, i32 | data size = the decoded size: as it is; 0: zeros; negative: a token byte, and a run of -size
+//
+// A view of the given bytes: it owns nothing and is cheap to make. Threads: const functions from any thread.
+#pragma once
+
+#include "chunk_header.h"
+
+namespace h5mount::filter::blosc {
+
+class Chunk {
+ public:
+  static Result<Chunk> open(ByteSpan bytes);
+  // One that a frame tells of without storing it.
+  static Chunk make_special(Special special, std::size_t typesize, std::size_t nbytes);
+
+  std::size_t nbytes() const { return header_.nbytes; }
+  std::size_t blocksize() const { return header_.blocksize; }
+  // Special or stored: any range can be had for nothing, and blocks do not matter.
+  bool is_plain() const { return header_.stored || header_.special != Special::None; }
+  bool uses_delta() const { return !is_plain() && header_.uses_delta(); }
+
+  // Bytes [offset, offset + out.size()) of a plain chunk. The range lies inside.
+  Status read_plain(std::size_t offset, MutableByteSpan out) const;
+
+  // Block `index` of a chunk that has blocks; `out` is exactly as long. `reference`: the decoded block 0, needed for
+  // the others where uses_delta().
+  Status decode_block(std::size_t index, MutableByteSpan out, ByteSpan reference) const;
+  std::size_t block_bytes(std::size_t index) const;
+
+  // All of it; out.size() is nbytes().
+  Status decode(MutableByteSpan out) const;
+
+ private:
+  Result<ByteSpan> find_dictionary() const;
+  std::size_t stream_count(std::size_t block_bytes) const;
+  Status decode_streams(ByteSpan in, MutableByteSpan out) const;
+  Status decode_stream(ByteSpan& in, MutableByteSpan out) const;
+  Result<std::size_t> run_codec(ByteSpan in, MutableByteSpan out) const;
+
+  ChunkHeader header_;
+  ByteSpan bytes_;       // cbytes
+  ByteSpan dictionary_;
+  std::size_t blocks_ = 0;
+  std::size_t data_at_ = 0;  // where the blocks' streams may begin
+};
+
+}  // namespace h5mount::filter::blosc

@@ -1,0 +1,35 @@
+// A frame that is an n-dimensional array, read by boxes: only the blocks that a box touches are decoded.
+#pragma once
+
+#include <span>
+
+#include "frame.h"
+#include "nd_layout.h"
+
+namespace h5mount::filter::blosc {
+
+class NdArray {
+ public:
+  // Nothing where the frame has no array metalayer. Errors where it and the frame disagree, or where blocks are far
+  // larger than `limit`, the decoded bytes that the caller can take.
+  static Result<std::optional<NdArray>> open(const Frame& frame, std::uint64_t limit);
+
+  const NdLayout& layout() const { return layout_; }
+
+  // Elements [start, start + count) in each dimension, row-major and dense: exactly out.size() bytes.
+  Status read_box(std::span<const std::uint64_t> start, std::span<const std::uint64_t> count,
+                  MutableByteSpan out) const;
+  Status read_all(MutableByteSpan out) const;
+
+  // Blocks that read_box decodes at most (fewer where chunks are special or stored), and all there are.
+  std::uint64_t blocks_of(std::span<const std::uint64_t> start, std::span<const std::uint64_t> count) const;
+  std::uint64_t block_count() const;
+
+ private:
+  NdArray(const Frame& frame, NdLayout layout) : frame_(frame), layout_(std::move(layout)) {}
+
+  Frame frame_;
+  NdLayout layout_;
+};
+
+}  // namespace h5mount::filter::blosc

@@ -1,0 +1,29 @@
+#!/usr/bin/python3
+"""Decodes standalone Blosc 2 frames with the b2frame_cat tool and holds them to frames.json.
+
+verify_frames.py B2FRAME_CAT FRAMES_DIRECTORY
+"""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+
+def main():
+    tool, place = sys.argv[1:]
+    with open(os.path.join(place, "frames.json")) as text:
+        frames = json.load(text)["frames"]
+    bad = 0
+    for name, frame in frames.items():
+        wanted = frame.get("decoded_sha256") or frame.get("sha256_if_zero_filled")
+        answer = subprocess.run([tool, os.path.join(place, name)], capture_output=True)
+        found = hashlib.sha256(answer.stdout).hexdigest()
+        if answer.returncode != 0 or found != wanted:
+            bad += 1
+            print(name, answer.stderr.decode().strip() or "other bytes", len(answer.stdout))
+    print(len(frames) - bad, "good", bad, "bad")
+    sys.exit(1 if bad else 0)
+
+
+main()
