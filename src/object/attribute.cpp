@@ -1,0 +1,148 @@
+#include <algorithm>
+
+#include "attribute_parts.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+
+namespace attribute_parts {
+
+namespace {
+
+constexpr std::string_view kStructure = "AttributeMessage";
+
+Status resolve_type(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
+  Cursor cursor(parts.datatype, parts.datatype_offset, "DatatypeMessage");
+  if (!parts.shared_datatype) {
+    H5_ASSIGN(attribute.type, decode_datatype(cursor, file.sizes()));
+    return {};
+  }
+  H5_ASSIGN(const HeaderMessage stored,
+            resolve_shared(file, MessageType::Datatype, parts.datatype, parts.datatype_offset));
+  Cursor elsewhere = stored.cursor("DatatypeMessage");
+  H5_ASSIGN(attribute.type, decode_datatype(elsewhere, file.sizes()));
+  return {};
+}
+
+Status resolve_space(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
+  Cursor cursor(parts.dataspace, parts.dataspace_offset, "DataspaceMessage");
+  if (!parts.shared_dataspace) {
+    H5_ASSIGN(attribute.space, decode_dataspace(cursor, file.sizes()));
+    return {};
+  }
+  H5_ASSIGN(const HeaderMessage stored,
+            resolve_shared(file, MessageType::Dataspace, parts.dataspace, parts.dataspace_offset));
+  Cursor elsewhere = stored.cursor("DataspaceMessage");
+  H5_ASSIGN(attribute.space, decode_dataspace(elsewhere, file.sizes()));
+  return {};
+}
+
+Status take_data(const AttributeParts& parts, Attribute& attribute) {
+  const auto elements = attribute.space.element_count();
+  const auto bytes = elements ? checked_mul(*elements, attribute.type->size) : std::nullopt;
+  if (!bytes || *bytes > limits::kMaxAttributeBytes)
+    return fail(Error(ErrorCode::LimitExceeded, kStructure, "data", parts.data_offset)
+                    .with_found(bytes.value_or(UINT64_MAX))
+                    .with_expected(limits::kMaxAttributeBytes));
+  if (*bytes > parts.data.size())
+    return fail(Error(ErrorCode::Truncated, kStructure, "data", parts.data_offset)
+                    .with_found(parts.data.size())
+                    .with_expected(*bytes));
+  attribute.data = parts.data.first(static_cast<std::size_t>(*bytes));
+  return {};
+}
+
+Status complete(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
+  H5_TRY(resolve_type(file, parts, attribute));
+  H5_TRY(resolve_space(file, parts, attribute));
+  return take_data(parts, attribute);
+}
+
+}  // namespace
+
+Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner) {
+  H5_ASSIGN(AttributeParts parts, decode_attribute(cursor));
+  Attribute attribute;
+  attribute.charset = parts.charset;
+  attribute.owner = std::move(owner);
+  if (const Status status = complete(file, parts, attribute); !status) attribute.damage = status.error();
+  attribute.name = std::move(parts.name);
+  return attribute;
+}
+
+}  // namespace attribute_parts
+
+namespace {
+
+using attribute_parts::make_attribute;
+
+Result<Attribute> from_message(const FileMetadata& file, const Object& object, const HeaderMessage& message) {
+  H5_ASSIGN(const HeaderMessage stored, resolve_message(file, message));
+  H5_ASSIGN(Attribute attribute, make_attribute(file, stored.cursor("AttributeMessage"),
+                                                stored.owner ? stored.owner : object.header));
+  if (message.creation_order) attribute.creation_order = *message.creation_order;
+  return attribute;
+}
+
+// The attribute messages of a header, in creation order where each has one.
+std::vector<const HeaderMessage*> compact_messages(const ObjectHeader& header) {
+  std::vector<const HeaderMessage*> messages;
+  for (const HeaderMessage& message : header.messages)
+    if (message.type == MessageType::Attribute) messages.push_back(&message);
+  if (std::ranges::all_of(messages, [](const HeaderMessage* m) { return m->creation_order.has_value(); }))
+    std::ranges::stable_sort(messages, {}, [](const HeaderMessage* m) { return *m->creation_order; });
+  return messages;
+}
+
+// Where dense storage is; nothing where the object has none.
+Result<std::optional<AttributeInfo>> dense_info(const FileMetadata& file, const Object& object) {
+  const HeaderMessage* message = object.header->find(MessageType::AttributeInfo);
+  if (message == nullptr) return std::nullopt;
+  Cursor cursor = message->cursor("AttributeInfoMessage");
+  H5_ASSIGN(const AttributeInfo info, decode_attribute_info(cursor, file.sizes()));
+  if (info.fractal_heap_address == kUndefinedAddress) return std::nullopt;
+  return info;
+}
+
+}  // namespace
+
+Status for_each_attribute(const FileMetadata& file, const Object& object,
+                          const std::function<bool(const Attribute&)>& visit,
+                          const std::function<void(const Error&)>& damaged) {
+  const auto tell = [&](const Error& error) {
+    if (damaged) damaged(error);
+  };
+  for (const HeaderMessage* message : compact_messages(*object.header)) {
+    const auto attribute = from_message(file, object, *message);
+    if (!attribute)
+      tell(attribute.error());
+    else if (!visit(*attribute))
+      return {};
+  }
+  if (object.header->damage) tell(*object.header->damage);
+  const auto info = dense_info(file, object);
+  if (!info)
+    tell(info.error());
+  else if (*info)
+    return attribute_parts::for_each_dense(file, **info, visit, damaged);
+  return {};
+}
+
+Result<Attribute> find_attribute(const FileMetadata& file, const Object& object, std::string_view name) {
+  std::optional<Error> met;
+  for (const HeaderMessage& message : object.header->messages) {
+    if (message.type != MessageType::Attribute) continue;
+    auto attribute = from_message(file, object, message);
+    if (attribute && attribute->name == name) return attribute;
+    if (!attribute && !met) met = attribute.error();
+  }
+  H5_ASSIGN(const auto info, dense_info(file, object));
+  if (info) return attribute_parts::find_dense(file, *info, name);
+  // Among messages that cannot be read it may have been: that is not the same as not being there.
+  if (!met) met = object.header->damage;
+  if (met) return fail(*met);
+  return fail(Error(ErrorCode::NotFound, "no such attribute"));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,19 @@
+// What the two sources of attributes share.
+#pragma once
+
+#include "h5mount/object/object.h"
+
+namespace h5mount::attribute_parts {
+
+// From an attribute message's body, which `owner` keeps alive. An error only where not even the name is known; what
+// is wrong with type, space or data goes to `damage`.
+Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner);
+
+// Dense storage, in creation order where it is tracked, else in heap order (that of writing).
+Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
+                      const std::function<bool(const Attribute&)>& visit,
+                      const std::function<void(const Error&)>& damaged);
+// By the name index. NotFound.
+Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name);
+
+}  // namespace h5mount::attribute_parts

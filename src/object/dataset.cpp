@@ -1,0 +1,220 @@
+// A dataset's messages, resolved and checked against each other, so that no room above meets a chunk of another
+// rank or an element of another size.
+#include <utility>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/metadata/local_heap.h"
+#include "h5mount/object/object.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::string_view kDataset = "Dataset";
+
+// The messages of a dataset's header, found in one pass. The first of each type counts, as in libhdf5.
+struct DatasetMessages {
+  const HeaderMessage* dataspace = nullptr;
+  const HeaderMessage* datatype = nullptr;
+  const HeaderMessage* fill = nullptr;
+  const HeaderMessage* fill_old = nullptr;
+  const HeaderMessage* layout = nullptr;
+  const HeaderMessage* pipeline = nullptr;
+  const HeaderMessage* external = nullptr;
+
+  explicit DatasetMessages(const ObjectHeader& header) {
+    for (const HeaderMessage& message : header.messages)
+      if (const HeaderMessage** slot = slot_of(message.type); slot != nullptr && *slot == nullptr) *slot = &message;
+  }
+
+ private:
+  const HeaderMessage** slot_of(MessageType type) {
+    switch (type) {
+      case MessageType::Dataspace: return &dataspace;
+      case MessageType::Datatype: return &datatype;
+      case MessageType::FillValue: return &fill;
+      case MessageType::FillValueOld: return &fill_old;
+      case MessageType::DataLayout: return &layout;
+      case MessageType::FilterPipeline: return &pipeline;
+      case MessageType::ExternalDataFiles: return &external;
+      default: return nullptr;
+    }
+  }
+};
+
+struct Describing {
+  const FileMetadata& file;
+  const Object& object;
+  DatasetMessages messages;
+  DatasetDescription out;
+
+  std::uint64_t offset() const { return file.base_address() + object.address; }
+  Error mismatch(std::string_view field, std::uint64_t found, std::uint64_t expected) const {
+    return Error(ErrorCode::InvalidValue, kDataset, field, offset()).with_found(found).with_expected(expected);
+  }
+};
+
+// Decodes a message where it is stored: in place, without copying it, or elsewhere.
+template <class Decode>
+auto decode_stored(const Describing& d, const HeaderMessage& message, std::string_view structure, Decode decode)
+    -> decltype(decode(std::declval<Cursor&>())) {
+  if (!message.is_shared()) {
+    Cursor cursor = message.cursor(structure);
+    return decode(cursor);
+  }
+  H5_ASSIGN(const HeaderMessage resolved, resolve_message(d.file, message));
+  Cursor cursor = resolved.cursor(structure);
+  return decode(cursor);
+}
+
+Status need(const Describing& d, const HeaderMessage* message, std::string_view field) {
+  if (message != nullptr) return {};
+  if (d.object.header->damage) return fail(*d.object.header->damage);
+  return fail(Error(ErrorCode::InvalidValue, kDataset, field, d.offset()).with_detail("is missing"));
+}
+
+Status decode_type_and_space(Describing& d) {
+  H5_TRY(need(d, d.messages.datatype, "datatype_message"));
+  H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
+  const FileSizes sizes = d.file.sizes();
+  H5_ASSIGN(d.out.type, decode_stored(d, *d.messages.datatype, "DatatypeMessage",
+                                      [&](Cursor& cursor) { return decode_datatype(cursor, sizes); }));
+  H5_ASSIGN(d.out.space, decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
+                                       [&](Cursor& cursor) { return decode_dataspace(cursor, sizes); }));
+  if (d.messages.datatype->is_shared()) {
+    Cursor cursor = d.messages.datatype->cursor("SharedMessage");
+    const auto reference = decode_shared_reference(cursor, sizes);
+    if (reference && !reference->in_heap) d.out.committed_type_address = reference->header_address;
+  }
+  d.out.element_size = d.out.type->size;
+  return {};
+}
+
+Status decode_fill(Describing& d) {
+  if (d.messages.fill != nullptr) {
+    H5_ASSIGN(d.out.fill, decode_stored(d, *d.messages.fill, "FillValueMessage",
+                                        [](Cursor& cursor) { return decode_fill_value(cursor); }));
+  } else if (d.messages.fill_old != nullptr) {
+    H5_ASSIGN(d.out.fill, decode_stored(d, *d.messages.fill_old, "FillValueOldMessage",
+                                        [](Cursor& cursor) { return decode_fill_value_old(cursor); }));
+  } else {
+    d.out.fill.defined = true;
+  }
+  if (!d.out.fill.value.empty() && d.out.fill.value.size() != d.out.element_size)
+    return fail(d.mismatch("fill_value_size", d.out.fill.value.size(), d.out.element_size));
+  return {};
+}
+
+// The prototype of structured chunks also writes its pipeline as a message of a type above all known ones.
+void find_stray_section_pipeline(Describing& d) {
+  constexpr auto kLastKnownType = static_cast<std::uint16_t>(MessageType::FileSpaceInfo);
+  for (const HeaderMessage& message : d.object.header->messages) {
+    if (static_cast<std::uint16_t>(message.type) <= kLastKnownType || message.is_shared()) continue;
+    Cursor cursor = message.cursor("SectionPipelineMessage");
+    auto pipeline = decode_section_pipeline(cursor);
+    if (!pipeline || cursor.remaining() != 0) continue;
+    d.out.pipeline = *std::move(pipeline);
+    return;
+  }
+}
+
+Status decode_pipeline(Describing& d) {
+  const bool structured = d.out.layout.cls == LayoutClass::Structured;
+  if (d.messages.pipeline == nullptr) {
+    if (structured) find_stray_section_pipeline(d);
+    return {};
+  }
+  H5_ASSIGN(d.out.pipeline, decode_stored(d, *d.messages.pipeline, "FilterPipelineMessage", [&](Cursor& cursor) {
+              return structured ? decode_section_pipeline(cursor) : decode_filter_pipeline(cursor);
+            }));
+  if (!structured && d.out.pipeline.version == 3)
+    return fail(Error(ErrorCode::UnsupportedFeature, "FilterPipelineMessage", "version", d.messages.pipeline->offset)
+                    .with_found(3)
+                    .with_detail("sections outside a structured layout"));
+  return {};
+}
+
+Status decode_external(Describing& d) {
+  if (d.messages.external == nullptr) return {};
+  const FileSizes sizes = d.file.sizes();
+  H5_ASSIGN(const ExternalDataFiles files,
+            decode_stored(d, *d.messages.external, "ExternalDataFilesMessage",
+                          [&](Cursor& cursor) { return decode_external_data_files(cursor, sizes); }));
+  if (files.slots.empty()) return {};
+  // The heap is not kept: a pointer that owns nothing will do.
+  const FileMetadataPtr borrowed(FileMetadataPtr(), &d.file);
+  H5_ASSIGN(const LocalHeap heap, LocalHeap::open(borrowed, files.heap_address));
+  d.out.external.reserve(files.slots.size());
+  for (const ExternalFileSlot& slot : files.slots) {
+    H5_ASSIGN(std::string name, heap.text(slot.name_offset));
+    d.out.external.push_back({.file = std::move(name), .offset = slot.file_offset, .size = slot.size});
+  }
+  return {};
+}
+
+Status measure(Describing& d) {
+  constexpr std::uint64_t kFileSizeEnd = std::uint64_t{1} << 63;
+  const auto elements = d.out.space.element_count();
+  const auto bytes = elements ? checked_mul(*elements, d.out.element_size) : std::nullopt;
+  if (!bytes || *bytes >= kFileSizeEnd)
+    return fail(Error(ErrorCode::TooLarge, kDataset, "dataspace_message", d.offset())
+                    .with_detail("the image takes 2^63 bytes or more"));
+  d.out.image_bytes = *bytes;
+  return {};
+}
+
+Status check_layout(Describing& d) {
+  DataLayout& layout = d.out.layout;
+  switch (layout.cls) {
+    case LayoutClass::Compact:
+      if (layout.compact_data.size() < d.out.image_bytes)
+        return fail(d.mismatch("compact_size", layout.compact_data.size(), d.out.image_bytes));
+      return {};
+    case LayoutClass::Contiguous:
+      if (!layout.has_size) layout.size = d.out.image_bytes;
+      if (layout.address != kUndefinedAddress && layout.size < d.out.image_bytes && d.out.external.empty())
+        return fail(d.mismatch("contiguous_size", layout.size, d.out.image_bytes));
+      return {};
+    case LayoutClass::Chunked:
+    case LayoutClass::Structured:
+      if (layout.chunk_dims.size() != d.out.space.rank() && d.out.space.kind != DataspaceKind::Null)
+        return fail(d.mismatch("chunk_rank", layout.chunk_dims.size(), d.out.space.rank()));
+      if (layout.element_size != d.out.element_size)
+        return fail(d.mismatch("chunk_element_size", layout.element_size, d.out.element_size));
+      return {};
+    case LayoutClass::Virtual:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DatasetDescription> describe_dataset(const FileMetadata& file, const Object& object) {
+  Describing d{.file = file, .object = object, .messages = DatasetMessages(*object.header), .out = {}};
+  d.out.address = object.address;
+  H5_TRY(decode_type_and_space(d));
+  H5_TRY(measure(d));
+  H5_TRY(need(d, d.messages.layout, "data_layout_message"));
+  const FileSizes sizes = file.sizes();
+  H5_ASSIGN(d.out.layout, decode_stored(d, *d.messages.layout, "DataLayoutMessage",
+                                        [&](Cursor& cursor) { return decode_data_layout(cursor, sizes); }));
+  H5_TRY(decode_fill(d));
+  H5_TRY(decode_pipeline(d));
+  H5_TRY(decode_external(d));
+  H5_TRY(check_layout(d));
+  return std::move(d.out);
+}
+
+Result<DatatypePtr> committed_datatype(const FileMetadata& file, const Object& object) {
+  const HeaderMessage* message = object.header->find(MessageType::Datatype);
+  if (message == nullptr)
+    return fail(Error(ErrorCode::InvalidValue, "CommittedDatatype", "datatype_message",
+                      file.base_address() + object.address)
+                    .with_detail("is missing"));
+  H5_ASSIGN(const HeaderMessage resolved, resolve_message(file, *message));
+  Cursor cursor = resolved.cursor("DatatypeMessage");
+  return decode_datatype(cursor, file.sizes());
+}
+
+}  // namespace h5mount

@@ -1,0 +1,185 @@
+// Dense attribute storage: attribute messages in a fractal heap, found through v2 B-trees.
+//   name index record (type 8):           heap id (8) | message flags (1) | creation order (4) | name hash (4)
+//   creation order index record (type 9): heap id (8) | message flags (1) | creation order (4)
+// A record whose flags say "shared" has its id in the shared message heap instead. The hash is lookup3 of the name;
+// records of one hash are ordered by name, but comparing the names of such a run is all that a search needs.
+#include <algorithm>
+
+#include "attribute_parts.h"
+#include "h5mount/base/checksum.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/metadata/btree2.h"
+#include "h5mount/metadata/fractal_heap.h"
+#include "h5mount/metadata/shared_messages.h"
+
+namespace h5mount::attribute_parts {
+
+namespace {
+
+constexpr std::size_t kHeapIdBytes = 8;
+constexpr std::uint8_t kNameIndex = 8;
+constexpr std::uint8_t kCreationOrderIndex = 9;
+
+struct Record {
+  ByteSpan heap_id;
+  bool shared = false;
+  std::uint32_t creation_order = 0;
+  std::uint32_t hash = 0;  // name index only
+};
+
+Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t index_type) {
+  constexpr std::uint8_t kSharedFlag = 0x02;
+  Cursor cursor(bytes, offset, "AttributeIndexRecord");
+  Record record;
+  record.heap_id = cursor.bytes(kHeapIdBytes, "heap_id");
+  record.shared = (cursor.u8("message_flags") & kSharedFlag) != 0;
+  record.creation_order = cursor.u32("creation_order");
+  if (index_type == kNameIndex) record.hash = cursor.u32("name_hash");
+  return cursor.finish(record);
+}
+
+Result<std::shared_ptr<const BTree2>> open_index(const FileMetadataPtr& file, std::uint64_t address,
+                                                 std::uint8_t type) {
+  H5_ASSIGN(auto tree, BTree2::open(file, address));
+  if (tree->type() != type)
+    return fail(Error(ErrorCode::InvalidValue, "BTree2Header", "type", file->base_address() + address)
+                    .with_found(tree->type())
+                    .with_expected(type));
+  return tree;
+}
+
+Result<Attribute> from_object(const FileMetadata& file, const Result<FractalHeap::Object>& object) {
+  if (!object) return fail(object.error());
+  return make_attribute(file, object->cursor("AttributeMessage"), object->owner);
+}
+
+Result<Attribute> read_shared(const FileMetadata& file, ByteSpan heap_id, std::uint64_t offset) {
+  const SharedMessages* shared = file.shared_messages();
+  if (shared == nullptr)
+    return fail(Error(ErrorCode::InvalidValue, "AttributeIndexRecord", "message_flags", offset)
+                    .with_detail("shared, but the file has no shared message table"));
+  return from_object(file, shared->read(MessageType::Attribute, load_le<std::uint64_t>(heap_id.data())));
+}
+
+// All attributes of one listing, in the order in which they are to be shown.
+class Listing {
+ public:
+  explicit Listing(const FileMetadata& file) : file_(file) {}
+
+  Status collect(const BTree2& index, const BTree2::Damaged& damaged) {
+    const std::uint8_t type = index.type();
+    return index.for_each(
+        [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
+          H5_ASSIGN(const Record record, decode_record(bytes, offset, type));
+          if (record.shared) {
+            add(read_shared(file_, record.heap_id, offset), record.creation_order);
+          } else {
+            ids_.insert(ids_.end(), record.heap_id.begin(), record.heap_id.end());
+            orders_.push_back(record.creation_order);
+          }
+          return true;
+        },
+        damaged);
+  }
+
+  void read(const FractalHeap& heap) {
+    heap.read_many(ids_, [&](std::size_t index, const Result<FractalHeap::Object>& object) {
+      add(from_object(file_, object), orders_[index]);
+      return true;
+    });
+  }
+
+  void show(bool by_creation_order, const std::function<bool(const Attribute&)>& visit,
+            const std::function<void(const Error&)>& damaged) {
+    if (by_creation_order)
+      std::ranges::stable_sort(found_, {}, [](const Attribute& a) { return a.creation_order.value_or(0); });
+    for (const Error& error : errors_)
+      if (damaged) damaged(error);
+    for (Attribute& attribute : found_) {
+      if (!by_creation_order) attribute.creation_order.reset();
+      if (!visit(attribute)) return;
+    }
+  }
+
+ private:
+  void add(Result<Attribute> attribute, std::uint32_t order) {
+    if (!attribute) {
+      errors_.push_back(attribute.error());
+      return;
+    }
+    attribute->creation_order = order;
+    found_.push_back(*std::move(attribute));
+  }
+
+  const FileMetadata& file_;
+  std::vector<std::byte> ids_;  // packed, kHeapIdBytes each
+  std::vector<std::uint32_t> orders_;
+  std::vector<Attribute> found_;
+  std::vector<Error> errors_;
+};
+
+Result<std::shared_ptr<const FractalHeap>> open_heap(const FileMetadataPtr& file, const AttributeInfo& info) {
+  H5_ASSIGN(auto heap, FractalHeap::open(file, info.fractal_heap_address));
+  if (heap->heap_id_length() != kHeapIdBytes)
+    return fail(Error(ErrorCode::InvalidValue, "FractalHeapHeader", "heap_id_length",
+                      file->base_address() + info.fractal_heap_address)
+                    .with_found(heap->heap_id_length())
+                    .with_expected(kHeapIdBytes));
+  return heap;
+}
+
+// The caller keeps the file for as long as heap and index live here.
+FileMetadataPtr borrow(const FileMetadata& file) { return {FileMetadataPtr(), &file}; }
+
+}  // namespace
+
+Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
+                      const std::function<bool(const Attribute&)>& visit,
+                      const std::function<void(const Error&)>& damaged) {
+  const FileMetadataPtr borrowed = borrow(file);
+  H5_ASSIGN(const auto heap, open_heap(borrowed, info));
+  auto index = open_index(borrowed, info.name_index_address, kNameIndex);
+  if (!index && info.creation_order_index_address != kUndefinedAddress)
+    index = open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex);
+  if (!index) return fail(index.error());
+  Listing listing(file);
+  const auto tell = [&](const Error& error) {
+    if (damaged) damaged(error);
+  };
+  H5_TRY(listing.collect(**index, tell));
+  listing.read(*heap);
+  listing.show(info.creation_order_tracked, visit, damaged);
+  return {};
+}
+
+Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
+  const FileMetadataPtr borrowed = borrow(file);
+  H5_ASSIGN(const auto heap, open_heap(borrowed, info));
+  H5_ASSIGN(const auto index, open_index(borrowed, info.name_index_address, kNameIndex));
+  const std::uint32_t hash = lookup3_checksum(as_bytes(name));
+  const auto compare = [&](ByteSpan bytes) -> Result<int> {
+    H5_ASSIGN(const Record record, decode_record(bytes, 0, kNameIndex));
+    return hash < record.hash ? -1 : hash > record.hash ? 1 : 0;
+  };
+  std::optional<Attribute> found;
+  std::optional<Error> met;
+  H5_TRY(index->for_each_from(compare, [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
+    H5_ASSIGN(const Record record, decode_record(bytes, offset, kNameIndex));
+    if (record.hash != hash) return false;
+    auto attribute = record.shared ? read_shared(file, record.heap_id, offset)
+                                   : from_object(file, heap->read(record.heap_id));
+    if (!attribute) {
+      met = attribute.error();
+      return true;
+    }
+    if (attribute->name != name) return true;
+    if (info.creation_order_tracked) attribute->creation_order = record.creation_order;
+    found = *std::move(attribute);
+    return false;
+  }));
+  if (found) return *std::move(found);
+  if (met) return fail(*met);
+  return fail(Error(ErrorCode::NotFound, "no such attribute"));
+}
+
+}  // namespace h5mount::attribute_parts
