@@ -29,5 +29,7 @@ inline constexpr unsigned kMaxVirtualDepth = 8;           // virtual datasets ov
 inline constexpr std::size_t kMaxVirtualMappings = 1U << 20;  // entries of one virtual layout
 inline constexpr unsigned kMaxFamilyMembers = 65'536;     // each is an open descriptor; the system's bound is lower
 inline constexpr std::size_t kMaxCacheImageBytes = 256U << 20;  // a metadata cache image is held in memory
+inline constexpr std::size_t kMaxWalkedObjects = 4U << 20;  // objects whose paths are held in memory, some 100 bytes each
+inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;  // groups whose place is remembered while mounted
 
 }  // namespace h5mount::limits
