@@ -1,0 +1,104 @@
+// Real commands and the real program, as a user has them.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/corpus.h"
+
+namespace h5mount::test {
+
+struct Outcome {
+  int code = -1;  // 128 and more: the signal
+  std::string out, err;
+};
+
+inline std::string slurp(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline const std::filesystem::path& scratch() {
+  static const std::filesystem::path place = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "h5mount-mount-test-XXXXXX").string();
+    const char* made = ::mkdtemp(name.data());
+    return std::filesystem::path(made != nullptr ? made : "");
+  }();
+  return place;
+}
+
+// A shell command, ended after a minute. The output goes through files, as a daemon may keep its stderr.
+inline Outcome run(const std::string& command, int seconds = 60) {
+  const auto out = scratch() / "out", err = scratch() / "err", script = scratch() / "script";
+  std::ofstream(script) << "export LC_ALL=C.UTF-8 H5MOUNT=" << H5MOUNT_PROGRAM << "\n" << command << "\n";
+  const std::string whole = "timeout -k 5 " + std::to_string(seconds) + " sh " + script.string() + " >" + out.string() +
+                            " 2>" + err.string() + " </dev/null";
+  const int status = std::system(whole.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
+}
+
+inline int lines_in(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+inline std::filesystem::path example() { return source_root() / "tests/data/weather.h5"; }
+
+inline bool is_mounted(const std::filesystem::path& place) {
+  return slurp("/proc/self/mountinfo").find(" " + place.string() + " ") != std::string::npos;
+}
+
+inline bool wait_until_gone(const std::filesystem::path& place) {
+  for (int i = 0; i < 500 && is_mounted(place); ++i) ::usleep(10'000);
+  return !is_mounted(place);
+}
+
+inline bool can_mount() {
+  if (::access("/dev/fuse", R_OK | W_OK) != 0) return false;
+  return ::geteuid() == 0 || run("command -v fusermount3").code == 0;
+}
+
+// A fresh mount point, unmounted and removed at the end whatever happens.
+class MountPoint {
+ public:
+  MountPoint() {
+    static int counter = 0;
+    place_ = scratch() / ("mnt" + std::to_string(counter++));
+    std::filesystem::create_directory(place_);
+  }
+  ~MountPoint() {
+    if (is_mounted(place_)) run("umount -l " + place_.string() + " || fusermount3 -uz " + place_.string());
+    std::error_code ignored;
+    std::filesystem::remove(place_, ignored);
+  }
+  MountPoint(const MountPoint&) = delete;
+  MountPoint& operator=(const MountPoint&) = delete;
+
+  std::string path(const std::string& below = {}) const { return below.empty() ? place_.string() : (place_ / below).string(); }
+  bool mounted() const { return is_mounted(place_); }
+  bool gone() const { return wait_until_gone(place_); }
+  Outcome mount(const std::filesystem::path& file, const std::string& options = {}) const {
+    return run("$H5MOUNT " + options + " '" + file.string() + "' " + path());
+  }
+  // A command in the mount's root.
+  Outcome in(const std::string& command) const { return run("cd " + path() + " && " + command); }
+
+ private:
+  std::filesystem::path place_;
+};
+
+}  // namespace h5mount::test
+
+#define H5MOUNT_NEEDS_FUSE() \
+  if (!::h5mount::test::can_mount()) GTEST_SKIP() << "no /dev/fuse that may be used"
+#define H5MOUNT_NEEDS_ROOT() \
+  if (::geteuid() != 0) GTEST_SKIP() << "not root"

@@ -1,0 +1,187 @@
+// The commands: options, helpers, signals and ends.
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "command.h"
+
+namespace h5mount::test {
+namespace {
+
+class CommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override { H5MOUNT_NEEDS_FUSE(); }
+  MountPoint mount;
+};
+
+// The program in the foreground, in the background of the test.
+class Foreground {
+ public:
+  explicit Foreground(const MountPoint& mount, const std::string& options = "-f") {
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const std::string command = "exec " H5MOUNT_PROGRAM " " + options + " '" + example().string() + "' " + mount.path();
+      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      ::_exit(127);
+    }
+    for (int i = 0; i < 500 && !std::filesystem::exists(mount.path("station")); ++i) ::usleep(10'000);
+  }
+  int end(int signal) {
+    if (signal != 0) ::kill(pid_, signal);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST_F(CommandTest, SignalsEndTheMountInOrder) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    Foreground program(mount);
+    EXPECT_TRUE(mount.mounted());
+    EXPECT_EQ(program.end(signal), 0);
+    EXPECT_FALSE(mount.mounted());
+  }
+}
+
+TEST_F(CommandTest, ASignalEndsTheMountAlthoughFilesAreOpen) {
+  Foreground program(mount);
+  const int fd = ::open(mount.path("station/log").c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(program.end(SIGTERM), 0);
+  EXPECT_FALSE(mount.mounted());
+  ::close(fd);
+}
+
+TEST_F(CommandTest, OneThreadDoes) {
+  Foreground program(mount, "-f -s");
+  EXPECT_EQ(slurp(mount.path("station/log")).size(), 124U);
+  EXPECT_EQ(program.end(SIGTERM), 0);
+}
+
+TEST_F(CommandTest, UnmountingEndsTheProgram) {
+  Foreground program(mount);
+  ASSERT_EQ(run("umount " + mount.path() + " 2>/dev/null || fusermount3 -u " + mount.path()).code, 0);
+  EXPECT_EQ(program.end(0), 0);
+}
+
+TEST_F(CommandTest, FusermountEndsIt) {
+  ASSERT_EQ(mount.mount(example()).code, 0);
+  ASSERT_EQ(run("fusermount3 -u " + mount.path()).code, 0);
+  EXPECT_TRUE(mount.gone());
+}
+
+TEST_F(CommandTest, TheDaemonHoldsNeitherTerminalNorDirectory) {
+  const std::string place = scratch() / "cwd";
+  std::filesystem::create_directory(place);
+  ASSERT_EQ(run("cd " + place + " && $H5MOUNT " + example().string() + " " + mount.path()).code, 0);
+  EXPECT_TRUE(std::filesystem::remove(place));
+  const std::string pid = run("pgrep -n -f 'h5mount.*" + mount.path() + "'").out;
+  if (pid.empty()) GTEST_SKIP() << "no pgrep";
+  const std::string process = "/proc/" + pid.substr(0, pid.find('\n'));
+  EXPECT_EQ(std::filesystem::read_symlink(process + "/cwd"), "/");
+  for (const char* fd : {"/fd/0", "/fd/1", "/fd/2"}) {
+    EXPECT_EQ(std::filesystem::read_symlink(process + fd), "/dev/null");
+  }
+}
+
+TEST_F(CommandTest, RelativePathsAndOptionsAnywhere) {
+  const std::string place = mount.path();
+  const std::string file = std::filesystem::relative(example(), scratch());
+  const Outcome done = run("cd " + scratch().string() + " && $H5MOUNT " + file + " -o ro " +
+                           std::filesystem::path(place).filename().string() + " -o fsname=some/name");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(run("findmnt -n -o SOURCE " + place).out, "some/name\n");
+}
+
+TEST_F(CommandTest, OwnersAndMasks) {
+  ASSERT_EQ(mount.mount(example(), "-o uid=1234,gid=4321,umask=077,dmask=022").code, 0);
+  struct stat file = {}, directory = {};
+  ASSERT_EQ(::stat(mount.path("station").c_str(), &directory), 0);
+  ASSERT_EQ(::stat(mount.path("station/log").c_str(), &file), 0);
+  EXPECT_EQ(file.st_uid, 1234U);
+  EXPECT_EQ(file.st_gid, 4321U);
+  EXPECT_EQ(file.st_mode & 0077, 0U);
+  EXPECT_EQ(directory.st_mode & 0022, 0U);
+}
+
+TEST_F(CommandTest, OthersAreLetInOnlyWithAllowOther) {
+  H5MOUNT_NEEDS_ROOT();
+  const std::string as_nobody = "chmod 755 " + scratch().string() + "; setpriv --reuid=65534 --clear-groups cat " +
+                                mount.path("station/log");
+  ASSERT_EQ(mount.mount(example()).code, 0);
+  EXPECT_NE(run(as_nobody).code, 0);
+  run("umount " + mount.path());
+  ASSERT_TRUE(mount.gone());
+  ASSERT_EQ(mount.mount(example(), "-o allow_other").code, 0);
+  EXPECT_EQ(run(as_nobody).code, 0);
+}
+
+TEST_F(CommandTest, WhatMountPassesIsTaken) {
+  const Outcome done = mount.mount(example(), "-o rw,dev,suid,exec,noatime,nofail,_netdev,x-systemd.automount,user");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(run("touch " + mount.path("x")).code, 0);
+}
+
+TEST_F(CommandTest, MountHelperByItsName) {
+  const auto helper = scratch() / "mount.h5";
+  std::filesystem::create_symlink(H5MOUNT_PROGRAM, helper);
+  const Outcome done =
+      run(helper.string() + " " + example().string() + " " + mount.path() + " -n -v -o rw,noauto,nofail");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(mount.mounted());
+  std::filesystem::remove(helper);
+}
+
+TEST_F(CommandTest, MountTypeFuseH5mount) {
+  H5MOUNT_NEEDS_ROOT();
+  if (run("command -v mount.fuse3").code != 0) GTEST_SKIP() << "no mount.fuse3";
+  const std::string directory = std::filesystem::path(H5MOUNT_PROGRAM).parent_path();
+  const Outcome done = run("PATH=" + directory + ":$PATH mount -t fuse.h5mount " + example().string() + " " + mount.path());
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(run("findmnt -n -o SOURCE,FSTYPE " + mount.path() + " | tr -s ' '").out,
+            example().string() + " fuse.h5mount\n");
+}
+
+// /sbin/mount.h5 is put there for one mount namespace only.
+TEST_F(CommandTest, MountTypeH5AndFstab) {
+  H5MOUNT_NEEDS_ROOT();
+  const auto layer = scratch() / "layer";
+  std::filesystem::create_directories(layer);
+  std::filesystem::create_symlink(H5MOUNT_PROGRAM, layer / "mount.h5");
+  const std::string overlay = "mount -t overlay -o lowerdir=" + layer.string() + ":$(realpath /sbin) none $(realpath /sbin)";
+  if (run("unshare -m sh -c '" + overlay + "'").code != 0) GTEST_SKIP() << "no overlay mounts here";
+  const std::string fstab = scratch() / "fstab";
+  std::ofstream(fstab) << example().string() << " " << mount.path() << " h5 ro,noauto,nofail,x-systemd.automount 0 0\n";
+  const std::string look = "cat " + mount.path("station/log") + " && umount " + mount.path();
+  const Outcome by_type = run("unshare -m sh -ec '" + overlay + "; mount -t h5 " + example().string() + " " +
+                              mount.path() + "; " + look + "'");
+  EXPECT_EQ(by_type.code, 0) << by_type.err;
+  EXPECT_EQ(by_type.out.size(), 124U);
+  const Outcome by_fstab =
+      run("unshare -m sh -ec '" + overlay + "; mount -T " + fstab + " " + mount.path() + "; " + look + "'");
+  EXPECT_EQ(by_fstab.code, 0) << by_fstab.err;
+}
+
+TEST_F(CommandTest, AutoUnmountCleansUpAfterAKill) {
+  if (run("command -v fusermount3").code != 0) GTEST_SKIP() << "no fusermount3";
+  Foreground program(mount, "-f -o auto_unmount");
+  ASSERT_TRUE(mount.mounted());
+  EXPECT_EQ(program.end(SIGKILL), 128 + SIGKILL);
+  EXPECT_TRUE(mount.gone());
+}
+
+TEST_F(CommandTest, ASmallCacheIsEnough) {
+  ASSERT_EQ(mount.mount(example(), "-o cache_size=64K,threads=1").code, 0);
+  EXPECT_EQ(mount.in("sha256sum -c " + (source_root() / "tests/data/weather.sha256").string()).code, 0);
+}
+
+TEST_F(CommandTest, DebugOutputGoesToStderr) {
+  const Outcome done = run("$H5MOUNT -d " + example().string() + " " + mount.path() + " & sleep 1; ls " + mount.path() +
+                           " >/dev/null; umount " + mount.path() + "; wait");
+  EXPECT_NE(done.err.find("LOOKUP"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace h5mount::test
