@@ -1,8 +1,9 @@
 // Version 2 B-tree: records of chunks sorted by scaled offsets (types 10 and 11; structured chunks 12 and 13).
 #include <algorithm>
+#include <optional>
 
-#include "grid_order.h"
 #include "array_index.h"
+#include "grid_order.h"
 #include "h5mount/metadata/btree2.h"
 #include "index_kinds.h"
 
@@ -67,16 +68,23 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   return tree_->for_each_from(comparison(scaled), merge);
 }
 
+// A damaged node hides what is below it only: all other chunks are visited, and then the first error is returned.
 Status BTree2Index::for_each(const Visit& visit) const {
   const auto& grid = geometry().grid;
   std::vector<std::uint64_t> scaled(grid.size());
   ChunkRecord found;
-  return tree_->for_each([&](ByteSpan record, std::uint64_t) -> Result<bool> {
+  std::optional<Error> damage;
+  const auto each = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     for (unsigned d = 0; d < grid.size(); ++d) scaled[d] = format_.coordinate(record.data(), d);
     fill_record(record, found);
     if (!found.allocated() || !std::ranges::equal(scaled, grid, std::less<>{})) return true;
     return visit(scaled, found);
-  });
+  };
+  H5_TRY(tree_->for_each(each, [&](const Error& error) {
+    if (!damage) damage = error;
+  }));
+  if (damage) return fail(*std::move(damage));
+  return {};
 }
 
 void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {

@@ -80,7 +80,7 @@ std::uint64_t btree2_header_bytes(FileSizes sizes) {
 Result<BTree2Header> decode_btree2_header(Cursor& cursor, FileSizes sizes) {
   BTree2Header header;
   cursor.signature("BTHD");
-  cursor.version(0, 0);
+  cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
   header.type = cursor.u8("type");
   header.node_size = cursor.u32("node_size");
   header.record_size = cursor.u16("record_size");
@@ -103,7 +103,7 @@ Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header
                                       std::uint64_t records) {
   BTree2Node node;
   cursor.signature(level == 0 ? "BTLF" : "BTIN");
-  cursor.version(0, 0);
+  cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
   const std::uint8_t type = cursor.u8("type");
   cursor.require(type == header.type, "type", "not the type of its tree", type);
   node.records_at = cursor.position();

@@ -30,15 +30,23 @@ std::uint16_t decode_prefix(Cursor& cursor, std::uint8_t& level) {
   return cursor.u16("entries_used");
 }
 
-// One element offset of a key, scaled. Keys above the leaves may be stale but are chunk corners all the same.
-std::uint64_t decode_scaled(Cursor& cursor, std::uint64_t chunk_dim) {
-  const std::uint64_t at = cursor.here();
-  const std::uint64_t offset = cursor.u64("chunk_offset");
-  if (offset % chunk_dim != 0)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "chunk_offset", at)
-                    .with_found(offset)
-                    .with_detail("not a multiple of the chunk's dimension"));
-  return offset / chunk_dim;
+bool is_undefined(std::uint64_t address, unsigned width) { return address == ~std::uint64_t{0} >> (64 - 8 * width); }
+
+// The element offsets of key `i` (at file offset `place`), scaled; they must lie behind those of the key before.
+void scale_key(Cursor& cursor, ChunkBTree1Node& node, std::size_t i, const std::byte* offsets,
+               std::span<const std::uint64_t> chunk_dims, std::uint64_t place) {
+  std::uint64_t* key = node.keys.data() + i * node.rank;
+  for (std::size_t d = 0; d < node.rank; ++d) {
+    const auto offset = load_le<std::uint64_t>(offsets + 8 * d);
+    key[d] = offset / chunk_dims[d];
+    if (key[d] * chunk_dims[d] != offset)
+      cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "chunk_offset", place + 8 * d)
+                      .with_found(offset)
+                      .with_detail("not a multiple of the chunk's dimension"));
+  }
+  if (i > 0 && compare_coordinates(node.key(i - 1), key, node.rank) >= 0)
+    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "chunk_offset", place)
+                    .with_detail("keys do not rise"));
 }
 
 }  // namespace
@@ -72,22 +80,21 @@ Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, FileSizes sizes
   const std::uint16_t entries = decode_prefix(cursor, node.level);
   cursor.skip(sizes.offsets, "left_sibling_address");
   cursor.skip(sizes.offsets, "right_sibling_address");
-  const std::size_t count =
-      cursor.count(entries, static_cast<std::size_t>(key_bytes(node.rank)) + sizes.offsets, 65'535, "entries_used");
-  node.keys.reserve(count * node.rank);
-  node.children.reserve(count);
+  const std::size_t stride = static_cast<std::size_t>(key_bytes(node.rank)) + sizes.offsets;
+  const std::size_t count = cursor.count(entries, stride, 65'535, "entries_used");
+  const std::uint64_t first_at = cursor.here();
+  const ByteSpan pairs = cursor.bytes(count * stride, "keys_and_children");
+  node.keys.resize(count * node.rank);
+  node.children.resize(count);
+  // The hot loop of a scan: all bytes are there, so they are loaded without a look at each field's bounds.
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
-    ChunkBTree1Node::Child child;
-    const std::uint64_t key_at = cursor.here();
-    child.stored_size = cursor.u32("chunk_size");
-    child.filter_mask = cursor.u32("filter_mask");
-    for (const std::uint64_t dim : chunk_dims) node.keys.push_back(decode_scaled(cursor, dim));
-    cursor.skip(8, "offset_within_element");
-    child.address = cursor.address(sizes, "child_address");
-    node.children.push_back(child);
-    if (cursor.ok() && i > 0 && compare_coordinates(node.key(i - 1), node.key(i), node.rank) >= 0)
-      cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "chunk_offset", key_at + 8)
-                      .with_detail("keys do not rise"));
+    const std::byte* at = pairs.data() + i * stride;
+    ChunkBTree1Node::Child& child = node.children[i];
+    child.stored_size = load_le<std::uint32_t>(at);
+    child.filter_mask = load_le<std::uint32_t>(at + 4);
+    const std::uint64_t address = load_le_width(at + key_bytes(node.rank), sizes.offsets);
+    child.address = is_undefined(address, sizes.offsets) ? kUndefinedAddress : address;
+    scale_key(cursor, node, i, at + 8, chunk_dims, first_at + i * stride + 8);
   }
   return cursor.finish(std::move(node));
 }
