@@ -58,7 +58,7 @@ class Page {
     } else {
       const DirectoryListing::Item item = listing.at(position - kDots);
       name_.assign(item.name);
-      entry.attr.st_mode = type_bits(item.type);
+      entry.attr.st_mode = item.type_known ? type_bits(item.type) : 0;
       if (item.ino != 0) entry.attr.st_ino = item.ino;
     }
     const std::size_t room = buffer_.size() - used_;

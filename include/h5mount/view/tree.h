@@ -59,7 +59,8 @@ class DirectoryListing {
   struct Item {
     std::string_view name;  // as shown
     NodeType type;
-    std::uint64_t ino = 0;  // as stat gives it; 0 where the link alone does not tell
+    std::uint64_t ino = 0;   // as stat gives it; 0 where the link alone does not tell
+    bool type_known = true;  // false: a hard link whose object nobody opened yet (DT_UNKNOWN), `type` says nothing
   };
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;

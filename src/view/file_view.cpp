@@ -1,0 +1,73 @@
+#include "file_view.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "node.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::chrono::milliseconds kGrowingLifetime{300};
+
+}  // namespace
+
+FileView::FileView(ViewContextPtr context, OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed)
+    : context_(std::move(context)),
+      file_(std::move(file)),
+      depth_(depth),
+      ino_seed_(ino_seed),
+      objects_(context_->options.follow_growth ? std::optional(kGrowingLifetime) : std::nullopt) {}
+
+std::uint64_t FileView::ino_of(std::uint64_t address) const {
+  return make_ino(ino_seed_, address);
+}
+
+Result<OpenedObjectPtr> FileView::object(std::uint64_t address) {
+  if (OpenedObjectPtr known = objects_.find(address)) return known;
+  H5_ASSIGN(Object opened, open_object(*metadata(), address));
+  const auto object = std::make_shared<const OpenedObject>(std::move(opened));
+  objects_.insert(address, object);
+  return object;
+}
+
+std::shared_ptr<const Places> FileView::places() {
+  const auto made = places_.get([&] { return Result<std::shared_ptr<const Places>>(Places::walk(metadata())); });
+  return made ? *made : std::make_shared<const Places>();
+}
+
+std::optional<std::vector<std::string>> FileView::other_home(std::uint64_t address, std::uint64_t parent,
+                                                             std::string_view name) {
+  const std::lock_guard lock(homes_mutex_);
+  const auto found = homes_.find(address);
+  if (found == homes_.end()) {
+    if (homes_.size() < limits::kMaxRememberedGroups) homes_.emplace(address, Home{parent, std::string(name)});
+    return std::nullopt;
+  }
+  if (found->second.parent == parent && found->second.name == name) return std::nullopt;
+  return names_home(address);
+}
+
+// Homes are remembered from parent to child, so the way up ends; above a group with several links the walk knows.
+std::vector<std::string> FileView::names_home(std::uint64_t address) const {
+  std::vector<std::string> names;
+  while (address != root_address()) {
+    const auto home = homes_.find(address);
+    if (home == homes_.end() || names.size() > homes_.size()) break;
+    names.push_back(home->second.name);
+    address = home->second.parent;
+  }
+  if (const auto walked = places_.peek(); walked && address != root_address()) {
+    const auto above = (*walked)->names_to(address).value_or(std::vector<std::string_view>{});
+    names.insert(names.end(), above.rbegin(), above.rend());
+  }
+  std::ranges::reverse(names);
+  return names;
+}
+
+ValueContext FileView::value_context() {
+  return {metadata(), [self = shared_from_this()](std::uint64_t address) { return self->places()->path_to(address); }};
+}
+
+}  // namespace h5mount

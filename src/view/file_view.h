@@ -1,0 +1,73 @@
+// FileView: one HDF5 file as the view room sees it: its objects, recently opened ones kept; where its groups have
+// their places; the path of an object that a value refers to. The mounted file has one, and so has every file that
+// an external link leads to, as long as a node of it is known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "h5mount/view/tree.h"
+#include "h5mount/view/value_text.h"
+#include "joined_once.h"
+#include "object_cache.h"
+#include "places.h"
+
+namespace h5mount {
+
+// What all files of a mount share.
+class ExternalFiles;
+struct ViewContext {
+  ReadEnvironment environment;
+  TreeOptions options;
+  std::shared_ptr<ExternalFiles> external;
+};
+using ViewContextPtr = std::shared_ptr<const ViewContext>;
+
+class FileView : public std::enable_shared_from_this<FileView> {
+ public:
+  // `depth`: directories between the mount point and the file's root (0 for the mounted file). `ino_seed` tells its
+  // inode numbers from those of other files.
+  FileView(ViewContextPtr context, OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed);
+
+  const ViewContext& context() const { return *context_; }
+  const OpenedFilePtr& file() const { return file_; }
+  const FileMetadataPtr& metadata() const { return file_->metadata; }
+  unsigned depth() const { return depth_; }
+  std::uint64_t root_address() const { return metadata()->root_address(); }
+  std::uint64_t ino_of(std::uint64_t address) const;
+
+  Result<OpenedObjectPtr> object(std::uint64_t address);
+
+  std::shared_ptr<const Places> places();
+
+  // For a group that claims to have one link only: nothing where `name` of `parent` is the first link to it that
+  // was ever looked up, else the names of that first one. A file whose link counts lie cannot lead into a loop.
+  std::optional<std::vector<std::string>> other_home(std::uint64_t address, std::uint64_t parent,
+                                                     std::string_view name);
+
+  ValueContext value_context();
+
+ private:
+  struct Home {
+    std::uint64_t parent = 0;
+    std::string name;
+  };
+  std::vector<std::string> names_home(std::uint64_t address) const;
+
+  ViewContextPtr context_;
+  OpenedFilePtr file_;
+  unsigned depth_;
+  std::uint64_t ino_seed_;
+  ObjectCache objects_;
+  JoinedOnce<std::shared_ptr<const Places>> places_;
+  std::mutex homes_mutex_;
+  std::unordered_map<std::uint64_t, Home> homes_;
+};
+using FileViewPtr = std::shared_ptr<FileView>;
+
+}  // namespace h5mount

@@ -1,0 +1,133 @@
+#include "group_contents.h"
+
+#include <filesystem>
+
+#include "external_files.h"
+#include "h5mount/base/log.h"
+#include "h5mount/view/names.h"
+#include "symlink_text.h"
+
+namespace h5mount {
+
+namespace {
+
+Error no_such_link() {
+  return {ErrorCode::NotFound, "no such link"};
+}
+
+LinkTarget symlink(std::string text) {
+  return {LinkTarget::Symlink{std::move(text)}};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Group>> GroupContents::group(const OpenedObjectPtr& object) const {
+  return object->group.get([&]() -> Result<std::shared_ptr<const Group>> {
+    H5_ASSIGN(std::shared_ptr<const Group> opened, Group::open(file_->metadata(), object->object));
+    return opened;
+  });
+}
+
+std::optional<Error> GroupContents::problem() const {
+  const auto object = file_->object(address_);
+  if (!object) return object.error();
+  const auto opened = group(*object);
+  if (!opened) return opened.error();
+  return std::nullopt;
+}
+
+Result<Link> GroupContents::find(std::string_view shown) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const Group> opened, group(object));
+  if (may_be_cut(shown)) return find_cut(object, *opened, shown);
+  const std::optional<std::string> name = decode_name(shown);
+  if (!name) return fail(no_such_link());
+  return opened->find(*name);
+}
+
+// Which link a cut name means only the whole listing tells; it is made once for as long as the object is kept.
+Result<Link> GroupContents::find_cut(const OpenedObjectPtr& object, const Group& opened,
+                                     std::string_view shown) const {
+  H5_ASSIGN(const std::shared_ptr<const CutNames> names,
+            object->cut_names.get([&]() -> Result<std::shared_ptr<const CutNames>> {
+              H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, list());
+              return std::make_shared<const CutNames>(listing->cut_names());
+            }));
+  const auto found = names->find(std::string(shown));
+  if (found == names->end()) return fail(no_such_link());
+  return opened.find(found->second);
+}
+
+Result<Link> GroupContents::find_listed(const GroupListing& listing, std::size_t position) const {
+  Link link = listing.link(position);
+  if (link.is(LinkType::Hard)) return link;
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const Group> opened, group(object));
+  return opened->find(link.name);
+}
+
+Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const Group> opened, group(object));
+  std::vector<Link> links;
+  H5_TRY(opened->for_each(
+      [&](const Link& link) {
+        Link& kept = links.emplace_back();
+        kept.name = link.name;
+        kept.type = link.type;
+        kept.address = link.address;
+        kept.creation_order = link.creation_order;
+        return true;
+      },
+      [&](const Error& error) { log_error(error.within("Group", address_)); }));
+  return std::make_shared<const GroupListing>(*file_, std::move(links), opened->creation_order_indexed());
+}
+
+LinkTarget GroupContents::resolve(const Link& link) const {
+  const unsigned depth_to_mount = depth_ + file_->depth();
+  if (link.is(LinkType::Hard)) return resolve_hard(link);
+  if (link.is(LinkType::Soft)) return symlink(soft_link_text(link.target, depth_));
+  if (link.is(LinkType::External))
+    return resolve_external(link, depth_to_mount);
+  return symlink(user_defined_link_text(link.type, depth_to_mount));
+}
+
+LinkTarget GroupContents::resolve_external(const Link& link, unsigned depth_to_mount) const {
+  const std::string name = external_name(link.file);
+  file_->context().external->remember(name);
+  return symlink(external_link_text(name, link.target, depth_to_mount));
+}
+
+LinkTarget GroupContents::resolve_hard(const Link& link) const {
+  auto object = file_->object(link.address);
+  if (!object) return {LinkTarget::Broken{std::move(object).error(), link.address}};
+  if ((*object)->object.kind == ObjectKind::Group) return resolve_group(link, *object);
+  return {*std::move(object)};
+}
+
+// A directory at its own place only: a second place, or one of its own ancestors, would never end.
+LinkTarget GroupContents::resolve_group(const Link& link, const OpenedObjectPtr& object) const {
+  const std::uint64_t address = link.address;
+  if (address == file_->root_address()) return symlink(place_text(std::vector<std::string_view>{}, depth_));
+  if (object->object.header->reference_count <= 1) {
+    const auto home = file_->other_home(address, address_, link.name);
+    return home ? symlink(place_text(*home, depth_)) : LinkTarget{object};
+  }
+  const std::shared_ptr<const Places> places = file_->places();
+  if (places->is_place(address, address_, link.name)) return {object};
+  if (const auto names = places->names_to(address)) return symlink(place_text(*names, depth_));
+  return {LinkTarget::Broken{{ErrorCode::LimitExceeded, "the walk to the group's place was cut short"}, address}};
+}
+
+// The room of external files takes names as the mounted file would say them. A file that lies elsewhere means its
+// names from its own directory.
+std::string GroupContents::external_name(const std::string& stored) const {
+  const std::string& directory = file_->file()->directory;
+  const std::string& main = file_->context().environment.files->main()->directory;
+  if (file_->depth() == 0 || stored.starts_with('/') || directory.empty()) return stored;
+  const std::filesystem::path full = (std::filesystem::path(directory) / stored).lexically_normal();
+  const std::string relative = full.lexically_relative(main).string();
+  return relative.empty() || relative.starts_with("..") ? full.string() : relative;
+}
+
+}  // namespace h5mount

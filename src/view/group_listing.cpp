@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "group_contents.h"
+#include "h5mount/view/names.h"
+#include "node.h"
+
+namespace h5mount {
+
+namespace {
+
+void sort_links(std::vector<Link>& links, bool by_creation_order) {
+  if (by_creation_order)
+    std::ranges::sort(links, [](const Link& a, const Link& b) {
+      const std::int64_t x = a.creation_order.value_or(0), y = b.creation_order.value_or(0);
+      return x != y ? x < y : a.name < b.name;
+    });
+  else if (!std::ranges::is_sorted(links, {}, &Link::name))
+    std::ranges::sort(links, {}, &Link::name);
+}
+
+}  // namespace
+
+GroupListing::GroupListing(const FileView& file, std::vector<Link> links, bool by_creation_order) {
+  sort_links(links, by_creation_order);
+  NameGiver giver;
+  items_.reserve(links.size());
+  for (const Link& link : links) {
+    const std::string shown = giver.give(link.name, encode_name(link.name));
+    const bool renamed = shown != link.name;
+    const bool hard = link.is(LinkType::Hard);
+    items_.push_back({.offset = text_.size(),
+                      .shown_bytes = static_cast<std::uint32_t>(shown.size()),
+                      .name_bytes = renamed ? static_cast<std::uint32_t>(link.name.size()) : 0,
+                      .address = link.address,
+                      .ino = hard ? file.ino_of(link.address) : 0,
+                      .type = link.type,
+                      .renamed = renamed});
+    text_ += shown;
+    if (renamed) text_ += link.name;
+  }
+}
+
+DirectoryListing::Item GroupListing::at(std::size_t position) const {
+  const Stored& item = items_[position];
+  const bool hard = item.type == static_cast<std::uint8_t>(LinkType::Hard);
+  return {.name = std::string_view(text_).substr(item.offset, item.shown_bytes),
+          .type = hard ? NodeType::File : NodeType::Symlink,
+          .ino = item.ino,
+          .type_known = !hard};
+}
+
+Link GroupListing::link(std::size_t position) const {
+  const Stored& item = items_[position];
+  Link link;
+  link.name = item.renamed ? text_.substr(item.offset + item.shown_bytes, item.name_bytes)
+                           : text_.substr(item.offset, item.shown_bytes);
+  link.type = item.type;
+  link.address = item.address;
+  return link;
+}
+
+CutNames GroupListing::cut_names() const {
+  CutNames names;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const std::string_view shown = at(i).name;
+    if (may_be_cut(shown)) names.emplace(shown, link(i).name);
+  }
+  return names;
+}
+
+}  // namespace h5mount

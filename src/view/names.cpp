@@ -1,0 +1,132 @@
+#include "h5mount/view/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::size_t kHashTail = 17;  // `~` and 16 digits
+constexpr std::string_view kReservedPrefix = "hdf5.";
+constexpr std::string_view kEscapedPrefix = "%68df5.";
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// Everything but the whole names and the cut.
+void append_escaped(std::string_view name, std::string& out) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (c == '/')
+      out += "%2F";
+    else if (c == '\0')
+      out += "%00";
+    else if (c == '%' && i + 2 < name.size() && is_hex(name[i + 1]) && is_hex(name[i + 2]))
+      out += "%25";
+    else
+      out += c;
+  }
+}
+
+std::string escaped(std::string_view name) {
+  if (name.empty()) return "%";
+  if (name == "%") return "%25";
+  std::string out;
+  out.reserve(name.size());
+  append_escaped(name, out);
+  return out;
+}
+
+std::string unescaped(std::string_view shown) {
+  if (shown == "%") return {};
+  std::string out;
+  out.reserve(shown.size());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::string_view three = shown.substr(i, 3);
+    const char plain = three == "%25" ? '%' : three == "%2F" ? '/' : '\0';
+    if (plain == '\0' && three != "%00") {
+      out += shown[i];
+      continue;
+    }
+    out += plain;
+    i += 2;
+  }
+  return out;
+}
+
+std::string within_bound(std::string_view name, std::string encoded, std::size_t bound) {
+  return encoded.size() <= bound ? std::move(encoded) : cut_name(name, encoded, bound, 0);
+}
+
+}  // namespace
+
+std::uint64_t fnv1a(std::string_view bytes) {
+  std::uint64_t hash = 0xCBF2'9CE4'8422'2325U;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3U;
+  return hash;
+}
+
+std::string encode_name(std::string_view name) {
+  if (name == ".") return "%2E";
+  if (name == "..") return "%2E%2E";
+  return within_bound(name, escaped(name), kMaxShownName);
+}
+
+std::optional<std::string> decode_name(std::string_view shown) {
+  if (shown == "%2E") return ".";
+  if (shown == "%2E%2E") return "..";
+  std::string name = unescaped(shown);
+  if (name == "." || name == ".." || escaped(name) != shown) return std::nullopt;
+  return name;
+}
+
+std::string encode_attribute_name(std::string_view name) {
+  if (!name.starts_with(kReservedPrefix)) return within_bound(name, escaped(name), kMaxShownAttribute);
+  std::string out(kEscapedPrefix);
+  append_escaped(name.substr(kReservedPrefix.size()), out);
+  return within_bound(name, std::move(out), kMaxShownAttribute);
+}
+
+std::optional<std::string> decode_attribute_name(std::string_view shown) {
+  std::string name;
+  if (shown.starts_with(kEscapedPrefix)) {
+    name = kReservedPrefix;
+    if (shown.size() > kEscapedPrefix.size()) name += unescaped(shown.substr(kEscapedPrefix.size()));
+  } else {
+    name = unescaped(shown);
+  }
+  if (name.size() > 4 * kMaxShownAttribute || encode_attribute_name(name) != shown) return std::nullopt;
+  return name;
+}
+
+bool may_be_cut(std::string_view shown) {
+  if (shown.size() < kHashTail || shown[shown.size() - kHashTail] != '~') return false;
+  return std::ranges::all_of(shown.substr(shown.size() - kHashTail + 1),
+                             [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+std::string cut_name(std::string_view name, std::string_view encoded, std::size_t bound, unsigned attempt) {
+  std::size_t kept = std::min(encoded.size(), bound - kHashTail);
+  while (kept > 0 && kept < encoded.size() && is_continuation(encoded[kept])) --kept;
+  // FNV-1a states that meet stay together whatever follows, so what tells attempts apart stands in front.
+  std::string hashed(attempt, '~');
+  hashed += name;
+  return fmt::format("{}~{:016x}", encoded.substr(0, kept), fnv1a(hashed));
+}
+
+std::string NameGiver::give(std::string_view name, std::string encoded, std::size_t bound) {
+  if (!may_be_cut(encoded)) return encoded;
+  std::string shown = encoded;
+  for (unsigned attempt = 0; !given_.insert(shown).second; ++attempt)
+    shown = cut_name(name, encoded, bound, attempt);
+  return shown;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,68 @@
+// Node: one file, directory or symlink of the tree. A kind of node is one class in one file; a view under /.h5 is a
+// few of them.
+//
+// Nodes are immutable but for what they cache; threads: any. `child` makes a new node each time: the node table keeps
+// the first with a key and drops the rest.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "h5mount/view/tree.h"
+
+namespace h5mount {
+
+class FileView;
+
+// What makes a node itself: two lookups with one key are one node to the kernel.
+struct NodeKey {
+  enum class Kind : std::uint8_t { Object, Link, AttributesOf, AttributeText, Room };
+  const void* file = nullptr;  // its FileView (kept alive by the node)
+  Kind kind = Kind::Object;
+  std::uint64_t address = 0;  // of the object, or of the group that holds the link
+  std::string name;           // of the link, attribute or room; empty for objects
+  bool operator==(const NodeKey&) const = default;
+};
+
+std::size_t hash_of(const NodeKey& key);
+
+// A stable number for st_ino, never 0 or 1, from what does not change between mounts.
+std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what);
+std::uint64_t make_ino(std::uint64_t parent, std::string_view what);
+
+class Node;
+using NodePtr = std::shared_ptr<Node>;
+
+class Node : public std::enable_shared_from_this<Node> {
+ public:
+  explicit Node(NodeKey key) : key_(std::move(key)) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const NodeKey& key() const { return key_; }
+
+  virtual Result<NodeStat> stat(StatDepth depth) = 0;
+
+  // Directories. NotFound where no such name is listed.
+  virtual Result<NodePtr> child(std::string_view shown);
+  virtual Result<std::shared_ptr<const DirectoryListing>> list();
+  virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position);
+
+  // Symlinks.
+  virtual Result<std::string> readlink();
+
+  // Files.
+  virtual Result<std::shared_ptr<OpenNode>> open();
+
+  // Names with `user.`; by default there are none.
+  virtual Result<std::vector<std::string>> list_xattrs();
+  virtual Result<std::string> get_xattr(std::string_view name);
+
+ private:
+  NodeKey key_;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,237 @@
+#include "object_nodes.h"
+
+#include <fmt/format.h>
+
+#include "h5mount/view/names.h"
+#include "open_files.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::string_view kRoomName = ".h5";
+
+// xattrs are those of the object.
+class ObjectNode : public Node {
+ public:
+  ObjectNode(FileViewPtr file, std::uint64_t address)
+      : Node({file.get(), NodeKey::Kind::Object, address, {}}), file_(std::move(file)), address_(address) {}
+
+  Result<std::vector<std::string>> list_xattrs() override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+    return list_object_xattrs(*file_, *object);
+  }
+
+  Result<std::string> get_xattr(std::string_view name) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+    return get_object_xattr(*file_, *object, name);
+  }
+
+ protected:
+  const FileViewPtr& file() const { return file_; }
+  std::uint64_t address() const { return address_; }
+
+ private:
+  FileViewPtr file_;
+  std::uint64_t address_;
+};
+
+class OpenDataset : public OpenNode {
+ public:
+  OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
+      : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
+    return bytes.read(offset, length, &pattern_, out);
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
+    if (bytes.raw) return bytes.raw->find_data(offset);
+    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
+    if (bytes.raw) return bytes.raw->find_hole(offset);
+    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return bytes.size();
+  }
+
+ private:
+  // A descriptor held while the file grows sees what is there now.
+  Result<DatasetImage::Bytes> now() { return image_.grows() ? image_.bytes() : bytes_; }
+
+  NodePtr keep_;
+  DatasetImage& image_;
+  DatasetImage::Bytes bytes_;
+  ReadPattern pattern_;
+};
+
+class DatasetNode : public ObjectNode {
+ public:
+  DatasetNode(FileViewPtr view, std::uint64_t object) : ObjectNode(view, object), image_(view, object) {}
+
+  Result<NodeStat> stat(StatDepth depth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    image_.measure(depth, stat);
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    H5_ASSIGN(DatasetImage::Bytes bytes, image_.bytes());
+    return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
+  }
+
+ private:
+  DatasetImage image_;
+};
+
+class DatatypeNode : public ObjectNode {
+ public:
+  using ObjectNode::ObjectNode;
+
+  Result<NodeStat> stat(StatDepth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    if (const auto line = text(*object)) stat.size = line->size();
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    H5_ASSIGN(std::string line, text(*object));
+    return open_text(std::move(line));
+  }
+
+ private:
+  Result<std::string> text(const OpenedObject& object) const {
+    H5_ASSIGN(const DatatypePtr type, committed_datatype(*file()->metadata(), object.object));
+    return datatype_text(*type) + "\n";
+  }
+};
+
+class GroupNode : public ObjectNode {
+ public:
+  GroupNode(FileViewPtr view, std::uint64_t object, unsigned depth, NodePtr room)
+      : ObjectNode(view, object), contents_(view, object, depth), room_(std::move(room)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::Directory);
+    if (room_) stat.ino = kRootNode;
+    return stat;
+  }
+
+  // The room is a name of last resort: a link of the file that is called so wins.
+  Result<NodePtr> child(std::string_view shown) override {
+    auto link = contents_.find(shown);
+    if (!link && room_ && shown == kRoomName && link.error().code() == ErrorCode::NotFound) return room_;
+    if (!link) return fail(std::move(link).error());
+    return node_of(*link);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, contents_.list());
+    return listing;
+  }
+
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
+    const auto* links = dynamic_cast<const GroupListing*>(&listing);
+    if (links == nullptr) return child(listing.at(position).name);
+    H5_ASSIGN(const Link link, contents_.find_listed(*links, position));
+    return node_of(link);
+  }
+
+ private:
+  Result<NodePtr> node_of(const Link& link) {
+    LinkTarget target = contents_.resolve(link);
+    if (auto* symlink = std::get_if<LinkTarget::Symlink>(&target.what))
+      return make_symlink_node(contents_, link, std::move(symlink->text), false);
+    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
+      return make_broken_node(contents_, link, std::move(broken->why), false);
+    const Object& object = std::get<OpenedObjectPtr>(target.what)->object;
+    switch (object.kind) {
+      case ObjectKind::Group:
+        return std::make_shared<GroupNode>(file(), object.address, contents_.depth() + 1, nullptr);
+      case ObjectKind::Dataset: return std::make_shared<DatasetNode>(file(), object.address);
+      case ObjectKind::Datatype: return std::make_shared<DatatypeNode>(file(), object.address);
+    }
+    return fail({ErrorCode::Internal, "an object of no kind"});
+  }
+
+  GroupContents contents_;
+  NodePtr room_;
+};
+
+
+class SymlinkNode : public Node {
+ public:
+  SymlinkNode(NodeKey key, FileViewPtr file, std::string text)
+      : Node(std::move(key)), file_(std::move(file)), text_(std::move(text)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    const std::uint64_t parent = file_->ino_of(key().address);
+    NodeStat stat = plain_stat(file_->context(), NodeType::Symlink, make_ino(parent, key().name));
+    stat.size = text_.size();
+    return stat;
+  }
+
+  Result<std::string> readlink() override { return text_; }
+
+ private:
+  FileViewPtr file_;
+  std::string text_;
+};
+
+class BrokenNode : public Node {
+ public:
+  BrokenNode(NodeKey key, FileViewPtr file, std::uint64_t object, Error why)
+      : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    return plain_stat(file_->context(), NodeType::File, file_->ino_of(object_));
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override { return fail(why_); }
+
+  Result<std::vector<std::string>> list_xattrs() override {
+    return std::vector<std::string>{"user.hdf5.address", "user.hdf5.error"};
+  }
+
+  Result<std::string> get_xattr(std::string_view name) override {
+    if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
+    if (name == "user.hdf5.error") return why_.text();
+    return fail({ErrorCode::NotFound, "no such attribute"});
+  }
+
+ private:
+  FileViewPtr file_;
+  std::uint64_t object_;
+  Error why_;
+};
+
+}  // namespace
+
+NodeKey link_key(const GroupContents& parent, const Link& link, bool mirror) {
+  const auto kind = mirror ? NodeKey::Kind::AttributesOf : NodeKey::Kind::Link;
+  return {parent.file().get(), kind, parent.address(), "/" + link.name};
+}
+
+NodePtr make_root_node(FileViewPtr file, NodePtr room) {
+  const std::uint64_t address = file->root_address();
+  return std::make_shared<GroupNode>(std::move(file), address, 0, std::move(room));
+}
+
+NodePtr make_symlink_node(const GroupContents& parent, const Link& link, std::string text, bool mirror) {
+  return std::make_shared<SymlinkNode>(link_key(parent, link, mirror), parent.file(), std::move(text));
+}
+
+NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error why, bool mirror) {
+  return std::make_shared<BrokenNode>(link_key(parent, link, mirror), parent.file(), link.address, std::move(why));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,41 @@
+#include "open_files.h"
+
+#include <algorithm>
+
+namespace h5mount {
+
+namespace {
+
+class OpenText : public OpenNode {
+ public:
+  explicit OpenText(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
+    if (offset >= text_->size()) return {};
+    const auto begin = static_cast<std::size_t>(offset);
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, text_->size() - begin));
+    out.add(as_bytes(*text_).subspan(begin, count), text_);
+    return {};
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return text_->size();
+  }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+};
+
+}  // namespace
+
+std::shared_ptr<OpenNode> open_text(std::string text) {
+  return std::make_shared<OpenText>(std::move(text));
+}
+
+}  // namespace h5mount

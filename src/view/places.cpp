@@ -1,0 +1,96 @@
+#include "places.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/base/log.h"
+
+namespace h5mount {
+
+namespace {
+
+struct HardLink {
+  std::string name;
+  std::uint64_t address;
+};
+
+// `budget` bounds the links of all groups together: group headers may share one store of links.
+std::vector<HardLink> sorted_hard_links(const FileMetadataPtr& file, const Object& object, std::size_t& budget) {
+  std::vector<HardLink> links;
+  const auto group = Group::open(file, object);
+  if (!group) return links;
+  const Status listed = (*group)->for_each(
+      [&](const Link& link) {
+        if (link.is(LinkType::Hard)) links.push_back({link.name, link.address});
+        return budget > 0 && --budget > 0;
+      },
+      nullptr);
+  if (!listed) log(LogLevel::Warning, "walk over hard links: {}", listed.error().text());
+  std::ranges::sort(links, {}, &HardLink::name);
+  return links;
+}
+
+}  // namespace
+
+std::shared_ptr<const Places> Places::walk(const FileMetadataPtr& file) {
+  const auto places = std::make_shared<Places>();
+  places->entries_.push_back({.address = file->root_address()});
+  places->index_.emplace(file->root_address(), 0);
+  std::vector<std::uint32_t> groups{0};
+  for (std::size_t next = 0; next < groups.size(); ++next) {
+    const std::uint32_t parent = groups[next];
+    const auto group = open_object(*file, places->entries_[parent].address);
+    if (group) places->add_children(file, *group, parent, groups);
+  }
+  places->names_.shrink_to_fit();
+  places->entries_.shrink_to_fit();
+  return places;
+}
+
+void Places::add_children(const FileMetadataPtr& file, const Object& group, std::uint32_t parent,
+                          std::vector<std::uint32_t>& groups) {
+  for (const HardLink& link : sorted_hard_links(file, group, links_left_)) {
+    if (entries_.size() >= limits::kMaxWalkedObjects) return;
+    const auto index = static_cast<std::uint32_t>(entries_.size());
+    if (!index_.emplace(link.address, index).second) continue;
+    entries_.push_back({.address = link.address,
+                        .name_offset = names_.size(),
+                        .name_length = static_cast<std::uint32_t>(link.name.size()),
+                        .parent = parent});
+    names_ += link.name;
+    const auto object = open_object(*file, link.address);
+    if (object && object->kind == ObjectKind::Group) groups.push_back(index);
+  }
+}
+
+std::optional<std::uint32_t> Places::index_of(std::uint64_t address) const {
+  const auto found = index_.find(address);
+  if (found == index_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool Places::is_place(std::uint64_t address, std::uint64_t parent, std::string_view name) const {
+  const auto index = index_of(address);
+  if (!index || *index == 0) return false;
+  const Entry& entry = entries_[*index];
+  return entries_[entry.parent].address == parent && name_of(entry) == name;
+}
+
+std::optional<std::vector<std::string_view>> Places::names_to(std::uint64_t address) const {
+  auto index = index_of(address);
+  if (!index) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (std::uint32_t at = *index; at != 0; at = entries_[at].parent) names.push_back(name_of(entries_[at]));
+  std::ranges::reverse(names);
+  return names;
+}
+
+std::optional<std::string> Places::path_to(std::uint64_t address) const {
+  const auto names = names_to(address);
+  if (!names) return std::nullopt;
+  std::string path;
+  for (const std::string_view name : *names) path.append("/").append(name);
+  return path.empty() ? "/" : path;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,115 @@
+#include "rooms.h"
+
+#include <array>
+
+#include "external_files.h"
+#include "h5mount/view/names.h"
+#include "object_facts.h"
+#include "object_nodes.h"
+
+namespace h5mount {
+
+namespace {
+
+struct Room {
+  std::string_view name;
+  NodePtr (*make)(const RoomSetup& setup);
+};
+
+constexpr std::array kRooms = {
+    Room{"attributes", make_attributes_room},
+    Room{"external", make_external_room},
+};
+
+class FixedListing : public DirectoryListing {
+ public:
+  struct Stored {
+    std::string name;
+    std::uint64_t ino;
+  };
+  explicit FixedListing(std::vector<Stored> items) : items_(std::move(items)) {}
+  std::size_t size() const override { return items_.size(); }
+  Item at(std::size_t position) const override {
+    return {.name = items_[position].name, .type = NodeType::Directory, .ino = items_[position].ino};
+  }
+
+ private:
+  std::vector<Stored> items_;
+};
+
+class FixedDirectory : public Node {
+ public:
+  FixedDirectory(ViewContextPtr context, std::string path, std::vector<std::pair<std::string, NodePtr>> children)
+      : Node(room_key(std::move(path))), context_(std::move(context)), children_(std::move(children)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    return plain_stat(*context_, NodeType::Directory, room_ino(key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown) override {
+    for (const auto& [name, node] : children_)
+      if (name == shown) return node;
+    return fail({ErrorCode::NotFound, "no such room"});
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    std::vector<FixedListing::Stored> items;
+    for (const auto& [name, node] : children_) {
+      H5_ASSIGN(const NodeStat stat, node->stat(StatDepth::Listing));
+      items.push_back({name, stat.ino});
+    }
+    return std::make_shared<const FixedListing>(std::move(items));
+  }
+
+ private:
+  ViewContextPtr context_;
+  std::vector<std::pair<std::string, NodePtr>> children_;
+};
+
+class ExternalRoom : public Node {
+ public:
+  explicit ExternalRoom(ViewContextPtr context) : Node(room_key("external")), context_(std::move(context)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    return plain_stat(*context_, NodeType::Directory, room_ino(key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown) override {
+    H5_ASSIGN(FileViewPtr file, context_->external->open(context_, shown));
+    return make_root_node(std::move(file), nullptr);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    return std::make_shared<const FixedListing>(std::vector<FixedListing::Stored>{});
+  }
+
+ private:
+  ViewContextPtr context_;
+};
+
+}  // namespace
+
+NodeKey room_key(std::string path) {
+  return {nullptr, NodeKey::Kind::Room, 0, std::move(path)};
+}
+
+std::uint64_t room_ino(std::string_view path) {
+  return make_ino(fnv1a("room"), path);
+}
+
+NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
+                             std::vector<std::pair<std::string, NodePtr>> children) {
+  return std::make_shared<FixedDirectory>(std::move(context), std::move(path), std::move(children));
+}
+
+NodePtr make_external_room(const RoomSetup& setup) {
+  return std::make_shared<ExternalRoom>(setup.context);
+}
+
+NodePtr make_hidden_root(const RoomSetup& setup) {
+  std::vector<std::pair<std::string, NodePtr>> rooms;
+  for (const Room& room : kRooms) rooms.emplace_back(room.name, room.make(setup));
+  return make_fixed_directory(setup.context, "", std::move(rooms));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,39 @@
+// The rooms under /.h5: views of the file beside its own tree, reachable but not listed.
+//
+// To add a view: one file in src/view/ with its node classes and a make_*_room function declared here, one line in
+// the table (rooms.cpp), one line of the promise (CONTRACT), one test of that line.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "file_view.h"
+#include "node.h"
+
+namespace h5mount {
+
+// What a room is made from.
+struct RoomSetup {
+  ViewContextPtr context;
+  FileViewPtr main;
+};
+
+// /.h5 itself.
+NodePtr make_hidden_root(const RoomSetup& setup);
+
+// /.h5/attributes: the tree once more, every object a directory of its attributes as text files.
+NodePtr make_attributes_room(const RoomSetup& setup);
+
+// /.h5/external: the files that external links lead to, opened when looked up; it lists nothing.
+NodePtr make_external_room(const RoomSetup& setup);
+
+// A directory of known names. `path` tells it from others.
+NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
+                             std::vector<std::pair<std::string, NodePtr>> children);
+
+// The key and inode number of a room's own nodes.
+NodeKey room_key(std::string path);
+std::uint64_t room_ino(std::string_view path);
+
+}  // namespace h5mount

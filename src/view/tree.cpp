@@ -1,0 +1,98 @@
+#include "h5mount/view/tree.h"
+
+#include "external_files.h"
+#include "file_view.h"
+#include "node_table.h"
+#include "object_nodes.h"
+#include "rooms.h"
+
+namespace h5mount {
+
+namespace {
+
+class FileTree : public Tree {
+ public:
+  FileTree(ViewContextPtr context, NodePtr root) : context_(std::move(context)), nodes_(std::move(root)) {}
+
+  Result<Entry> lookup(NodeId parent, std::string_view name) override {
+    H5_ASSIGN(const NodePtr directory, node(parent));
+    H5_ASSIGN(NodePtr child, directory->child(name));
+    return entry_of(std::move(child));
+  }
+
+  void forget(NodeId id, std::uint64_t count) override { nodes_.forget(id, count); }
+
+  Result<NodeStat> stat(NodeId id, StatDepth depth) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->stat(depth);
+  }
+
+  Result<std::string> readlink(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->readlink();
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->list();
+  }
+
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
+    H5_ASSIGN(const NodePtr directory, node(parent));
+    H5_ASSIGN(NodePtr child, directory->listed_child(listing, position));
+    return entry_of(std::move(child));
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->open();
+  }
+
+  Result<std::vector<std::string>> list_xattrs(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->list_xattrs();
+  }
+
+  Result<std::string> get_xattr(NodeId id, std::string_view name) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->get_xattr(name);
+  }
+
+  FileStat statfs() const override {
+    return {context_->environment.files->main()->metadata->addresses()->size()};
+  }
+
+ private:
+  Result<NodePtr> node(NodeId id) {
+    NodePtr found = nodes_.find(id);
+    if (!found) return fail({ErrorCode::Stale, "a node that was forgotten"});
+    return found;
+  }
+
+  // The known node is asked, which may have measured itself already; one without a stat is not counted.
+  Result<Entry> entry_of(NodePtr child) {
+    const auto [id, known] = nodes_.adopt(std::move(child));
+    auto stat = known->stat(StatDepth::Listing);
+    if (stat) return Entry{id, *stat};
+    nodes_.forget(id, 1);
+    return fail(std::move(stat).error());
+  }
+
+  ViewContextPtr context_;
+  NodeTable nodes_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Tree>> Tree::make(const ReadEnvironment& environment, const TreeOptions& options) {
+  const auto context =
+      std::make_shared<const ViewContext>(ViewContext{environment, options, std::make_shared<ExternalFiles>()});
+  const auto main = std::make_shared<FileView>(context, environment.files->main(), 0, 0);
+  H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address()));
+  if (root->object.kind != ObjectKind::Group)
+    return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group").with_found(main->root_address()));
+  NodePtr rooms = make_hidden_root({context, main});
+  return std::make_shared<FileTree>(context, make_root_node(main, std::move(rooms)));
+}
+
+}  // namespace h5mount
