@@ -1,8 +1,6 @@
 #include "h5mount/metadata/symbol_table.h"
 
-#include <functional>
-
-#include "h5mount/base/limits.h"
+#include "h5mount/format/superblock.h"
 #include "walk_guard.h"
 
 namespace h5mount {
@@ -12,18 +10,18 @@ namespace {
 constexpr std::string_view kTree = "GroupBTree1Node";
 constexpr std::string_view kSymbols = "SymbolTableNode";
 
-// A node of libhdf5's default sizes, so that one look brings it whole.
-constexpr std::uint64_t kUsualTreeNode = 544;
-constexpr std::uint64_t kUsualSymbolNode = 328;
+// The most children of a node; where the file does not say, what its 16-bit count can hold.
+std::uint64_t most_entries(std::uint16_t k) { return k == 0 ? 65'535 : 2 * std::uint64_t{k}; }
 
-// Entries are counted in 16 bits, and must be there to be read.
-constexpr std::uint64_t kMostEntries = 65'535;
+// One look brings a node whole where it has the default number of entries at most.
+constexpr std::uint64_t kUsualTreeEntries = 32;
+constexpr std::uint64_t kUsualSymbolEntries = 8;
 
-// `usual` bytes at `address`, or as many as the count in them asks for.
+// A node at `address`, all entries that the count in its first bytes tells of; `usual` are guessed at first.
 template <class Count, class Bytes>
 Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t address, std::uint64_t usual,
                                    std::string_view name, const Count& count, const Bytes& bytes) {
-  H5_ASSIGN(MetadataBlock block, file.read_up_to(address, usual, name));
+  H5_ASSIGN(MetadataBlock block, file.read_up_to(address, bytes(file.sizes(), usual), name));
   Cursor cursor = block.cursor(name);
   H5_ASSIGN(const std::uint16_t entries, count(cursor));
   const std::uint64_t needed = bytes(file.sizes(), entries);
@@ -40,10 +38,10 @@ Result<SymbolTable> SymbolTable::open(FileMetadataPtr file, std::uint64_t btree_
 }
 
 Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address) const {
-  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeNode, kTree,
+  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeEntries, kTree,
                                                     decode_group_btree1_entries, group_btree1_node_bytes));
   Cursor cursor = block.cursor(kTree);
-  return decode_group_btree1_node(cursor, file_->sizes(), kMostEntries);
+  return decode_group_btree1_node(cursor, file_->sizes(), most_entries(file_->superblock().k.group_internal));
 }
 
 // Levels fall by one: what ends every way down.
@@ -57,10 +55,10 @@ Result<GroupBTree1Node> SymbolTable::load_child(std::uint64_t address, std::uint
 }
 
 Result<std::vector<SymbolTableEntry>> SymbolTable::load_symbols(std::uint64_t address) const {
-  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualSymbolNode, kSymbols,
+  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualSymbolEntries, kSymbols,
                                                     decode_symbol_table_node_entries, symbol_table_node_bytes));
   Cursor cursor = block.cursor(kSymbols);
-  return decode_symbol_table_node(cursor, file_->sizes(), kMostEntries);
+  return decode_symbol_table_node(cursor, file_->sizes(), most_entries(file_->superblock().k.group_leaf));
 }
 
 // ---- search ----------------------------------------------------------------------------------------------------
