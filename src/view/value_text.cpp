@@ -1,0 +1,226 @@
+#include "h5mount/view/value_text.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "number_text.h"
+#include "value_writer.h"
+
+namespace h5mount {
+
+namespace {
+
+// One value's text; far above any that is looked at, below what a machine can hold.
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;
+
+ValueWriter make_writer(const ValueContext& context, std::string& out) {
+  return {.context = context, .out = out, .most = out.size() + kMaxTextBytes};
+}
+
+// A fixed string's own bytes, or those of a variable-length one.
+std::string_view without_padding(std::string_view text, StringPadding padding) {
+  switch (padding) {
+    case StringPadding::NullTerminate: return text.substr(0, text.find('\0'));
+    case StringPadding::NullPad: return text.substr(0, text.find_last_not_of('\0') + 1);
+    case StringPadding::SpacePad: return text.substr(0, text.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
+struct VariablePart {
+  std::uint32_t length = 0;                // elements
+  std::optional<GlobalHeapObject> object;  // nothing where it is empty
+};
+
+// A variable-length element: length (4) | heap collection (O) | index (4).
+Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan element, std::uint64_t item_bytes) {
+  Cursor cursor(element, 0, "VariableLengthElement");
+  VariablePart part;
+  part.length = cursor.u32("length");
+  H5_TRY(cursor.finish());
+  if (part.length == 0) return part;
+  H5_ASSIGN(part.object, load_heap_place(writer, cursor));
+  if (!part.object) {
+    part.length = 0;
+    return part;
+  }
+  if (part.length > part.object->bytes().size() / item_bytes)
+    return fail(Error(ErrorCode::Truncated, "VariableLengthElement", "length", 0)
+                    .with_found(part.length)
+                    .with_detail("more than the heap object holds"));
+  return part;
+}
+
+// Calls `use` with the string's bytes.
+template <class Use>
+Status with_string(const ValueWriter& writer, const Datatype& type, ByteSpan element, Use use) {
+  if (type.cls == DatatypeClass::String) {
+    use(without_padding(as_text(element), type.padding));
+    return {};
+  }
+  H5_ASSIGN(const VariablePart part, load_variable_part(writer, element, 1));
+  if (!part.object) {
+    use(std::string_view());
+    return {};
+  }
+  // Whatever its padding says, a variable-length string ends at its NUL, as it does for every C program.
+  use(without_padding(as_text(part.object->bytes().first(part.length)), StringPadding::NullTerminate));
+  return {};
+}
+
+// An empty value still has brackets for every dimension before the empty one: a claim of a few bytes must not fill
+// the memory with them.
+bool has_sane_brackets(const Dataspace& space) {
+  constexpr std::uint64_t kMostEmptyBrackets = 1U << 20;
+  std::uint64_t brackets = 1;
+  for (const std::uint64_t dim : space.dims) {
+    if (dim == 0) return true;
+    if (dim > kMostEmptyBrackets / brackets) return false;
+    brackets *= dim;
+  }
+  return true;
+}
+
+bool is_string(const Datatype& type) {
+  return type.cls == DatatypeClass::String || (type.cls == DatatypeClass::VariableLength && type.variable_string);
+}
+
+Status write_sequence(ValueWriter& writer, const Datatype& type, ByteSpan element) {
+  const std::size_t item = type.base->size;
+  H5_ASSIGN(const VariablePart part, load_variable_part(writer, element, item));
+  writer.out.push_back('[');
+  for (std::size_t i = 0; i < part.length; ++i) {
+    if (i > 0) writer.out.push_back(',');
+    H5_TRY(write_element(writer, *type.base, part.object->bytes().subspan(i * item, item)));
+  }
+  writer.out.push_back(']');
+  return {};
+}
+
+Status write_compound(ValueWriter& writer, const Datatype& type, ByteSpan element) {
+  writer.out.push_back('{');
+  for (std::size_t i = 0; i < type.members.size(); ++i) {
+    const CompoundMember& member = type.members[i];
+    if (i > 0) writer.out.push_back(',');
+    append_json_string(member.name, writer.out);
+    writer.out.push_back(':');
+    H5_TRY(write_element(writer, *member.type, element.subspan(member.offset, member.type->size)));
+  }
+  writer.out.push_back('}');
+  return {};
+}
+
+// Row-major nesting: every dimension's brackets around `write_item(index)`. With an extent of zero the brackets of
+// the dimensions before it are there: [] , [[],[]].
+template <class Dims, class WriteItem>
+Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, std::size_t& index,
+                    const WriteItem& write_item) {
+  if (depth == dims.size()) return write_item(index++);
+  writer.out.push_back('[');
+  for (std::uint64_t i = 0; i < dims[depth]; ++i) {
+    if (i > 0) writer.out.push_back(',');
+    if (writer.out.size() > writer.most) return fail(Error(ErrorCode::LimitExceeded, "the value's text is too long"));
+    H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
+  }
+  writer.out.push_back(']');
+  return {};
+}
+
+template <class Dims>
+Status write_array(ValueWriter& writer, const Datatype& item_type, const Dims& dims, ByteSpan data) {
+  std::size_t index = 0;
+  const std::size_t item = item_type.size;
+  return write_nested(writer, dims, 0, index, [&](std::size_t i) {
+    return write_element(writer, item_type, data.subspan(i * item, item));
+  });
+}
+
+void write_enum(ValueWriter& writer, const Datatype& type, ByteSpan element) {
+  const auto named = std::ranges::find_if(type.enum_members, [&](const EnumMember& member) {
+    return std::ranges::equal(member.value, element);
+  });
+  if (named != type.enum_members.end())
+    append_json_string(named->name, writer.out);
+  else
+    append_integer(*type.base, element, writer.out);
+}
+
+void write_complex(ValueWriter& writer, const Datatype& type, ByteSpan element) {
+  const std::size_t half = type.base->size;
+  writer.out.push_back('[');
+  append_float(*type.base, element.first(half), writer.out);
+  writer.out.push_back(',');
+  append_float(*type.base, element.subspan(half, half), writer.out);
+  writer.out.push_back(']');
+}
+
+Status need_bytes(const Datatype& type, ByteSpan element) {
+  if (element.size() >= type.size) return {};
+  return fail(Error(ErrorCode::Truncated, "Element", "value", 0).with_found(element.size()).with_expected(type.size));
+}
+
+}  // namespace
+
+Result<std::optional<GlobalHeapObject>> load_heap_place(const ValueWriter& writer, Cursor& cursor) {
+  const std::uint64_t address = cursor.address(writer.sizes(), "heap_collection_address");
+  const std::uint32_t index = cursor.u32("heap_object_index");
+  H5_TRY(cursor.finish());
+  if (address == 0 || address == kUndefinedAddress) return std::nullopt;
+  if (!writer.context.file) return fail(Error(ErrorCode::Internal, "a variable-length value without its file"));
+  H5_ASSIGN(auto object, load_global_heap_object(*writer.context.file, address, index));
+  return object;
+}
+
+Status write_element(ValueWriter& writer, const Datatype& type, ByteSpan element) {
+  if (writer.out.size() > writer.most) return fail(Error(ErrorCode::LimitExceeded, "the value's text is too long"));
+  switch (type.cls) {
+    case DatatypeClass::Integer:
+    case DatatypeClass::Time: append_integer(type, element, writer.out); return {};
+    case DatatypeClass::Float: append_float(type, element, writer.out); return {};
+    case DatatypeClass::Bitfield:
+    case DatatypeClass::Opaque: append_hex_string(element, writer.out); return {};
+    case DatatypeClass::Enum: write_enum(writer, type, element); return {};
+    case DatatypeClass::Complex: write_complex(writer, type, element); return {};
+    case DatatypeClass::Compound: return write_compound(writer, type, element);
+    case DatatypeClass::Reference: return write_reference(writer, type, element);
+    case DatatypeClass::Array: return write_array(writer, *type.base, type.dims, element);
+    case DatatypeClass::String: break;
+    case DatatypeClass::VariableLength:
+      if (!type.variable_string) return write_sequence(writer, type, element);
+      break;
+  }
+  return with_string(writer, type, element, [&](std::string_view text) { append_json_string(text, writer.out); });
+}
+
+Status append_json(const Datatype& type, ByteSpan element, const ValueContext& context, std::string& out) {
+  H5_TRY(need_bytes(type, element));
+  ValueWriter writer = make_writer(context, out);
+  return write_element(writer, type, element.first(type.size));
+}
+
+Status append_string(const Datatype& type, ByteSpan element, const ValueContext& context, std::string& out) {
+  if (!is_string(type)) return fail(Error(ErrorCode::Internal, "append_string: not a string type"));
+  H5_TRY(need_bytes(type, element));
+  const ValueWriter writer = make_writer(context, out);
+  return with_string(writer, type, element.first(type.size), [&](std::string_view text) { out += text; });
+}
+
+Result<std::string> value_text(const Datatype& type, const Dataspace& space, ByteSpan data,
+                               const ValueContext& context) {
+  std::string out;
+  if (space.kind == DataspaceKind::Null) return "null";
+  const auto elements = space.element_count();
+  if (!elements || *elements > data.size() / type.size)
+    return fail(Error(ErrorCode::Truncated, "Value", "elements", 0).with_found(data.size() / type.size));
+  if (space.kind == DataspaceKind::Scalar && is_string(type)) {
+    H5_TRY(append_string(type, data, context, out));
+    return out;
+  }
+  if (*elements == 0 && !has_sane_brackets(space))
+    return fail(Error(ErrorCode::LimitExceeded, "an empty value of too many rows"));
+  ValueWriter writer = make_writer(context, out);
+  H5_TRY(write_array(writer, type, space.dims, data));
+  return out;
+}
+
+}  // namespace h5mount
