@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "h5mount/io/byte_source.h"
+#include "support/corpus.h"
+
+namespace h5mount {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const ByteSpan span = as_bytes(text);
+  return {span.begin(), span.end()};
+}
+
+std::string read_text(const ByteSource& source, std::uint64_t offset, std::size_t length) {
+  std::string out(length, '?');
+  const auto read = source.read_at(offset, std::as_writable_bytes(std::span(out)));
+  return read ? out : std::string(error_code_name(read.error().code()));
+}
+
+class FileSourceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::temp_directory_path() / ("h5mount-io-" + std::to_string(::getpid()));
+    fs::create_directories(directory_);
+    path_ = directory_ / "file";
+    write("0123456789");
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  void write(std::string_view text) const { std::ofstream(path_, std::ios::binary) << text; }
+
+  fs::path directory_, path_;
+};
+
+TEST_F(FileSourceTest, ReadsWholeOrNotAtAll) {
+  const auto source = open_file_source(path_);
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->size(), 10U);
+  EXPECT_EQ(read_text(**source, 2, 3), "234");
+  EXPECT_EQ(read_text(**source, 8, 3), "truncated");
+  EXPECT_EQ(read_text(**source, 100, 1), "truncated");
+  EXPECT_EQ(read_text(**source, ~std::uint64_t{0}, 1), "truncated");
+  EXPECT_EQ(read_text(**source, 100, 0), "");
+}
+
+TEST_F(FileSourceTest, SeesGrowthOnRefresh) {
+  const auto source = open_file_source(path_);
+  ASSERT_TRUE(source);
+  const ByteSpan before = (*source)->mapped(0, 10);
+  ASSERT_EQ(before.size(), 10U);
+  std::ofstream(path_, std::ios::binary | std::ios::app) << std::string(3U << 20, 'x');
+  EXPECT_TRUE((*source)->mapped(0, 11).empty());
+  ASSERT_TRUE((*source)->refresh());
+  EXPECT_EQ((*source)->size(), 10U + (3U << 20));
+  const ByteSpan after = (*source)->mapped(1, (3U << 20) + 9);
+  ASSERT_EQ(after.size(), (3U << 20) + 9);
+  EXPECT_EQ(as_text(after.first(9)), "123456789");
+  EXPECT_EQ(as_text(before), "0123456789");  // the old mapping still stands
+}
+
+TEST_F(FileSourceTest, OnlyRegularFiles) {
+  const fs::path fifo = directory_ / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(open_file_source(fifo).error().code(), ErrorCode::AccessDenied);  // and did not wait for a writer
+  EXPECT_EQ(open_file_source(directory_).error().code(), ErrorCode::AccessDenied);
+  EXPECT_EQ(open_file_source("/dev/null").error().code(), ErrorCode::AccessDenied);
+  EXPECT_EQ(open_file_source(directory_ / "none").error().code(), ErrorCode::NotFound);
+}
+
+TEST(MemorySource, Bounds) {
+  const auto source = make_memory_source(bytes_of("abcdef"));
+  EXPECT_EQ(read_text(*source, 3, 3), "def");
+  EXPECT_EQ(read_text(*source, 3, 4), "truncated");
+  EXPECT_EQ(read_text(*source, ~std::uint64_t{0}, 2), "truncated");
+}
+
+TEST(SubRangeSource, StaysInside) {
+  const auto whole = make_memory_source(bytes_of("abcdef"));
+  const auto part = make_sub_range_source(whole, 2, 3);
+  EXPECT_EQ(part->size(), 3U);
+  EXPECT_EQ(read_text(*part, 0, 3), "cde");
+  EXPECT_EQ(read_text(*part, 1, 3), "truncated");
+  EXPECT_EQ(as_text(part->mapped(1, 2)), "de");
+  const auto rest = make_sub_range_source(whole, 2);
+  EXPECT_EQ(rest->size(), 4U);
+  EXPECT_EQ(read_text(*rest, 3, 1), "f");
+  EXPECT_EQ(read_text(*rest, ~std::uint64_t{0}, 1), "truncated");
+  EXPECT_EQ(make_sub_range_source(whole, 99)->size(), 0U);
+}
+
+TEST(ExtentSource, JoinsAndHasHoles) {
+  const auto set = make_extent_source({{100, 4, make_memory_source(bytes_of("efgh"))},
+                                       {0, 4, make_memory_source(bytes_of("abcd"))},
+                                       {4, 4, make_memory_source(bytes_of("ABC"))}},
+                                      "set");
+  EXPECT_EQ(set->size(), 104U);
+  EXPECT_EQ(read_text(*set, 2, 5), "cdABC");
+  EXPECT_EQ(read_text(*set, 2, 6), "truncated");  // a member is shorter than its extent
+  EXPECT_EQ(read_text(*set, 8, 1), "truncated");
+  EXPECT_EQ(read_text(*set, 102, 2), "gh");
+  EXPECT_EQ(as_text(set->mapped(101, 2)), "fg");
+  EXPECT_TRUE(set->mapped(2, 4).empty());
+}
+
+}  // namespace
+}  // namespace h5mount
