@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "h5mount/object/object.h"
+#include "support/corpus.h"
+
+namespace h5mount::test {
+namespace {
+
+struct GroupCase {
+  std::string file, path;
+  std::size_t links;
+  bool creation_order_indexed;
+  std::uint64_t most_reads;  // of the source, for opening the group and finding one link
+};
+void PrintTo(const GroupCase& what, std::ostream* out) { *out << what.file << what.path; }
+
+class Groups : public testing::TestWithParam<GroupCase> {};
+
+Result<std::unique_ptr<Group>> open_group(const FileMetadataPtr& file, std::string_view path) {
+  H5_ASSIGN(const std::uint64_t address, resolve_path(file, file->root_address(), path));
+  H5_ASSIGN(const Object object, open_object(*file, address));
+  return Group::open(file, object);
+}
+
+TEST_P(Groups, EveryLinkIsListedOnceAndFound) {
+  H5MOUNT_NEEDS_CORPUS(place);
+  const auto source = open_file_source((place / "generated" / GetParam().file).string());
+  ASSERT_TRUE(source) << source.error().text();
+  const auto file = FileMetadata::open(*source, {});
+  ASSERT_TRUE(file) << file.error().text();
+  const auto group = open_group(*file, GetParam().path);
+  ASSERT_TRUE(group) << group.error().text();
+  EXPECT_EQ((*group)->creation_order_indexed(), GetParam().creation_order_indexed);
+
+  std::set<std::string> names;
+  std::size_t seen = 0;
+  const Status listed = (*group)->for_each(
+      [&](const Link& link) {
+        ++seen;
+        names.insert(link.name);
+        return true;
+      },
+      [](const Error& error) { ADD_FAILURE() << error.text(); });
+  ASSERT_TRUE(listed) << listed.error().text();
+  EXPECT_EQ(seen, GetParam().links);
+  EXPECT_EQ(names.size(), seen);
+
+  std::size_t step = 0;
+  for (const std::string& name : names) {
+    if (step++ % 101 != 0) continue;
+    const auto link = (*group)->find(name);
+    ASSERT_TRUE(link) << link.error().text();
+    EXPECT_EQ(link->name, name);
+  }
+  EXPECT_EQ((*group)->find("there is no such link").error().code(), ErrorCode::NotFound);
+}
+
+TEST_P(Groups, ALookUpReadsOnlyWhatLiesOnItsWay) {
+  H5MOUNT_NEEDS_CORPUS(place);
+  const auto source = open_file_source((place / "generated" / GetParam().file).string());
+  ASSERT_TRUE(source);
+  const auto file = FileMetadata::open(*source, {});
+  ASSERT_TRUE(file);
+  const auto group = open_group(*file, GetParam().path);
+  ASSERT_TRUE(group);
+  const std::uint64_t before = (*file)->source_reads();
+  EXPECT_EQ((*group)->find("there is no such link").error().code(), ErrorCode::NotFound);
+  EXPECT_LE((*file)->source_reads() - before, GetParam().most_reads);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Corpus, Groups,
+    testing::Values(GroupCase{"grp_compact.h5", "/g", 8, false, 1}, GroupCase{"grp_compact_empty.h5", "/g", 0, false, 1},
+                    GroupCase{"grp_compact_many.h5", "/g", 439, false, 64},
+                    GroupCase{"grp_compact_order_idx.h5", "/g", 6, true, 1},
+                    GroupCase{"grp_dense.h5", "/g", 63, false, 8},
+                    GroupCase{"grp_dense_100k.h5", "/big", 100'851, false, 8},
+                    GroupCase{"grp_dense_2k.h5", "/g", 2'239, true, 8},
+                    GroupCase{"grp_dense_always.h5", "/g", 5, false, 8},
+                    GroupCase{"grp_dense_deleted.h5", "/d", 250, true, 8},
+                    GroupCase{"grp_dense_deleted.h5", "/back_to_compact", 2, false, 1},
+                    GroupCase{"grp_dense_filtered.h5", "/gz_f32", 877, false, 8},
+                    GroupCase{"grp_dense_filtered.h5", "/gz", 45, false, 8},
+                    GroupCase{"grp_old_10k.h5", "/big", 9'754, false, 24},
+                    GroupCase{"grp_old_deleted.h5", "/d", 151, false, 24},
+                    GroupCase{"grp_old_mk.h5", "/deep", 411, false, 24},
+                    GroupCase{"grp_old_small.h5", "/fifty", 52, false, 24},
+                    GroupCase{"links_new.h5", "/", 35, false, 8}, GroupCase{"links_old.h5", "/", 35, false, 24},
+                    GroupCase{"links_external.h5", "/", 17, false, 8},
+                    GroupCase{"names_new.h5", "/", 48, false, 8}, GroupCase{"names_old.h5", "/", 47, false, 8}));
+
+}  // namespace
+}  // namespace h5mount::test
