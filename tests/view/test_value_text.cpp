@@ -1,0 +1,152 @@
+#include "h5mount/view/value_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace h5mount {
+namespace {
+
+template <class... Bytes>
+std::vector<std::byte> bytes(Bytes... values) {
+  return {static_cast<std::byte>(values)...};
+}
+
+std::string json(const Datatype& type, ByteSpan element) {
+  std::string out;
+  const Status status = append_json(type, element, ValueContext{}, out);
+  return status ? out : "error: " + status.error().text();
+}
+
+Datatype integer(std::uint32_t size, bool is_signed, ByteOrder order = ByteOrder::Little) {
+  Datatype type;
+  type.size = size;
+  type.bit_precision = static_cast<std::uint16_t>(8 * size);
+  type.is_signed = is_signed;
+  type.order = order;
+  return type;
+}
+
+Datatype floating(std::uint32_t size, unsigned exponent, unsigned mantissa, std::uint32_t bias,
+                  ByteOrder order = ByteOrder::Little) {
+  Datatype type;
+  type.cls = DatatypeClass::Float;
+  type.size = size;
+  type.order = order;
+  type.bit_precision = static_cast<std::uint16_t>(1 + exponent + mantissa);
+  type.normalization = MantissaNormalization::Implied;
+  type.exponent_size = static_cast<std::uint8_t>(exponent);
+  type.mantissa_size = static_cast<std::uint8_t>(mantissa);
+  type.exponent_location = static_cast<std::uint8_t>(mantissa);
+  type.sign_location = static_cast<std::uint8_t>(exponent + mantissa);
+  type.exponent_bias = bias;
+  return type;
+}
+
+std::string of_double(double value) {
+  std::vector<std::byte> element(8);
+  std::memcpy(element.data(), &value, 8);
+  return json(floating(8, 11, 52, 1023), element);
+}
+
+TEST(Integers, EverySizeOrderAndPrecision) {
+  EXPECT_EQ(json(integer(1, true), bytes(0xFF)), "-1");
+  EXPECT_EQ(json(integer(2, false, ByteOrder::Big), bytes(0x01, 0x02)), "258");
+  EXPECT_EQ(json(integer(8, false), std::vector<std::byte>(8, std::byte{0xFF})), "18446744073709551615");
+  EXPECT_EQ(json(integer(16, false), std::vector<std::byte>(16, std::byte{0xFF})),
+            "340282366920938463463374607431768211455");
+  EXPECT_EQ(json(integer(16, true), std::vector<std::byte>(16, std::byte{0xFF})), "-1");
+  Datatype part = integer(2, true);
+  part.bit_precision = 5;
+  part.bit_offset = 2;
+  EXPECT_EQ(json(part, bytes(0xFC, 0xFF)), "-1");
+  EXPECT_EQ(datatype_text(part), "int(<i2,precision=5,offset=2)");
+  EXPECT_EQ(datatype_text(integer(4, true)), "<i4");
+  EXPECT_EQ(datatype_text(integer(1, false)), "|u1");
+}
+
+TEST(Floats, ShortestAndAlwaysRecognisable) {
+  EXPECT_EQ(of_double(1), "1.0");
+  EXPECT_EQ(of_double(0.1), "0.1");
+  EXPECT_EQ(of_double(-0.0), "-0.0");
+  EXPECT_EQ(of_double(1e22), "1e+22");
+  EXPECT_EQ(of_double(__builtin_nan("")), "NaN");
+  EXPECT_EQ(of_double(-__builtin_inf()), "-Infinity");
+  EXPECT_EQ(json(floating(2, 5, 10, 15), bytes(0x66, 0x2E)), "0.1");
+  EXPECT_EQ(json(floating(2, 5, 10, 15, ByteOrder::Big), bytes(0x7B, 0xFF)), "65500.0");
+  EXPECT_EQ(json(floating(2, 5, 10, 15), bytes(0x01, 0x00)), "6e-08");
+  EXPECT_EQ(json(floating(2, 8, 7, 127), bytes(0x80, 0xBF)), "-1.0");
+}
+
+TEST(Floats, WideOnesAndVax) {
+  std::vector<std::byte> quad(16);
+  quad[15] = std::byte{0x3F};
+  quad[14] = std::byte{0xFF};
+  EXPECT_EQ(json(floating(16, 15, 112, 16383), quad), "1.0");
+  quad[0] = std::byte{1};
+  EXPECT_EQ(json(floating(16, 15, 112, 16383), quad), "1.0000000000000000000000000000000002");
+  // 1.0 in VAX F: exponent 129 with a hidden bit worth one half; words in turned order.
+  EXPECT_EQ(json(floating(4, 8, 23, 129, ByteOrder::Vax), bytes(0x80, 0x40, 0, 0)), "1.0");
+  EXPECT_EQ(json(floating(4, 8, 23, 129, ByteOrder::Vax), bytes(0x00, 0x80, 0, 0)), "NaN");
+}
+
+TEST(Strings, EscapesAndBytesThatAreNoText) {
+  std::string out;
+  append_json_string("a\"\\\n\x01\xFFz\xC3\xA9\xED\xA0\x80", out);
+  EXPECT_EQ(out, "\"a\\\"\\\\\\n\\u0001\\udcffz\xC3\xA9\\udced\\udca0\\udc80\"");
+}
+
+TEST(Strings, PaddingGoes) {
+  Datatype type;
+  type.cls = DatatypeClass::String;
+  type.size = 4;
+  Dataspace scalar;
+  const auto text = [&](StringPadding padding, std::string_view stored) {
+    type.padding = padding;
+    return value_text(type, scalar, as_bytes(stored), ValueContext{}).value();
+  };
+  EXPECT_EQ(text(StringPadding::NullTerminate, std::string_view("a\0b ", 4)), "a");
+  EXPECT_EQ(text(StringPadding::NullPad, std::string_view("a\0b\0", 4)), std::string("a\0b", 3));
+  EXPECT_EQ(text(StringPadding::SpacePad, "ab  "), "ab");
+}
+
+TEST(Values, NestedArraysAndNull) {
+  Dataspace space{.kind = DataspaceKind::Simple, .dims = {2, 2}, .max_dims = {2, 2}};
+  EXPECT_EQ(value_text(integer(1, false), space, bytes(1, 2, 3, 4), ValueContext{}).value(), "[[1,2],[3,4]]");
+  EXPECT_FALSE(value_text(integer(1, false), space, bytes(1, 2, 3), ValueContext{}).has_value());
+  space.dims = {2, 0};
+  EXPECT_EQ(value_text(integer(1, false), space, {}, ValueContext{}).value(), "[[],[]]");
+  space.dims = {std::uint64_t{1} << 40, 0};
+  EXPECT_FALSE(value_text(integer(1, false), space, {}, ValueContext{}).has_value());
+  space.kind = DataspaceKind::Null;
+  EXPECT_EQ(value_text(integer(1, false), space, {}, ValueContext{}).value(), "null");
+}
+
+TEST(Values, EnumsCompoundsAndReferences) {
+  Datatype boolean = integer(1, true);
+  boolean.cls = DatatypeClass::Enum;
+  boolean.base = std::make_shared<Datatype>(integer(1, true));
+  boolean.enum_members = {{"FALSE", bytes(0)}, {"TRUE", bytes(1)}};
+  EXPECT_EQ(datatype_text(boolean), "|b1");
+  EXPECT_EQ(json(boolean, bytes(1)), "\"TRUE\"");
+  EXPECT_EQ(json(boolean, bytes(7)), "7");
+  boolean.enum_members[0].name = "A";
+  EXPECT_EQ(datatype_text(boolean), "enum(<i1){\"A\":0,\"TRUE\":1}");
+
+  Datatype compound;
+  compound.cls = DatatypeClass::Compound;
+  compound.size = 4;
+  compound.members = {{"x", 0, std::make_shared<Datatype>(integer(1, true))},
+                      {"y", 2, std::make_shared<Datatype>(integer(2, true, ByteOrder::Big))}};
+  EXPECT_EQ(datatype_text(compound), "{\"x@0\":\"|i1\",\"y@2\":\">i2\"}");
+  EXPECT_EQ(json(compound, bytes(1, 0, 0, 2)), "{\"x\":1,\"y\":2}");
+
+  Datatype reference;
+  reference.cls = DatatypeClass::Reference;
+  reference.size = 8;
+  EXPECT_EQ(json(reference, bytes(0x30, 2, 0, 0, 0, 0, 0, 0)), "\"0x230\"");
+  EXPECT_EQ(json(reference, bytes(0, 0, 0, 0, 0, 0, 0, 0)), "null");
+}
+
+}  // namespace
+}  // namespace h5mount
