@@ -1,8 +1,12 @@
 // JPEG-LS (filter 32018, FCIDECOMP): the chunk is one JPEG-LS stream, which describes itself; the client data
 // repeat it. Samples of 9 to 16 bits are decoded to two bytes, in the machine's order.
+//
+// CharLS 2.4.1 never returns from a scan that is cut off at its input's very end. It does where an end-of-image marker
+// stands there, so one is put behind every stream.
 #include <charls/charls.h>
 
 #include "filters.h"
+#include "temporary.h"
 
 namespace h5mount::filter {
 namespace {
@@ -21,7 +25,11 @@ class JpegLs final : public Filter {
     using charls::jpegls_errc;
     const std::unique_ptr<charls_jpegls_decoder, DestroyDecoder> decoder(charls_jpegls_decoder_create());
     if (!decoder) return fail(Error(ErrorCode::Internal, "jpeg-ls: no memory"));
-    auto code = charls_jpegls_decoder_set_source_buffer(decoder.get(), in.data(), in.size());
+    static constexpr std::byte kEndOfImage[] = {std::byte{0xff}, std::byte{0xd9}};
+    const Temporary copy(in.size() + sizeof kEndOfImage);
+    if (!in.empty()) std::memcpy(copy.bytes().data(), in.data(), in.size());
+    std::memcpy(copy.bytes().data() + in.size(), kEndOfImage, sizeof kEndOfImage);
+    auto code = charls_jpegls_decoder_set_source_buffer(decoder.get(), copy.bytes().data(), copy.bytes().size());
     if (code != jpegls_errc::success) return refused(code);
     code = charls_jpegls_decoder_read_header(decoder.get());
     if (code != jpegls_errc::success) return refused(code);

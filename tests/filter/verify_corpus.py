@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Decodes every chunk of HDF5 files with the decode_chunk tool and holds the images to the corpus' manifests.
 
-verify_corpus.py DECODE_CHUNK MANIFEST.json...   h5py only finds the chunks; it decodes nothing.
+verify_corpus.py DECODE_CHUNK MANIFEST.json... | DIRECTORY    h5py only finds the chunks; it decodes nothing.
 """
+import glob
 import hashlib
 import itertools
 import json
@@ -10,8 +11,12 @@ import os
 import subprocess
 import sys
 
-import h5py
-import numpy as np
+try:
+    import h5py
+    import numpy as np
+except ImportError:
+    print("needs h5py")
+    sys.exit(77)
 
 
 class Decoder:
@@ -49,8 +54,14 @@ def image_of(decoder, dataset, manifest):
 
 def main():
     decoder = Decoder(sys.argv[1])
+    manifests = sys.argv[2:]
+    if not manifests[0].endswith(".json"):
+        manifests = sorted(glob.glob(os.path.join(manifests[0], "*.json")))
+    if not manifests:
+        print("no corpus beside the checkout")
+        sys.exit(77)
     good, bad = 0, []
-    for path in sys.argv[2:]:
+    for path in manifests:
         with open(path) as text:
             manifest = json.load(text)
         before = good, len(bad)
@@ -72,4 +83,5 @@ def main():
     sys.exit(1 if bad else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
