@@ -5,16 +5,12 @@
 namespace h5mount {
 namespace {
 
-std::uint16_t type_bit(MessageType type) {
-  switch (type) {
-    case MessageType::Dataspace: return 1U << 0;
-    case MessageType::Datatype: return 1U << 1;
-    case MessageType::FillValue:
-    case MessageType::FillValueOld: return 1U << 2;
-    case MessageType::FilterPipeline: return 1U << 3;
-    case MessageType::Attribute: return 1U << 4;
-    default: return 0;
-  }
+// Bit n of an index' flags is message type n, whatever the specification's table says (a file with all kinds shared
+// holds 0x182a there: dataspace, datatype, fill value, pipeline, attribute are 1, 3, 5, 11, 12). Both fill value
+// messages share one index.
+std::uint32_t type_bit(MessageType type) {
+  const auto number = type == MessageType::FillValueOld ? MessageType::FillValue : type;
+  return std::uint32_t{1} << static_cast<unsigned>(number);
 }
 
 }  // namespace
@@ -46,7 +42,7 @@ Result<std::shared_ptr<const FractalHeap>> SharedMessages::heap(std::size_t inde
 }
 
 Result<FractalHeap::Object> SharedMessages::read(MessageType type, std::uint64_t heap_id) const {
-  const std::uint16_t bit = type_bit(type);
+  const std::uint32_t bit = type_bit(type);
   const auto found = std::ranges::find_if(indexes_, [&](const auto& i) { return (i.message_types & bit) != 0; });
   if (found == indexes_.end())
     return fail(Error(ErrorCode::NotFound, "no index of shared messages holds this type of message"));

@@ -17,7 +17,7 @@ Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cu
 
 struct SharedMessageIndex {
   std::uint8_t kind = 0;  // 0 list, 1 version 2 B-tree
-  std::uint16_t message_types = 0;  // bit 0 dataspace, 1 datatype, 2 fill value, 3 filter pipeline, 4 attribute
+  std::uint16_t message_types = 0;  // bit n: message type n (see metadata/shared_messages)
   std::uint32_t min_message_bytes = 0;
   std::uint16_t message_count = 0;
   std::uint64_t index_address = kUndefinedAddress;
