@@ -7,8 +7,8 @@ namespace h5mount::chunk {
 
 namespace {
 
-// A scan passes over this many damaged runs and then gives up: a hostile header can promise pages by the million that
-// are not there, and each would cost an error.
+// A scan passes over this many damaged runs and then gives up: a hostile header can promise pages by the
+// million that are not there, and each would cost an error.
 constexpr unsigned kMostDamagedRuns = 4'096;
 
 }  // namespace
@@ -88,7 +88,8 @@ void ArrayIndex::fill_record(const ElementRun& run, std::uint64_t number, ChunkR
   out.section_fields.assign(sections.begin(), sections.end());
 }
 
-Result<std::shared_ptr<const MetadataBlock>> ArrayIndex::load_page(std::uint64_t address, std::uint64_t entries,
+Result<std::shared_ptr<const MetadataBlock>> ArrayIndex::load_page(std::uint64_t address,
+                                                                   std::uint64_t entries,
                                                                    std::string_view structure) const {
   const std::uint64_t element_bytes = format_.record_bytes();
   if (entries > limits::kMaxNodeBytes / element_bytes)
@@ -126,7 +127,8 @@ Result<ChunkRecordFormat> array_record_format(const FileMetadata& file, const Da
                                                .chunk_bytes = geometry.chunk_bytes},
                                               entry_bytes);
   if (!format)
-    return fail(Error(ErrorCode::InvalidValue, structure, "entry_size", header_at + 6).with_found(entry_bytes));
+    return fail(
+        Error(ErrorCode::InvalidValue, structure, "entry_size", header_at + 6).with_found(entry_bytes));
   return *format;
 }
 

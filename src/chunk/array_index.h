@@ -1,5 +1,5 @@
-// What fixed and extensible arrays have in common: chunks are numbered, elements lie in runs (a page, a data block,
-// the index block's own elements), and a run is read whole, once, for all lookups that fall into it.
+// What fixed and extensible arrays have in common: chunks are numbered, elements lie in runs (a page, a data
+// block, the index block's own elements), and a run is read whole, once, for all lookups that fall into it.
 #pragma once
 
 #include <memory>
@@ -28,20 +28,21 @@ class ArrayIndex : public ChunkIndex {
  public:
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const final;
   Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const final;
-  // In the order of element numbers. A damaged page hides its own elements only: all others are visited, and then
-  // the first error is returned.
+  // In the order of element numbers. A damaged page hides its own elements only: all others are visited, and
+  // then the first error is returned.
   Status for_each(const Visit& visit) const final;
 
  protected:
   ArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, ChunkRecordFormat format)
       : ChunkIndex(geometry), file_(std::move(file)), order_(std::move(order)), format_(format) {}
 
-  // The run that holds `number`, which is below order().end(). Absent runs should be as long as is known without
-  // reading more, so that for_each passes over them at once. `span` is set even when loading fails: the elements
-  // that the failure hides, so that a scan can go on behind them.
+  // The run that holds `number`, which is below order().end(). Absent runs should be as long as is known
+  // without reading more, so that for_each passes over them at once. `span` is set even when loading fails:
+  // the elements that the failure hides, so that a scan can go on behind them.
   virtual Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const = 0;
 
-  // `bytes` at `address` through the cache; `check` (ByteSpan -> Status by a Cursor) runs once, before it is kept.
+  // `bytes` at `address` through the cache; `check` (ByteSpan -> Status by a Cursor) runs once, before it is
+  // kept.
   template <class Check>
   Result<std::shared_ptr<const MetadataBlock>> load_block(std::uint64_t address, std::uint64_t bytes,
                                                           std::string_view structure, Check&& check) const {

@@ -1,8 +1,8 @@
 // Version 1 B-tree: walked from the root by keys, never along siblings. See format/chunk_btree1.h.
 //
-// What makes every walk end: levels fall by one from node to node, keys rise within a node, and a child's keys lie
-// between its own key in the parent and the next one. So no node can be met twice on different ways, and a scan does
-// work in proportion to the file, without a set of what it has seen.
+// What makes every walk end: levels fall by one from node to node, keys rise within a node, and a child's
+// keys lie between its own key in the parent and the next one. So no node can be met twice on different ways,
+// and a scan does work in proportion to the file, without a set of what it has seen.
 #include <algorithm>
 #include <optional>
 
@@ -46,7 +46,8 @@ class BTree1Index final : public ChunkIndex {
   mutable NodeCache<ChunkBTree1Node> cache_;
 };
 
-// A place in the tree's leaves and the way to it. After an error `next` goes on behind the node that could not be read.
+// A place in the tree's leaves and the way to it. After an error `next` goes on behind the node that could
+// not be read.
 class Walk {
  public:
   explicit Walk(const BTree1Index& index) : index_(index) {}
@@ -76,8 +77,10 @@ class Walk {
     std::size_t at = 0;
     if (scaled != nullptr) {
       at = node->upper_bound(scaled);
-      // The entry before is the one that may hold it: always so above the leaves, in a leaf only if it is equal.
-      const bool before = at > 0 && (node->level > 0 || compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
+      // The entry before is the one that may hold it: always so above the leaves, in a leaf only if it is
+      // equal.
+      const bool before =
+          at > 0 && (node->level > 0 || compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
       if (before) --at;
     }
     path_.push_back({std::move(node), at});
@@ -123,8 +126,11 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   Walk walk(*this);
   H5_ASSIGN(bool more, walk.start(at.data()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    // Chunks outside the grid (an extent that was cut) are passed over; inside it, tree and grid have one order.
-    while (more && compare_coordinates(walk.key(), at.data(), at.size()) < 0) { H5_ASSIGN(more, walk.next()); }
+    // Chunks outside the grid (an extent that was cut) are passed over; inside it, tree and grid have one
+    // order.
+    while (more && compare_coordinates(walk.key(), at.data(), at.size()) < 0) {
+      H5_ASSIGN(more, walk.next());
+    }
     const bool there = more && compare_coordinates(walk.key(), at.data(), at.size()) == 0;
     out[i] = there ? record(walk.child()) : ChunkRecord{};
     if (!next_in_grid(at, geometry().grid) && i + 1 < out.size())
@@ -133,7 +139,8 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   return {};
 }
 
-// A damaged node hides what is below it only: all other chunks are visited, and then the first error is returned.
+// A damaged node hides what is below it only: all other chunks are visited, and then the first error is
+// returned.
 Status BTree1Index::for_each(const Visit& visit) const {
   Walk walk(*this);
   Status status;
@@ -196,7 +203,9 @@ Result<ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address) const {
   Cursor prefix = block.cursor(kNode);
   H5_ASSIGN(const std::uint16_t entries, decode_chunk_btree1_entries(prefix));
   const std::uint64_t bytes = chunk_btree1_node_bytes(sizes, rank, entries);
-  if (bytes > block.bytes().size()) { H5_ASSIGN(block, file_->read(address, bytes, kNode)); }
+  if (bytes > block.bytes().size()) {
+    H5_ASSIGN(block, file_->read(address, bytes, kNode));
+  }
   Cursor cursor = block.cursor(kNode);
   return decode_chunk_btree1_node(cursor, sizes, geometry().chunk_dims);
 }
@@ -212,7 +221,8 @@ ChunkRecord BTree1Index::record(const ChunkBTree1Node::Child& child) const {
 
 }  // namespace
 
-Result<IndexPtr> open_btree1_index(FileMetadataPtr file, const DataLayout& layout, const ChunkGeometry& geometry) {
+Result<IndexPtr> open_btree1_index(FileMetadataPtr file, const DataLayout& layout,
+                                   const ChunkGeometry& geometry) {
   return std::make_unique<BTree1Index>(std::move(file), geometry, layout.address);
 }
 

@@ -1,4 +1,5 @@
-// Version 2 B-tree: records of chunks sorted by scaled offsets (types 10 and 11; structured chunks 12 and 13).
+// Version 2 B-tree: records of chunks sorted by scaled offsets (types 10 and 11; structured chunks 12 and
+// 13).
 #include <algorithm>
 #include <optional>
 
@@ -53,8 +54,8 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   const auto& grid = geometry().grid;
   std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
   std::size_t i = 0;
-  // Records come in the order of the grid: those between two of them that are sought are absent. Ones outside the grid
-  // (an extent that was cut) are passed over.
+  // Records come in the order of the grid: those between two of them that are sought are absent. Ones outside
+  // the grid (an extent that was cut) are passed over.
   const auto merge = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     int order = compare(at.data(), record);
     while (order < 0) {
@@ -68,7 +69,8 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   return tree_->for_each_from(comparison(scaled), merge);
 }
 
-// A damaged node hides what is below it only: all other chunks are visited, and then the first error is returned.
+// A damaged node hides what is below it only: all other chunks are visited, and then the first error is
+// returned.
 Status BTree2Index::for_each(const Visit& visit) const {
   const auto& grid = geometry().grid;
   std::vector<std::uint64_t> scaled(grid.size());
@@ -100,7 +102,8 @@ void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {
 
 }  // namespace
 
-Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layout, const ChunkGeometry& geometry) {
+Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layout,
+                                   const ChunkGeometry& geometry) {
   H5_ASSIGN(auto tree, BTree2::open(file, layout.address));
   const std::uint64_t header_at = file->base_address() + layout.address;
   const ChunkClient client = expected_client(layout, geometry);
@@ -116,7 +119,8 @@ Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layou
                                                .chunk_bytes = geometry.chunk_bytes},
                                               tree->record_size());
   if (!format)
-    return fail(Error(ErrorCode::InvalidValue, kHeader, "record_size", header_at + 10).with_found(tree->record_size()));
+    return fail(Error(ErrorCode::InvalidValue, kHeader, "record_size", header_at + 10)
+                    .with_found(tree->record_size()));
   return std::make_unique<BTree2Index>(std::move(tree), geometry, *format);
 }
 

@@ -19,22 +19,26 @@ Result<std::unique_ptr<ChunkIndex>> open_chunk_index(FileMetadataPtr file, const
                                                      const ChunkGeometry& geometry) {
   if (layout.address == kUndefinedAddress) return chunk::make_empty_index(geometry);
   const auto no_such_kind = [&] {
-    return fail(Error(ErrorCode::UnsupportedFeature, "DataLayoutMessage", "chunk_index_type", kUndefinedAddress)
-                    .with_found(static_cast<std::uint64_t>(layout.index)));
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "DataLayoutMessage", "chunk_index_type", kUndefinedAddress)
+            .with_found(static_cast<std::uint64_t>(layout.index)));
   };
   const bool structured = layout.cls == LayoutClass::Structured;
   switch (layout.index) {
     case ChunkIndexKind::BTree1:
       if (structured) return no_such_kind();
       return chunk::open_btree1_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::Single: return chunk::open_single_index(layout, geometry);
+    case ChunkIndexKind::Single:
+      return chunk::open_single_index(layout, geometry);
     case ChunkIndexKind::Implicit:
       if (structured) return no_such_kind();
       return chunk::open_implicit_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::FixedArray: return chunk::open_fixed_array_index(std::move(file), layout, geometry);
+    case ChunkIndexKind::FixedArray:
+      return chunk::open_fixed_array_index(std::move(file), layout, geometry);
     case ChunkIndexKind::ExtensibleArray:
       return chunk::open_extensible_array_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::BTree2: return chunk::open_btree2_index(std::move(file), layout, geometry);
+    case ChunkIndexKind::BTree2:
+      return chunk::open_btree2_index(std::move(file), layout, geometry);
   }
   return no_such_kind();
 }

@@ -1,4 +1,5 @@
-// Extensible array: header -> index block -> (super blocks ->) data blocks -> (pages). See format/extensible_array.h.
+// Extensible array: header -> index block -> (super blocks ->) data blocks -> (pages). See
+// format/extensible_array.h.
 #include <bit>
 
 #include "array_index.h"
@@ -30,8 +31,8 @@ struct Place {
 
 class ExtensibleArrayIndex final : public ArrayIndex {
  public:
-  ExtensibleArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, ChunkRecordFormat format,
-                       ExtensibleArrayHeader header, std::uint64_t header_address)
+  ExtensibleArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
+                       ChunkRecordFormat format, ExtensibleArrayHeader header, std::uint64_t header_address)
       : ArrayIndex(std::move(file), geometry, std::move(order), format),
         header_(header),
         header_address_(header_address) {}
@@ -45,14 +46,16 @@ class ExtensibleArrayIndex final : public ArrayIndex {
                                 const std::byte* page_bitmap, ElementRun& span) const;
   Place locate(std::uint64_t number) const;
   std::uint64_t address_in(const BlockPtr& block, std::size_t at, std::uint64_t i) const {
-    return format().address(block->bytes().data() + at + static_cast<std::size_t>(i) * file().sizes().offsets);
+    return format().address(block->bytes().data() + at +
+                            static_cast<std::size_t>(i) * file().sizes().offsets);
   }
 
   ExtensibleArrayHeader header_;
   std::uint64_t header_address_;
 };
 
-// open_extensible_array_index has seen to it that every number of the grid lies within the array's super blocks.
+// open_extensible_array_index has seen to it that every number of the grid lies within the array's super
+// blocks.
 Place ExtensibleArrayIndex::locate(std::uint64_t number) const {
   const std::uint64_t element = number - header_.index_block_elements;
   const auto bits = std::bit_width(element / header_.min_data_block_elements + 1);
@@ -90,23 +93,29 @@ Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementR
 
 Result<ElementRun> ExtensibleArrayIndex::load_data_block(const Place& place, std::uint64_t address,
                                                          ElementRun& span) const {
-  span = {.first = place.data_block_first, .count = place.data_block_elements, .block = nullptr, .elements_at = 0};
+  span = {.first = place.data_block_first,
+          .count = place.data_block_elements,
+          .block = nullptr,
+          .elements_at = 0};
   if (address == kUndefinedAddress) return span;
   const std::uint64_t elements = place.data_block_elements;
   const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements, false);
+    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements,
+                                              false);
   };
   ElementRun run = span;
   run.elements_at = header_.body_at;
-  H5_ASSIGN(run.block,
-            load_block(address, extensible_array_data_block_bytes(header_, elements, false), kDataBlock, check));
+  H5_ASSIGN(run.block, load_block(address, extensible_array_data_block_bytes(header_, elements, false),
+                                  kDataBlock, check));
   return run;
 }
 
 Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& place, std::uint64_t number,
-                                                               std::uint64_t address, ElementRun& span) const {
+                                                               std::uint64_t address,
+                                                               ElementRun& span) const {
   const unsigned u = place.super_block;
-  // data_blocks * data_block_elements = 2^u * min_data_block_elements may be 2^64 for the very last: cut to the end.
+  // data_blocks * data_block_elements = 2^u * min_data_block_elements may be 2^64 for the very last: cut to
+  // the end.
   const auto all = checked_mul(header_.data_blocks_of(u), place.data_block_elements);
   span = {.first = place.super_block_first,
           .count = all.value_or(kUnlimited - place.super_block_first),
@@ -126,9 +135,13 @@ Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& plac
   return load_paged(place, number, data_block, block->bytes().data() + header_.body_at, span);
 }
 
-Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uint64_t number, std::uint64_t address,
-                                                    const std::byte* page_bitmap, ElementRun& span) const {
-  span = {.first = place.data_block_first, .count = place.data_block_elements, .block = nullptr, .elements_at = 0};
+Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uint64_t number,
+                                                    std::uint64_t address, const std::byte* page_bitmap,
+                                                    ElementRun& span) const {
+  span = {.first = place.data_block_first,
+          .count = place.data_block_elements,
+          .block = nullptr,
+          .elements_at = 0};
   if (address == kUndefinedAddress) return span;
   const std::uint64_t pages = header_.pages_per_data_block(place.super_block);
   const std::uint64_t page = (number - place.data_block_first) >> header_.page_bits;
@@ -147,7 +160,8 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
   const auto at = into && behind_prefix ? checked_add(*behind_prefix, *into) : std::nullopt;
   if (!at) return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(address));
   const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements, true);
+    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements,
+                                              true);
   };
   H5_TRY(load_block(address, prefix, kDataBlock, check));
   ElementRun run = span;

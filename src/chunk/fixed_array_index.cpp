@@ -13,8 +13,8 @@ constexpr std::string_view kPage = "FixedArrayDataBlockPage";
 
 class FixedArrayIndex final : public ArrayIndex {
  public:
-  FixedArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, ChunkRecordFormat format,
-                  FixedArrayHeader header, std::uint64_t header_address)
+  FixedArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
+                  ChunkRecordFormat format, FixedArrayHeader header, std::uint64_t header_address)
       : ArrayIndex(std::move(file), geometry, std::move(order), format),
         header_(header),
         header_address_(header_address) {}
@@ -26,7 +26,8 @@ class FixedArrayIndex final : public ArrayIndex {
     const auto check = [&](Cursor& cursor) {
       return decode_fixed_array_data_block(cursor, file().sizes(), header_, header_address_);
     };
-    H5_ASSIGN(auto block, load_block(header_.data_block_address, header_.data_block_bytes, kDataBlock, check));
+    H5_ASSIGN(auto block,
+              load_block(header_.data_block_address, header_.data_block_bytes, kDataBlock, check));
     if (header_.paged) return load_paged_run(number, block->bytes().data() + header_.body_at, span);
     ElementRun run = span;
     run.elements_at = header_.body_at;
@@ -41,8 +42,9 @@ class FixedArrayIndex final : public ArrayIndex {
     // The last page is short, so the end is counted in elements, not pages.
     span.count = (end >= header_.page_count ? header_.entry_count : end * header_.page_entries) - span.first;
     if (!page_bit(bitmap, page)) return span;
-    const auto address = checked_add(header_.data_block_address,
-                                     header_.data_block_bytes + page * header_.page_bytes(header_.page_entries));
+    const auto address =
+        checked_add(header_.data_block_address,
+                    header_.data_block_bytes + page * header_.page_bytes(header_.page_entries));
     if (!address)
       return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(page));
     ElementRun run = span;
@@ -50,7 +52,8 @@ class FixedArrayIndex final : public ArrayIndex {
     return run;
   }
 
-  // The first page from `page` on that was written, or page_count: whole bytes of clear bits are passed at once.
+  // The first page from `page` on that was written, or page_count: whole bytes of clear bits are passed at
+  // once.
   std::uint64_t next_set_page(const std::byte* bitmap, std::uint64_t page) const {
     while (page < header_.page_count && !page_bit(bitmap, page)) {
       if (page % 8 == 0 && bitmap[page / 8] == std::byte{0})
@@ -71,7 +74,8 @@ Result<IndexPtr> open_fixed_array_index(FileMetadataPtr file, const DataLayout& 
                                         const ChunkGeometry& geometry) {
   constexpr std::string_view kHeader = "FixedArrayHeader";
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
-  H5_ASSIGN(const MetadataBlock block, file->read(layout.address, fixed_array_header_bytes(file->sizes()), kHeader));
+  H5_ASSIGN(const MetadataBlock block,
+            file->read(layout.address, fixed_array_header_bytes(file->sizes()), kHeader));
   Cursor cursor = block.cursor(kHeader);
   H5_ASSIGN(const FixedArrayHeader header, decode_fixed_array_header(cursor, file->sizes()));
   H5_ASSIGN(const ChunkRecordFormat format,

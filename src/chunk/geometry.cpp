@@ -36,7 +36,8 @@ Result<std::uint64_t> bytes_of_chunk(const DataLayout& layout) {
     if (dim == 0) return fail(layout_error(ErrorCode::InvalidValue, "chunk_dims", "a dimension is zero"));
     const auto product = checked_mul(bytes, dim);
     if (!product || *product > limit)
-      return fail(layout_error(ErrorCode::LimitExceeded, "chunk_dims", "the chunk is too large").with_expected(limit));
+      return fail(layout_error(ErrorCode::LimitExceeded, "chunk_dims", "the chunk is too large")
+                      .with_expected(limit));
     bytes = *product;
   }
   return bytes;

@@ -20,7 +20,8 @@ Result<std::size_t> unlimited_dimension(const ChunkGeometry& geometry, bool unli
     return fail(geometry_error("max_dims", "an extensible array needs exactly one unlimited dimension"));
   if (!unlimited && count != 0)
     return fail(geometry_error("max_dims", "this chunk index cannot hold an unlimited dimension"));
-  return static_cast<std::size_t>(std::ranges::find(geometry.max_dims, kUnlimited) - geometry.max_dims.begin());
+  return static_cast<std::size_t>(std::ranges::find(geometry.max_dims, kUnlimited) -
+                                  geometry.max_dims.begin());
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ Result<GridOrder> GridOrder::make(const ChunkGeometry& geometry, bool unlimited)
   }
 
   if (std::ranges::find(geometry.grid, 0U) != geometry.grid.end()) return order;
-  // Whatever lies in the grid is numbered below grid[slowest] * its stride; the others cannot exceed one such step.
+  // Whatever lies in the grid is numbered below grid[slowest] * its stride; the others cannot exceed one such
+  // step.
   const std::size_t slowest = order.slowest_first_[0];
   if (!checked_mul(geometry.grid[slowest], order.strides_[slowest]))
     return fail(geometry_error("dims", "more chunks than 64 bits can number"));

@@ -1,5 +1,5 @@
-// From scaled chunk coordinates to an array's element number, and back: row-major over the number of chunks in the
-// *maximum* extents, the unlimited dimension (of an extensible array) moved to the front.
+// From scaled chunk coordinates to an array's element number, and back: row-major over the number of chunks
+// in the *maximum* extents, the unlimited dimension (of an extensible array) moved to the front.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,14 @@ class GridOrder {
   std::uint64_t end() const { return end_; }
 
  private:
-  std::vector<std::uint64_t> strides_;   // by dimension
+  std::vector<std::uint64_t> strides_;      // by dimension
   std::vector<std::size_t> slowest_first_;  // dimensions in the order of falling strides
   std::vector<std::uint64_t> grid_;
   std::uint64_t end_ = 0;
 };
 
-// Counts `scaled` up by one place in row-major order over `grid`. Gives the dimension that was counted up (those
-// behind it are back at zero), or nothing behind the last chunk.
+// Counts `scaled` up by one place in row-major order over `grid`. Gives the dimension that was counted up
+// (those behind it are back at zero), or nothing behind the last chunk.
 inline std::optional<std::size_t> next_in_grid(std::span<std::uint64_t> scaled,
                                                std::span<const std::uint64_t> grid) {
   for (std::size_t i = grid.size(); i-- > 0;) {

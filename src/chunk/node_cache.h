@@ -1,7 +1,7 @@
 // A small cache of decoded nodes and pages of one index, by address, least recently used out first.
 //
-// Threads: any; the lock is held only for the look into the map. Two readers that miss the same node both load it,
-// which costs less than to make one wait. Readers keep what they hold when it falls out.
+// Threads: any; the lock is held only for the look into the map. Two readers that miss the same node both
+// load it, which costs less than to make one wait. Readers keep what they hold when it falls out.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace h5mount::chunk {
 
-// Enough for the path down any tree and a good many leaves (a page of 1,024 elements takes 8 to 20 KiB, a B-tree
-// node about 4), little enough to have one in every open dataset.
+// Enough for the path down any tree and a good many leaves (a page of 1,024 elements takes 8 to 20 KiB, a
+// B-tree node about 4), little enough to have one in every open dataset.
 inline constexpr std::size_t kNodeCacheBytes = 2U << 20;
 // Kept whatever they take: the way from the top to one page, so that a scan of huge pages does not thrash.
 inline constexpr std::size_t kNodeCacheLeast = 4;

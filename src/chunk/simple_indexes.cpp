@@ -23,7 +23,8 @@ class EmptyIndex final : public ChunkIndex {
 
 class SingleIndex final : public ChunkIndex {
  public:
-  SingleIndex(const ChunkGeometry& geometry, ChunkRecord record) : ChunkIndex(geometry), record_(std::move(record)) {}
+  SingleIndex(const ChunkGeometry& geometry, ChunkRecord record)
+      : ChunkIndex(geometry), record_(std::move(record)) {}
 
   Result<ChunkRecord> find(std::span<const std::uint64_t>) const override { return record_; }
   Status for_each(const Visit& visit) const override {
@@ -77,7 +78,9 @@ class ImplicitIndex final : public ChunkIndex {
 
 }  // namespace
 
-IndexPtr make_empty_index(const ChunkGeometry& geometry) { return std::make_unique<EmptyIndex>(geometry); }
+IndexPtr make_empty_index(const ChunkGeometry& geometry) {
+  return std::make_unique<EmptyIndex>(geometry);
+}
 
 Result<IndexPtr> open_single_index(const DataLayout& layout, const ChunkGeometry& geometry) {
   for (const std::uint64_t chunks : geometry.grid)
@@ -87,13 +90,15 @@ Result<IndexPtr> open_single_index(const DataLayout& layout, const ChunkGeometry
   ChunkRecord record;
   record.address = layout.address;
   const bool structured = layout.cls == LayoutClass::Structured;
-  record.stored_size = structured || layout.single_filtered ? layout.single_stored_size : geometry.chunk_bytes;
+  record.stored_size =
+      structured || layout.single_filtered ? layout.single_stored_size : geometry.chunk_bytes;
   record.filter_mask = layout.single_filtered && !structured ? layout.single_filter_mask : 0;
   record.section_fields = layout.structured.single_section_fields;
   return std::make_unique<SingleIndex>(geometry, std::move(record));
 }
 
-Result<IndexPtr> open_implicit_index(FileMetadataPtr file, const DataLayout& layout, const ChunkGeometry& geometry) {
+Result<IndexPtr> open_implicit_index(FileMetadataPtr file, const DataLayout& layout,
+                                     const ChunkGeometry& geometry) {
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
   const auto length = checked_mul(order.end(), geometry.chunk_bytes);
   if (!length || !checked_add(layout.address, *length))

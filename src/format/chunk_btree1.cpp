@@ -4,8 +4,8 @@
 //   entries x { key, child (O) } | key | unused room up to 2K entries
 //   key: stored size (4) | filter mask (4) | element offsets (8 x rank) | offset within the element (8)
 //
-// O: size of offsets. There is no checksum. The last key only bounds the tree from above and is often not kept up to
-// date, so it is not looked at; neither are the siblings, which are not needed to walk down.
+// O: size of offsets. There is no checksum. The last key only bounds the tree from above and is often not
+// kept up to date, so it is not looked at; neither are the siblings, which are not needed to walk down.
 #include "h5mount/format/chunk_btree1.h"
 
 #include <algorithm>
@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::uint64_t kPrefixFixed = 4 + 1 + 1 + 2;
 
-std::uint64_t key_bytes(std::size_t rank) { return 4 + 4 + 8 * (std::uint64_t{rank} + 1); }
+std::uint64_t key_bytes(std::size_t rank) {
+  return 4 + 4 + 8 * (std::uint64_t{rank} + 1);
+}
 
 std::uint16_t decode_prefix(Cursor& cursor, std::uint8_t& level) {
   cursor.signature("TREE");
@@ -30,9 +32,12 @@ std::uint16_t decode_prefix(Cursor& cursor, std::uint8_t& level) {
   return cursor.u16("entries_used");
 }
 
-bool is_undefined(std::uint64_t address, unsigned width) { return address == ~std::uint64_t{0} >> (64 - 8 * width); }
+bool is_undefined(std::uint64_t address, unsigned width) {
+  return address == ~std::uint64_t{0} >> (64 - 8 * width);
+}
 
-// The element offsets of key `i` (at file offset `place`), scaled; they must lie behind those of the key before.
+// The element offsets of key `i` (at file offset `place`), scaled; they must lie behind those of the key
+// before.
 void scale_key(Cursor& cursor, ChunkBTree1Node& node, std::size_t i, const std::byte* offsets,
                std::span<const std::uint64_t> chunk_dims, std::uint64_t place) {
   std::uint64_t* key = node.keys.data() + i * node.rank;

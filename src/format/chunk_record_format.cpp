@@ -40,7 +40,8 @@ ChunkClient decode_chunk_client(Cursor& cursor) {
   const std::uint64_t at = cursor.here();
   const std::uint8_t id = cursor.u8("client_id");
   if (id > 3)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "client_id", at).with_found(id).with_expected(3));
+    cursor.fail(
+        Error(ErrorCode::InvalidValue, cursor.structure(), "client_id", at).with_found(id).with_expected(3));
   return static_cast<ChunkClient>(id <= 3 ? id : 0);
 }
 

@@ -1,20 +1,21 @@
 // Header:
-//   "EAHD" | version 0 (1) | client (1) | element size (1) | max element bits (1) | index block elements (1) |
-//   min data block elements (1) | min super block pointers (1) | page bits (1) | super blocks so far (L) |
-//   their bytes (L) | data blocks so far (L) | their bytes (L) | highest index set + 1 (L) | elements so far (L) |
-//   index block address (O) | checksum (4)
+//   "EAHD" | version 0 (1) | client (1) | element size (1) | max element bits (1) | index block elements (1)
+//   | min data block elements (1) | min super block pointers (1) | page bits (1) | super blocks so far (L) |
+//   their bytes (L) | data blocks so far (L) | their bytes (L) | highest index set + 1 (L) | elements so far
+//   (L) | index block address (O) | checksum (4)
 // Index block:
 //   "EAIB" | version (1) | client (1) | header address (O) | elements | data block addresses (O each) |
 //   super block addresses (O each) | checksum (4)
 // Super block:
-//   "EASB" | version (1) | client (1) | header address (O) | block offset | page bitmap | data block addresses (O each) |
-//   checksum (4)
+//   "EASB" | version (1) | client (1) | header address (O) | block offset | page bitmap | data block
+//   addresses (O each) | checksum (4)
 // Data block:
-//   "EADB" | version (1) | client (1) | header address (O) | block offset | elements (unless paged) | checksum (4) |
-//   pages (if paged), each 2^page bits elements | checksum (4)
+//   "EADB" | version (1) | client (1) | header address (O) | block offset | elements (unless paged) |
+//   checksum (4) | pages (if paged), each 2^page bits elements | checksum (4)
 //
 // O, L: size of offsets, of lengths; a block offset takes ceil(max element bits / 8) bytes and is not needed.
-// The page bitmap is blocks * ceil(pages a block / 8) bytes long, yet its bits run on from one data block to the next.
+// The page bitmap is blocks * ceil(pages a block / 8) bytes long, yet its bits run on from one data block to
+// the next.
 #include "h5mount/format/extensible_array.h"
 
 #include <bit>
@@ -27,15 +28,17 @@ namespace h5mount {
 
 namespace {
 
-unsigned log2_of(std::uint8_t power) { return static_cast<unsigned>(std::countr_zero(power)); }
+unsigned log2_of(std::uint8_t power) {
+  return static_cast<unsigned>(std::countr_zero(power));
+}
 
 // Creation parameters against each other, and what follows from them.
 void derive(Cursor& cursor, FileSizes sizes, ExtensibleArrayHeader& h) {
   cursor.require(h.element_size > 0, "element_size", "is zero");
   cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, "max_element_bits", "not from 1 to 64",
                  h.max_element_bits);
-  cursor.require(std::has_single_bit(h.min_data_block_elements), "min_data_block_elements", "not a power of two",
-                 h.min_data_block_elements);
+  cursor.require(std::has_single_bit(h.min_data_block_elements), "min_data_block_elements",
+                 "not a power of two", h.min_data_block_elements);
   cursor.require(std::has_single_bit(h.min_super_block_pointers) && h.min_super_block_pointers > 1,
                  "min_super_block_pointers", "not a power of two above 1", h.min_super_block_pointers);
   if (!cursor.ok()) return;
@@ -45,8 +48,8 @@ void derive(Cursor& cursor, FileSizes sizes, ExtensibleArrayHeader& h) {
   if (!cursor.ok()) return;
   h.super_blocks = 1 + h.max_element_bits - block_bits;
   h.direct_super_blocks = 2 * log2_of(h.min_super_block_pointers);
-  cursor.require(h.super_blocks >= h.direct_super_blocks, "min_super_block_pointers", "more than there are blocks",
-                 h.min_super_block_pointers);
+  cursor.require(h.super_blocks >= h.direct_super_blocks, "min_super_block_pointers",
+                 "more than there are blocks", h.min_super_block_pointers);
   if (!cursor.ok()) return;
   h.direct_data_blocks = 2 * (unsigned{h.min_super_block_pointers} - 1);
   h.offset_width = (unsigned{h.max_element_bits} + 7) / 8;
@@ -84,12 +87,14 @@ Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, Fil
   return cursor.finish(h);
 }
 
-Status decode_extensible_array_index_block(Cursor& cursor, FileSizes sizes, const ExtensibleArrayHeader& header,
+Status decode_extensible_array_index_block(Cursor& cursor, FileSizes sizes,
+                                           const ExtensibleArrayHeader& header,
                                            std::uint64_t header_address) {
   decode_array_block_prefix(cursor, sizes, "EAIB", header.client, header_address);
   cursor.skip(std::size_t{header.index_block_elements} * header.element_size, "elements");
   cursor.skip(std::size_t{header.direct_data_blocks} * sizes.offsets, "data_block_addresses");
-  cursor.skip(std::size_t{header.super_blocks - header.direct_super_blocks} * sizes.offsets, "super_block_addresses");
+  cursor.skip(std::size_t{header.super_blocks - header.direct_super_blocks} * sizes.offsets,
+              "super_block_addresses");
   cursor.checksum();
   return cursor.finish();
 }
@@ -99,14 +104,16 @@ std::uint64_t extensible_array_page_bitmap_bytes(const ExtensibleArrayHeader& he
   return bytes && *bytes <= limits::kMaxNodeBytes ? *bytes : kUnlimited;
 }
 
-std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header, unsigned u) {
+std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header,
+                                                 unsigned u) {
   const std::uint64_t bitmap = extensible_array_page_bitmap_bytes(header, u);
   if (bitmap == kUnlimited) return kUnlimited;
   return header.body_at + bitmap + header.data_blocks_of(u) * sizes.offsets + 4;
 }
 
-Status decode_extensible_array_super_block(Cursor& cursor, FileSizes sizes, const ExtensibleArrayHeader& header,
-                                           std::uint64_t header_address, unsigned u) {
+Status decode_extensible_array_super_block(Cursor& cursor, FileSizes sizes,
+                                           const ExtensibleArrayHeader& header, std::uint64_t header_address,
+                                           unsigned u) {
   decode_array_block_prefix(cursor, sizes, "EASB", header.client, header_address);
   cursor.skip(header.offset_width, "block_offset");
   cursor.skip(static_cast<std::size_t>(extensible_array_page_bitmap_bytes(header, u)), "page_bitmap");
@@ -122,8 +129,9 @@ std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& hea
   return header.body_at + *body + 4;
 }
 
-Status decode_extensible_array_data_block(Cursor& cursor, FileSizes sizes, const ExtensibleArrayHeader& header,
-                                          std::uint64_t header_address, std::uint64_t elements, bool paged) {
+Status decode_extensible_array_data_block(Cursor& cursor, FileSizes sizes,
+                                          const ExtensibleArrayHeader& header, std::uint64_t header_address,
+                                          std::uint64_t elements, bool paged) {
   decode_array_block_prefix(cursor, sizes, "EADB", header.client, header_address);
   cursor.skip(header.offset_width, "block_offset");
   if (!paged) cursor.skip(static_cast<std::size_t>(elements * header.element_size), "elements");

@@ -1,11 +1,11 @@
 // Header:
-//   "FAHD" | version 0 (1) | client (1) | entry size (1) | page bits (1) | entries (L) | data block address (O) |
-//   checksum (4)
+//   "FAHD" | version 0 (1) | client (1) | entry size (1) | page bits (1) | entries (L) | data block address
+//   (O) | checksum (4)
 // Data block, entries <= 2^page bits:
 //   "FADB" | version (1) | client (1) | header address (O) | elements | checksum (4)
 // Data block, paged:
-//   "FADB" | version (1) | client (1) | header address (O) | page bitmap (one bit a page) | checksum (4) | pages
-//   page: 2^page bits elements (the last one what is left) | checksum (4)
+//   "FADB" | version (1) | client (1) | header address (O) | page bitmap (one bit a page) | checksum (4) |
+//   pages page: 2^page bits elements (the last one what is left) | checksum (4)
 //
 // O, L: size of offsets, of lengths. Pages stand at multiples of a full page, initialised or not.
 // The version byte is 1 in files with structured chunks and changes nothing.
@@ -31,7 +31,8 @@ bool lay_out(FixedArrayHeader& h, FileSizes sizes) {
   h.page_count = divide_up(h.entry_count, h.page_entries);
   h.page_bitmap_bytes = divide_up(h.page_count, 8);
   h.data_block_bytes = h.body_at + h.page_bitmap_bytes + 4;
-  return h.data_block_bytes <= limits::kMaxNodeBytes && checked_mul(h.page_count, h.page_bytes(h.page_entries));
+  return h.data_block_bytes <= limits::kMaxNodeBytes &&
+         checked_mul(h.page_count, h.page_bytes(h.page_entries));
 }
 
 }  // namespace
@@ -53,8 +54,8 @@ Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, FileSizes siz
   cursor.checksum();
   cursor.require(h.entry_size > 0, "entry_size", "is zero");
   if (cursor.ok() && !lay_out(h, sizes))
-    cursor.fail(
-        Error(ErrorCode::LimitExceeded, cursor.structure(), "entry_count", count_at).with_found(h.entry_count));
+    cursor.fail(Error(ErrorCode::LimitExceeded, cursor.structure(), "entry_count", count_at)
+                    .with_found(h.entry_count));
   return cursor.finish(h);
 }
 
@@ -75,8 +76,8 @@ Status check_array_page(Cursor& cursor, std::uint64_t entries, std::uint64_t ent
   return cursor.finish();
 }
 
-void decode_array_block_prefix(Cursor& cursor, FileSizes sizes, std::string_view signature, ChunkClient client,
-                               std::uint64_t header_address) {
+void decode_array_block_prefix(Cursor& cursor, FileSizes sizes, std::string_view signature,
+                               ChunkClient client, std::uint64_t header_address) {
   cursor.signature(signature);
   cursor.version(0, 1);
   const std::uint64_t client_at = cursor.here();

@@ -17,8 +17,8 @@ inline int compare_coordinates(const std::uint64_t* a, const std::uint64_t* b, s
   return 0;
 }
 
-// The used part of a node, keys as scaled coordinates (element offset / chunk dimension). Keys rise strictly: the
-// decoder refuses others, and searches and scans rest on it.
+// The used part of a node, keys as scaled coordinates (element offset / chunk dimension). Keys rise strictly:
+// the decoder refuses others, and searches and scans rest on it.
 struct ChunkBTree1Node {
   struct Child {
     std::uint64_t address = kUndefinedAddress;  // level 0: of the chunk; above: of the node one level down
@@ -33,7 +33,9 @@ struct ChunkBTree1Node {
 
   std::size_t size() const { return children.size(); }
   const std::uint64_t* key(std::size_t i) const { return keys.data() + i * rank; }
-  std::size_t memory() const { return sizeof *this + keys.size() * sizeof keys[0] + children.size() * sizeof(Child); }
+  std::size_t memory() const {
+    return sizeof *this + keys.size() * sizeof keys[0] + children.size() * sizeof(Child);
+  }
 
   // How many keys are not behind `scaled`: the child that may hold it is the one before. 0: none.
   std::size_t upper_bound(const std::uint64_t* scaled) const;

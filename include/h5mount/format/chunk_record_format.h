@@ -1,5 +1,6 @@
-// The record by which fixed arrays, extensible arrays and version 2 B-trees tell where one chunk lies. One decoder
-// for all of them; which fields a record has follows from the client (arrays) or the record type (B-trees):
+// The record by which fixed arrays, extensible arrays and version 2 B-trees tell where one chunk lies. One
+// decoder for all of them; which fields a record has follows from the client (arrays) or the record type
+// (B-trees):
 //
 //   arrays, client 0        address
 //   arrays, client 1        address | stored size (1 to 8) | filter mask (4)
@@ -8,10 +9,11 @@
 //   B-tree type 11          address | stored size (1 to 8) | filter mask (4) | scaled offsets (8 x rank)
 //   B-tree types 12, 13     address | stored size (1 to 8) | scaled offsets (8 x rank) | section fields
 //
-// An address is `size_of_offsets` wide. The width of the stored size stands nowhere: it is what the record's own size
-// leaves for it, so that the widths of layout versions 4 (by the chunk's bytes) and 5 (always 8) need no rule.
-// Section fields of a structured chunk with N sections: offsets of sections 1…N-1 (8 each); filtered (client 3,
-// type 13): also the unfiltered sizes of all N sections (8 each) and their filter masks (4 each).
+// An address is `size_of_offsets` wide. The width of the stored size stands nowhere: it is what the record's
+// own size leaves for it, so that the widths of layout versions 4 (by the chunk's bytes) and 5 (always 8)
+// need no rule. Section fields of a structured chunk with N sections: offsets of sections 1…N-1 (8 each);
+// filtered (client 3, type 13): also the unfiltered sizes of all N sections (8 each) and their filter masks
+// (4 each).
 #pragma once
 
 #include <cstdint>
@@ -34,9 +36,9 @@ class ChunkRecordFormat {
   struct Parameters {
     ChunkClient client = ChunkClient::Plain;
     std::uint8_t size_of_offsets = 8;
-    unsigned coordinates = 0;         // scaled offsets in the record: the rank in a B-tree, 0 in an array
-    std::uint8_t section_count = 0;   // structured chunks only
-    std::uint64_t chunk_bytes = 0;    // stored size of a plain chunk, which its record does not tell
+    unsigned coordinates = 0;        // scaled offsets in the record: the rank in a B-tree, 0 in an array
+    std::uint8_t section_count = 0;  // structured chunks only
+    std::uint64_t chunk_bytes = 0;   // stored size of a plain chunk, which its record does not tell
   };
 
   // `record_bytes` is what the structure's header says a record takes. Nothing where no such record exists.

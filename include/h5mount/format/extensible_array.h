@@ -1,10 +1,11 @@
-// Extensible arrays: the chunk index of a dataset with one unlimited dimension (specification 3.0, "Extensible Array
-// Index"). The header leads to an index block, which holds the first elements itself, then addresses of data blocks,
-// then addresses of super blocks that hold addresses of more and larger data blocks.
+// Extensible arrays: the chunk index of a dataset with one unlimited dimension (specification 3.0,
+// "Extensible Array Index"). The header leads to an index block, which holds the first elements itself, then
+// addresses of data blocks, then addresses of super blocks that hold addresses of more and larger data
+// blocks.
 //
-// Beyond the index block's own elements, element space is cut into super blocks: super block `u` has 2^(u/2) data
-// blocks of 2^((u+1)/2) * min_data_block_elements elements each. The first few exist only as a notion: their data
-// blocks' addresses stand in the index block.
+// Beyond the index block's own elements, element space is cut into super blocks: super block `u` has 2^(u/2)
+// data blocks of 2^((u+1)/2) * min_data_block_elements elements each. The first few exist only as a notion:
+// their data blocks' addresses stand in the index block.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace h5mount {
 
 struct ExtensibleArrayHeader {
   ChunkClient client = ChunkClient::Plain;
-  std::uint8_t element_size = 0;              // bytes
-  std::uint8_t max_element_bits = 0;          // the array may hold 2^max_element_bits elements
+  std::uint8_t element_size = 0;      // bytes
+  std::uint8_t max_element_bits = 0;  // the array may hold 2^max_element_bits elements
   std::uint8_t index_block_elements = 0;
   std::uint8_t min_data_block_elements = 0;   // a power of two
   std::uint8_t min_super_block_pointers = 0;  // a power of two, at least 2
@@ -61,23 +62,26 @@ struct ExtensibleArrayHeader {
 std::uint64_t extensible_array_header_bytes(FileSizes sizes);
 Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, FileSizes sizes);
 
-// The decoders of blocks check them whole; their contents are addresses and elements at the places told above, and are
-// read where they are.
-Status decode_extensible_array_index_block(Cursor& cursor, FileSizes sizes, const ExtensibleArrayHeader& header,
-                                           std::uint64_t header_address);
+// The decoders of blocks check them whole; their contents are addresses and elements at the places told
+// above, and are read where they are.
+Status decode_extensible_array_index_block(Cursor& cursor, FileSizes sizes,
+                                           const ExtensibleArrayHeader& header, std::uint64_t header_address);
 
-// Super block `u`: its page bitmap (bit data_block * pages_per_data_block + page; empty where not paged), behind it
-// data_blocks_of(u) addresses. kUnlimited: larger than any bound.
+// Super block `u`: its page bitmap (bit data_block * pages_per_data_block + page; empty where not paged),
+// behind it data_blocks_of(u) addresses. kUnlimited: larger than any bound.
 std::uint64_t extensible_array_page_bitmap_bytes(const ExtensibleArrayHeader& header, unsigned u);
-std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header, unsigned u);
-Status decode_extensible_array_super_block(Cursor& cursor, FileSizes sizes, const ExtensibleArrayHeader& header,
-                                           std::uint64_t header_address, unsigned u);
+std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header,
+                                                 unsigned u);
+Status decode_extensible_array_super_block(Cursor& cursor, FileSizes sizes,
+                                           const ExtensibleArrayHeader& header, std::uint64_t header_address,
+                                           unsigned u);
 
-// Bytes of a data block whose elements are not paged, or of the prefix (before the first page) of a paged one.
-// kUnlimited: larger than any bound.
+// Bytes of a data block whose elements are not paged, or of the prefix (before the first page) of a paged
+// one. kUnlimited: larger than any bound.
 std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& header, std::uint64_t elements,
                                                 bool paged);
-Status decode_extensible_array_data_block(Cursor& cursor, FileSizes sizes, const ExtensibleArrayHeader& header,
-                                          std::uint64_t header_address, std::uint64_t elements, bool paged);
+Status decode_extensible_array_data_block(Cursor& cursor, FileSizes sizes,
+                                          const ExtensibleArrayHeader& header, std::uint64_t header_address,
+                                          std::uint64_t elements, bool paged);
 
 }  // namespace h5mount

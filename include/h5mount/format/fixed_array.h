@@ -1,5 +1,5 @@
-// Fixed arrays: the chunk index of a dataset whose maximum extents are all fixed (specification 3.0, "Fixed Array
-// Index"). A header, and one data block that holds an element a chunk, in pages where they are many.
+// Fixed arrays: the chunk index of a dataset whose maximum extents are all fixed (specification 3.0, "Fixed
+// Array Index"). A header, and one data block that holds an element a chunk, in pages where they are many.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ inline bool page_bit(const std::byte* bitmap, std::uint64_t page) {
 Status check_array_page(Cursor& cursor, std::uint64_t entries, std::uint64_t entry_size);
 
 // Checks of every array block: signature, version 0 or 1, client, header address.
-void decode_array_block_prefix(Cursor& cursor, FileSizes sizes, std::string_view signature, ChunkClient client,
-                               std::uint64_t header_address);
+void decode_array_block_prefix(Cursor& cursor, FileSizes sizes, std::string_view signature,
+                               ChunkClient client, std::uint64_t header_address);
 
 }  // namespace h5mount

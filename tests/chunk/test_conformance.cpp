@@ -1,0 +1,179 @@
+// What every chunk index must do, run over every kind: find, find_run and for_each tell of the same chunks.
+#include <gtest/gtest.h>
+
+#include "chunk/fake_file.h"
+#include "chunk/index_builder.h"
+
+namespace h5mount::test {
+
+namespace {
+
+void expect_equal(const ChunkRecord& found, const ChunkRecord& expected, const Coordinates& at) {
+  EXPECT_EQ(found.address, expected.address) << ::testing::PrintToString(at);
+  if (!expected.allocated()) return;
+  EXPECT_EQ(found.stored_size, expected.stored_size) << ::testing::PrintToString(at);
+  EXPECT_EQ(found.filter_mask, expected.filter_mask) << ::testing::PrintToString(at);
+  EXPECT_EQ(found.section_fields, expected.section_fields) << ::testing::PrintToString(at);
+}
+
+class Conformance : public ::testing::TestWithParam<IndexCase> {
+ protected:
+  Conformance() : built(build_index(GetParam())) {}
+
+  std::shared_ptr<FakeFile> file(std::vector<std::byte> bytes) const {
+    return std::make_shared<FakeFile>(std::move(bytes), built.what.sizes);
+  }
+  Result<std::unique_ptr<ChunkIndex>> open(std::shared_ptr<FakeFile> from) const {
+    return open_chunk_index(std::move(from), built.layout, built.geometry);
+  }
+  ChunkRecord expected(const Coordinates& scaled) const {
+    const auto found = built.chunks.find(scaled);
+    return found == built.chunks.end() ? ChunkRecord{} : found->second;
+  }
+
+  BuiltIndex built;
+};
+
+TEST_P(Conformance, FindGivesEachChunkAndKnowsTheAbsent) {
+  const auto index = open(file(built.bytes));
+  ASSERT_TRUE(index) << index.error().text();
+  for (const Coordinates& scaled : grid_coordinates(built.geometry.grid)) {
+    const auto found = (*index)->find(scaled);
+    ASSERT_TRUE(found) << found.error().text();
+    expect_equal(*found, expected(scaled), scaled);
+  }
+}
+
+TEST_P(Conformance, RunsOfAnyLengthAgreeWithFind) {
+  const auto index = open(file(built.bytes));
+  ASSERT_TRUE(index) << index.error().text();
+  const auto all = grid_coordinates(built.geometry.grid);
+  for (const std::size_t length : {std::size_t{1}, std::size_t{7}, all.size()}) {
+    for (std::size_t from = 0; from < all.size(); from += length) {
+      // Old contents must not shine through.
+      std::vector<ChunkRecord> run(std::min(length, all.size() - from), ChunkRecord{1, 2, 3, {std::byte{4}}});
+      const auto status = (*index)->find_run(all[from], run);
+      ASSERT_TRUE(status) << status.error().text();
+      for (std::size_t i = 0; i < run.size(); ++i)
+        expect_equal(run[i], expected(all[from + i]), all[from + i]);
+    }
+  }
+}
+
+TEST_P(Conformance, ForEachVisitsEveryChunkOnceAndStopsWhenTold) {
+  const auto index = open(file(built.bytes));
+  ASSERT_TRUE(index) << index.error().text();
+  std::map<Coordinates, ChunkRecord> seen;
+  const auto status =
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+        EXPECT_TRUE(seen.emplace(Coordinates(scaled.begin(), scaled.end()), record).second);
+        return true;
+      });
+  ASSERT_TRUE(status) << status.error().text();
+  ASSERT_EQ(seen.size(), built.chunks.size());
+  for (const auto& [scaled, record] : seen) expect_equal(record, expected(scaled), scaled);
+
+  unsigned visits = 0;
+  const auto stopped = (*index)->for_each([&](auto, const ChunkRecord&) { return ++visits < 2; });
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(visits, std::min<std::size_t>(2, built.chunks.size()));
+}
+
+TEST_P(Conformance, AnUndefinedAddressIsAnIndexWithoutChunks) {
+  built.layout.address = kUndefinedAddress;
+  const auto from = file(built.bytes);
+  const auto index = open(from);
+  ASSERT_TRUE(index);
+  const auto found = (*index)->find(Coordinates(built.geometry.grid.size(), 0));
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->allocated());
+  EXPECT_TRUE((*index)->for_each([](auto, const ChunkRecord&) { return false; }));
+  EXPECT_EQ(from->source_reads(), 0U);
+}
+
+TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {
+  if (GetParam().kind == ChunkIndexKind::Single) return;
+  auto& grid = built.geometry.grid;
+  grid[0] = (grid[0] + 1) / 2;
+  built.geometry.dims[0] = grid[0] * built.geometry.chunk_dims[0];
+  const auto index = open(file(built.bytes));
+  ASSERT_TRUE(index) << index.error().text();
+  const auto inside = grid_coordinates(grid);
+  std::vector<ChunkRecord> run(inside.size());
+  ASSERT_TRUE((*index)->find_run(inside[0], run));
+  std::size_t allocated = 0;
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    expect_equal(run[i], expected(inside[i]), inside[i]);
+    allocated += run[i].allocated();
+  }
+  std::size_t visited = 0;
+  ASSERT_TRUE((*index)->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord&) {
+    EXPECT_LT(scaled[0], grid[0]);
+    ++visited;
+    return true;
+  }));
+  EXPECT_EQ(visited, allocated);
+}
+
+TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
+  if (GetParam().kind == ChunkIndexKind::Single || GetParam().kind == ChunkIndexKind::Implicit) return;
+  for (const auto& [offset, code] :
+       {std::pair{0U, ErrorCode::BadSignature}, std::pair{5U, ErrorCode::InvalidValue}}) {
+    auto bytes = built.bytes;
+    bytes[built.layout.address + offset] = std::byte{0xEE};
+    const auto index = open(file(bytes));
+    const auto found =
+        index ? (*index)->find(Coordinates(built.geometry.grid.size(), 0)) : fail(index.error());
+    ASSERT_FALSE(found);
+    if (offset == 0) {
+      EXPECT_EQ(found.error().code(), code) << found.error().text();
+      EXPECT_EQ(found.error().offset(), built.layout.address);
+    }
+  }
+}
+
+// Any byte of the structures changed, and any cut: an error or chunks, but always an end.
+TEST_P(Conformance, DamageNeverHangsOrCrashes) {
+  set_metadata_checksums_enabled(false);
+  const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 300);
+  for (std::size_t at = 32; at < built.bytes.size(); at += step) {
+    for (const std::uint8_t value : {0x00, 0x01, 0x7F, 0xFF}) {
+      auto bytes = built.bytes;
+      bytes[at] = static_cast<std::byte>(value);
+      const auto index = open(file(std::move(bytes)));
+      if (!index) continue;
+      unsigned visits = 0;
+      (void)(*index)->for_each([&](auto, const ChunkRecord&) { return ++visits < 10'000; });
+      (void)(*index)->find(Coordinates(built.geometry.grid.size(), 0));
+      std::vector<ChunkRecord> run(std::min<std::uint64_t>(16, built.geometry.grid.back()));
+      (void)(*index)->find_run(Coordinates(built.geometry.grid.size(), 0), run);
+    }
+  }
+  set_metadata_checksums_enabled(true);
+}
+
+TEST_P(Conformance, EveryByteBehindAChecksumIsVerified) {
+  const auto kind = GetParam().kind;
+  if (kind != ChunkIndexKind::FixedArray && kind != ChunkIndexKind::ExtensibleArray &&
+      kind != ChunkIndexKind::BTree2)
+    return;
+  // A page that was never written is not looked at: change only what a chunk's record can stand in.
+  const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 500);
+  std::size_t noticed = 0, tried = 0;
+  for (std::size_t at = built.layout.address; at < built.bytes.size(); at += step) {
+    if (built.bytes[at] == std::byte{0xAB}) continue;
+    auto bytes = built.bytes;
+    bytes[at] ^= std::byte{0x10};
+    ++tried;
+    const auto index = open(file(std::move(bytes)));
+    if (!index || !(*index)->for_each([](auto, const ChunkRecord&) { return true; })) ++noticed;
+  }
+  EXPECT_EQ(noticed, tried);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Conformance, ::testing::ValuesIn(all_index_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+
+}  // namespace h5mount::test

@@ -1,0 +1,102 @@
+// Chunks of the corpus' files, as the library that wrote them tells (expected_chunks.txt, by
+// make_expected_chunks.py).
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "chunk/index_builder.h"
+#include "h5mount/chunk/chunk_index.h"
+#include "h5mount/object/object.h"
+#include "support/corpus.h"
+
+namespace h5mount::test {
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
+  return parts;
+}
+
+struct Opened {
+  FileMetadataPtr file;
+  ChunkGeometry geometry;
+  std::unique_ptr<ChunkIndex> index;
+};
+
+Result<Opened> open_dataset(const std::filesystem::path& place, const std::string& path) {
+  Opened out;
+  H5_ASSIGN(auto source, open_file_source(place.string()));
+  H5_ASSIGN(out.file, FileMetadata::open(source, MetadataOptions{.force = true}));
+  H5_ASSIGN(const std::uint64_t address, resolve_path(out.file, out.file->root_address(), path));
+  H5_ASSIGN(const Object object, open_object(*out.file, address));
+  H5_ASSIGN(const DatasetDescription dataset, describe_dataset(*out.file, object));
+  const bool filtered = !dataset.pipeline.filters.empty() || !dataset.pipeline.sections.empty();
+  H5_ASSIGN(out.geometry, ChunkGeometry::make(dataset.space, dataset.layout, filtered));
+  H5_ASSIGN(out.index, open_chunk_index(out.file, dataset.layout, out.geometry));
+  return out;
+}
+
+// One of the listed chunks: "offsets:address:size:mask".
+void expect_chunk(const Opened& opened, const std::string& text) {
+  const auto parts = split(text, ':');
+  Coordinates scaled;
+  for (const std::string& offset : split(parts.at(0), ','))
+    scaled.push_back(std::stoull(offset) / opened.geometry.chunk_dims.at(scaled.size()));
+  const auto found = opened.index->find(scaled);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->address + opened.file->base_address(), std::stoull(parts.at(1))) << text;
+  EXPECT_EQ(found->stored_size, std::stoull(parts.at(2))) << text;
+  EXPECT_EQ(found->filter_mask, std::stoull(parts.at(3))) << text;
+}
+
+void expect_run_agrees(const Opened& opened, const std::map<Coordinates, ChunkRecord>& seen) {
+  const auto all = grid_coordinates(opened.geometry.grid);
+  if (all.empty()) return;
+  std::vector<ChunkRecord> run(all.size());
+  const auto status = opened.index->find_run(all[0], run);
+  ASSERT_TRUE(status) << status.error().text();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto there = seen.find(all[i]);
+    ASSERT_EQ(run[i].address, there == seen.end() ? kUndefinedAddress : there->second.address);
+  }
+}
+
+TEST(CorpusChunks, AreWhereTheLibrarySaysTheyAre) {
+  H5MOUNT_NEEDS_CORPUS(corpus);
+  std::ifstream table(source_root() / "tests/chunk/expected_chunks.txt");
+  ASSERT_TRUE(table);
+  std::size_t datasets = 0;
+  for (std::string line; std::getline(table, line);) {
+    const auto parts = split(line, '\t');
+    SCOPED_TRACE(parts.at(0) + " " + parts.at(1));
+    const auto opened = open_dataset(corpus / parts[0], parts[1]);
+    if (!opened) {
+      ADD_FAILURE() << opened.error().text();
+      continue;
+    }
+    ++datasets;
+    for (std::size_t i = 3; i < parts.size(); ++i) expect_chunk(*opened, parts[i]);
+    std::uint64_t grid_size = 1, allocated = 0;
+    for (const std::uint64_t n : opened->geometry.grid) grid_size *= n;
+    std::map<Coordinates, ChunkRecord> seen;
+    const auto status =
+        opened->index->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+          ++allocated;
+          if (grid_size < 200'000) seen.emplace(Coordinates(scaled.begin(), scaled.end()), record);
+          return true;
+        });
+    EXPECT_TRUE(status) << status.error().text();
+    EXPECT_EQ(allocated, std::stoull(parts.at(2)));
+    if (grid_size < 200'000) expect_run_agrees(*opened, seen);
+  }
+  EXPECT_GT(datasets, 300U);
+}
+
+}  // namespace
+
+}  // namespace h5mount::test
