@@ -26,19 +26,28 @@ std::uint64_t fold(std::uint64_t sum) {
   return sum;
 }
 
-// `steps` times kLanes little-endian words. Each lane keeps its own pair of sums, so that the compiler can keep
-// all of them in vector registers.
+// Vectors of the compiler's own kind: one source for SSE2 (in halves) and AVX2.
+using Words [[gnu::vector_size(16)]] = std::uint16_t;
+using Lanes [[gnu::vector_size(32)]] = std::uint32_t;
+
+// `steps` times kLanes little-endian words. Each lane keeps its own pair of sums.
 [[gnu::always_inline]] inline void add_block(const std::byte* at, std::size_t steps, Sums& sums) {
-  std::uint32_t first[kLanes] = {};
-  std::uint32_t second[kLanes] = {};
+  Lanes low_first{}, low_second{}, high_first{}, high_second{};
   for (std::size_t step = 0; step < steps; ++step, at += 2 * kLanes) {
-    std::uint16_t words[kLanes];
-    std::memcpy(words, at, sizeof words);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      second[lane] += first[lane];
-      first[lane] += words[lane];
-    }
+    Words low, high;
+    std::memcpy(&low, at, sizeof low);
+    std::memcpy(&high, at + sizeof low, sizeof high);
+    low_second += low_first;
+    high_second += high_first;
+    low_first += __builtin_convertvector(low, Lanes);
+    high_first += __builtin_convertvector(high, Lanes);
   }
+  std::uint32_t first[kLanes];
+  std::uint32_t second[kLanes];
+  std::memcpy(first, &low_first, sizeof low_first);
+  std::memcpy(first + kLanes / 2, &high_first, sizeof high_first);
+  std::memcpy(second, &low_second, sizeof low_second);
+  std::memcpy(second + kLanes / 2, &high_second, sizeof high_second);
   // A word of lane l in step t stands (steps-1-t) * kLanes + (kLanes-l) times in the second sum.
   std::uint64_t block_first = 0;
   std::uint64_t block_second = 0;
