@@ -21,12 +21,10 @@ struct Vector {
   Bytes stored;
   std::uint64_t hash = 0;
 
-  // False where this build lacks a library.
+  // False where this build lacks a library: of the filter, or of a codec inside its container.
   bool available() const {
-    for (const FilterSpec& spec : specs) {
-      if (!filter_info(spec.id).available) return false;
-    }
-    return true;
+    const auto decoded = decode(specs, stored, chunk_bytes, mask);
+    return decoded || decoded.error().code() != ErrorCode::UnsupportedFeature;
   }
 };
 

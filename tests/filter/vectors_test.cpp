@@ -30,6 +30,16 @@ TEST(FilterVectors, Decode) {
   }
 }
 
+TEST(FilterVectors, NothingIsMissingWhereTheLibrariesAreThere) {
+  for (const std::uint16_t id : {4, 307, 32004, 32013, 32015, 32018}) {
+    if (!filter_info(id).available) GTEST_SKIP() << "built without filter " << id;
+  }
+  for (const Vector& vector : all_vectors()) {
+    const bool snappy = vector.name.find("snappy") != std::string::npos;
+    EXPECT_TRUE(vector.available() || snappy) << vector.name;
+  }
+}
+
 // Decodes at the edge of both buffers; only that nothing is touched beyond them matters.
 class Edge {
  public:
