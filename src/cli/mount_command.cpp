@@ -13,6 +13,7 @@
 
 #include "background.h"
 #include "exit_codes.h"
+#include "h5mount/format/superblock.h"
 #include "h5mount/fuse/session.h"
 #include "source_stat.h"
 
@@ -72,10 +73,23 @@ SessionOptions session_options(const MountCommand& command) {
   return out;
 }
 
+// libhdf5 refuses a file that ends before its superblock says: a copy that was not finished. With `force` what is
+// left of it can be mounted.
+Status check_whole(const FileMetadata& file) {
+  const Superblock& superblock = file.superblock();
+  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= file.addresses()->size()) return {};
+  return fail(Error(ErrorCode::Truncated, "Superblock", "end_of_file_address", file.base_address())
+                  .with_found(superblock.end_of_file)
+                  .with_detail(fmt::format("but the file ends at {:#x} (cut short? -o force mounts what is left)",
+                                           file.addresses()->size())));
+}
+
 Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
   MetadataOptions options;
   options.force = command.options.force;
-  return FileSet::open(command.file, external_policy(command.options), options);
+  H5_ASSIGN(auto files, FileSet::open(command.file, external_policy(command.options), options));
+  if (!options.force) H5_TRY(check_whole(*files->main()->metadata));
+  return files;
 }
 
 // Everything from the open file to the end of the mount, in the process that serves.
