@@ -1,5 +1,5 @@
-// Private to this room: a bit string as nbit and scale-offset store it, filled from the most significant bit of
-// each byte on, without alignment between values.
+// Private to this room: a bit string as nbit and scale-offset store it, filled from the most significant bit
+// of each byte on, without alignment between values.
 #pragma once
 
 #include "h5mount/base/bytes.h"

@@ -1,6 +1,6 @@
 // Private to this room: bit planes back to elements.
 //
-//   stored:  byte 0 bit 0 of every element | byte 0 bit 1 | … | byte size-1 bit 7, each plane count / 8 bytes,
+//   stored:  byte 0 bit 0 of every element | byte 0 bit 1 | … | byte size-1 bit 7, each of count/8 bytes,
 //            element i being bit i % 8 (from the least significant) of byte i / 8
 //   decoded: element 0 | element 1 | …
 #pragma once

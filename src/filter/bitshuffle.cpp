@@ -1,9 +1,10 @@
 // Bitshuffle (filter 32008). Without compression the chunk as it is, block by block; with it
 //
-//   decoded bytes, u64 | block size in bytes, u32 | then a block each: stored size, u32 | its bytes   (big-endian)
+//   decoded bytes, u64 | block size in bytes, u32 | then a block each: stored size, u32 | its bytes
+//   (big-endian)
 //
-// A block holds bit planes (bit_transpose.h). After the full blocks comes one of the remaining elements rounded down
-// to a multiple of 8, then the last few elements as they are, without a size.
+// A block holds bit planes (bit_transpose.h). After the full blocks comes one of the remaining elements
+// rounded down to a multiple of 8, then the last few elements as they are, without a size.
 // Client data: major, minor, element size, block size in elements (0: the default), compression.
 #include <algorithm>
 #include <limits>
@@ -35,7 +36,8 @@ class Bitshuffle final : public Filter {
     const std::size_t block_bytes = load_be<std::uint32_t>(in.data() + 8);
     if (size > out.size()) return failed("bitshuffle", "more bytes declared than the chunk has");
     const std::size_t block = block_bytes == 0 ? block_ : block_bytes / element_size_;
-    if (block == 0 || block % 8 != 0) return failed("bitshuffle", "the block size is no multiple of eight elements");
+    if (block == 0 || block % 8 != 0)
+      return failed("bitshuffle", "the block size is no multiple of eight elements");
     return decode_compressed(in.subspan(kHeaderBytes), out.first(static_cast<std::size_t>(size)), block);
   }
 
@@ -45,7 +47,8 @@ class Bitshuffle final : public Filter {
     const std::size_t count = in.size() / element_size_ / 8 * 8;
     for (std::size_t first = 0; first < count; first += block_) {
       const std::size_t here = std::min(block_, count - first);
-      untranspose_bits(in.data() + first * element_size_, here, element_size_, out.data() + first * element_size_);
+      untranspose_bits(in.data() + first * element_size_, here, element_size_,
+                       out.data() + first * element_size_);
     }
     const std::size_t done = count * element_size_;
     if (done < in.size()) std::memcpy(out.data() + done, in.data() + done, in.size() - done);
@@ -91,14 +94,16 @@ std::size_t default_block(std::size_t element_size) {
 
 Result<FilterPtr> make_bitshuffle(const FilterSpec& spec, std::size_t) {
   const auto& values = spec.client_data;
-  if (values.size() < 3 || values[2] == 0) return bad_client_data("bitshuffle", "the element size is missing");
+  if (values.size() < 3 || values[2] == 0)
+    return bad_client_data("bitshuffle", "the element size is missing");
   const std::size_t element_size = values[2];
   const std::size_t block = values.size() > 3 && values[3] != 0 ? values[3] : default_block(element_size);
   if (block % 8 != 0) return bad_client_data("bitshuffle", "the block size is no multiple of eight elements");
   const std::uint32_t compression = values.size() > 4 ? values[4] : 0;
   if (compression != 0 && compression != 2 && compression != 3) {
-    return fail(Error(ErrorCode::UnsupportedFeature, "bitshuffle: compression is neither none, LZ4 nor Zstandard")
-                    .with_found(compression));
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "bitshuffle: compression is neither none, LZ4 nor Zstandard")
+            .with_found(compression));
   }
   return std::make_shared<Bitshuffle>(element_size, block, static_cast<Compression>(compression));
 }

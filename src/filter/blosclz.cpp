@@ -1,4 +1,5 @@
-// BloscLZ, the codec that Blosc brings along. The first byte is taken modulo 32, so a stream begins with literals:
+// BloscLZ, the codec that Blosc brings along. The first byte is taken modulo 32, so a stream begins with
+// literals:
 //
 //   000lllll                        l + 1 literal bytes follow
 //   lllddddd kkkkkkkk               a match: l + 2 bytes; distance = (d << 8) + k + 1
@@ -54,8 +55,10 @@ Result<std::size_t> decode_blosclz(ByteSpan in, MutableByteSpan out) {
     mask = 255;
     if (control < 32) {
       const std::size_t length = control + 1;
-      if (length > static_cast<std::size_t>(from_end - from)) return failed("blosclz", "literals are cut short");
-      if (length > static_cast<std::size_t>(to_end - to)) return failed("blosclz", "more bytes than declared");
+      if (length > static_cast<std::size_t>(from_end - from))
+        return failed("blosclz", "literals are cut short");
+      if (length > static_cast<std::size_t>(to_end - to))
+        return failed("blosclz", "more bytes than declared");
       copy_literals(from, from_end, to, to_end, length);
       from += length;
       to += length;
@@ -66,7 +69,8 @@ Result<std::size_t> decode_blosclz(ByteSpan in, MutableByteSpan out) {
     if (match.distance > static_cast<std::size_t>(to - out.data())) {
       return failed("blosclz", "a match before the beginning");
     }
-    if (match.length > static_cast<std::size_t>(to_end - to)) return failed("blosclz", "more bytes than declared");
+    if (match.length > static_cast<std::size_t>(to_end - to))
+      return failed("blosclz", "more bytes than declared");
     copy_match(to, to_end, match.distance, match.length);
     to += match.length;
   }

@@ -1,4 +1,5 @@
-// Bzip2 (filter 307): the chunk is one bzip2 stream, which carries its own checksums. Client data: the block size.
+// Bzip2 (filter 307): the chunk is one bzip2 stream, which carries its own checksums. Client data: the block
+// size.
 #include <bzlib.h>
 
 #include <algorithm>

@@ -26,16 +26,16 @@ Result<std::size_t> decode_zstd(ByteSpan in, MutableByteSpan out, ByteSpan dicti
   thread_local Context context;
   if (context.handle == nullptr) return fail(Error(ErrorCode::Internal, "zstd: no memory"));
   const std::size_t written =
-      dictionary.empty()
-          ? ZSTD_decompressDCtx(context.handle, out.data(), out.size(), in.data(), in.size())
-          : ZSTD_decompress_usingDict(context.handle, out.data(), out.size(), in.data(), in.size(),
-                                      dictionary.data(), dictionary.size());
+      dictionary.empty() ? ZSTD_decompressDCtx(context.handle, out.data(), out.size(), in.data(), in.size())
+                         : ZSTD_decompress_usingDict(context.handle, out.data(), out.size(), in.data(),
+                                                     in.size(), dictionary.data(), dictionary.size());
   if (ZSTD_isError(written) != 0) return failed("zstd", ZSTD_getErrorName(written));
   return written;
 }
 #else
 Result<std::size_t> decode_zstd(ByteSpan, MutableByteSpan, ByteSpan) {
-  return fail(Error(ErrorCode::UnsupportedFeature, "Zstandard is not available: needs libzstd at build time"));
+  return fail(
+      Error(ErrorCode::UnsupportedFeature, "Zstandard is not available: needs libzstd at build time"));
 }
 #endif
 

@@ -1,6 +1,6 @@
-// Private to this room: the bare compressors that several filters and containers share. Each decodes `in` to the
-// front of `out` and gives the bytes written; each stays inside both. One whose library this build lacks gives
-// UnsupportedFeature.
+// Private to this room: the bare compressors that several filters and containers share. Each decodes `in` to
+// the front of `out` and gives the bytes written; each stays inside both. One whose library this build lacks
+// gives UnsupportedFeature.
 #pragma once
 
 #include "h5mount/base/bytes.h"

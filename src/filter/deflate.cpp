@@ -1,4 +1,5 @@
-// Deflate (filter 1): the chunk is one zlib stream. The client data is the writer's level and says nothing to us.
+// Deflate (filter 1): the chunk is one zlib stream. The client data is the writer's level and says nothing to
+// us.
 #include "codecs.h"
 #include "filters.h"
 

@@ -2,9 +2,9 @@
 //
 //   the chunk's bytes | checksum, 4 bytes, little-endian: (sum2 << 16) | sum1
 //
-// over the bytes as big-endian 16-bit words (an odd last byte is the high half of a word): sum1 is the sum of the
-// words, sum2 the sum of sum1 after every word, both with end-around carry, that is modulo 65535 where a sum that
-// is not zero never becomes 0 but 65535.
+// over the bytes as big-endian 16-bit words (an odd last byte is the high half of a word): sum1 is the sum of
+// the words, sum2 the sum of sum1 after every word, both with end-around carry, that is modulo 65535 where a
+// sum that is not zero never becomes 0 but 65535.
 #include "fletcher32.h"
 
 #include "filters.h"
@@ -12,7 +12,7 @@
 namespace h5mount::filter {
 namespace {
 
-constexpr std::size_t kLanes = 16;       // words a step
+constexpr std::size_t kLanes = 16;        // words a step
 constexpr std::size_t kBlockSteps = 256;  // 65535 * 256 * 255 / 2 still fits 32 bits
 
 // Sums not yet reduced; zero only where every word was.
@@ -59,7 +59,8 @@ using Lanes [[gnu::vector_size(32)]] = std::uint32_t;
   sums.first = fold(sums.first + block_first);
 }
 
-[[gnu::always_inline]] inline const std::byte* add_blocks(const std::byte* at, std::size_t steps, Sums& sums) {
+[[gnu::always_inline]] inline const std::byte* add_blocks(const std::byte* at, std::size_t steps,
+                                                          Sums& sums) {
   while (steps > 0) {
     const std::size_t here = steps < kBlockSteps ? steps : kBlockSteps;
     add_block(at, here, sums);
@@ -98,8 +99,8 @@ std::uint32_t fletcher32_plain(ByteSpan bytes) {
 }
 
 std::uint32_t fletcher32(ByteSpan bytes) {
-  // The words are summed as little-endian ones. Swapping a word's bytes multiplies it by 256 modulo 65535, and so
-  // it does their sums: one rotation at the end instead of one a word.
+  // The words are summed as little-endian ones. Swapping a word's bytes multiplies it by 256 modulo 65535,
+  // and so it does their sums: one rotation at the end instead of one a word.
   Sums sums;
   const std::byte* at = bytes.data();
   const std::size_t steps = bytes.size() / (2 * kLanes);
@@ -125,7 +126,9 @@ class Fletcher32 final : public Filter {
     const auto stored = load_le<std::uint32_t>(in.data() + data.size());
     const std::uint32_t found = fletcher32(data);
     if (stored != found && stored != swapped(found)) {
-      return fail(Error(ErrorCode::ChecksumMismatch, "fletcher32 of a chunk").with_expected(stored).with_found(found));
+      return fail(Error(ErrorCode::ChecksumMismatch, "fletcher32 of a chunk")
+                      .with_expected(stored)
+                      .with_found(found));
     }
     return std::optional(data);
   }

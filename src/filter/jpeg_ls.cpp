@@ -1,8 +1,8 @@
 // JPEG-LS (filter 32018, FCIDECOMP): the chunk is one JPEG-LS stream, which describes itself; the client data
 // repeat it. Samples of 9 to 16 bits are decoded to two bytes, in the machine's order.
 //
-// CharLS 2.4.1 never returns from a scan that is cut off at its input's very end. It does where an end-of-image marker
-// stands there, so one is put behind every stream.
+// CharLS 2.4.1 never returns from a scan that is cut off at its input's very end. It does where an
+// end-of-image marker stands there, so one is put behind every stream.
 #include <charls/charls.h>
 
 #include "filters.h"
@@ -29,7 +29,8 @@ class JpegLs final : public Filter {
     const Temporary copy(in.size() + sizeof kEndOfImage);
     if (!in.empty()) std::memcpy(copy.bytes().data(), in.data(), in.size());
     std::memcpy(copy.bytes().data() + in.size(), kEndOfImage, sizeof kEndOfImage);
-    auto code = charls_jpegls_decoder_set_source_buffer(decoder.get(), copy.bytes().data(), copy.bytes().size());
+    auto code =
+        charls_jpegls_decoder_set_source_buffer(decoder.get(), copy.bytes().data(), copy.bytes().size());
     if (code != jpegls_errc::success) return refused(code);
     code = charls_jpegls_decoder_read_header(decoder.get());
     if (code != jpegls_errc::success) return refused(code);

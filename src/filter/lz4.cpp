@@ -1,8 +1,10 @@
 // LZ4 (filter 32004):
 //
-//   decoded size, u64 | block size, u32 | then a block each: stored size, u32 | its bytes      (all big-endian)
+//   decoded size, u64 | block size, u32 | then a block each: stored size, u32 | its bytes
+//   (big-endian)
 //
-// Blocks are bare LZ4 blocks; one stored with its decoded size is stored as it is. The last block may be short.
+// Blocks are bare LZ4 blocks; one stored with its decoded size is stored as it is. The last block may be
+// short.
 #include <algorithm>
 
 #include "codecs.h"

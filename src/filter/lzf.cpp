@@ -21,7 +21,8 @@ Result<std::size_t> decode_lzf(ByteSpan in, MutableByteSpan out) {
     if (control < 32) {
       const std::size_t length = control + 1;
       if (length > static_cast<std::size_t>(from_end - from)) return failed("lzf", "literals are cut short");
-      if (length > static_cast<std::size_t>(to_end - to)) return failed("lzf", "more bytes than the chunk has");
+      if (length > static_cast<std::size_t>(to_end - to))
+        return failed("lzf", "more bytes than the chunk has");
       copy_literals(from, from_end, to, to_end, length);
       from += length;
       to += length;
@@ -32,7 +33,8 @@ Result<std::size_t> decode_lzf(ByteSpan in, MutableByteSpan out) {
     if (length == 9) length += std::to_integer<std::size_t>(*from++);
     if (from == from_end) return failed("lzf", "a match is cut short");
     const std::size_t distance = ((control & 31) << 8 | std::to_integer<std::size_t>(*from++)) + 1;
-    if (distance > static_cast<std::size_t>(to - out.data())) return failed("lzf", "a match before the beginning");
+    if (distance > static_cast<std::size_t>(to - out.data()))
+      return failed("lzf", "a match before the beginning");
     if (length > static_cast<std::size_t>(to_end - to)) return failed("lzf", "more bytes than the chunk has");
     copy_match(to, to_end, distance, length);
     to += length;

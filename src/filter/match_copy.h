@@ -1,13 +1,13 @@
-// Private to this room: the two copies that every LZ77 decoder is made of. Lengths have been checked by the caller;
-// where there is room behind, more bytes than asked are moved at once, never beyond the given ends.
+// Private to this room: the two copies that every LZ77 decoder is made of. Lengths have been checked by the
+// caller; where there is room behind, more bytes than asked are moved at once, never beyond the given ends.
 #pragma once
 
 #include "h5mount/base/bytes.h"
 
 namespace h5mount::filter {
 
-inline void copy_literals(const std::byte* from, const std::byte* from_end, std::byte* to, const std::byte* to_end,
-                          std::size_t length) {
+inline void copy_literals(const std::byte* from, const std::byte* from_end, std::byte* to,
+                          const std::byte* to_end, std::size_t length) {
   if (length <= 32 && from_end - from >= 32 && to_end - to >= 32) {
     std::memcpy(to, from, 32);
   } else {
@@ -15,7 +15,8 @@ inline void copy_literals(const std::byte* from, const std::byte* from_end, std:
   }
 }
 
-// `length` bytes from `distance` (at least 1) before `to`; source and target may overlap, which repeats a pattern.
+// `length` bytes from `distance` (at least 1) before `to`; source and target may overlap, which repeats a
+// pattern.
 inline void copy_match(std::byte* to, const std::byte* to_end, std::size_t distance, std::size_t length) {
   const std::byte* from = to - distance;
   const bool room = static_cast<std::size_t>(to_end - to) >= length + 16;

@@ -1,4 +1,5 @@
-// N-bit (filter 5): only the significant bits of each value, one after another, as one bit string (bit_reader.h).
+// N-bit (filter 5): only the significant bits of each value, one after another, as one bit string
+// (bit_reader.h).
 //
 // Client data describe the datatype as a tree, written depth first:
 //   number of values | stored as is | elements | class, size, and by class:
@@ -25,13 +26,14 @@ struct Type {
   Kind kind = Kind::Verbatim;
   bool big_endian = false;
   std::uint32_t offset_in_parent = 0;
-  std::uint32_t size = 0;        // bytes
-  std::uint32_t precision = 0;   // atomic: bits, and where they begin
+  std::uint32_t size = 0;       // bytes
+  std::uint32_t precision = 0;  // atomic: bits, and where they begin
   std::uint32_t bit_offset = 0;
-  std::vector<Type> members;     // compound: its members; array: its base type, once
+  std::vector<Type> members;  // compound: its members; array: its base type, once
 };
 
-// Reads the tree. Each type takes at least two values, so their number bounds the tree; its depth has a bound too.
+// Reads the tree. Each type takes at least two values, so their number bounds the tree; its depth has a bound
+// too.
 class TypeReader {
  public:
   explicit TypeReader(std::span<const std::uint32_t> values) : values_(values) {}
@@ -101,7 +103,8 @@ class TypeReader {
 };
 
 void store_value(std::uint64_t value, const Type& type, std::byte* out) {
-  if (type.big_endian) value = load_be<std::uint64_t>(reinterpret_cast<const std::byte*>(&value)) >> (64 - 8 * type.size);
+  if (type.big_endian)
+    value = load_be<std::uint64_t>(reinterpret_cast<const std::byte*>(&value)) >> (64 - 8 * type.size);
   std::memcpy(out, &value, type.size);
 }
 
@@ -162,7 +165,8 @@ template <unsigned Size>
 void decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
   for (std::size_t i = 0; i < count; ++i, out += Size) {
     std::uint64_t value = reader.read(type.precision) << type.bit_offset;
-    if (type.big_endian) value = load_be<std::uint64_t>(reinterpret_cast<const std::byte*>(&value)) >> (64 - 8 * Size);
+    if (type.big_endian)
+      value = load_be<std::uint64_t>(reinterpret_cast<const std::byte*>(&value)) >> (64 - 8 * Size);
     std::memcpy(out, &value, Size);
   }
 }

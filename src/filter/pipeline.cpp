@@ -49,20 +49,17 @@ std::optional<Error> FilterPipeline::missing() const {
   return std::nullopt;
 }
 
-namespace {
-
-Status check_size(std::size_t found, std::size_t expected) {
-  if (found == expected) return {};
-  return fail(Error(ErrorCode::FilterFailed, found < expected ? "short chunk: its filters give too few bytes"
-                                                              : "long chunk: its filters give too many bytes")
-                  .with_expected(expected)
+Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
+                              FilterScratch& scratch) const {
+  H5_ASSIGN(const std::size_t found, decode_up_to(stored, mask, out, scratch));
+  if (found == out.size()) return {};
+  return fail(Error(ErrorCode::FilterFailed, "short chunk: its filters give too few bytes")
+                  .with_expected(out.size())
                   .with_found(found));
 }
 
-}  // namespace
-
-Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
-                              FilterScratch& scratch) const {
+Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
+                                                 FilterScratch& scratch) const {
   // What applies, in write order, and how many bytes may come out of each step on the way back.
   std::array<std::size_t, limits::kMaxFilters> applied{};
   std::array<std::size_t, limits::kMaxFilters> bound{};
@@ -89,13 +86,16 @@ Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSp
     }
     const MutableByteSpan to = i == 0 ? out : in_first ? scratch.second(bound[i]) : scratch.first(bound[i]);
     H5_ASSIGN(const std::size_t written, filter.decode(current, to));
-    if (i == 0) return check_size(written, out.size());
+    if (i == 0) return written;
     current = to.first(written);
     in_first = !in_first;
   }
-  H5_TRY(check_size(current.size(), out.size()));
-  if (!out.empty()) std::memcpy(out.data(), current.data(), out.size());
-  return {};
+  if (current.size() > out.size())
+    return fail(Error(ErrorCode::FilterFailed, "long chunk: its filters give too many bytes")
+                    .with_expected(out.size())
+                    .with_found(current.size()));
+  if (!current.empty()) std::memcpy(out.data(), current.data(), current.size());
+  return current.size();
 }
 
 Result<std::unique_ptr<PartialChunk>> FilterPipeline::open_partial(ByteSpan stored, std::uint32_t mask,

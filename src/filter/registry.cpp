@@ -1,5 +1,5 @@
-// The registry: one line a filter. A maker that is null is a filter we know by name and cannot decode (in this
-// build); its hint says what to do about it.
+// The registry: one line a filter. A maker that is null is a filter we know by name and cannot decode (in
+// this build); its hint says what to do about it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -105,7 +105,8 @@ FilterInfo info_of(const Entry& entry) {
 
 FilterInfo filter_info(std::uint16_t id) {
   const Entry* entry = find_entry(id);
-  return entry != nullptr ? info_of(*entry) : FilterInfo{id, {}, false, "unknown to this program; a plugin may have it"};
+  return entry != nullptr ? info_of(*entry)
+                          : FilterInfo{id, {}, false, "unknown to this program; a plugin may have it"};
 }
 
 std::vector<FilterInfo> known_filters() {

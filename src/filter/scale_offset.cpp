@@ -1,11 +1,12 @@
 // Scale-offset (filter 6):
 //
-//   minbits, u32 | width of minval, u8 | minval | … unused to byte 21 | codes of minbits bits, see bit_reader.h
+//   minbits, u32 | width of minval, u8 | minval | … unused to byte 21 | codes (bit_reader.h)
 //
-// An element is its code plus minval, modulo the type's size (integers), or its code divided by 10^D plus minval
-// (floats); the code of all ones is the fill value, where one is defined. All integers are little-endian, decoded
-// elements are in the datatype's own order. Codes as wide as the type are the elements themselves.
-// Client data: scale type, scale factor, elements, class, size, sign, order, fill defined, fill value.
+// An element is its code plus minval, modulo the type's size (integers), or its code divided by 10^D plus
+// minval (floats); the code of all ones is the fill value, where one is defined. All integers are
+// little-endian, decoded elements are in the datatype's own order. Codes as wide as the type are the elements
+// themselves. Client data: scale type, scale factor, elements, class, size, sign, order, fill defined, fill
+// value.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -45,9 +46,11 @@ T to_order(T value, bool big_endian) {
 
 // T: the unsigned integer of the element's size. `decode_code` makes an element's bits of a code.
 template <class T, class Decode>
-void decode_codes(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out, Decode decode_code) {
+void decode_codes(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out,
+                  Decode decode_code) {
   BitReader reader(codes);
-  const std::uint64_t all_ones = header.minbits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << header.minbits) - 1;
+  const std::uint64_t all_ones =
+      header.minbits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << header.minbits) - 1;
   const T fill = static_cast<T>(p.fill_bits);
   for (std::size_t i = 0; i < p.elements; ++i, out += sizeof(T)) {
     const std::uint64_t code = reader.read(header.minbits);
@@ -59,7 +62,8 @@ void decode_codes(const Parameters& p, const Header& header, ByteSpan codes, std
 template <class T>
 void decode_integers(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out) {
   const T minval = static_cast<T>(header.minval);
-  decode_codes<T>(p, header, codes, out, [minval](std::uint64_t code) { return static_cast<T>(code + minval); });
+  decode_codes<T>(p, header, codes, out,
+                  [minval](std::uint64_t code) { return static_cast<T>(code + minval); });
 }
 
 // The arithmetic is the element's own, as in libhdf5: results are equal to the last bit.
@@ -154,10 +158,12 @@ Result<FilterPtr> make_scale_offset(const FilterSpec& spec, std::size_t chunk_by
     return fail(Error(ErrorCode::UnsupportedFeature, "scaleoffset: E-scaling was never defined"));
   }
   if (p.scale_type > kInteger) return bad_client_data("scaleoffset", "scale type");
-  if (values[3] > 1 || p.is_float != (p.scale_type == kFloatDecimal)) return bad_client_data("scaleoffset", "class");
+  if (values[3] > 1 || p.is_float != (p.scale_type == kFloatDecimal))
+    return bad_client_data("scaleoffset", "class");
   const bool sound_size = p.size == 4 || p.size == 8 || (!p.is_float && (p.size == 1 || p.size == 2));
   if (!sound_size) return bad_client_data("scaleoffset", "element size");
-  if (!range_within(0, p.elements * p.size, chunk_bytes)) return bad_client_data("scaleoffset", "number of elements");
+  if (!range_within(0, p.elements * p.size, chunk_bytes))
+    return bad_client_data("scaleoffset", "number of elements");
   p.fill_bits = fill_bits_of(spec, p.size);
   return std::make_shared<ScaleOffset>(p);
 }

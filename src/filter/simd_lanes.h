@@ -1,9 +1,9 @@
 // Private to this room: the byte transposition that unshuffle and bit_transpose share.
 //
-// One riffle is a perfect shuffle of the whole register file: bytes of the first half and of the second alternate.
-// Applied log2(Size) times it turns Size registers of 16 planes' bytes into 16 elements of Size bytes, because each
-// rotates the bits of every byte's index by one. With 256-bit registers it does so in each 128-bit half on its own:
-// two groups of 16 elements.
+// One riffle is a perfect shuffle of the whole register file: bytes of the first half and of the second
+// alternate. Applied log2(Size) times it turns Size registers of 16 planes' bytes into 16 elements of Size
+// bytes, because each rotates the bits of every byte's index by one. With 256-bit registers it does so in
+// each 128-bit half on its own: two groups of 16 elements.
 #pragma once
 
 #if defined(__x86_64__)
@@ -20,7 +20,8 @@ template <std::size_t... I>
 inline void riffle(__m128i* v, std::index_sequence<I...>) {
   constexpr std::size_t kHalf = sizeof...(I);
   __m128i mixed[2 * kHalf];
-  ((mixed[2 * I] = _mm_unpacklo_epi8(v[I], v[I + kHalf]), mixed[2 * I + 1] = _mm_unpackhi_epi8(v[I], v[I + kHalf])),
+  ((mixed[2 * I] = _mm_unpacklo_epi8(v[I], v[I + kHalf]),
+    mixed[2 * I + 1] = _mm_unpackhi_epi8(v[I], v[I + kHalf])),
    ...);
   ((v[2 * I] = mixed[2 * I], v[2 * I + 1] = mixed[2 * I + 1]), ...);
 }
@@ -65,9 +66,11 @@ inline void store(const __m128i* v, std::byte* to, std::size_t stride, std::inde
   (_mm_storeu_si128(reinterpret_cast<__m128i*>(to + I * stride), v[I]), ...);
 }
 
-// Registers 2I and 2I + 1 hold bytes [32I, 32I + 32) of both groups: halves are sorted by group on the way out.
+// Registers 2I and 2I + 1 hold bytes [32I, 32I + 32) of both groups: halves are sorted by group on the way
+// out.
 template <std::size_t... I>
-H5_AVX2 inline void store_groups(const __m256i* v, std::byte* first, std::byte* second, std::index_sequence<I...>) {
+H5_AVX2 inline void store_groups(const __m256i* v, std::byte* first, std::byte* second,
+                                 std::index_sequence<I...>) {
   ((_mm256_storeu_si256(reinterpret_cast<__m256i*>(first + 32 * I),
                         _mm256_permute2x128_si256(v[2 * I], v[2 * I + 1], 0x20)),
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(second + 32 * I),

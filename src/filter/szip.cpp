@@ -2,9 +2,9 @@
 //
 //   decoded size, u32 little-endian | CCSDS 121.0-B bit stream
 //
-// Client data: options mask, pixels per block, bits per pixel, pixels per scanline. The decoding itself is libaec's;
-// what the szip interface lays around it is done here, line by line, with a buffer of one line: scanlines are
-// padded to whole blocks, and pixels of 32 and 64 bits are coded as planes of bytes.
+// Client data: options mask, pixels per block, bits per pixel, pixels per scanline. The decoding itself is
+// libaec's; what the szip interface lays around it is done here, line by line, with a buffer of one line:
+// scanlines are padded to whole blocks, and pixels of 32 and 64 bits are coded as planes of bytes.
 #include <libaec.h>
 
 #include <algorithm>
@@ -21,13 +21,13 @@ constexpr std::uint32_t kNearestNeighbourOption = 32;
 constexpr std::uint32_t kMaxBlocksPerScanline = 128;
 
 struct Coding {
-  unsigned flags = 0;             // libaec's
-  unsigned bits_per_sample = 0;   // of the stream
-  unsigned sample_bytes = 0;      // of the stream's decoded samples
-  unsigned pixel_planes = 1;      // 4 or 8: bytes of a pixel were coded as planes
-  unsigned block_size = 0;        // samples
+  unsigned flags = 0;            // libaec's
+  unsigned bits_per_sample = 0;  // of the stream
+  unsigned sample_bytes = 0;     // of the stream's decoded samples
+  unsigned pixel_planes = 1;     // 4 or 8: bytes of a pixel were coded as planes
+  unsigned block_size = 0;       // samples
   unsigned blocks_per_line = 0;
-  std::size_t line_bytes = 0;     // of a scanline without and with its padding
+  std::size_t line_bytes = 0;  // of a scanline without and with its padding
   std::size_t padded_line_bytes = 0;
 };
 

@@ -1,5 +1,5 @@
-// Private to this room: bytes for the length of one call, taken from and given back to a small store of the thread,
-// so that decoding a chunk costs no trip to the allocator. Not initialised.
+// Private to this room: bytes for the length of one call, taken from and given back to a small store of the
+// thread, so that decoding a chunk costs no trip to the allocator. Not initialised.
 #pragma once
 
 #include <array>

@@ -25,7 +25,8 @@ namespace {
 using namespace lanes;
 
 template <std::size_t Size>
-void unshuffle_sse2_sized(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::byte* out) {
+void unshuffle_sse2_sized(const std::byte* planes, std::size_t plane_stride, std::size_t count,
+                          std::byte* out) {
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __m128i v[Size];
@@ -36,8 +37,8 @@ void unshuffle_sse2_sized(const std::byte* planes, std::size_t plane_stride, std
   unshuffle_plain(planes + i, plane_stride, count - i, Size, out + i * Size);
 }
 
-// `Group` planes of an element of any size: Group bytes go to every `size`th place. `out` is the group's first byte
-// in element 0.
+// `Group` planes of an element of any size: Group bytes go to every `size`th place. `out` is the group's
+// first byte in element 0.
 template <std::size_t Group>
 void unshuffle_group(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                      std::byte* out) {
@@ -60,8 +61,8 @@ void unshuffle_group(const std::byte* planes, std::size_t plane_stride, std::siz
 }
 
 // Sizes that are no power of two, or large: groups of 16, 8, 4, 2 planes, tile by tile.
-void unshuffle_sse2_any(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
-                        std::byte* out) {
+void unshuffle_sse2_any(const std::byte* planes, std::size_t plane_stride, std::size_t count,
+                        std::size_t size, std::byte* out) {
   const std::size_t tile = std::max<std::size_t>(16'384 / size / 16 * 16, 16);
   for (std::size_t first = 0; first < count; first += tile) {
     const std::size_t here = std::min(tile, count - first);

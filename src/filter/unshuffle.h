@@ -8,16 +8,17 @@
 
 namespace h5mount::filter {
 
-// `planes`: the first of `size` planes of which each begins `plane_stride` bytes after the one before (at least
-// `count`); writes count * size bytes to `out`, which overlaps nothing. With a shifted `planes` and a `count` below
-// the stride, any run of elements can be had alone.
-using Unshuffle = void (*)(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
-                           std::byte* out);
+// `planes`: the first of `size` planes of which each begins `plane_stride` bytes after the one before (at
+// least `count`); writes count * size bytes to `out`, which overlaps nothing. With a shifted `planes` and a
+// `count` below the stride, any run of elements can be had alone.
+using Unshuffle = void (*)(const std::byte* planes, std::size_t plane_stride, std::size_t count,
+                           std::size_t size, std::byte* out);
 
 void unshuffle_plain(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                      std::byte* out);
 // The fastest one that this processor has.
-void unshuffle(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size, std::byte* out);
+void unshuffle(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
+               std::byte* out);
 
 #if defined(__x86_64__)
 void unshuffle_sse2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,

@@ -1,10 +1,10 @@
-// ZFP (filter 32013): the chunk is a zfp stream without header. The header stands in the client data, after one
-// value of versions: magic, the field's type and shape (dimensions of 1 left out), the mode. Written on a
+// ZFP (filter 32013): the chunk is a zfp stream without header. The header stands in the client data, after
+// one value of versions: magic, the field's type and shape (dimensions of 1 left out), the mode. Written on a
 // big-endian machine, its words and the decoded values are byte-swapped.
 //
 // libzfp checks neither its input's end nor a damaged stream: the payload is copied into a buffer as large as
-// libzfp could at most read, and a stream that was read beyond the payload is refused: what stands there (bytes never
-// touched, so no memory either) does not matter.
+// libzfp could at most read, and a stream that was read beyond the payload is refused: what stands there
+// (bytes never touched, so no memory either) does not matter.
 #include <zfp.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace h5mount::filter {
 namespace {
 
-constexpr std::size_t kHeaderWords = 32;          // of 4 bytes; a header has at most 148 bits
-constexpr std::size_t kSlack = 65'536;            // beyond what a sound stream can take
+constexpr std::size_t kHeaderWords = 32;  // of 4 bytes; a header has at most 148 bits
+constexpr std::size_t kSlack = 65'536;    // beyond what a sound stream can take
 // Blocks of 4 x 4 x 4 x 4 values at the edges of a field that fills them to a sixteenth.
 constexpr std::size_t kMostPerByte = 32;
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);  // zfp reads whole words
@@ -61,7 +61,8 @@ std::optional<std::uint64_t> field_bytes(const zfp_field& field) {
 
 class Zfp final : public Filter {
  public:
-  Zfp(const HeaderWords& words, bool swapped, std::size_t size) : words_(words), swapped_(swapped), size_(size) {}
+  Zfp(const HeaderWords& words, bool swapped, std::size_t size)
+      : words_(words), swapped_(swapped), size_(size) {}
 
   Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
     if (size_ > out.size()) return failed("zfp", "more bytes described than the chunk has");
@@ -84,7 +85,8 @@ class Zfp final : public Filter {
     zfp_field_set_pointer(field, out.data());
     const std::size_t taken = zfp_decompress(stream, field);
     if (taken == 0) return failed("zfp", "the stream cannot be decoded");
-    if (taken > (in.size() + kWordBytes - 1) / kWordBytes * kWordBytes) return failed("zfp", "the stream is cut short");
+    if (taken > (in.size() + kWordBytes - 1) / kWordBytes * kWordBytes)
+      return failed("zfp", "the stream is cut short");
     if (swapped_) swap_values(out.first(size_), zfp_type_size(field->type));
     return size_;
   }
@@ -116,7 +118,8 @@ Result<FilterPtr> make_zfp(const FilterSpec& spec, std::size_t chunk_bytes) {
     opened = open_header(words);
   }
   if (!opened) {
-    return fail(Error(ErrorCode::UnsupportedFeature, "zfp: client data hold no header that this libzfp knows"));
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "zfp: client data hold no header that this libzfp knows"));
   }
   const auto size = field_bytes(*opened->field);
   if (!size || *size > chunk_bytes) return bad_client_data("zfp", "a shape larger than the chunk");

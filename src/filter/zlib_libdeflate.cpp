@@ -1,5 +1,5 @@
-// zlib streams by libdeflate: whole buffers at once, two to three times as fast as zlib. Built where it was found;
-// else zlib_zlib.cpp is.
+// zlib streams by libdeflate: whole buffers at once, two to three times as fast as zlib. Built where it was
+// found; else zlib_zlib.cpp is.
 #include <libdeflate.h>
 
 #include "codecs.h"
@@ -23,12 +23,12 @@ Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out) {
   if (decompressor.handle == nullptr) return fail(Error(ErrorCode::Internal, "zlib: no memory"));
   std::size_t consumed = 0;
   std::size_t written = 0;
-  switch (libdeflate_zlib_decompress_ex(decompressor.handle, in.data(), in.size(), out.data(), out.size(), &consumed,
-                                        &written)) {
+  switch (libdeflate_zlib_decompress_ex(decompressor.handle, in.data(), in.size(), out.data(), out.size(),
+                                        &consumed, &written)) {
     case LIBDEFLATE_SUCCESS: return written;
     case LIBDEFLATE_INSUFFICIENT_SPACE:
-      return fail(Error(ErrorCode::FilterFailed, "zlib: stream inflates to more than " + std::to_string(out.size()) +
-                                                     " bytes"));
+      return fail(Error(ErrorCode::FilterFailed,
+                        "zlib: stream inflates to more than " + std::to_string(out.size()) + " bytes"));
     default: return fail(Error(ErrorCode::FilterFailed, "zlib: stream is damaged"));
   }
 }

@@ -57,8 +57,8 @@ Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out) {
   const int result = inflate_all(inflater.stream, in, empty ? MutableByteSpan(&spare, 1) : out, written);
   if (result == Z_STREAM_END && !(empty && written != 0)) return written;
   if (result == Z_BUF_ERROR && written == out.size()) {
-    return fail(Error(ErrorCode::FilterFailed, "zlib: stream inflates to more than " + std::to_string(out.size()) +
-                                                   " bytes or is cut short"));
+    return fail(Error(ErrorCode::FilterFailed, "zlib: stream inflates to more than " +
+                                                   std::to_string(out.size()) + " bytes or is cut short"));
   }
   return fail(Error(ErrorCode::FilterFailed, "zlib: stream is damaged"));
 }

@@ -1,5 +1,5 @@
-// Writes the decoded content of a standalone Blosc 2 frame (*.b2frame, *.b2nd) to stdout, by the code that decodes
-// frames in HDF5 chunks. With -m it lists the metalayers it understands instead.
+// Writes the decoded content of a standalone Blosc 2 frame (*.b2frame, *.b2nd) to stdout, by the code that
+// decodes frames in HDF5 chunks. With -m it lists the metalayers it understands instead.
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
   if (list) {
     status = list_metalayers(as_bytes(bytes));
   } else if (const auto decoded = decode_frame(as_bytes(bytes))) {
-    std::cout.write(reinterpret_cast<const char*>(decoded->data()), static_cast<std::streamsize>(decoded->size()));
+    std::cout.write(reinterpret_cast<const char*>(decoded->data()),
+                    static_cast<std::streamsize>(decoded->size()));
   } else {
     status = fail(decoded.error());
   }

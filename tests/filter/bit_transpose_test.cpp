@@ -38,7 +38,9 @@ TEST(BitTranspose, EverySizeAndCountAgreesWithTheDefinition) {
 
 TEST(BloscFilters, DeltaUndoesWhatTheDefinitionDoes) {
   for (const std::size_t typesize : {1, 2, 3, 4, 8, 16, 20, 24}) {
-    const std::size_t word = typesize == 1 || typesize == 2 || typesize == 4 ? typesize : typesize % 8 == 0 ? 8 : 1;
+    const std::size_t word = typesize == 1 || typesize == 2 || typesize == 4 ? typesize
+                             : typesize % 8 == 0                             ? 8
+                                                                             : 1;
     for (const std::size_t size : {0, 1, 7, 64, 101, 1000}) {
       const Bytes data = test::random_bytes(size, size + typesize);
       const Bytes first = test::random_bytes(size, 9);
@@ -56,10 +58,11 @@ TEST(BloscFilters, DeltaUndoesWhatTheDefinitionDoes) {
 }
 
 TEST(BloscFilters, ByteDeltaSumsEachPlane) {
-  Bytes block = {std::byte{1}, std::byte{2}, std::byte{255}, std::byte{5}, std::byte{5}, std::byte{5}, std::byte{9}};
+  Bytes block = {std::byte{1}, std::byte{2}, std::byte{255}, std::byte{5},
+                 std::byte{5}, std::byte{5}, std::byte{9}};
   blosc::undo_byte_delta(2, block);
-  EXPECT_EQ(block, (Bytes{std::byte{1}, std::byte{3}, std::byte{2}, std::byte{5}, std::byte{10}, std::byte{15},
-                          std::byte{9}}));
+  EXPECT_EQ(block, (Bytes{std::byte{1}, std::byte{3}, std::byte{2}, std::byte{5}, std::byte{10},
+                          std::byte{15}, std::byte{9}}));
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ inline Bytes from_hex(std::string_view text) {
   return bytes;
 }
 
-inline Result<Bytes> decode(std::vector<FilterSpec> specs, ByteSpan stored, std::size_t size, std::uint32_t mask = 0) {
+inline Result<Bytes> decode(std::vector<FilterSpec> specs, ByteSpan stored, std::size_t size,
+                            std::uint32_t mask = 0) {
   H5_ASSIGN(const auto pipeline, FilterPipeline::make(specs, size));
   FilterScratch scratch;
   Bytes out(size);

@@ -26,7 +26,8 @@ TEST(Fletcher32, ZerosSumToZero) {
 }
 
 Bytes with_checksum(Bytes data, std::uint32_t sum) {
-  for (unsigned shift = 0; shift < 32; shift += 8) data.push_back(static_cast<std::byte>(sum >> shift & 0xff));
+  for (unsigned shift = 0; shift < 32; shift += 8)
+    data.push_back(static_cast<std::byte>(sum >> shift & 0xff));
   return data;
 }
 

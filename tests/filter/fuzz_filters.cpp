@@ -1,6 +1,6 @@
-// One fuzz target for every decoder. The input's first bytes choose a filter and its client data, the rest is what a
-// file would store. Built by libFuzzer (-Dfuzz=true) it explores; built into fuzz_replay_test it goes through seeded
-// mutations of the vectors.
+// One fuzz target for every decoder. The input's first bytes choose a filter and its client data, the rest is
+// what a file would store. Built by libFuzzer (-Dfuzz=true) it explores; built into fuzz_replay_test it goes
+// through seeded mutations of the vectors.
 //
 //   filter, u8 | chunk bytes, u16 | number of client data, u8 | client data, u32 each | stored bytes
 #include <cstdlib>

@@ -22,7 +22,8 @@ std::vector<std::uint8_t> fuzz_input(const Vector& vector) {
                                      static_cast<std::uint8_t>(vector.chunk_bytes >> 8),
                                      static_cast<std::uint8_t>(spec.client_data.size())};
   for (const std::uint32_t value : spec.client_data) {
-    for (unsigned shift = 0; shift < 32; shift += 8) input.push_back(static_cast<std::uint8_t>(value >> shift));
+    for (unsigned shift = 0; shift < 32; shift += 8)
+      input.push_back(static_cast<std::uint8_t>(value >> shift));
   }
   for (const std::byte byte : vector.stored) input.push_back(std::to_integer<std::uint8_t>(byte));
   return input;
@@ -36,7 +37,8 @@ void mutate(std::vector<std::uint8_t>& input, Random& random) {
       case 1: input[at] ^= static_cast<std::uint8_t>(1U << random.below(8)); break;
       case 2: input[at] = random.below(2) == 0 ? 0 : 0xff; break;
       case 3: input.resize(at + 1); break;
-      default: input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), input[random.below(input.size())]);
+      default:
+        input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), input[random.below(input.size())]);
     }
   }
 }

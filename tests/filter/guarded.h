@@ -1,5 +1,5 @@
-// Bytes whose end is the end of the world: the page behind them cannot be touched. It catches what libraries that no
-// sanitizer has instrumented read or write too far.
+// Bytes whose end is the end of the world: the page behind them cannot be touched. It catches what libraries
+// that no sanitizer has instrumented read or write too far.
 #pragma once
 
 #include <sys/mman.h>

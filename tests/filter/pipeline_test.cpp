@@ -11,7 +11,8 @@ using test::decode;
 Bytes deflated(const Bytes& data) {
   uLongf size = compressBound(data.size());
   Bytes out(size);
-  compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(data.data()), data.size(), 6);
+  compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(data.data()),
+            data.size(), 6);
   out.resize(size);
   return out;
 }
@@ -34,7 +35,8 @@ TEST(FilterPipeline, UndoesLastToFirst) {
     for (std::size_t j = 0; j < 4; ++j) planes[j * 1024 + i] = data[i * 4 + j];
   }
   EXPECT_EQ(*decode({kShuffle4, kDeflate}, deflated(planes), 4096), data);
-  EXPECT_EQ(*decode({kShuffle4, kDeflate, kDeflate, kDeflate}, deflated(deflated(deflated(planes))), 4096), data);
+  EXPECT_EQ(*decode({kShuffle4, kDeflate, kDeflate, kDeflate}, deflated(deflated(deflated(planes))), 4096),
+            data);
 }
 
 TEST(FilterPipeline, MaskBitsSkipFilters) {
@@ -64,7 +66,8 @@ TEST(FilterPipeline, SizesMustBeExact) {
 TEST(FilterPipeline, ThirtyTwoFiltersAreTheFormatsBound) {
   const Bytes data = test::random_bytes(64, 5);
   EXPECT_EQ(*decode(std::vector<FilterSpec>(32, {2, "", {1}}), data, 64), data);
-  EXPECT_EQ(decode(std::vector<FilterSpec>(33, {2, "", {1}}), data, 64).error().code(), ErrorCode::LimitExceeded);
+  EXPECT_EQ(decode(std::vector<FilterSpec>(33, {2, "", {1}}), data, 64).error().code(),
+            ErrorCode::LimitExceeded);
 }
 
 TEST(Deflate, DamageIsAnErrorAtEveryByte) {

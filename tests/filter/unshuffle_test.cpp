@@ -17,7 +17,8 @@ Bytes shuffled(const Bytes& bytes, std::size_t size) {
 }
 
 TEST(Unshuffle, EverySizeAndCountAgreesWithTheDefinition) {
-  for (const std::size_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 24, 31, 32, 33, 40, 63, 100, 255}) {
+  for (const std::size_t size :
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 24, 31, 32, 33, 40, 63, 100, 255}) {
     for (const std::size_t count : {0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1000}) {
       for (const std::size_t tail : {std::size_t{0}, size / 2}) {
         const Bytes data = test::random_bytes(size * count + tail, size * 1000 + count);

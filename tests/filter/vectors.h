@@ -30,7 +30,8 @@ struct Vector {
 
 inline std::uint64_t fnv1a(ByteSpan bytes) {
   std::uint64_t value = 0xcbf29ce484222325ULL;
-  for (const std::byte byte : bytes) value = (value ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ULL;
+  for (const std::byte byte : bytes)
+    value = (value ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ULL;
   return value;
 }
 
@@ -59,7 +60,8 @@ inline const std::vector<Vector>& all_vectors() {
     std::ifstream in(source_root() / "tests/filter/vectors.txt");
     Vector one;
     std::string shape, filters, stored, hash;
-    while (in >> one.name >> one.chunk_bytes >> one.mask >> one.element_bytes >> shape >> filters >> stored >> hash) {
+    while (in >> one.name >> one.chunk_bytes >> one.mask >> one.element_bytes >> shape >> filters >> stored >>
+           hash) {
       one.shape = numbers<std::uint64_t>(shape);
       one.specs = specs_of(filters);
       one.stored = from_hex(stored);

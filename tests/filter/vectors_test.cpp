@@ -12,7 +12,8 @@ constexpr std::size_t kMost = 1U << 20;
 
 TEST(FilterVectors, AreAllThere) {
   EXPECT_GT(all_vectors().size(), 150U);
-  for (const std::uint16_t id : {1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32013, 32015, 32018, 32026}) {
+  for (const std::uint16_t id :
+       {1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32013, 32015, 32018, 32026}) {
     bool found = false;
     for (const Vector& vector : all_vectors()) {
       for (const FilterSpec& spec : vector.specs) found = found || spec.id == id;
@@ -87,7 +88,8 @@ TEST(FilterVectors, AnotherChunkSizeIsRefused) {
   Edge edge;
   for (const Vector& vector : all_vectors()) {
     if (!vector.available()) continue;
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, vector.chunk_bytes - 1, vector.chunk_bytes + 1}) {
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, vector.chunk_bytes - 1, vector.chunk_bytes + 1}) {
       if (size == vector.chunk_bytes) continue;
       const auto pipeline = FilterPipeline::make(vector.specs, size);
       EXPECT_FALSE(edge.decode(**pipeline, vector.stored, vector.mask, size)) << vector.name << ' ' << size;

@@ -1,10 +1,10 @@
 // Filters and their pipelines: stored bytes of a chunk (or of a heap block) back to plain bytes.
 //
-// To add a filter: one file in src/filter/, one line in the registry table (src/filter/registry.cpp), vectors made
-// by the reference library under tests/filter.
+// To add a filter: one file in src/filter/, one line in the registry table (src/filter/registry.cpp), vectors
+// made by the reference library under tests/filter.
 //
-// Threads: filters and pipelines are immutable and shared. Every decoder writes at most its given output and reads
-// nothing beyond its input, whatever the input says.
+// Threads: filters and pipelines are immutable and shared. Every decoder writes at most its given output and
+// reads nothing beyond its input, whatever the input says.
 #pragma once
 
 #include <atomic>
@@ -33,11 +33,11 @@ struct ChunkBox {
   std::span<const std::uint64_t> dims;   // of the chunk, elements
   std::span<const std::uint64_t> start;  // of the box
   std::span<const std::uint64_t> count;
-  std::size_t element_size = 0;          // bytes
+  std::size_t element_size = 0;  // bytes
 };
 
-// A stored chunk open for decoding in parts: a box costs the blocks that it touches, not the chunk. A view of the
-// stored bytes, which must outlive it. Threads: any.
+// A stored chunk open for decoding in parts: a box costs the blocks that it touches, not the chunk. A view of
+// the stored bytes, which must outlive it. Threads: any.
 class PartialChunk {
  public:
   virtual ~PartialChunk() = default;
@@ -63,17 +63,19 @@ class Filter {
   // (never a truncated success). `in` and `out` do not overlap.
   virtual Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const = 0;
 
-  // The most bytes that a sound writer's encoder makes of `decoded` bytes: what bounds the steps between filters.
+  // The most bytes that a sound writer's encoder makes of `decoded` bytes: what bounds the steps between
+  // filters.
   virtual std::size_t encoded_bound(std::size_t decoded) const { return decoded + decoded / 8 + 65'536; }
 
-  // Filters that only check or cut (fletcher32): the decoded bytes are a part of `in`, no copy needed. Returns an
-  // empty optional where the filter has to decode.
+  // Filters that only check or cut (fletcher32): the decoded bytes are a part of `in`, no copy needed.
+  // Returns an empty optional where the filter has to decode.
   virtual Result<std::optional<ByteSpan>> as_view(ByteSpan in) const {
     (void)in;
     return std::optional<ByteSpan>{};
   }
 
-  // Opens a stored chunk of `decoded_bytes` for decoding in parts; null where the filter knows only all or nothing.
+  // Opens a stored chunk of `decoded_bytes` for decoding in parts; null where the filter knows only all or
+  // nothing.
   virtual bool may_decode_partially() const { return false; }
   virtual Result<std::unique_ptr<PartialChunk>> open_partial(ByteSpan in, std::size_t decoded_bytes) const {
     (void)in, (void)decoded_bytes;
@@ -91,7 +93,8 @@ struct FilterInfo {
 FilterInfo filter_info(std::uint16_t id);  // name empty for ids nobody registered
 std::vector<FilterInfo> known_filters();
 
-// Errors: UnsupportedFeature (unknown or not built in), InvalidValue (client data that no sound writer makes).
+// Errors: UnsupportedFeature (unknown or not built in), InvalidValue (client data that no sound writer
+// makes).
 Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::size_t chunk_bytes);
 
 // Reused buffers of one thread for the steps between filters.
@@ -112,16 +115,21 @@ class FilterScratch {
 
 class FilterPipeline {
  public:
-  // `specs` in write order; decoding goes last to first. An unavailable filter does not fail here but in `decode`
-  // of a chunk that needs it (its mask bit may say it was not applied).
-  static Result<std::shared_ptr<const FilterPipeline>> make(std::span<const FilterSpec> specs, std::size_t chunk_bytes);
+  // `specs` in write order; decoding goes last to first. An unavailable filter does not fail here but in
+  // `decode` of a chunk that needs it (its mask bit may say it was not applied).
+  static Result<std::shared_ptr<const FilterPipeline>> make(std::span<const FilterSpec> specs,
+                                                            std::size_t chunk_bytes);
 
-  // Undoes every filter whose bit is not set in `mask`, so that exactly out.size() bytes stand in `out`; any other
-  // number is FilterFailed. `out` may be any size for heap blocks and sections (then pass its true size).
+  // Undoes every filter whose bit is not set in `mask`, so that exactly out.size() bytes stand in `out`; any
+  // other number is FilterFailed. `out` may be any size for heap blocks and sections (then pass its true
+  // size).
   Status decode(ByteSpan stored, std::uint32_t mask, MutableByteSpan out, FilterScratch& scratch) const;
+  // The same, but fewer bytes are no error: gives how many stand in `out`. (Some writers cut the last chunk.)
+  Result<std::size_t> decode_up_to(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
+                                   FilterScratch& scratch) const;
 
-  // The same chunk open for decoding in parts, where its one filter that decodes can do so; else null: decode it all.
-  // `stored` must outlive what is given.
+  // The same chunk open for decoding in parts, where its one filter that decodes can do so; else null: decode
+  // it all. `stored` must outlive what is given.
   Result<std::unique_ptr<PartialChunk>> open_partial(ByteSpan stored, std::uint32_t mask,
                                                      std::size_t decoded_bytes) const;
   // Whether open_partial may ever give more than null: decided once, not for each chunk.

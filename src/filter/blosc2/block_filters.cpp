@@ -66,7 +66,8 @@ bool moves(const ChunkHeader& header, FilterSlot slot) {
   return slot.id == kBitshuffle || (slot.id == kShuffle && shuffled_size(header, slot) > 1);
 }
 
-Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSpan out, MutableByteSpan other) {
+Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSpan out,
+                    MutableByteSpan other) {
   bool in_out = true;
   for (const FilterSlot slot : header.filters) in_out ^= moves(header, slot);
   MutableByteSpan from = in_out ? out : other;
@@ -84,8 +85,8 @@ Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSp
       case kDelta: undo_delta(header.typesize, reference, from); break;
       case kByteDelta: undo_byte_delta(shuffled_size(header, slot), from); break;
       default:
-        return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: filter " + std::to_string(slot.id) +
-                                                             " inside the chunk is not known"));
+        return fail(Error(ErrorCode::UnsupportedFeature,
+                          "blosc2: filter " + std::to_string(slot.id) + " inside the chunk is not known"));
     }
     if (moves(header, slot)) std::swap(from, to);
   }

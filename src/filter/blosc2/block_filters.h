@@ -8,10 +8,11 @@ namespace h5mount::filter::blosc {
 // True where the slot's filter cannot be undone in place: its input and output are different buffers.
 bool moves(const ChunkHeader& header, FilterSlot slot);
 
-// Undoes all of the header's filters, last to first. The block's bytes stand in `out` where an even number of its
-// filters moves, else in `other`, which is as long; they end in `out`. `reference` is the decoded first block of the
-// chunk, or empty for that block itself: what delta needs.
-Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSpan out, MutableByteSpan other);
+// Undoes all of the header's filters, last to first. The block's bytes stand in `out` where an even number of
+// its filters moves, else in `other`, which is as long; they end in `out`. `reference` is the decoded first
+// block of the chunk, or empty for that block itself: what delta needs.
+Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSpan out,
+                    MutableByteSpan other);
 
 // Single steps, for tests.
 void undo_delta(std::size_t typesize, ByteSpan reference, MutableByteSpan block);

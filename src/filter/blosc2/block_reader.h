@@ -1,5 +1,5 @@
-// Any ranges of a chunk's bytes, one after another: the last decoded block is kept, so ranges that go forward cost
-// each block once. Not for several threads at once.
+// Any ranges of a chunk's bytes, one after another: the last decoded block is kept, so ranges that go forward
+// cost each block once. Not for several threads at once.
 #pragma once
 
 #include "../temporary.h"

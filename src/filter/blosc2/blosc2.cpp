@@ -1,6 +1,6 @@
-// Blosc 2 (filter 32026): the stored chunk is a contiguous frame (frame.h). With an array metalayer it is the whole
-// chunk as an n-dimensional array of inner chunks and blocks; without, its first inner chunk is the chunk.
-// The client data repeat what the frame says, and are not trusted over it.
+// Blosc 2 (filter 32026): the stored chunk is a contiguous frame (frame.h). With an array metalayer it is the
+// whole chunk as an n-dimensional array of inner chunks and blocks; without, its first inner chunk is the
+// chunk. The client data repeat what the frame says, and are not trusted over it.
 #include <algorithm>
 
 #include "../filters.h"
@@ -36,9 +36,11 @@ class PartialArray final : public PartialChunk {
   std::uint64_t block_count() const override { return array_.block_count(); }
 
  private:
-  // Writers other than the filter's own may have put an array of another shape, but of as many bytes, into the chunk.
+  // Writers other than the filter's own may have put an array of another shape, but of as many bytes, into
+  // the chunk.
   bool fits(const ChunkBox& box) const {
-    return box.element_size == array_.layout().item_bytes && std::ranges::equal(box.dims, array_.layout().shape);
+    return box.element_size == array_.layout().item_bytes &&
+           std::ranges::equal(box.dims, array_.layout().shape);
   }
 
   NdArray array_;

@@ -41,7 +41,8 @@ Result<Chunk> Chunk::open(ByteSpan bytes) {
   }
   if (header.special != Special::None) return chunk;
   if (header.stored) {
-    if (header.cbytes - header.header_bytes < header.nbytes) return failed("blosc", "stored bytes are cut short");
+    if (header.cbytes - header.header_bytes < header.nbytes)
+      return failed("blosc", "stored bytes are cut short");
     return chunk;
   }
   if (header.nbytes == 0) return chunk;
@@ -60,7 +61,8 @@ Result<ByteSpan> Chunk::find_dictionary() const {
   if (bytes_.size() - data_at_ < 4) return failed("blosc2", "the dictionary is cut short");
   const auto size = load_le<std::int32_t>(bytes_.data() + data_at_);
   const ByteSpan rest = bytes_.subspan(data_at_ + 4);
-  if (size <= 0 || static_cast<std::size_t>(size) > rest.size()) return failed("blosc2", "the dictionary's size");
+  if (size <= 0 || static_cast<std::size_t>(size) > rest.size())
+    return failed("blosc2", "the dictionary's size");
   return rest.first(static_cast<std::size_t>(size));
 }
 
@@ -69,14 +71,18 @@ Status Chunk::read_plain(std::size_t offset, MutableByteSpan out) const {
   static constexpr std::uint64_t kNaN8 = 0x7ff8000000000000ULL;
   if (out.empty()) return {};
   switch (header_.special) {
-    case Special::None: std::memcpy(out.data(), bytes_.data() + header_.header_bytes + offset, out.size()); return {};
+    case Special::None:
+      std::memcpy(out.data(), bytes_.data() + header_.header_bytes + offset, out.size());
+      return {};
     case Special::Zeros:
     case Special::Uninitialised:  // nothing was ever written: zeros, and never what lay in our memory
       std::memset(out.data(), 0, out.size());
       return {};
     case Special::NaN: {
-      const ByteSpan nan = header_.typesize == 4 ? std::as_bytes(std::span(&kNaN4, 1)) : std::as_bytes(std::span(&kNaN8, 1));
-      if (header_.typesize != 4 && header_.typesize != 8) return failed("blosc2", "NaN of a type that has none");
+      const ByteSpan nan =
+          header_.typesize == 4 ? std::as_bytes(std::span(&kNaN4, 1)) : std::as_bytes(std::span(&kNaN8, 1));
+      if (header_.typesize != 4 && header_.typesize != 8)
+        return failed("blosc2", "NaN of a type that has none");
       fill_pattern(nan, offset % nan.size(), out);
       return {};
     }
@@ -101,12 +107,14 @@ std::size_t Chunk::stream_count(std::size_t block_bytes) const {
 
 Status Chunk::decode_block(std::size_t index, MutableByteSpan out, ByteSpan reference) const {
   const auto offset = load_le<std::int32_t>(bytes_.data() + header_.header_bytes + 4 * index);
-  if (offset < 0 || static_cast<std::size_t>(offset) < data_at_ || static_cast<std::size_t>(offset) > bytes_.size()) {
+  if (offset < 0 || static_cast<std::size_t>(offset) < data_at_ ||
+      static_cast<std::size_t>(offset) > bytes_.size()) {
     return failed("blosc", "a block's offset");
   }
   const ByteSpan streams = bytes_.subspan(static_cast<std::size_t>(offset));
   filter_counters().blocks_decoded.fetch_add(1, std::memory_order_relaxed);
-  const auto moved = std::ranges::count_if(header_.filters, [&](FilterSlot slot) { return moves(header_, slot); });
+  const auto moved =
+      std::ranges::count_if(header_.filters, [&](FilterSlot slot) { return moves(header_, slot); });
   if (moved == 0) {
     H5_TRY(decode_streams(streams, out));
     return undo_filters(header_, reference, out, {});
@@ -162,8 +170,9 @@ Result<std::size_t> Chunk::run_codec(ByteSpan in, MutableByteSpan out) const {
     case 3: return decode_zlib(in, out);
     case 4: return decode_zstd(in, out, dictionary_);
     default:
-      return fail(Error(ErrorCode::UnsupportedFeature, "blosc: codec " + std::to_string(header_.codec_format) + "/" +
-                                                           std::to_string(header_.codec_id) + " is not known"));
+      return fail(
+          Error(ErrorCode::UnsupportedFeature, "blosc: codec " + std::to_string(header_.codec_format) + "/" +
+                                                   std::to_string(header_.codec_id) + " is not known"));
   }
 }
 

@@ -1,8 +1,9 @@
 // One Blosc chunk, of Blosc 1 or 2, open for decoding whole or by blocks.
 //
-//   header (chunk_header.h) | offset of each block, i32 | dictionary: size, i32, and bytes, where flagged | blocks
+//   header (chunk_header.h) | offset of each block, i32 | dictionary, if any: size, i32; bytes | blocks
 //   block:  stream…          one, or where the block is split one for each byte of the type
-//   stream: size, i32 | data size = the decoded size: as it is; 0: zeros; negative: a token byte, and a run of -size
+//   stream: size, i32 | data    size = the decoded size: as it is; 0: zeros; negative: a token byte,
+//                             and a run of -size
 //
 // A view of the given bytes: it owns nothing and is cheap to make. Threads: const functions from any thread.
 #pragma once
@@ -26,8 +27,8 @@ class Chunk {
   // Bytes [offset, offset + out.size()) of a plain chunk. The range lies inside.
   Status read_plain(std::size_t offset, MutableByteSpan out) const;
 
-  // Block `index` of a chunk that has blocks; `out` is exactly as long. `reference`: the decoded block 0, needed for
-  // the others where uses_delta().
+  // Block `index` of a chunk that has blocks; `out` is exactly as long. `reference`: the decoded block 0,
+  // needed for the others where uses_delta().
   Status decode_block(std::size_t index, MutableByteSpan out, ByteSpan reference) const;
   std::size_t block_bytes(std::size_t index) const;
 
@@ -42,7 +43,7 @@ class Chunk {
   Result<std::size_t> run_codec(ByteSpan in, MutableByteSpan out) const;
 
   ChunkHeader header_;
-  ByteSpan bytes_;       // cbytes
+  ByteSpan bytes_;  // cbytes
   ByteSpan dictionary_;
   std::size_t blocks_ = 0;
   std::size_t data_at_ = 0;  // where the blocks' streams may begin

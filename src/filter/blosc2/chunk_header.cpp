@@ -10,7 +10,13 @@ namespace {
 constexpr std::size_t kShortHeader = 16;
 constexpr std::size_t kLongHeader = 32;
 
-enum Flag : std::uint8_t { kFlagShuffle = 1, kFlagStored = 2, kFlagBitshuffle = 4, kFlagDelta = 8, kFlagNoSplit = 16 };
+enum Flag : std::uint8_t {
+  kFlagShuffle = 1,
+  kFlagStored = 2,
+  kFlagBitshuffle = 4,
+  kFlagDelta = 8,
+  kFlagNoSplit = 16
+};
 enum Flag2 : std::uint8_t { kFlagDictionary = 1, kFlagLazy = 8, kFlagInstrumented = 128 };
 
 std::uint8_t byte_at(ByteSpan bytes, std::size_t at) { return std::to_integer<std::uint8_t>(bytes[at]); }
@@ -29,7 +35,8 @@ void filters_of_flags(std::uint8_t flags, ChunkHeader& header) {
 }
 
 Status decode_extension(ByteSpan bytes, ChunkHeader& header) {
-  if (bytes.size() < kLongHeader || header.cbytes < kLongHeader) return failed("blosc2", "the chunk header is cut short");
+  if (bytes.size() < kLongHeader || header.cbytes < kLongHeader)
+    return failed("blosc2", "the chunk header is cut short");
   header.header_bytes = kLongHeader;
   for (std::size_t i = 0; i < header.filters.size(); ++i) {
     header.filters[i] = {byte_at(bytes, 16 + i), byte_at(bytes, 24 + i)};
@@ -41,7 +48,8 @@ Status decode_extension(ByteSpan bytes, ChunkHeader& header) {
     return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: chunks with blocks of variable length"));
   }
   if ((flags2 & (kFlagLazy | kFlagInstrumented)) != 0) {
-    return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: lazy and instrumented chunks are never stored"));
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "blosc2: lazy and instrumented chunks are never stored"));
   }
   header.dictionary = (flags2 & kFlagDictionary) != 0;
   const unsigned special = flags2 >> 4 & 7U;
@@ -60,7 +68,8 @@ Result<ChunkHeader> decode_chunk_header(ByteSpan bytes) {
   if (bytes.size() < kShortHeader) return failed("blosc", "the chunk header is cut short");
   ChunkHeader header;
   header.version = byte_at(bytes, 0);
-  if (header.version == 0 || header.version > 6) return failed("blosc", "not a Blosc chunk, or of a later version");
+  if (header.version == 0 || header.version > 6)
+    return failed("blosc", "not a Blosc chunk, or of a later version");
   const std::uint8_t flags = byte_at(bytes, 2);
   header.typesize = byte_at(bytes, 3);
   H5_ASSIGN(header.nbytes, size_at(bytes, 4));

@@ -2,13 +2,14 @@
 //
 //    0  version, u8          1, 2: Blosc 1; 3 to 5: Blosc 2; 6: Blosc 2 with blocks of variable length
 //    1  codec's version, u8
-//    2  flags, u8            1 byte shuffle | 2 stored | 4 bit shuffle | 8 delta | 16 do not split | 224 codec
+//    2  flags, u8          1 byte shuffle | 2 stored | 4 bit shuffle | 8 delta | 16 do not split | 224 codec
 //    3  typesize, u8
 //    4  nbytes, i32          decoded
 //    8  blocksize, i32       decoded bytes of a block; the last may be short
 //   12  cbytes, i32          of the chunk, this header included
 //   16  … where flags 1 and 4 are both set, which Blosc 1 never does:
-//       6 filter ids, codec id, codec meta, 6 filter metas, flags2b, flags2 (1 dictionary | 8 lazy | 112 special)
+//       6 filter ids, codec id, codec meta, 6 filter metas, flags2b,
+//       flags2 (1 dictionary | 8 lazy | 112 special)
 //
 // Little-endian throughout.
 #pragma once
@@ -54,8 +55,8 @@ struct ChunkHeader {
   bool uses_delta() const;
 };
 
-// `bytes` begin with the chunk and may go on behind it. What the header says of sizes holds afterwards: cbytes lie in
-// `bytes`, and blocksize is not 0 where there are blocks.
+// `bytes` begin with the chunk and may go on behind it. What the header says of sizes holds afterwards:
+// cbytes lie in `bytes`, and blocksize is not 0 where there are blocks.
 Result<ChunkHeader> decode_chunk_header(ByteSpan bytes);
 
 }  // namespace h5mount::filter::blosc

@@ -39,17 +39,22 @@ Result<Frame> Frame::open(ByteSpan bytes, std::uint64_t limit) {
   reader.read_boolean();  // whether the trailer holds variable-length metalayers
   reader.read_extension(kFiltersExtension);
   if (!reader.ok() || flags.size() != 4) return failed("blosc2", "the frame's header is damaged");
-  if (header_length < 0 || frame_length < header_length || static_cast<std::uint64_t>(frame_length) > bytes.size()) {
+  if (header_length < 0 || frame_length < header_length ||
+      static_cast<std::uint64_t>(frame_length) > bytes.size()) {
     return failed("blosc2", "the frame is longer than what is stored");
   }
   if ((std::to_integer<unsigned>(flags[0]) & 15U) > 2) {
-    return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: a frame of a later version, or of variable-length blocks"));
+    return fail(Error(ErrorCode::UnsupportedFeature,
+                      "blosc2: a frame of a later version, or of variable-length blocks"));
   }
   if (std::to_integer<unsigned>(flags[1]) != 0) {
-    return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: a sparse frame keeps its chunks in other files"));
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "blosc2: a sparse frame keeps its chunks in other files"));
   }
-  if (nbytes < 0 || stored < 0 || stored > frame_length - header_length) return failed("blosc2", "the frame's sizes");
-  if (typesize <= 0 || chunksize < 0 || (chunksize == 0 && nbytes != 0)) return failed("blosc2", "the frame's sizes");
+  if (nbytes < 0 || stored < 0 || stored > frame_length - header_length)
+    return failed("blosc2", "the frame's sizes");
+  if (typesize <= 0 || chunksize < 0 || (chunksize == 0 && nbytes != 0))
+    return failed("blosc2", "the frame's sizes");
   frame.bytes_ = bytes.first(static_cast<std::size_t>(frame_length));
   frame.header_ = bytes.first(static_cast<std::size_t>(header_length));
   frame.typesize_ = static_cast<std::size_t>(typesize);
@@ -83,10 +88,12 @@ Result<std::optional<ByteSpan>> Frame::find_metalayer(std::string_view name) con
 
 Result<Chunk> Frame::open_offsets() const {
   const std::uint64_t at = header_.size() + stored_;
-  const std::uint64_t most = std::max(kOffsetBytesPerByte * std::min(limit_, std::uint64_t{1} << 40), kLeastOffsetBytes);
+  const std::uint64_t most =
+      std::max(kOffsetBytesPerByte * std::min(limit_, std::uint64_t{1} << 40), kLeastOffsetBytes);
   if (chunk_count_ > most / 8) return failed("blosc2", "more inner chunks than their content has room for");
   H5_ASSIGN(Chunk offsets, Chunk::open(bytes_.subspan(static_cast<std::size_t>(at))));
-  if (offsets.nbytes() != chunk_count_ * 8) return failed("blosc2", "the chunks' offsets are not as many as the chunks");
+  if (offsets.nbytes() != chunk_count_ * 8)
+    return failed("blosc2", "the chunks' offsets are not as many as the chunks");
   return offsets;
 }
 
@@ -115,10 +122,12 @@ Result<Chunk> Frame::chunk_at(std::uint64_t index, std::int64_t offset) const {
   const std::uint64_t bytes = chunk_bytes(index);
   if (offset < 0) {
     const auto special = static_cast<unsigned>(static_cast<std::uint64_t>(offset) >> 56 & 7U);
-    if (special != 1 && special != 2 && special != 4) return failed("blosc2", "a special value that is not known");
+    if (special != 1 && special != 2 && special != 4)
+      return failed("blosc2", "a special value that is not known");
     return Chunk::make_special(static_cast<Special>(special), typesize_, static_cast<std::size_t>(bytes));
   }
-  if (static_cast<std::uint64_t>(offset) > stored_) return failed("blosc2", "an inner chunk outside the frame");
+  if (static_cast<std::uint64_t>(offset) > stored_)
+    return failed("blosc2", "an inner chunk outside the frame");
   const ByteSpan section = bytes_.subspan(header_.size(), static_cast<std::size_t>(stored_));
   H5_ASSIGN(Chunk chunk, Chunk::open(section.subspan(static_cast<std::size_t>(offset))));
   if (chunk.nbytes() != bytes) return failed("blosc2", "an inner chunk is not of the frame's chunk size");
@@ -144,7 +153,8 @@ Result<std::vector<Frame::VariableMetalayer>> Frame::variable_metalayers() const
   for (std::size_t i = 0; i < count && reader.ok(); ++i) {
     const std::string_view name = as_text(reader.read_text());
     const std::int64_t offset = reader.read_integer();
-    if (offset < 0 || static_cast<std::uint64_t>(offset) > trailer.size()) return failed("blosc2", "a metalayer's offset");
+    if (offset < 0 || static_cast<std::uint64_t>(offset) > trailer.size())
+      return failed("blosc2", "a metalayer's offset");
     MsgpackReader content(trailer.subspan(static_cast<std::size_t>(offset)));
     const ByteSpan chunk = content.read_binary();
     if (!content.ok()) return failed("blosc2", "a metalayer is damaged");

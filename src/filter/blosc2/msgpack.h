@@ -1,5 +1,5 @@
-// The part of msgpack that Blosc 2 frames use. Integers are big-endian. The reader's failure is sticky: after it
-// every read gives zero or nothing, and ok() tells.
+// The part of msgpack that Blosc 2 frames use. Integers are big-endian. The reader's failure is sticky: after
+// it every read gives zero or nothing, and ok() tells.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,15 @@ class MsgpackReader {
  public:
   explicit MsgpackReader(ByteSpan bytes) : bytes_(bytes) {}
 
-  std::size_t read_array();   // number of elements; they follow
-  std::size_t read_map();     // number of pairs
+  std::size_t read_array();  // number of elements; they follow
+  std::size_t read_map();    // number of pairs
   std::int64_t read_integer();
   bool read_boolean();
-  ByteSpan read_text();       // str
-  ByteSpan read_binary();     // bin
+  ByteSpan read_text();    // str
+  ByteSpan read_binary();  // bin
   ByteSpan read_extension(std::uint8_t type);
-  // An array's tag as Blosc 2 writes it: 0x90 + `elements`, also where they are more than msgpack allows there.
+  // An array's tag as Blosc 2 writes it: 0x90 + `elements`, also where they are more than msgpack allows
+  // there.
   void read_array_of(std::size_t elements);
 
   bool ok() const { return ok_; }

@@ -19,8 +19,17 @@ using Shape = std::vector<std::uint64_t>;
 class BoxReader {
  public:
   BoxReader(const Frame& frame, const NdLayout& layout, Extents start, Extents count, MutableByteSpan out)
-      : frame_(frame), layout_(layout), start_(start), count_(count), out_(out),
-        first_block_(layout.rank()), last_block_(layout.rank()), origin_(layout.rank()), extent_(layout.rank()), in_block_(layout.rank()), in_out_(layout.rank()) {}
+      : frame_(frame),
+        layout_(layout),
+        start_(start),
+        count_(count),
+        out_(out),
+        first_block_(layout.rank()),
+        last_block_(layout.rank()),
+        origin_(layout.rank()),
+        extent_(layout.rank()),
+        in_block_(layout.rank()),
+        in_out_(layout.rank()) {}
 
   Status read() {
     const std::size_t rank = layout_.rank();
@@ -41,14 +50,16 @@ class BoxReader {
  private:
   // The box's part in one inner chunk.
   Status read_chunk(const Chunk& chunk, const Shape& chunk_at) {
-    if (chunk.nbytes() != layout_.chunk_bytes) return failed("blosc2", "an inner chunk is not of the array's chunk size");
+    if (chunk.nbytes() != layout_.chunk_bytes)
+      return failed("blosc2", "an inner chunk is not of the array's chunk size");
     if (!chunk.is_plain() && chunk.blocksize() != layout_.block_bytes) {
       return failed("blosc2", "blocks that are not of the array's block size");
     }
     for (std::size_t d = 0; d < layout_.rank(); ++d) {
       origin_[d] = chunk_at[d] * layout_.chunk_shape[d];
       const std::uint64_t low = std::max(start_[d], origin_[d]) - origin_[d];
-      const std::uint64_t high = std::min(start_[d] + count_[d], origin_[d] + layout_.chunk_shape[d]) - origin_[d];
+      const std::uint64_t high =
+          std::min(start_[d] + count_[d], origin_[d] + layout_.chunk_shape[d]) - origin_[d];
       first_block_[d] = low / layout_.block_shape[d];
       last_block_[d] = (high - 1) / layout_.block_shape[d] + 1;
     }
@@ -79,8 +90,8 @@ class BoxReader {
     return chunk.is_plain() ? chunk.read_plain(index * bytes, out) : reader.load_into(index, out);
   }
 
-  // Where a block and the box meet: extent_, from in_block_ in the block, to in_out_ in the box. True where that is
-  // all of the block and one run of bytes in the box.
+  // Where a block and the box meet: extent_, from in_block_ in the block, to in_out_ in the box. True where
+  // that is all of the block and one run of bytes in the box.
   bool place(const Shape& block_at) {
     bool run = true;
     for (std::size_t d = 0; d < layout_.rank(); ++d) {
@@ -99,7 +110,8 @@ class BoxReader {
 
   // True where all dimensions before `d` have one index in a block.
   bool outermost(std::size_t d) const {
-    return std::all_of(layout_.block_shape.begin(), layout_.block_shape.begin() + static_cast<std::ptrdiff_t>(d),
+    return std::all_of(layout_.block_shape.begin(),
+                       layout_.block_shape.begin() + static_cast<std::ptrdiff_t>(d),
                        [](std::uint64_t extent) { return extent == 1; });
   }
 
@@ -128,7 +140,8 @@ Result<std::optional<NdArray>> NdArray::open(const Frame& frame, std::uint64_t l
     if (frame.chunksize() != layout.chunk_bytes || frame.chunk_count() != layout.chunk_count) {
       return failed("blosc2", "the frame's chunks are not those of its array");
     }
-    if (layout.block_bytes > std::max(kBlockBytesPerByte * std::min(limit, std::uint64_t{1} << 40), kLeastBlockBytes)) {
+    if (layout.block_bytes >
+        std::max(kBlockBytesPerByte * std::min(limit, std::uint64_t{1} << 40), kLeastBlockBytes)) {
       return failed("blosc2", "blocks far larger than the array");
     }
   }
@@ -146,14 +159,17 @@ Status NdArray::read_all(MutableByteSpan out) const {
   return read_box(zero, layout_.shape, out);
 }
 
-std::uint64_t NdArray::blocks_of(std::span<const std::uint64_t> start, std::span<const std::uint64_t> count) const {
+std::uint64_t NdArray::blocks_of(std::span<const std::uint64_t> start,
+                                 std::span<const std::uint64_t> count) const {
   std::uint64_t blocks = 1;
   for (std::size_t d = 0; d < layout_.rank(); ++d) {
     if (count[d] == 0) return 0;
     // Counted along each dimension; a block never reaches over the end of its inner chunk.
     const std::uint64_t chunk = layout_.chunk_shape[d];
     const std::uint64_t block = layout_.block_shape[d];
-    const auto before = [&](std::uint64_t at) { return at / chunk * layout_.block_grid[d] + at % chunk / block; };
+    const auto before = [&](std::uint64_t at) {
+      return at / chunk * layout_.block_grid[d] + at % chunk / block;
+    };
     blocks *= before(start[d] + count[d] - 1) - before(start[d]) + 1;
   }
   return blocks;

@@ -10,8 +10,8 @@ namespace h5mount::filter::blosc {
 
 class NdArray {
  public:
-  // Nothing where the frame has no array metalayer. Errors where it and the frame disagree, or where blocks are far
-  // larger than `limit`, the decoded bytes that the caller can take.
+  // Nothing where the frame has no array metalayer. Errors where it and the frame disagree, or where blocks
+  // are far larger than `limit`, the decoded bytes that the caller can take.
   static Result<std::optional<NdArray>> open(const Frame& frame, std::uint64_t limit);
 
   const NdLayout& layout() const { return layout_; }

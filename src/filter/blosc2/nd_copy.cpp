@@ -7,8 +7,8 @@
 
 namespace h5mount::filter::blosc {
 
-void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, const PlacedBox& to_box, Extents count,
-              std::size_t item_bytes) {
+void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, const PlacedBox& to_box,
+              Extents count, std::size_t item_bytes) {
   // Dimensions that both arrays take whole melt into the row.
   std::size_t outer = count.size();
   std::uint64_t row = item_bytes;

@@ -33,7 +33,7 @@ struct PlacedBox {
 };
 
 // Copies a box of `count` elements of `item_bytes`.
-void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, const PlacedBox& to_box, Extents count,
-              std::size_t item_bytes);
+void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, const PlacedBox& to_box,
+              Extents count, std::size_t item_bytes);
 
 }  // namespace h5mount::filter::blosc

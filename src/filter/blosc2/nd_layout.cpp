@@ -63,7 +63,8 @@ Result<NdLayout> decode_nd_layout(ByteSpan metalayer, std::size_t item_bytes) {
   if (version != 0) {
     return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: an array metalayer of a later version"));
   }
-  if (rank < 0 || static_cast<std::uint64_t>(rank) > kMostDimensions) return failed("blosc2", "the array's rank");
+  if (rank < 0 || static_cast<std::uint64_t>(rank) > kMostDimensions)
+    return failed("blosc2", "the array's rank");
   const auto dimensions = static_cast<std::size_t>(rank);
   auto shape = read_shape(reader, dimensions);
   auto chunk_shape = read_shape(reader, dimensions);

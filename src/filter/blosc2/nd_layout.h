@@ -1,11 +1,12 @@
-// The metalayer that makes a frame an n-dimensional array, under the name `b2nd` or, by its older author, `caterva`:
+// The metalayer that makes a frame an n-dimensional array, under the name `b2nd` or, by its older author,
+// `caterva`:
 //
 //   array of 7 (caterva: 5): version | rank | shape, i64 each | chunk shape, i32 each | block shape, i32 each
-//                            | format and text of the dtype (b2nd only; the writer of HDF5 chunks puts no sense there)
+//                            | format and text of the dtype (b2nd only; from HDF5 it says nothing)
 //
-// Inner chunks: a grid of ceil(shape / chunk shape), row-major, each stored whole. In a chunk blocks: its shape
-// rounded up to blocks, row-major over the grid, each block whole and row-major. What lies outside the chunk's shape
-// or the array's is padding.
+// Inner chunks: a grid of ceil(shape / chunk shape), row-major, each stored whole. In a chunk blocks: its
+// shape rounded up to blocks, row-major over the grid, each block whole and row-major. What lies outside the
+// chunk's shape or the array's is padding.
 #pragma once
 
 #include <vector>
@@ -21,11 +22,11 @@ struct NdLayout {
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> chunk_shape;
   std::vector<std::uint64_t> block_shape;
-  std::vector<std::uint64_t> chunk_grid;   // inner chunks of the array
-  std::vector<std::uint64_t> block_grid;   // blocks of an inner chunk
+  std::vector<std::uint64_t> chunk_grid;  // inner chunks of the array
+  std::vector<std::uint64_t> block_grid;  // blocks of an inner chunk
   std::size_t item_bytes = 0;
-  std::uint64_t array_bytes = 0;           // without padding
-  std::uint64_t chunk_bytes = 0;           // of an inner chunk with all its padding
+  std::uint64_t array_bytes = 0;  // without padding
+  std::uint64_t chunk_bytes = 0;  // of an inner chunk with all its padding
   std::uint64_t block_bytes = 0;
   std::uint64_t chunk_count = 0;
 
