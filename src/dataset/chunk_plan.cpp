@@ -66,4 +66,15 @@ bool ChunkPlan::is_edge(std::uint64_t chunk) const {
   return false;
 }
 
+std::uint64_t ChunkPlan::needed_bytes(std::uint64_t chunk) const {
+  std::uint64_t last = 0, scale = 1;
+  for (std::size_t i = rank(); i-- > 0;) {
+    const std::uint64_t s = chunk % folded_grid_[i];
+    chunk /= folded_grid_[i];
+    last += (std::min(chunk_dims_[i], dims_[i] - s * chunk_dims_[i]) - 1) * scale;
+    scale *= chunk_dims_[i];
+  }
+  return (last + 1) * element_size_;
+}
+
 }  // namespace h5mount

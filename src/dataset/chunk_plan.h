@@ -48,6 +48,8 @@ class ChunkPlan {
   std::span<const std::uint64_t> index_grid() const { return grid_; }
   // True where the chunk reaches over the extent.
   bool is_edge(std::uint64_t chunk) const;
+  // Bytes of a chunk up to and with the last element that lies in the extent.
+  std::uint64_t needed_bytes(std::uint64_t chunk) const;
 
   // Copies the part of a decoded chunk that lies in the image to `band`, which begins at the chunk's own band; or,
   // where `rows` limits it, only the chunk's rows [first_row, first_row + row_count) to a buffer that begins at the

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "h5mount/base/limits.h"
 
 namespace h5mount {
@@ -93,8 +95,17 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record,
     std::memcpy(out.data(), stored.data(), out.size());
     return {};
   }
-  if (Status decoded = pipeline_->decode(stored, record.filter_mask, out, scratch.filters); !decoded)
-    return fail(located(decoded.error(), chunk));
+  const auto decoded = pipeline_->decode_up_to(stored, record.filter_mask, out, scratch.filters);
+  if (!decoded) return fail(located(decoded.error(), chunk));
+  if (*decoded == out.size()) return {};
+  // Some writers cut the last chunk where the data ends; what a reader can see of it must be there.
+  if (*decoded < plan_.needed_bytes(chunk))
+    return fail(located(Error(ErrorCode::FilterFailed, "Chunk", "decoded_size", record.address)
+                            .with_found(*decoded)
+                            .with_expected(out.size())
+                            .with_detail("short chunk: its filters give too few bytes"),
+                        chunk));
+  std::ranges::fill(out.subspan(*decoded), std::byte{0});
   return {};
 }
 

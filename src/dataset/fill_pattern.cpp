@@ -18,7 +18,8 @@ ByteSpan zeros() {
 
 FillPattern::FillPattern(const FillValue& fill, std::uint64_t element_size) {
   const auto& value = fill.value;
-  if (!fill.defined || value.empty() || value.size() != element_size ||
+  // A fill time of 'never' means that the library does not write the value, and so does not read it either.
+  if (!fill.defined || fill.time == FillTime::Never || value.empty() || value.size() != element_size ||
       std::ranges::all_of(value, [](std::byte b) { return b == std::byte{0}; }))
     return;
   const std::size_t copies = std::max<std::size_t>(1, kPatternBytes / value.size());

@@ -54,7 +54,11 @@ Result<SharedMessageReference> decode_shared_reference(Cursor& cursor, FileSizes
   SharedMessageReference reference;
   const std::uint8_t version = cursor.version(1, 3);
   const std::uint8_t type = cursor.u8("type");
-  if (version == 1) cursor.skip(6, "reserved");
+  if (version == 1) {
+    // What the specification calls a pointer is a symbol table entry's beginning: a name offset goes before it.
+    cursor.skip(6, "reserved");
+    cursor.skip(sizes.lengths, "link_name_offset");
+  }
   reference.in_heap = version == 3 && type == kInSharedMessageHeap;
   if (reference.in_heap)
     reference.heap_id = cursor.u64("heap_id");

@@ -17,11 +17,11 @@ void sizes_fields(Cursor& cursor, Superblock& sb) {
 
 // Symbol table entry of the root group (III.C):
 //
-//   | link name offset (O) | object header address (O) | cache type (4) | reserved (4) | scratch-pad (16) |
+//   | link name offset (L) | object header address (O) | cache type (4) | reserved (4) | scratch-pad (16) |
 //
 // and in the scratch-pad, for cache type 1: | B-tree address (O) | local heap address (O) |
 void root_entry(Cursor& cursor, Superblock& sb) {
-  cursor.uint(sb.sizes.offsets, "root.link_name_offset");
+  cursor.uint(sb.sizes.lengths, "root.link_name_offset");
   sb.root_address = cursor.address(sb.sizes, "root.object_header_address");
   const std::uint32_t cache_type = cursor.u32("root.cache_type");
   cursor.skip(4, "root.reserved");

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kCacheSoftLink = 2;
 
 std::uint64_t tree_prefix_bytes(FileSizes sizes) { return 4 + 1 + 1 + 2 + 2 * std::uint64_t{sizes.offsets}; }
-std::uint64_t entry_bytes(FileSizes sizes) { return 2 * std::uint64_t{sizes.offsets} + 4 + 4 + 16; }
+std::uint64_t entry_bytes(FileSizes sizes) { return std::uint64_t{sizes.lengths} + sizes.offsets + 4 + 4 + 16; }
 
 std::uint16_t decode_tree_start(Cursor& cursor, std::uint8_t& level) {
   cursor.signature("TREE");
@@ -37,7 +37,7 @@ std::uint16_t decode_symbols_start(Cursor& cursor) {
 
 SymbolTableEntry decode_entry(Cursor& cursor, FileSizes sizes) {
   SymbolTableEntry entry;
-  entry.name_offset = cursor.uint(sizes.offsets, "link_name_offset");
+  entry.name_offset = cursor.uint(sizes.lengths, "link_name_offset");
   entry.header_address = cursor.address(sizes, "object_header_address");
   entry.soft = cursor.u32("cache_type") == kCacheSoftLink;
   cursor.skip(4, "reserved");

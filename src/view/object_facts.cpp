@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dataset_image.h"
 #include "h5mount/base/log.h"
 #include "h5mount/view/names.h"
 
@@ -10,6 +11,10 @@ namespace h5mount {
 Result<DatasetDescriptionPtr> description_of(FileView& file, const OpenedObject& object) {
   return object.description.get([&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(DatasetDescription description, describe_dataset(*file.metadata(), object.object));
+    // The extent of an unlimited view is what its sources fill, not what the header says.
+    if (description.layout.cls == LayoutClass::Virtual && std::ranges::find(description.space.max_dims, kUnlimited) != description.space.max_dims.end()) {
+      if (const auto reader = open_reader(file, description)) description = (*reader)->description();
+    }
     return std::make_shared<const DatasetDescription>(std::move(description));
   });
 }
