@@ -12,14 +12,15 @@ namespace h5mount {
 inline constexpr std::size_t kMinHeaderPrefixBytes = 16;
 inline constexpr std::size_t kMaxHeaderPrefixBytes = 34;  // version 2 with times, phase change and eight-byte size
 
+struct ObjectHeaderTimes {
+  std::uint32_t access = 0, modification = 0, change = 0, birth = 0;
+};
+
 struct ObjectHeaderPrefix {
   std::uint8_t version = 1;
   std::uint8_t flags = 0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
   std::uint32_t reference_count = 1;  // version 1
-  struct Times {
-    std::uint32_t access = 0, modification = 0, change = 0, birth = 0;
-  };
-  std::optional<Times> times;
+  std::optional<ObjectHeaderTimes> times;
   std::size_t prefix_bytes = 0;      // chunk 0's messages begin here
   std::uint64_t chunk0_bytes = 0;    // of messages (and gap), without prefix and checksum
 
