@@ -63,6 +63,9 @@ def radar(root):
         distance = (x - 20 - 4 * hour) ** 2 + (y - 48 - 8 * np.sin(hour / 3)) ** 2
         frames[hour] = np.where(distance < 900, 400 - distance // 3, 0).clip(0).astype("<u2")
     attributes(frames, scale_factor=np.float32(0.1), units="dBZ")
+    # Zero where nothing was written: a hole, to lseek and to du.
+    clutter = group.create_dataset("clutter", shape=(24, 96, 128), dtype="u1", chunks=(4, 96, 128))
+    clutter[:4] = (x * y % 251).astype("u1")
 
 
 def station(root):

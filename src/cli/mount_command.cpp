@@ -77,7 +77,7 @@ SessionOptions session_options(const MountCommand& command) {
 // left of it can be mounted.
 Status check_whole(const FileMetadata& file) {
   const Superblock& superblock = file.superblock();
-  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= file.addresses()->size()) return {};
+  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= file.base_address() + file.addresses()->size()) return {};
   return fail(Error(ErrorCode::Truncated, "Superblock", "end_of_file_address", file.base_address())
                   .with_found(superblock.end_of_file)
                   .with_detail(fmt::format("but the file ends at {:#x} (cut short? -o force mounts what is left)",

@@ -1,5 +1,6 @@
 #include "object_nodes.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "h5mount/view/names.h"
@@ -8,6 +9,14 @@
 namespace h5mount {
 
 namespace {
+
+// Whoever copies a file leaves its holes out, so that they become zeros: unwritten parts that read as another fill
+// value are data.
+bool holes_read_as_zeros(const DatasetReader& reader) {
+  const FillValue& fill = reader.description().fill;
+  return !fill.defined || fill.time == FillTime::Never ||
+         std::ranges::all_of(fill.value, [](std::byte b) { return b == std::byte{0}; });
+}
 
 constexpr std::string_view kRoomName = ".h5";
 
@@ -48,14 +57,14 @@ class OpenDataset : public OpenNode {
 
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
     H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw) return bytes.raw->find_data(offset);
+    if (bytes.raw && holes_read_as_zeros(*bytes.raw)) return bytes.raw->find_data(offset);
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
 
   Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
     H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw) return bytes.raw->find_hole(offset);
+    if (bytes.raw && holes_read_as_zeros(*bytes.raw)) return bytes.raw->find_hole(offset);
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return bytes.size();
   }
