@@ -43,6 +43,24 @@ class ExtentSource final : public ByteSource {
     return {};
   }
 
+  Result<SourceStamp> stamp() override {
+    SourceStamp all;
+    for (const auto& extent : extents_) {
+      H5_ASSIGN(const SourceStamp one, extent.source->stamp());
+      all.modified = std::max(all.modified, one.modified);
+      all.sum += one.sum;
+      all.replaced = all.replaced || one.replaced;
+    }
+    all.size = size();
+    return all;
+  }
+
+  std::vector<std::string> watchable() const override {
+    std::vector<std::string> all;
+    for (const auto& extent : extents_) std::ranges::copy(extent.source->watchable(), std::back_inserter(all));
+    return all;
+  }
+
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     const SourceExtent* extent = find(offset);
     if (extent == nullptr || !range_within(offset - extent->start, length, extent->length)) return {};

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <filesystem>
 #include <mutex>
 
 #include "h5mount/base/checked.h"
@@ -37,7 +38,12 @@ class Mapping {
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(int fd, std::string name, std::uint64_t size) : fd_(fd), name_(std::move(name)), size_(size) {}
+  FileSource(int fd, std::string name, const struct stat& st)
+      : fd_(fd), name_(std::move(name)), size_(static_cast<std::uint64_t>(st.st_size)), inode_changed_(nanoseconds(st.st_ctim)) {
+    // The mount changes to / when it goes to the background; a relative name would then mean another file.
+    std::error_code code;
+    path_ = std::filesystem::absolute(name_, code);
+  }
   ~FileSource() override { ::close(fd_); }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
@@ -62,6 +68,21 @@ class FileSource final : public ByteSource {
     return {};
   }
 
+  Result<SourceStamp> stamp() override {
+    struct stat st = {};
+    if (::fstat(fd_, &st) != 0) return fail(io_error(errno, "looking at " + name_));
+    size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
+    // A rename onto our name takes a link from us, which changes the inode's time; so the name is looked up only then.
+    if (const std::int64_t changed = nanoseconds(st.st_ctim); inode_changed_.exchange(changed) != changed) {
+      struct stat named = {};
+      replaced_ = ::stat(path_.c_str(), &named) == 0 && (named.st_dev != st.st_dev || named.st_ino != st.st_ino);
+    }
+    const std::int64_t modified = nanoseconds(st.st_mtim);
+    return SourceStamp{size(), modified, static_cast<std::uint64_t>(modified), replaced_};
+  }
+
+  std::vector<std::string> watchable() const override { return {"/proc/self/fd/" + std::to_string(fd_)}; }
+
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     if (length == 0 || !range_within(offset, length, size())) return {};
     const Mapping* mapping = mapping_.load(std::memory_order_acquire);
@@ -73,6 +94,10 @@ class FileSource final : public ByteSource {
   std::string name() const override { return name_; }
 
  private:
+  static std::int64_t nanoseconds(const struct timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+
   static Status ends_before(std::uint64_t offset) {
     return fail(Error(ErrorCode::Truncated, "File", "bytes", offset).with_detail("the file ends before"));
   }
@@ -92,7 +117,10 @@ class FileSource final : public ByteSource {
 
   const int fd_;
   const std::string name_;
+  std::filesystem::path path_;
   std::atomic<std::uint64_t> size_;
+  std::atomic<std::int64_t> inode_changed_;
+  std::atomic<bool> replaced_ = false;
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const Mapping>> mappings_;
@@ -111,7 +139,7 @@ Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name) {
     ::close(fd);
     return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
   }
-  return std::make_shared<FileSource>(fd, std::move(name), static_cast<std::uint64_t>(st.st_size));
+  return std::make_shared<FileSource>(fd, std::move(name), st);
 }
 
 Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path) {

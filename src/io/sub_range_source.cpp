@@ -24,6 +24,8 @@ class SubRangeSource final : public ByteSource {
     return length_ ? std::min(*length_, left) : left;
   }
   Status refresh() override { return parent_->refresh(); }
+  Result<SourceStamp> stamp() override { return parent_->stamp(); }
+  std::vector<std::string> watchable() const override { return parent_->watchable(); }
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     const auto absolute = inside(offset, length);
     return absolute ? parent_->mapped(*absolute, length) : ByteSpan{};

@@ -7,6 +7,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/metadata/probe.h"
 #include "h5mount/metadata/shared_messages.h"
+#include "file_watch.h"
 #include "image_overlay.h"
 #include "metadata_caches.h"
 #include "superblock_extension.h"
@@ -17,12 +18,14 @@ namespace {
 
 class OpenFileMetadata final : public FileMetadata {
  public:
-  OpenFileMetadata(std::shared_ptr<ByteSource> file, std::uint64_t place, const Superblock& superblock)
+  OpenFileMetadata(std::shared_ptr<ByteSource> file, std::uint64_t place, const Superblock& superblock,
+                   const MetadataOptions& options)
       : file_(std::move(file)),
         base_(place),
         superblock_(superblock),
         addresses_(place == 0 ? file_ : make_sub_range_source(file_, place)),
-        windows_(file_) {}
+        windows_(file_),
+        watch_(file_, place, options, superblock.open_for_swmr_writing()) {}
 
   // The extension is read before the image is laid over the file: no image holds it.
   Status load_extension() {
@@ -50,6 +53,23 @@ class OpenFileMetadata final : public FileMetadata {
   std::uint64_t source_reads() const override { return windows_.source_reads(); }
   MetadataCaches* caches() const override { return &caches_; }
 
+  Status look() const override { return looked(watch_.look(false)); }
+  Status look_now() const override { return looked(watch_.look(true)); }
+  std::uint64_t generation() const override { return watch_.generation(); }
+  bool following() const override { return watch_.following(); }
+  void forget() const override {
+    windows_.drop();
+    caches_.collections.clear();
+    caches_.shared_headers.clear();
+  }
+  void look_again() const override {
+    (void)watch_.look(true);
+    watch_.next_generation();
+    forget();
+  }
+  bool changed_lately() const override { return watch_.changed_lately(); }
+  std::chrono::milliseconds retry_for() const override { return watch_.retry_for(); }
+
   Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length, std::string_view structure) const override {
     H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
     if (length > left)
@@ -67,6 +87,11 @@ class OpenFileMetadata final : public FileMetadata {
   }
 
  private:
+  Status looked(bool changed) const {
+    if (changed) forget();
+    return watch_.status();
+  }
+
   void load_shared_messages(const SharedMessageTableMessage& message) {
     if (auto loaded = SharedMessages::load(*this, message))
       shared_messages_ = *std::move(loaded);
@@ -112,6 +137,7 @@ class OpenFileMetadata final : public FileMetadata {
   Superblock superblock_;
   const std::shared_ptr<ByteSource> addresses_;
   WindowCache windows_;
+  mutable FileWatch watch_;
   ImageOverlay overlay_;
   mutable MetadataCaches caches_;
   std::unique_ptr<SharedMessages> shared_messages_;  // refers to this
@@ -127,7 +153,7 @@ Result<std::shared_ptr<const FileMetadata>> FileMetadata::open(std::shared_ptr<B
     return fail(Error(ErrorCode::AccessDenied,
                       file->name() + " is open for writing, or its writer died (superblock status flags); "
                                      "the option force opens it"));
-  auto opened = std::make_shared<OpenFileMetadata>(std::move(file), place, superblock);
+  auto opened = std::make_shared<OpenFileMetadata>(std::move(file), place, superblock, options);
   H5_TRY(opened->load_extension());
   return opened;
 }

@@ -81,8 +81,9 @@ Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(
   return collection;
 }
 
-Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
-                                                 std::uint32_t index) {
+namespace {
+
+Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t collection_address, std::uint32_t index) {
   H5_ASSIGN(const auto collection, cached_collection(file, collection_address));
   const auto& entries = collection->entries;
   const auto found = std::ranges::lower_bound(entries, index, {}, [](const auto& e) { return std::uint32_t{e.index}; });
@@ -104,6 +105,17 @@ Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::
   H5_ASSIGN(auto read, file.read(collection_address + found->position, found->size, kName));
   const auto block = std::make_shared<const MetadataBlock>(std::move(read));
   return GlobalHeapObject(block, block->bytes());
+}
+
+}  // namespace
+
+// A collection that grows has no checksum that would tell: where an object is not found, what is kept may be too old.
+Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
+                                                 std::uint32_t index) {
+  auto object = load_object(file, collection_address, index);
+  if (object || !file.following()) return object;
+  file.forget();
+  return load_object(file, collection_address, index);
 }
 
 }  // namespace h5mount

@@ -36,6 +36,14 @@ class LruCache {
     }
   }
 
+  void clear() {
+    std::list<Held> dropped;  // destroyed after the lock is given back
+    const std::lock_guard lock(mutex_);
+    dropped.swap(order_);
+    index_.clear();
+    held_ = 0;
+  }
+
  private:
   struct Held {
     std::uint64_t key;

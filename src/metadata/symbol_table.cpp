@@ -125,15 +125,17 @@ struct SymbolTable::Walk {
     const std::uint64_t address = step.node.children[step.next++];
     const std::uint8_t level = step.node.level;
     if (level == 0) return visit_symbols(address);
-    H5_TRY(guard.enter(address, group_btree1_node_bytes(table.file_->sizes(), 0), kTree));
+    H5_TRY(guard.enter(address, 0, kTree));
     H5_ASSIGN(GroupBTree1Node node, table.load_child(address, level));
+    H5_TRY(guard.charge(address, group_btree1_node_bytes(table.file_->sizes(), node.children.size()), kTree));
     steps.push_back({std::move(node), 0});
     return {};
   }
 
   Status visit_symbols(std::uint64_t address) {
-    H5_TRY(guard.enter(address, symbol_table_node_bytes(table.file_->sizes(), 0), kSymbols));
+    H5_TRY(guard.enter(address, 0, kSymbols));
     H5_ASSIGN(const auto symbols, table.load_symbols(address));
+    H5_TRY(guard.charge(address, symbol_table_node_bytes(table.file_->sizes(), symbols.size()), kSymbols));
     for (const SymbolTableEntry& entry : symbols)
       if (!visit(entry)) {
         stopped = true;

@@ -13,9 +13,14 @@ bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uin
   const std::uint64_t start = number * kWindowBytes;
   const std::uint64_t from = std::max(start, offset);
   const std::uint64_t to = std::min(start + kWindowBytes, offset + out.size());
-  if (to - start > window.size()) return false;
-  std::memcpy(out.data() + (from - offset), window.data() + (from - start), static_cast<std::size_t>(to - from));
+  if (to - start > window.bytes.size()) return false;
+  std::memcpy(out.data() + (from - offset), window.bytes.data() + (from - start), static_cast<std::size_t>(to - from));
   return true;
+}
+
+void WindowCache::drop() const {
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+  for (Shard& shard : shards_) shard.clear();
 }
 
 Status WindowCache::read(std::uint64_t offset, MutableByteSpan out) const {
@@ -23,9 +28,10 @@ Status WindowCache::read(std::uint64_t offset, MutableByteSpan out) const {
   if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes) return read_source(offset, out);
   std::uint64_t first = offset / kWindowBytes;
   std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // first or the one after it
+  const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
   const auto held = [&](std::uint64_t number) {
     const auto window = shard(number).find(number);
-    return window && copy_from(*window, number, offset, out);
+    return window && window->epoch == epoch && copy_from(*window, number, offset, out);
   };
   const bool have_first = held(first);
   const bool have_last = first == last ? have_first : held(last);
@@ -40,14 +46,16 @@ Status WindowCache::fetch(std::uint64_t first, std::uint64_t last, std::uint64_t
   const std::uint64_t start = first * kWindowBytes;
   const std::uint64_t end = std::min((last + 1) * kWindowBytes, source_->size());
   if (offset + out.size() > end && last * kWindowBytes + kWindowBytes > end) return read_source(offset, out);
-  Window both(static_cast<std::size_t>(end - start));
+  const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
+  std::vector<std::byte> both(static_cast<std::size_t>(end - start));
   if (!read_source(start, both)) return read_source(offset, out);
   for (std::uint64_t number = first; number <= last; ++number) {
     const auto begin = both.begin() + static_cast<std::ptrdiff_t>((number - first) * kWindowBytes);
     const auto left = static_cast<std::size_t>(both.end() - begin);
-    auto window = std::make_shared<const Window>(begin, begin + static_cast<std::ptrdiff_t>(std::min(left, kWindowBytes)));
+    std::vector<std::byte> bytes(begin, begin + static_cast<std::ptrdiff_t>(std::min(left, kWindowBytes)));
+    auto window = std::make_shared<const Window>(epoch, std::move(bytes));
     if (!copy_from(*window, number, offset, out)) return read_source(offset, out);
-    shard(number).insert(number, window, window->size());
+    shard(number).insert(number, window, window->bytes.size());
   }
   return {};
 }

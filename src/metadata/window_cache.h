@@ -23,8 +23,14 @@ class WindowCache {
   Status read(std::uint64_t offset, MutableByteSpan out) const;
   std::uint64_t source_reads() const { return source_reads_.load(std::memory_order_relaxed); }
 
+  // What was read until now is read again when it is asked for.
+  void drop() const;
+
  private:
-  using Window = std::vector<std::byte>;
+  struct Window {
+    std::uint64_t epoch;  // of the cache when its read began: one that ends after a drop is not kept for others
+    std::vector<std::byte> bytes;
+  };
   using Shard = LruCache<Window>;
   static constexpr std::size_t kShards = 8;
   static constexpr std::size_t kShardBytes = 512U << 10;
@@ -37,6 +43,7 @@ class WindowCache {
 
   std::shared_ptr<ByteSource> source_;
   mutable std::atomic<std::uint64_t> source_reads_ = 0;
+  mutable std::atomic<std::uint64_t> epoch_ = 0;
   mutable std::array<Shard, kShards> shards_{Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
                                              Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
                                              Shard{kShardBytes}, Shard{kShardBytes}};

@@ -16,6 +16,16 @@
 
 namespace h5mount {
 
+// By what a change of a file shows: while two stamps are equal nobody has written between them, as far as the file
+// system tells.
+struct SourceStamp {
+  std::uint64_t size = 0;
+  std::int64_t modified = 0;  // nanoseconds since 1970, of the newest member
+  std::uint64_t sum = 0;      // of all members' times, so that no change hides behind a newer one
+  bool replaced = false;      // the name stands for another file now; the bytes are still the old one's
+  bool operator==(const SourceStamp&) const = default;
+};
+
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -28,6 +38,12 @@ class ByteSource {
 
   // Looks at the size again (fstat). Cheap.
   virtual Status refresh() { return {}; }
+
+  // Looks at size, time and name (fstat); `size` is then what it saw. A source that cannot change stays the same.
+  virtual Result<SourceStamp> stamp() { return SourceStamp{.size = size()}; }
+
+  // Paths by which inotify can watch what lies behind, valid while the source lives.
+  virtual std::vector<std::string> watchable() const { return {}; }
 
   // The same bytes as memory that the *kernel* may read (writev to /dev/fuse), or an empty span where there are
   // none. Never dereference it: a file cut short behind it is SIGBUS for us but only EFAULT for writev. Valid as

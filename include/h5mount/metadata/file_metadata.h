@@ -4,6 +4,7 @@
 // Threads: everything is safe from any thread; no lock is held while reading.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,8 +33,19 @@ class MetadataBlock {
   std::uint64_t file_offset_;
 };
 
+// What is done when the file changes while it is open.
+enum class Follow : std::uint8_t {
+  Never,   // a changed file is Stale for good
+  Auto,    // it is followed while its status flags say that a SWMR writer has it (and when that one has ended)
+  Always,  // it is followed whatever the flags say
+};
+
 struct MetadataOptions {
   bool force = false;  // open although the status flags say that a writer has it
+  Follow follow = Follow::Never;
+  // How often a file is looked at, at most, and for how long torn structures are read again.
+  std::chrono::milliseconds look_interval{50};
+  std::chrono::milliseconds retry_for{500};
 };
 
 class FileMetadata {
@@ -70,6 +82,26 @@ class FileMetadata {
 
   // Reads made so far from the source for metadata: for tests and for `-d`.
   virtual std::uint64_t source_reads() const = 0;
+
+  // ---- a file that changes -------------------------------------------------------------------------------------
+  // Nobody watches in the background: who is about to use the file calls `look`, which is an fstat, and that at most
+  // every look_interval. Where the file has changed and is followed, the generation goes up and all that this room
+  // keeps is dropped, so that what is loaded afterwards is what stands in the file now; whatever was made of an older
+  // generation is to be made anew. Errors: Stale where it has changed and is not followed, or another file has
+  // taken its name.
+  virtual Status look() const { return {}; }
+  // The same at once, whenever the last look was.
+  virtual Status look_now() const { return {}; }
+  virtual std::uint64_t generation() const { return 0; }
+  virtual bool following() const { return false; }
+  // Drops what this room keeps. A structure that refers to others and was written after them (an object header,
+  // after the index of its chunks) is followed by a call of it: what is loaded then is no older than the structure.
+  virtual void forget() const {}
+  // The same with a new generation: what was read does not fit together.
+  virtual void look_again() const {}
+  // Whether somebody wrote in the last seconds, so that a structure may be torn.
+  virtual bool changed_lately() const { return false; }
+  virtual std::chrono::milliseconds retry_for() const { return {}; }
 
   // Decoded structures that the functions of this room keep for one another; null: they keep none.
   virtual MetadataCaches* caches() const { return nullptr; }

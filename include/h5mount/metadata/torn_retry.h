@@ -1,0 +1,43 @@
+// Reading again what a writer was just writing. A structure half of which is new fails its checksum; a moment later it
+// is whole. So whatever reads metadata of a followed file is an attempt, made again with growing pauses while it fails
+// in a way that a torn write explains, the file changed lately, and the bound is not reached; that is told in the log.
+//
+//   auto object = retry_torn(file, "object header", [&] { return open_object(file, address); });
+//
+// Threads: any; it sleeps, so no lock may be held.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+class TornRetry {
+ public:
+  TornRetry(const FileMetadata& file, std::string_view what) : file_(file), what_(what) {}
+
+  // After a failure: sleeps, has the file read anew and says true; or false, the failure stands.
+  bool again(const Error& error);
+
+ private:
+  const FileMetadata& file_;
+  std::string_view what_;
+  unsigned attempts_ = 0;
+  std::chrono::steady_clock::time_point began_{};
+};
+
+// True for what a structure read while it was written can lead to.
+bool may_be_torn(const Error& error);
+
+template <class Attempt>
+auto retry_torn(const FileMetadata& file, std::string_view what, Attempt&& attempt) {
+  auto result = attempt();
+  if (result || !file.following()) [[likely]] return result;
+  TornRetry retry(file, what);
+  while (!result && retry.again(result.error())) result = attempt();
+  return result;
+}
+
+}  // namespace h5mount
