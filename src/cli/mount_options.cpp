@@ -114,7 +114,7 @@ constexpr Value kForKernel[] = {"context", "fscontext", "defcontext", "rootconte
 // Said by mount(8) and fstab for others than us, or true of every mount of ours anyway. `dev`, `suid` and `rw`
 // come unasked with `mount -t fuse.h5mount`; the mount stays nodev, nosuid and read-only.
 constexpr Value kNothingToDo[] = {
-    "ro",     "rw",      "default_permissions", "dev",   "nodev", "suid",        "nosuid",   "auto",
+    "ro",     "rw",      "dev",                 "nodev", "suid",  "nosuid",      "auto",
     "noauto", "user",    "nouser",              "users", "owner", "group",       "defaults", "nofail",
     "_netdev", "relatime", "norelatime",        "strictatime", "nostrictatime", "diratime", "nodiratime",
     "lazytime", "nolazytime", "iversion",       "noiversion", "mand", "nomand",  "silent",   "loud",
@@ -132,6 +132,10 @@ Status take_flag(Value name, bool sloppy, MountOptions& out) {
   if (is_one_of(kForLibfuse, name)) {
     if (name == "allow_other" || name == "allow_root") out.allow_other = true;
     out.for_libfuse.emplace_back(name);
+    return {};
+  }
+  if (name == "default_permissions") {
+    out.default_permissions = true;
     return {};
   }
   if (name == "force") {

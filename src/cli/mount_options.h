@@ -17,7 +17,8 @@ enum class Swmr : std::uint8_t { Auto, On, Off };
 
 struct MountOptions {
   std::vector<std::string> for_libfuse;  // allow_other, noexec, auto_unmount…
-  bool allow_other = false;
+  bool allow_other = false;          // or allow_root
+  bool default_permissions = false;  // asked for
   std::optional<std::uint32_t> uid, gid;
   std::uint32_t file_umask = 0, directory_umask = 0;
   std::string fsname;  // empty: the file
