@@ -61,10 +61,15 @@ Status complete(const FileMetadata& file, const AttributeParts& parts, Attribute
 
 }  // namespace
 
-Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner) {
+Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner,
+                                 AttributeDetail detail) {
   H5_ASSIGN(AttributeParts parts, decode_attribute(cursor));
   Attribute attribute;
   attribute.charset = parts.charset;
+  if (detail == AttributeDetail::Name) {
+    attribute.name = std::move(parts.name);
+    return attribute;
+  }
   attribute.owner = std::move(owner);
   if (const Status status = complete(file, parts, attribute); !status) attribute.damage = status.error();
   attribute.name = std::move(parts.name);
@@ -77,10 +82,11 @@ namespace {
 
 using attribute_parts::make_attribute;
 
-Result<Attribute> from_message(const FileMetadata& file, const Object& object, const HeaderMessage& message) {
+Result<Attribute> from_message(const FileMetadata& file, const Object& object, const HeaderMessage& message,
+                               AttributeDetail detail) {
   H5_ASSIGN(const HeaderMessage stored, resolve_message(file, message));
   H5_ASSIGN(Attribute attribute, make_attribute(file, stored.cursor("AttributeMessage"),
-                                                stored.owner ? stored.owner : object.header));
+                                                stored.owner ? stored.owner : object.header, detail));
   if (message.creation_order) attribute.creation_order = *message.creation_order;
   return attribute;
 }
@@ -109,12 +115,12 @@ Result<std::optional<AttributeInfo>> dense_info(const FileMetadata& file, const 
 
 Status for_each_attribute(const FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
-                          const std::function<void(const Error&)>& damaged) {
+                          const std::function<void(const Error&)>& damaged, AttributeDetail detail) {
   const auto tell = [&](const Error& error) {
     if (damaged) damaged(error);
   };
   for (const HeaderMessage* message : compact_messages(*object.header)) {
-    const auto attribute = from_message(file, object, *message);
+    const auto attribute = from_message(file, object, *message, detail);
     if (!attribute)
       tell(attribute.error());
     else if (!visit(*attribute))
@@ -125,7 +131,7 @@ Status for_each_attribute(const FileMetadata& file, const Object& object,
   if (!info)
     tell(info.error());
   else if (*info)
-    return attribute_parts::for_each_dense(file, **info, visit, damaged);
+    return attribute_parts::for_each_dense(file, **info, visit, damaged, detail);
   return {};
 }
 
@@ -133,9 +139,10 @@ Result<Attribute> find_attribute(const FileMetadata& file, const Object& object,
   std::optional<Error> met;
   for (const HeaderMessage& message : object.header->messages) {
     if (message.type != MessageType::Attribute) continue;
-    auto attribute = from_message(file, object, message);
-    if (attribute && attribute->name == name) return attribute;
-    if (!attribute && !met) met = attribute.error();
+    // Only the one that is sought is worth its type.
+    const auto named = from_message(file, object, message, AttributeDetail::Name);
+    if (named && named->name == name) return from_message(file, object, message, AttributeDetail::Full);
+    if (!named && !met) met = named.error();
   }
   H5_ASSIGN(const auto info, dense_info(file, object));
   if (info) return attribute_parts::find_dense(file, *info, name);

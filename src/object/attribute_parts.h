@@ -7,12 +7,13 @@ namespace h5mount::attribute_parts {
 
 // From an attribute message's body, which `owner` keeps alive. An error only where not even the name is known; what
 // is wrong with type, space or data goes to `damage`.
-Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner);
+Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner,
+                                 AttributeDetail detail);
 
 // Dense storage, in creation order where it is tracked, else in heap order (that of writing).
 Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
                       const std::function<bool(const Attribute&)>& visit,
-                      const std::function<void(const Error&)>& damaged);
+                      const std::function<void(const Error&)>& damaged, AttributeDetail detail);
 // By the name index. NotFound.
 Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name);
 

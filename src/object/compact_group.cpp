@@ -23,17 +23,19 @@ class CompactGroup final : public Group {
 
   Status for_each(const std::function<bool(const Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    for (const HeaderMessage& message : header_->messages) {
-      if (message.type != MessageType::Link) continue;
-      const Result<Link> link = load(message);
-      if (!link) {
-        if (damaged) damaged(link.error());
-      } else if (!visit(*link)) {
-        return {};
+    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) -> Status {
+      for (const HeaderMessage& message : header_->messages) {
+        if (message.type != MessageType::Link) continue;
+        const Result<Link> link = load(message);
+        if (!link) {
+          if (damaged) damaged(link.error());
+        } else if (!each(*link)) {
+          return {};
+        }
       }
-    }
-    if (header_->damage && damaged) damaged(*header_->damage);
-    return {};
+      if (header_->damage && damaged) damaged(*header_->damage);
+      return {};
+    });
   }
 
   bool creation_order_indexed() const override { return creation_order_indexed_; }

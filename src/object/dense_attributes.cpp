@@ -11,6 +11,7 @@
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
 #include "h5mount/metadata/shared_messages.h"
+#include "listing_budget.h"
 
 namespace h5mount::attribute_parts {
 
@@ -48,23 +49,25 @@ Result<std::shared_ptr<const BTree2>> open_index(const FileMetadataPtr& file, st
   return tree;
 }
 
-Result<Attribute> from_object(const FileMetadata& file, const Result<FractalHeap::Object>& object) {
+Result<Attribute> from_object(const FileMetadata& file, const Result<FractalHeap::Object>& object,
+                              AttributeDetail detail) {
   if (!object) return fail(object.error());
-  return make_attribute(file, object->cursor("AttributeMessage"), object->owner);
+  return make_attribute(file, object->cursor("AttributeMessage"), object->owner, detail);
 }
 
-Result<Attribute> read_shared(const FileMetadata& file, ByteSpan heap_id, std::uint64_t offset) {
+Result<Attribute> read_shared(const FileMetadata& file, ByteSpan heap_id, std::uint64_t offset,
+                              AttributeDetail detail) {
   const SharedMessages* shared = file.shared_messages();
   if (shared == nullptr)
     return fail(Error(ErrorCode::InvalidValue, "AttributeIndexRecord", "message_flags", offset)
                     .with_detail("shared, but the file has no shared message table"));
-  return from_object(file, shared->read(MessageType::Attribute, load_le<std::uint64_t>(heap_id.data())));
+  return from_object(file, shared->read(MessageType::Attribute, load_le<std::uint64_t>(heap_id.data())), detail);
 }
 
 // All attributes of one listing, in the order in which they are to be shown.
 class Listing {
  public:
-  explicit Listing(const FileMetadata& file) : file_(file) {}
+  Listing(const FileMetadata& file, AttributeDetail detail) : file_(file), budget_(file), detail_(detail) {}
 
   Status collect(const BTree2& index, const BTree2::Damaged& damaged) {
     const std::uint8_t type = index.type();
@@ -72,7 +75,7 @@ class Listing {
         [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
           H5_ASSIGN(const Record record, decode_record(bytes, offset, type));
           if (record.shared) {
-            add(read_shared(file_, record.heap_id, offset), record.creation_order);
+            add(read_shared(file_, record.heap_id, offset, detail_), record.creation_order);
           } else {
             ids_.insert(ids_.end(), record.heap_id.begin(), record.heap_id.end());
             orders_.push_back(record.creation_order);
@@ -84,21 +87,23 @@ class Listing {
 
   void read(const FractalHeap& heap) {
     heap.read_many(ids_, [&](std::size_t index, const Result<FractalHeap::Object>& object) {
-      add(from_object(file_, object), orders_[index]);
-      return true;
+      add(from_object(file_, object, detail_), orders_[index]);
+      return budget_.status(kListing).has_value();
     });
   }
 
-  void show(bool by_creation_order, const std::function<bool(const Attribute&)>& visit,
-            const std::function<void(const Error&)>& damaged) {
+  Status show(bool by_creation_order, const std::function<bool(const Attribute&)>& visit,
+              const std::function<void(const Error&)>& damaged) {
+    H5_TRY(budget_.status(kListing));
     if (by_creation_order)
       std::ranges::stable_sort(found_, {}, [](const Attribute& a) { return a.creation_order.value_or(0); });
     for (const Error& error : errors_)
       if (damaged) damaged(error);
     for (Attribute& attribute : found_) {
       if (!by_creation_order) attribute.creation_order.reset();
-      if (!visit(attribute)) return;
+      if (!visit(attribute)) return {};
     }
+    return {};
   }
 
  private:
@@ -107,11 +112,17 @@ class Listing {
       errors_.push_back(attribute.error());
       return;
     }
+    // A value held beside its name keeps the heap's block, and a type of its own.
+    constexpr std::size_t kBesides = 256;
+    if (!budget_.take(attribute->name.size() + attribute->data.size() + kBesides)) return;
     attribute->creation_order = order;
     found_.push_back(*std::move(attribute));
   }
 
+  static constexpr std::string_view kListing = "attributes";
   const FileMetadata& file_;
+  ListingBudget budget_;
+  AttributeDetail detail_;
   std::vector<std::byte> ids_;  // packed, kHeapIdBytes each
   std::vector<std::uint32_t> orders_;
   std::vector<Attribute> found_;
@@ -135,21 +146,20 @@ FileMetadataPtr borrow(const FileMetadata& file) { return {FileMetadataPtr(), &f
 
 Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
                       const std::function<bool(const Attribute&)>& visit,
-                      const std::function<void(const Error&)>& damaged) {
+                      const std::function<void(const Error&)>& damaged, AttributeDetail detail) {
   const FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   auto index = open_index(borrowed, info.name_index_address, kNameIndex);
   if (!index && info.creation_order_index_address != kUndefinedAddress)
     index = open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex);
   if (!index) return fail(index.error());
-  Listing listing(file);
+  Listing listing(file, detail);
   const auto tell = [&](const Error& error) {
     if (damaged) damaged(error);
   };
   H5_TRY(listing.collect(**index, tell));
   listing.read(*heap);
-  listing.show(info.creation_order_tracked, visit, damaged);
-  return {};
+  return listing.show(info.creation_order_tracked, visit, damaged);
 }
 
 Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
@@ -166,8 +176,8 @@ Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info
   H5_TRY(index->for_each_from(compare, [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
     H5_ASSIGN(const Record record, decode_record(bytes, offset, kNameIndex));
     if (record.hash != hash) return false;
-    auto attribute = record.shared ? read_shared(file, record.heap_id, offset)
-                                   : from_object(file, heap->read(record.heap_id));
+    auto attribute = record.shared ? read_shared(file, record.heap_id, offset, AttributeDetail::Full)
+                                   : from_object(file, heap->read(record.heap_id), AttributeDetail::Full);
     if (!attribute) {
       met = attribute.error();
       return true;

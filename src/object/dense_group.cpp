@@ -32,8 +32,10 @@ struct Index {
 
 class DenseGroup final : public Group {
  public:
-  DenseGroup(FileSizes sizes, std::shared_ptr<const FractalHeap> heap, Index index, bool creation_order_indexed)
-      : sizes_(sizes),
+  DenseGroup(FileMetadataPtr file, std::shared_ptr<const FractalHeap> heap, Index index,
+             bool creation_order_indexed)
+      : file_(std::move(file)),
+        sizes_(file_->sizes()),
         heap_(std::move(heap)),
         index_(std::move(index)),
         creation_order_indexed_(creation_order_indexed) {}
@@ -44,6 +46,16 @@ class DenseGroup final : public Group {
 
   Status for_each(const std::function<bool(const Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
+    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) {
+      return for_each_record(each, damaged);
+    });
+  }
+
+  bool creation_order_indexed() const override { return creation_order_indexed_; }
+
+ private:
+  Status for_each_record(const std::function<bool(const Link&)>& visit,
+                         const std::function<void(const Error&)>& damaged) const {
     const std::size_t id_bytes = heap_->heap_id_length();
     std::vector<std::byte> ids;
     bool more = true;
@@ -64,9 +76,6 @@ class DenseGroup final : public Group {
     return {};
   }
 
-  bool creation_order_indexed() const override { return creation_order_indexed_; }
-
- private:
   Result<Link> load(ByteSpan record) const {
     H5_ASSIGN(const FractalHeap::Object object, heap_->read(record.subspan(index_.key_bytes)));
     return decode(object, sizes_);
@@ -121,6 +130,7 @@ class DenseGroup final : public Group {
     return fail(no_such_link(name));
   }
 
+  FileMetadataPtr file_;
   FileSizes sizes_;
   std::shared_ptr<const FractalHeap> heap_;
   Index index_;
@@ -149,7 +159,7 @@ Result<Index> open_index(const FileMetadataPtr& file, const LinkInfo& info, std:
 Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const LinkInfo& info) {
   H5_ASSIGN(auto heap, FractalHeap::open(file, info.fractal_heap_address));
   H5_ASSIGN(Index index, open_index(file, info, heap->heap_id_length()));
-  return std::make_unique<DenseGroup>(file->sizes(), std::move(heap), std::move(index),
+  return std::make_unique<DenseGroup>(std::move(file), std::move(heap), std::move(index),
                                       info.creation_order_indexed);
 }
 

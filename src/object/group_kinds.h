@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "h5mount/object/object.h"
+#include "listing_budget.h"
 
 namespace h5mount {
 
@@ -16,6 +17,17 @@ std::unique_ptr<Group> make_compact_group(FileMetadataPtr file, std::shared_ptr<
 
 // Link messages in a fractal heap, found through v2 B-trees by the hash of the name and by creation order.
 Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const LinkInfo& info);
+
+// `walk` calls what it is given for every link; ends with LimitExceeded where the links together are larger than any
+// sound file's could be.
+template <class Walk>
+Status within_budget(const FileMetadata& file, const std::function<bool(const Link&)>& visit, const Walk& walk) {
+  ListingBudget budget(file);
+  H5_TRY(walk([&](const Link& link) {
+    return budget.take(link.name.size() + link.target.size() + link.file.size()) && visit(link);
+  }));
+  return budget.status("Group");
+}
 
 // NotFound, as every kind of group says it.
 Error no_such_link(std::string_view name);

@@ -24,7 +24,7 @@ Result<Link> load_link(const LocalHeap& heap, const SymbolTableEntry& entry) {
 
 class OldGroup final : public Group {
  public:
-  explicit OldGroup(SymbolTable table) : table_(std::move(table)) {}
+  OldGroup(FileMetadataPtr file, SymbolTable table) : file_(std::move(file)), table_(std::move(table)) {}
 
   Result<Link> find(std::string_view name) const override {
     // A name cannot hold a NUL, and the search would meet the text before it.
@@ -38,18 +38,21 @@ class OldGroup final : public Group {
                   const std::function<void(const Error&)>& damaged) const override {
     LocalHeap heap = table_.heap();
     heap.load();
-    const auto visit_entry = [&](const SymbolTableEntry& entry) {
-      const Result<Link> link = load_link(heap, entry);
-      if (link) return visit(*link);
-      if (damaged) damaged(link.error());
-      return true;
-    };
-    return table_.for_each(visit_entry, damaged);
+    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) {
+      const auto visit_entry = [&](const SymbolTableEntry& entry) {
+        const Result<Link> link = load_link(heap, entry);
+        if (link) return each(*link);
+        if (damaged) damaged(link.error());
+        return true;
+      };
+      return table_.for_each(visit_entry, damaged);
+    });
   }
 
   bool creation_order_indexed() const override { return false; }
 
  private:
+  FileMetadataPtr file_;
   SymbolTable table_;
 };
 
@@ -57,8 +60,8 @@ class OldGroup final : public Group {
 
 Result<std::unique_ptr<Group>> open_old_group(FileMetadataPtr file, const SymbolTableMessage& message) {
   H5_ASSIGN(SymbolTable table,
-            SymbolTable::open(std::move(file), message.btree_address, message.local_heap_address));
-  return std::make_unique<OldGroup>(std::move(table));
+            SymbolTable::open(file, message.btree_address, message.local_heap_address));
+  return std::make_unique<OldGroup>(std::move(file), std::move(table));
 }
 
 }  // namespace h5mount

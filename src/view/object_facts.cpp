@@ -54,7 +54,8 @@ Status for_each_shown(const FileView& file, const Object& object, AttributeNamin
         const std::string shown = giver.give(attribute.name, encoded(attribute.name, naming), bound);
         return each(shown, attribute.name);
       },
-      [&](const Error& error) { log_error(error.within("attributes of the object", object.address)); });
+      [&](const Error& error) { log_error(error.within("attributes of the object", object.address)); },
+      AttributeDetail::Name);
 }
 
 Result<Attribute> find_cut_attribute(const FileView& file, const Object& object, std::string_view shown,

@@ -73,10 +73,14 @@ struct Attribute {
   std::optional<Error> damage;  // name is known, value cannot be had: type may be null
 };
 
+// How much of an attribute is wanted: its name, character set and creation order alone, or all of it.
+enum class AttributeDetail : std::uint8_t { Name, Full };
+
 // All attributes, in creation order where it is tracked, else as stored.
 Status for_each_attribute(const FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
-                          const std::function<void(const Error&)>& damaged);
+                          const std::function<void(const Error&)>& damaged,
+                          AttributeDetail detail = AttributeDetail::Full);
 // One by its exact name; dense storage is searched by its name index. NotFound.
 Result<Attribute> find_attribute(const FileMetadata& file, const Object& object, std::string_view name);
 

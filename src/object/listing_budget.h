@@ -1,0 +1,32 @@
+// What one listing of links or attributes may hold in memory. Names of a sound file do not overlap, so together they
+// are no larger than the file (somewhat more where a heap is compressed); a hostile one leads thousands of entries to
+// the same long name.
+#pragma once
+
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount {
+
+class ListingBudget {
+ public:
+  explicit ListingBudget(const FileMetadata& file) : left_(kFree + kPerFileByte * file.addresses()->size()) {}
+
+  // False once more was taken than there is.
+  bool take(std::size_t bytes) {
+    over_ = over_ || bytes > left_;
+    if (!over_) left_ -= bytes;
+    return !over_;
+  }
+  Status status(std::string_view structure) const {
+    if (!over_) return {};
+    return fail(Error(ErrorCode::LimitExceeded, std::string(structure) + ": entries larger than the file that holds them"));
+  }
+
+ private:
+  static constexpr std::uint64_t kFree = 64U << 20;
+  static constexpr std::uint64_t kPerFileByte = 16;  // what deflate makes of names is far less
+  std::uint64_t left_;
+  bool over_ = false;
+};
+
+}  // namespace h5mount
