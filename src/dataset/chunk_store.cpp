@@ -25,6 +25,7 @@ ChunkStore::ChunkStore(OpenedFilePtr file, const DatasetDescription& description
       source_(file_->metadata->addresses()),
       plan_(geometry),
       fill_(description.fill, description.element_size),
+      chunk_dims_(geometry.chunk_dims),
       dataset_address_(description.address),
       partial_unfiltered_(description.layout.partial_chunks_unfiltered),
       unallocated_(description.layout.address == kUndefinedAddress),
@@ -76,6 +77,8 @@ Status ChunkStore::check_stored(const ChunkRecord& record) const {
     return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
+  // A growing file may hold it although it did not when it was looked at.
+  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(file_->metadata->addresses()->refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
                     .with_found(record.stored_size)
@@ -126,6 +129,40 @@ Status ChunkStore::decode(std::uint64_t chunk, const ChunkRecord& record, Mutabl
   const MutableByteSpan stored = scratch.stored(stored_size);
   if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk));
   return decode_stored(chunk, record, stored, out, scratch);
+}
+
+Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const ChunkRecord& record, std::uint64_t begin,
+                                                 std::uint64_t end, DecodeScratch& scratch) const {
+  if (!record.allocated() || stored_plain(chunk, record)) return Part{};
+  if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk));
+  const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(record.stored_size));
+  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk));
+  auto opened = pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
+  if (!opened) return fail(located(opened.error(), chunk));
+  if (!*opened) return Part{};
+  // The smallest box that is one stretch of the chunk: equal coordinates, then one range, then whole dimensions.
+  const std::uint64_t e = plan_.element_size();
+  std::uint64_t first = begin / e, last = (end - 1) / e;
+  std::uint64_t start[limits::kMaxRank], count[limits::kMaxRank], to[limits::kMaxRank];
+  for (std::size_t i = chunk_dims_.size(); i-- > 0; first /= chunk_dims_[i], last /= chunk_dims_[i]) {
+    start[i] = first % chunk_dims_[i];
+    to[i] = last % chunk_dims_[i];
+  }
+  std::uint64_t box_first = 0, bytes = e;
+  bool apart = false;
+  for (std::size_t i = 0; i < chunk_dims_.size(); ++i) {
+    if (apart) start[i] = 0, count[i] = chunk_dims_[i];
+    else count[i] = to[i] - start[i] + 1;
+    apart = apart || count[i] > 1;
+    box_first = box_first * chunk_dims_[i] + start[i];
+    bytes *= count[i];
+  }
+  const std::size_t rank = chunk_dims_.size();
+  const ChunkBox box{chunk_dims_, std::span(start, rank), std::span(count, rank), static_cast<std::size_t>(e)};
+  if ((*opened)->blocks_of(box) * 2 > (*opened)->block_count()) return Part{};
+  auto block = std::make_shared<Block>(static_cast<std::size_t>(bytes));
+  if (Status read = (*opened)->read_box(box, block->bytes()); !read) return fail(located(read.error(), chunk));
+  return Part{std::move(block), box_first * e};
 }
 
 }  // namespace h5mount

@@ -8,6 +8,7 @@
 
 #include "chunk_plan.h"
 #include "fill_pattern.h"
+#include "h5mount/cache/block_cache.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/object/file_set.h"
 #include "scratch_pool.h"
@@ -33,6 +34,16 @@ class ChunkStore {
   // The whole chunk, decoded, to exactly chunk_bytes at `out`; an absent one is the fill value.
   Status decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out, DecodeScratch& scratch) const;
 
+  // A stretch of a chunk's decoded bytes, where its filter knows blocks (Blosc2) and a part costs less than half of
+  // them: the block holds chunk bytes [begin, begin + size). Null: decode the chunk.
+  struct Part {
+    BlockPtr block;
+    std::uint64_t begin = 0;
+  };
+  Result<Part> decode_part(std::uint64_t chunk, const ChunkRecord& record, std::uint64_t begin, std::uint64_t end,
+                           DecodeScratch& scratch) const;
+  bool may_decode_partially() const { return pipeline_->may_decode_partially(); }
+
   // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the place
   // for chunk first + i (chunk_bytes), or an empty span to have it decoded aside; `done(i, bytes)` is told of the
   // decoded bytes (empty: absent, fill).
@@ -57,6 +68,7 @@ class ChunkStore {
   std::shared_ptr<const ByteSource> source_;
   ChunkPlan plan_;
   FillPattern fill_;
+  std::vector<std::uint64_t> chunk_dims_;  // the dataset's rank
   std::uint64_t dataset_address_;
   bool partial_unfiltered_;
   bool unallocated_ = false;

@@ -18,27 +18,35 @@ constexpr std::uint64_t kDirectRun = 4U << 10;       // stretches worth a reply 
 constexpr std::uint64_t kLeastSlab = 256U << 10, kMostSlab = 2U << 20;
 constexpr std::uint64_t kAheadBytes = 16U << 20;
 constexpr std::uint64_t kMostAhead = 16;
+constexpr std::uint64_t kPartialVisits = 3;  // of one chunk, before it is decoded whole
 constexpr std::size_t kMostDamaged = 4096;  // slabs remembered as damaged
 
 }  // namespace
 
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvironment& environment,
-                                                                 OpenedFilePtr file, DatasetDescription description) {
+                                                                 OpenedFilePtr file, DatasetDescription description,
+                                                                 const ChunkedReader* previous) {
   const bool filtered = !description.pipeline.filters.empty();
   H5_ASSIGN(auto geometry, ChunkGeometry::make(description.space, description.layout, filtered));
+  std::unique_ptr<GrowthState> growth;
+  if (file->metadata->following()) {
+    const bool goes_on = previous != nullptr && previous->growth_ && description.layout.chunk_dims == previous->description().layout.chunk_dims;
+    growth = std::make_unique<GrowthState>(environment.cache, goes_on ? previous->growth_->growth() : nullptr);
+  }
   H5_ASSIGN(auto store, ChunkStore::open(std::move(file), description, std::move(geometry)));
   return std::shared_ptr<const DatasetReader>(
-      new ChunkedReader(environment, std::move(description), std::move(store)));
+      new ChunkedReader(environment, std::move(description), std::move(store), std::move(growth)));
 }
 
 ChunkedReader::ChunkedReader(const ReadEnvironment& environment, DatasetDescription description,
-                             std::unique_ptr<ChunkStore> store)
+                             std::unique_ptr<ChunkStore> store, std::unique_ptr<GrowthState> growth)
     : DatasetReader(std::move(description)),
       cache_(environment.cache),
       workers_(environment.workers),
       store_(std::move(store)),
       plan_(store_->plan()),
-      owner_(BlockCache::new_owner()) {
+      growth_(std::move(growth)),
+      owner_(growth_ ? growth_->shared_owner() : BlockCache::new_owner()) {
   const std::uint64_t target = std::clamp<std::uint64_t>(cache_->budget() / 64, kLeastSlab, kMostSlab);
   const std::uint64_t band = plan_.full_band_bytes();
   slab_bands_ = std::max<std::uint64_t>(1, target / band);
@@ -46,7 +54,9 @@ ChunkedReader::ChunkedReader(const ReadEnvironment& environment, DatasetDescript
   if (band > cache_->budget() / 4 * 3) scratch_ = std::make_unique<BandScratch>(*store_);
 }
 
-ChunkedReader::~ChunkedReader() { cache_->erase_owner(owner_); }
+ChunkedReader::~ChunkedReader() {
+  if (!growth_) cache_->erase_owner(owner_);
+}
 
 ChunkedReader::Way ChunkedReader::way_for(bool sequential) const {
   if (!store_->filtered() && plan_.run_bytes() >= kDirectRun) return Way::Direct;
@@ -69,10 +79,14 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadPatte
   length = std::min(length, size() - offset);
   if (length == 0) return {};
   if (store_->unallocated()) {
+    if (growth_) growth_->note_shown({offset, offset + length});
     store_->fill().append(offset, length, out);
     return {};
   }
-  const Way way = way_for(pattern != nullptr && pattern->note(offset, length));
+  Way way = way_for(pattern != nullptr && pattern->note(offset, length));
+  // The last slab of a growing dataset is made anew in every state: who follows its end wants the new chunks only.
+  if (growth_ && way == Way::Slabs && plan_.band_at(offset) / slab_bands_ == (plan_.band_count() - 1) / slab_bands_)
+    way = plan_.chunk_bytes() < kTinyChunk ? Way::SmallSlabs : Way::Chunks;
   H5_TRY(read_way(way, offset, length, pattern, out));
   return {};
 }
@@ -131,6 +145,7 @@ Status ChunkedReader::read_direct(std::uint64_t offset, std::uint64_t length, Pi
       found = records.emplace(chunk, std::move(*record)).first;
     }
     const ChunkRecord& record = found->second;
+    if (growth_) (void)owner_of_chunk(chunk);
     if (!record.allocated()) {
       store_->fill().append(image, bytes, out);
     } else if (const ByteSpan mapped = store_->source().mapped(record.address + at, bytes); !mapped.empty()) {
@@ -150,7 +165,7 @@ Status ChunkedReader::read_direct(std::uint64_t offset, std::uint64_t length, Pi
 // ---- chunks ----------------------------------------------------------------------------------------------------
 
 Result<BlockPtr> ChunkedReader::chunk_block(std::uint64_t chunk) const {
-  return cache_->get_or_load({owner_, kChunk, chunk}, static_cast<std::size_t>(plan_.chunk_bytes()),
+  return cache_->get_or_load({owner_of_chunk(chunk), kChunk, chunk}, static_cast<std::size_t>(plan_.chunk_bytes()),
                              [&](Block& block) -> Status {
                                H5_ASSIGN(const ChunkRecord record, store_->find(chunk));
                                ScratchPool::Lease scratch(ScratchPool::shared());
@@ -158,28 +173,58 @@ Result<BlockPtr> ChunkedReader::chunk_block(std::uint64_t chunk) const {
                              });
 }
 
+// A chunk of blocks is decoded in parts the first times it is touched: whoever wants one row pays for one row. Coming
+// back, its reader pays once for the whole.
+bool ChunkedReader::partly(std::uint64_t chunk) const {
+  if (!store_->may_decode_partially()) return false;
+  auto& slot = visits_[chunk % visits_.size()];
+  const std::uint64_t tag = chunk / visits_.size() << 8 & ~std::uint64_t{0xFF};
+  std::uint64_t now = slot.load(std::memory_order_relaxed);
+  if ((now & ~std::uint64_t{0xFF}) != tag) now = tag;
+  const bool often = (now & 0xFF) >= kPartialVisits;
+  if (!often) slot.store(now + 1, std::memory_order_relaxed);
+  return !often;
+}
+
+Result<ChunkStore::Part> ChunkedReader::chunk_part(const Touched& touched) const {
+  if (!cache_->contains_or_pending({owner_of_chunk(touched.chunk), kChunk, touched.chunk}) && partly(touched.chunk)) {
+    H5_ASSIGN(const ChunkRecord record, store_->find(touched.chunk));
+    ScratchPool::Lease scratch(ScratchPool::shared());
+    H5_ASSIGN(auto part, store_->decode_part(touched.chunk, record, touched.begin, touched.end, *scratch));
+    if (part.block) return part;
+  }
+  H5_ASSIGN(auto block, chunk_block(touched.chunk));
+  return ChunkStore::Part{std::move(block), 0};
+}
+
 Status ChunkedReader::read_chunks(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
   struct Stretch {
-    std::uint64_t chunk, at, bytes;
+    std::size_t slot;
+    std::uint64_t at, bytes;
   };
   std::vector<Stretch> stretches;
   std::unordered_map<std::uint64_t, std::size_t> slots;
-  std::vector<std::uint64_t> chunks;
+  std::vector<Touched> chunks;
   plan_.for_each_stretch(offset, length, [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
-    if (slots.try_emplace(chunk, chunks.size()).second) chunks.push_back(chunk);
-    stretches.push_back({chunk, at, bytes});
+    const auto [slot, fresh] = slots.try_emplace(chunk, chunks.size());
+    if (fresh) chunks.push_back({chunk, at, at + bytes});
+    Touched& touched = chunks[slot->second];
+    touched.begin = std::min(touched.begin, at);
+    touched.end = std::max(touched.end, at + bytes);
+    stretches.push_back({slot->second, at, bytes});
     return true;
   });
-  std::vector<Result<BlockPtr>> blocks(chunks.size(), Result<BlockPtr>(nullptr));
+  std::vector<Result<ChunkStore::Part>> parts(chunks.size(), Result<ChunkStore::Part>());
   if (chunks.size() == 1)
-    blocks[0] = chunk_block(chunks[0]);
+    parts[0] = chunk_part(chunks[0]);
   else
-    workers_->for_each_index(chunks.size(), [&](std::size_t i) { blocks[i] = chunk_block(chunks[i]); });
-  for (const auto& block : blocks)
-    if (!block) return fail(block.error());
+    workers_->for_each_index(chunks.size(), [&](std::size_t i) { parts[i] = chunk_part(chunks[i]); });
+  for (const auto& part : parts)
+    if (!part) return fail(part.error());
   for (const Stretch& s : stretches) {
-    const BlockPtr& block = *blocks[slots[s.chunk]];
-    out.add(block->bytes().subspan(static_cast<std::size_t>(s.at), static_cast<std::size_t>(s.bytes)), block);
+    const ChunkStore::Part& part = *parts[s.slot];
+    const auto at = static_cast<std::size_t>(s.at - part.begin);
+    out.add(part.block->bytes().subspan(at, static_cast<std::size_t>(s.bytes)), part.block);
   }
   return {};
 }
@@ -211,7 +256,7 @@ Result<BlockPtr> ChunkedReader::slab_block(std::uint64_t bands_per_slab, std::ui
     const std::lock_guard lock(damaged_mutex_);
     if (damaged_slabs_.contains(first)) return fail(Error(ErrorCode::FilterFailed, "a chunk of the slab is damaged"));
   }
-  return cache_->get_or_load({owner_, kind, slab}, bytes, [&](Block& block) -> Status {
+  return cache_->get_or_load({owner_of_bands(kind, slab, first, last), kind, slab}, bytes, [&](Block& block) -> Status {
     Status made = make_slab(first, last, block.bytes());
     if (!made) {
       const std::lock_guard lock(damaged_mutex_);
@@ -293,8 +338,13 @@ void ChunkedReader::place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan
 // ---- strips ----------------------------------------------------------------------------------------------------
 
 Status ChunkedReader::read_strips(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+  const std::uint64_t owner = growth_ ? growth_->own_owner() : owner_;
+  if (growth_) {
+    for (std::uint64_t band = plan_.band_at(offset); band <= plan_.band_at(offset + length - 1); ++band)
+      (void)owner_of_bands(kStrip, band, band, band + 1);
+  }
   while (length > 0) {
-    H5_ASSIGN(const BandScratch::Strip strip, scratch_->strip_at(offset, *cache_, owner_, kStrip, *workers_));
+    H5_ASSIGN(const BandScratch::Strip strip, scratch_->strip_at(offset, *cache_, owner, kStrip, *workers_));
     const auto at = static_cast<std::size_t>(offset - strip.offset);
     const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(length, strip.block->size() - at));
     out.add(strip.block->bytes().subspan(at, n), strip.block);
@@ -302,6 +352,36 @@ Status ChunkedReader::read_strips(std::uint64_t offset, std::uint64_t length, Pi
     length -= n;
   }
   return {};
+}
+
+// ---- growth ----------------------------------------------------------------------------------------------------
+
+std::uint64_t ChunkedReader::owner_of_chunk(std::uint64_t chunk) const {
+  if (!growth_) return owner_;
+  const std::uint64_t band = chunk / plan_.chunks_per_band();
+  return growth_->owner_of(kChunk, chunk, {plan_.band_offset(band), plan_.band_offset(band + 1)},
+                           [&] { return settled(chunk, 1, band + 1); });
+}
+
+std::uint64_t ChunkedReader::owner_of_bands(std::uint64_t kind, std::uint64_t index, std::uint64_t first,
+                                            std::uint64_t last) const {
+  if (!growth_) return owner_;
+  const std::uint64_t chunks = plan_.chunks_per_band();
+  return growth_->owner_of(kind, index, {plan_.band_offset(first), plan_.band_offset(last)},
+                           [&] { return settled(first * chunks, (last - first) * chunks, last); });
+}
+
+bool ChunkedReader::settled(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t next_band) const {
+  if (next_band >= plan_.band_count()) return false;
+  const auto behind = store_->find(next_band * plan_.chunks_per_band());
+  if (!behind || !behind->allocated()) return false;
+  std::vector<ChunkRecord> records(static_cast<std::size_t>(count));
+  if (!store_->find_run(first_chunk, records)) return false;
+  return std::ranges::all_of(records, &ChunkRecord::allocated);
+}
+
+std::vector<ByteRange> ChunkedReader::outdated_ranges() const {
+  return growth_ ? growth_->take_outdated() : std::vector<ByteRange>();
 }
 
 // ---- ahead -----------------------------------------------------------------------------------------------------
@@ -319,7 +399,9 @@ void ChunkedReader::read_ahead(Way way, std::uint64_t end_offset, ReadPattern& p
   if (unit_bytes > cache_->budget() / 3 || current + 1 >= units) return;
   const auto [first, last] = pattern.claim_ahead(current, std::min(current + depth, units - 1));
   for (std::uint64_t unit = first; unit < last; ++unit) {
-    const BlockKey key{owner_, slabs ? kSlab : kChunk, unit};
+    const std::uint64_t last_band = std::min((unit + 1) * per_unit, plan_.band_count());
+    const std::uint64_t owner = slabs ? owner_of_bands(kSlab, unit, unit * per_unit, last_band) : owner_of_chunk(unit);
+    const BlockKey key{owner, slabs ? kSlab : kChunk, unit};
     if (cache_->contains_or_pending(key)) continue;
     workers_->submit([self = shared_from_this(), slabs, unit, key] {
       if (self->cache_->contains_or_pending(key)) return;
@@ -359,6 +441,7 @@ std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {
 }
 
 Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset) const {
+  if (offset < size() && !store_->fill().is_zero()) return offset;
   if (offset >= size() || store_->unallocated()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
   H5_ASSIGN(const auto map, allocation());
   return map->find_data(plan_, offset);
@@ -366,6 +449,7 @@ Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset) const {
 
 Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  if (!store_->fill().is_zero()) return size();
   if (store_->unallocated()) return offset;
   H5_ASSIGN(const auto map, allocation());
   return map->find_hole(plan_, offset);

@@ -9,6 +9,7 @@
 // A slab with a damaged chunk is read in the chunk way, so that damage stays with the requests that touch it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -17,13 +18,15 @@
 #include "allocation_map.h"
 #include "band_scratch.h"
 #include "chunk_store.h"
+#include "growth.h"
 
 namespace h5mount {
 
 class ChunkedReader final : public DatasetReader, public std::enable_shared_from_this<ChunkedReader> {
  public:
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                           DatasetDescription description);
+                                                           DatasetDescription description,
+                                                           const ChunkedReader* previous = nullptr);
   ~ChunkedReader() override;
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
@@ -36,7 +39,7 @@ class ChunkedReader final : public DatasetReader, public std::enable_shared_from
 
  private:
   ChunkedReader(const ReadEnvironment& environment, DatasetDescription description,
-                std::unique_ptr<ChunkStore> store);
+                std::unique_ptr<ChunkStore> store, std::unique_ptr<GrowthState> growth);
 
   enum class Way : std::uint8_t { Direct, Chunks, Slabs, SmallSlabs, Strips };
   Way way_for(bool sequential) const;
@@ -49,11 +52,22 @@ class ChunkedReader final : public DatasetReader, public std::enable_shared_from
   Status read_strips(std::uint64_t offset, std::uint64_t length, Pieces& out) const;
 
   Result<BlockPtr> chunk_block(std::uint64_t chunk) const;
+  struct Touched {
+    std::uint64_t chunk, begin, end;  // bytes of the decoded chunk that a request wants, as one stretch
+  };
+  bool partly(std::uint64_t chunk) const;
+  Result<ChunkStore::Part> chunk_part(const Touched& touched) const;
   Result<BlockPtr> slab_block(std::uint64_t bands_per_slab, std::uint64_t kind, std::uint64_t slab) const;
   Status make_slab(std::uint64_t first_band, std::uint64_t last_band, MutableByteSpan out) const;
   Status make_slab_part(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t slab_offset,
                         MutableByteSpan out) const;
   void place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan band) const;
+
+  // Owners of blocks; in a file that is followed a block that may yet change is this reader's alone.
+  std::uint64_t owner_of_chunk(std::uint64_t chunk) const;
+  std::uint64_t owner_of_bands(std::uint64_t kind, std::uint64_t index, std::uint64_t first, std::uint64_t last) const;
+  bool settled(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t next_band) const;
+  std::vector<ByteRange> outdated_ranges() const override;
 
   void read_ahead(Way way, std::uint64_t end_offset, ReadPattern& pattern) const;
   Result<std::shared_ptr<const AllocationMap>> allocation() const;
@@ -62,6 +76,7 @@ class ChunkedReader final : public DatasetReader, public std::enable_shared_from
   std::shared_ptr<WorkerPool> workers_;
   std::unique_ptr<ChunkStore> store_;
   const ChunkPlan& plan_;
+  std::unique_ptr<GrowthState> growth_;  // null unless the file is followed
   std::uint64_t owner_;
   std::uint64_t slab_bands_ = 1;        // bands of one slab for sequential readers
   std::uint64_t small_slab_bands_ = 1;  // for random readers of tiny chunks
@@ -69,6 +84,7 @@ class ChunkedReader final : public DatasetReader, public std::enable_shared_from
 
   mutable std::mutex allocation_mutex_;  // held only to look at and set the pointer
   mutable std::shared_ptr<const AllocationMap> allocation_;
+  mutable std::array<std::atomic<std::uint64_t>, 256> visits_{};  // chunks decoded in parts, and how often
   mutable std::mutex damaged_mutex_;
   mutable std::unordered_set<std::uint64_t> damaged_slabs_;
 };
