@@ -123,9 +123,13 @@ std::string cut_name(std::string_view name, std::string_view encoded, std::size_
 
 std::string NameGiver::give(std::string_view name, std::string encoded, std::size_t bound) {
   if (!may_be_cut(encoded)) return encoded;
+  // The same name again, as only damaged groups have it: a number of tries for each of thousands would take for ever.
+  const auto [known, fresh] = shown_.try_emplace(std::string(name));
+  if (!fresh) return known->second;
   std::string shown = encoded;
   for (unsigned attempt = 0; !given_.insert(shown).second; ++attempt)
     shown = cut_name(name, encoded, bound, attempt);
+  known->second = shown;
   return shown;
 }
 

@@ -14,15 +14,26 @@ struct HardLink {
   std::uint64_t address;
 };
 
-// `budget` bounds the links of all groups together: group headers may share one store of links.
-std::vector<HardLink> sorted_hard_links(const FileMetadataPtr& file, const Object& object, std::size_t& budget) {
+constexpr std::uint64_t kFreeBytes = 64U << 20;
+constexpr std::uint64_t kBytesPerFileByte = 16;  // links in compressed heaps take fewer
+
+std::uint64_t header_bytes(const Object& object) {
+  std::uint64_t bytes = 0;
+  for (const HeaderMessage& message : object.header->messages) bytes += sizeof message + message.body.size();
+  return bytes;
+}
+
+template <class Budget>
+std::vector<HardLink> sorted_hard_links(const FileMetadataPtr& file, const Object& object, Budget& budget) {
   std::vector<HardLink> links;
   const auto group = Group::open(file, object);
   if (!group) return links;
   const Status listed = (*group)->for_each(
       [&](const Link& link) {
         if (link.is(LinkType::Hard)) links.push_back({link.name, link.address});
-        return budget > 0 && --budget > 0;
+        budget.take(link.name.size() + sizeof link);
+        if (budget.links > 0) --budget.links;
+        return !budget.spent();
       },
       nullptr);
   if (!listed) log(LogLevel::Warning, "walk over hard links: {}", listed.error().text());
@@ -34,6 +45,7 @@ std::vector<HardLink> sorted_hard_links(const FileMetadataPtr& file, const Objec
 
 std::shared_ptr<const Places> Places::walk(const FileMetadataPtr& file) {
   const auto places = std::make_shared<Places>();
+  places->left_ = {16 * limits::kMaxWalkedObjects, kFreeBytes + kBytesPerFileByte * file->addresses()->size()};
   places->entries_.push_back({.address = file->root_address()});
   places->index_.emplace(file->root_address(), 0);
   std::vector<std::uint32_t> groups{0};
@@ -49,8 +61,8 @@ std::shared_ptr<const Places> Places::walk(const FileMetadataPtr& file) {
 
 void Places::add_children(const FileMetadataPtr& file, const Object& group, std::uint32_t parent,
                           std::vector<std::uint32_t>& groups) {
-  for (const HardLink& link : sorted_hard_links(file, group, links_left_)) {
-    if (entries_.size() >= limits::kMaxWalkedObjects) return;
+  for (const HardLink& link : sorted_hard_links(file, group, left_)) {
+    if (entries_.size() >= limits::kMaxWalkedObjects || left_.spent()) return;
     const auto index = static_cast<std::uint32_t>(entries_.size());
     if (!index_.emplace(link.address, index).second) continue;
     entries_.push_back({.address = link.address,
@@ -59,6 +71,7 @@ void Places::add_children(const FileMetadataPtr& file, const Object& group, std:
                         .parent = parent});
     names_ += link.name;
     const auto object = open_object(*file, link.address);
+    if (object) left_.take(header_bytes(*object));
     if (object && object->kind == ObjectKind::Group) groups.push_back(index);
   }
 }

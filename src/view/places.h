@@ -3,6 +3,7 @@
 // value has. Made once, on first need: most files never pay for it. Immutable; threads: any.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,7 +46,16 @@ class Places {
   void add_children(const FileMetadataPtr& file, const Object& group, std::uint32_t parent,
                     std::vector<std::uint32_t>& groups);
 
-  std::size_t links_left_ = 16 * limits::kMaxWalkedObjects;
+  // What all groups together may make this walk do: groups of a hostile file share one store of links, or one long
+  // header. In a sound file links, names and headers lie apart, so the file's size bounds them.
+  struct Budget {
+    std::size_t links = 0;
+    std::uint64_t bytes = 0;
+    bool spent() const { return links == 0 || bytes == 0; }
+    void take(std::uint64_t taken) { bytes -= std::min(bytes, taken); }
+  };
+
+  Budget left_;
   std::vector<Entry> entries_;
   std::string names_;
   std::unordered_map<std::uint64_t, std::uint32_t> index_;

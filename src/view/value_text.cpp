@@ -10,11 +10,16 @@ namespace h5mount {
 
 namespace {
 
-// One value's text; far above any that is looked at, below what a machine can hold.
-constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;
+// One value's text: far above any that is looked at, and no more than a value of a file of this size can sensibly
+// have; parts that refer to each other could make any amount of it.
+std::size_t most_text(const ValueContext& context) {
+  constexpr std::uint64_t kMost = 1ULL << 30, kFree = 64ULL << 20, kPerFileByte = 64;
+  const std::uint64_t file_bytes = context.file ? context.file->addresses()->size() : 0;
+  return static_cast<std::size_t>(std::min(kMost, kFree + kPerFileByte * std::min(file_bytes, kMost)));
+}
 
 ValueWriter make_writer(const ValueContext& context, std::string& out) {
-  return {.context = context, .out = out, .most = out.size() + kMaxTextBytes};
+  return {.context = context, .out = out, .most = out.size() + most_text(context)};
 }
 
 // A fixed string's own bytes, or those of a variable-length one.

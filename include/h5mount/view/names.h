@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace h5mount {
@@ -43,6 +44,7 @@ class NameGiver {
 
  private:
   std::unordered_set<std::string> given_;
+  std::unordered_map<std::string, std::string> shown_;
 };
 
 }  // namespace h5mount
