@@ -48,7 +48,6 @@ TreeOptions tree_options(const std::string& path, const MountOptions& options) {
   out.file_mode = read & ~options.file_umask;
   out.directory_mode = (read | read >> 2) & ~options.directory_umask;
   out.mtime = source ? source->st_mtim.tv_sec : ::time(nullptr);
-  out.follow_growth = options.swmr == Swmr::On;
   return out;
 }
 

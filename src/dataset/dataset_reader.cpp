@@ -1,5 +1,7 @@
 #include "h5mount/dataset/dataset_reader.h"
 
+#include <algorithm>
+
 #include "chunked_reader.h"
 #include "simple_readers.h"
 #include "sparse_reader.h"
@@ -20,6 +22,34 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
     case LayoutClass::Structured: return SparseReader::open(environment, std::move(file), std::move(d));
   }
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
+}
+
+namespace {
+
+// Whether the image of `before` is the beginning of that of `now`, cut into the same chunks.
+bool grew_at_end(const DatasetDescription& before, const DatasetDescription& now) {
+  const auto& old_dims = before.space.dims;
+  const auto& dims = now.space.dims;
+  return before.layout.cls == now.layout.cls && before.element_size == now.element_size && !dims.empty() &&
+         old_dims.size() == dims.size() && dims[0] >= old_dims[0] &&
+         std::equal(dims.begin() + 1, dims.end(), old_dims.begin() + 1) &&
+         before.pipeline.filters.size() == now.pipeline.filters.size();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
+    const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription d,
+    const std::shared_ptr<const DatasetReader>& previous) {
+  if (previous == nullptr || previous->size() == 0) return open(environment, std::move(file), std::move(d));
+  const DatasetDescription& before = previous->description();
+  const bool grew = grew_at_end(before, d);
+  const auto* chunked = dynamic_cast<const ChunkedReader*>(previous.get());
+  if (grew && chunked != nullptr) return ChunkedReader::open(environment, std::move(file), std::move(d), chunked);
+  const bool stays = grew && d.layout.cls == LayoutClass::Contiguous && d.layout.address == before.layout.address;
+  H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(d)));
+  reader->outdated_ = !stays;
+  return reader;
 }
 
 }  // namespace h5mount

@@ -9,7 +9,7 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr double kForever = 1e9;         // seconds; the file does not change
-constexpr double kWhileGrowing = 1.0;    // a growing file is looked at again after this
+constexpr double kWhileGrowing = 0.1;    // a file that is followed is looked at again after this
 constexpr double kMissing = 10.0;        // a name under /.h5/external may come to be
 constexpr std::uint64_t kBlockBytes = 4096;
 
@@ -46,8 +46,8 @@ bool OpenCounts::any(NodeId node) const {
   return counts_.contains(node);
 }
 
-double Adapter::lasting_timeout() const { return options.follow_growth ? kWhileGrowing : kForever; }
-double Adapter::missing_timeout() const { return options.follow_growth ? kWhileGrowing : kMissing; }
+double Adapter::lasting_timeout() const { return tree->follows() ? kWhileGrowing : kForever; }
+double Adapter::missing_timeout() const { return tree->follows() ? kWhileGrowing : kMissing; }
 
 struct stat Adapter::to_stat(const NodeStat& stat) const {
   struct stat out = {};

@@ -115,7 +115,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
     auto handle = std::make_unique<DirectoryHandle>();
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
-    const bool lasting = !adapter_of(request).options.follow_growth;
+    const bool lasting = !adapter_of(request).tree->follows();
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
     DirectoryHandle* const given = handle.release();

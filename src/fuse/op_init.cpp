@@ -15,10 +15,9 @@ void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
 
 void op_init(void* userdata, fuse_conn_info* connection) {
   const auto& adapter = *static_cast<const Adapter*>(userdata);
-  const bool growing = adapter.options.follow_growth;
-  // Pages of a file that does not change stay cached whatever its attributes say.
-  want(connection, FUSE_CAP_AUTO_INVAL_DATA, growing);
-  want(connection, FUSE_CAP_EXPLICIT_INVAL_DATA, !growing);
+  // Pages stay cached whatever the attributes say; which of them the growth of a file makes wrong we tell ourselves.
+  want(connection, FUSE_CAP_AUTO_INVAL_DATA, false);
+  want(connection, FUSE_CAP_EXPLICIT_INVAL_DATA, true);
   want(connection, FUSE_CAP_CACHE_SYMLINKS, true);
   want(connection, FUSE_CAP_PARALLEL_DIROPS, true);
   want(connection, FUSE_CAP_ASYNC_READ, true);

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "adapter.h"
+#include "change_watch.h"
 #include "h5mount/base/log.h"
+#include "kernel_notifier.h"
 #include "mount_trouble.h"
 #include "read_ahead.h"
 
@@ -38,7 +41,8 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
     arguments.push_back(std::move(text));
   };
   // In the mount flags themselves, so that the kernel says EROFS without asking us and leaves access times alone.
-  option("ro,nosuid,nodev,default_permissions");
+  option("ro,nosuid,nodev");
+  if (options.check_permissions) option("default_permissions");
   option("fsname=" + escape_option(options.source));
   option("subtype=" + escape_option(options.subtype));
   if (options.max_read != 0) option("max_read=" + std::to_string(options.max_read));
@@ -139,11 +143,18 @@ int FuseSession::serve(std::function<void()> on_ready) {
   if (signals && fuse_set_signal_handlers(session_) != 0) return -1;
   serving_thread_ = pthread_self();
   std::thread herald;
+  std::shared_ptr<fuse::KernelNotifier> notifier;
+  std::optional<fuse::ChangeWatch> watch;
   {
     const SignalsBlocked blocked;
+    notifier = std::make_shared<fuse::KernelNotifier>(session_);
+    adapter_.tree->set_kernel(notifier);
+    watch.emplace(adapter_.tree);
     herald = std::thread([this, &on_ready] { announce(on_ready); });
   }
   const int result = loop();
+  watch.reset();
+  adapter_.tree->set_kernel(nullptr);
   if (signals) fuse_remove_signal_handlers(session_);
   end_mount();  // before the herald is waited for: its stat then ends as well
   herald.join();

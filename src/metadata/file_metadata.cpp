@@ -53,8 +53,8 @@ class OpenFileMetadata final : public FileMetadata {
   std::uint64_t source_reads() const override { return windows_.source_reads(); }
   MetadataCaches* caches() const override { return &caches_; }
 
-  Status look() const override { return looked(watch_.look(false)); }
-  Status look_now() const override { return looked(watch_.look(true)); }
+  Status look() const override { return looked(false); }
+  Status look_now() const override { return looked(true); }
   std::uint64_t generation() const override { return watch_.generation(); }
   bool following() const override { return watch_.following(); }
   void forget() const override {
@@ -63,9 +63,9 @@ class OpenFileMetadata final : public FileMetadata {
     caches_.shared_headers.clear();
   }
   void look_again() const override {
-    (void)watch_.look(true);
-    watch_.next_generation();
+    (void)looked(true);
     forget();
+    watch_.next_generation();
   }
   bool changed_lately() const override { return watch_.changed_lately(); }
   std::chrono::milliseconds retry_for() const override { return watch_.retry_for(); }
@@ -87,8 +87,8 @@ class OpenFileMetadata final : public FileMetadata {
   }
 
  private:
-  Status looked(bool changed) const {
-    if (changed) forget();
+  Status looked(bool at_once) const {
+    watch_.look(at_once, [this] { forget(); });
     return watch_.status();
   }
 

@@ -33,21 +33,20 @@ FileWatch::FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_
   racy_ = follow;  // what was read while the file was opened may be older than the stamp
 }
 
-bool FileWatch::look(bool at_once) {
+void FileWatch::look(bool at_once, const std::function<void()>& drop) {
   const std::int64_t now = steady_now();
-  if (!at_once && now < next_look_.load(std::memory_order_relaxed)) [[likely]] return false;
+  if (!at_once && now < next_look_.load(std::memory_order_relaxed)) [[likely]] return;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (at_once)
     lock.lock();
   else if (!lock.try_lock())
-    return false;
+    return;
   next_look_.store(now + nanoseconds(options_.look_interval).count(), std::memory_order_relaxed);
-  const auto stamp = file_->stamp();
-  return stamp && take(*stamp);
+  if (const auto stamp = file_->stamp()) take(*stamp, drop);
 }
 
-bool FileWatch::take(const SourceStamp& stamp) {
-  if (stamp == seen_ && !racy_) return false;
+void FileWatch::take(const SourceStamp& stamp, const std::function<void()>& drop) {
+  if (stamp == seen_ && !racy_) return;
   const bool changed = stamp != seen_;
   const State before = state_.load();
   racy_ = before == State::Following && wall_now() - stamp.modified < kTick;
@@ -60,8 +59,8 @@ bool FileWatch::take(const SourceStamp& stamp) {
         after == State::Following  ? "a SWMR writer has it now; it is followed"
         : after == State::Replaced ? "another file has its name now, or it was cut off; mount it again"
                                    : "it changed while mounted; mount it again");
+  drop();
   next_generation();
-  return true;
 }
 
 FileWatch::State FileWatch::state_after_change(const SourceStamp& stamp) const {

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -23,8 +24,9 @@ class FileWatch {
   FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place, const MetadataOptions& options,
             bool swmr_writer);
 
-  // True where the generation went up: what is kept is to be dropped.
-  bool look(bool at_once);
+  // Where the file has changed, `drop` is called before the generation goes up: whoever sees the new one finds
+  // nothing old.
+  void look(bool at_once, const std::function<void()>& drop);
   Status status() const;
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   void next_generation() { generation_.fetch_add(1, std::memory_order_acq_rel); }
@@ -34,7 +36,7 @@ class FileWatch {
 
  private:
   enum class State : std::uint8_t { Quiet, Following, Stale, Replaced };
-  bool take(const SourceStamp& stamp);
+  void take(const SourceStamp& stamp, const std::function<void()>& drop);
   State state_after_change(const SourceStamp& stamp) const;
 
   const std::shared_ptr<ByteSource> file_;

@@ -1,12 +1,25 @@
 #include "dataset_image.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "h5mount/base/log.h"
+#include "h5mount/metadata/torn_retry.h"
+#include "open_nodes.h"
 
 namespace h5mount {
 
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 512;
+
+constexpr std::uint64_t kMostCounted = 4096;  // chunks that a growing dataset's storage is counted for
+
+std::uint64_t chunk_count(const DatasetDescription& description) {
+  std::uint64_t bytes = description.element_size;
+  for (const std::uint64_t dim : description.layout.chunk_dims) bytes *= std::max<std::uint64_t>(dim, 1);
+  return description.image_bytes / std::max<std::uint64_t>(bytes, 1);
+}
 
 std::optional<std::uint64_t> storage_by_layout(const DatasetDescription& description) {
   const DataLayout& layout = description.layout;
@@ -31,21 +44,42 @@ Result<std::shared_ptr<DatasetImage::Version>> DatasetImage::version() {
   }
   H5_ASSIGN(OpenedObjectPtr object, file_->object(address_));
   const std::lock_guard lock(mutex_);
-  if (!version_ || (grows() && version_->object != object)) version_ = std::make_shared<Version>(std::move(object));
+  if (!version_ || (grows() && version_->object->generation < object->generation)) {
+    auto next = std::make_shared<Version>(std::move(object));
+    if (version_) note_successor(*next, *version_);
+    version_ = std::move(next);
+  }
   return version_;
+}
+
+void DatasetImage::note_successor(Version& next, const Version& before) const {
+  next.reader_before = before.reader.peek().value_or(before.reader_before);
+  const auto text = before.text.peek();
+  next.text_before = text.value_or(before.text_before);
+  if (!text) next.same = before.same.load();
 }
 
 Result<DatasetReaderPtr> DatasetImage::reader(Version& version) {
   return version.reader.get([&]() -> Result<DatasetReaderPtr> {
     H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *version.object));
-    return open_reader(*file_, *description);
+    if (!grows()) return open_reader(*file_, *description);
+    // The index of chunks was written before the extent, so it must be read after it.
+    metadata().forget();
+    return retry_torn(metadata(), "chunk index", [&] {
+      return DatasetReader::open_next(context().environment, file_->file(), *description, version.reader_before);
+    });
   });
 }
 
 Result<TextImagePtr> DatasetImage::text(Version& version) {
   return version.text.get([&]() -> Result<TextImagePtr> {
     H5_ASSIGN(DatasetReaderPtr bytes, reader(version));
-    return TextImage::measure(std::move(bytes), file_->value_context(), file_->context().environment.cache);
+    // Text of elements that may read otherwise now begins with the first of them.
+    std::uint64_t same = version.same;
+    for (const ByteRange& range : bytes->take_outdated()) same = std::min(same, range.begin);
+    version.same = same;
+    return TextImage::measure(std::move(bytes), file_->value_context(), context().environment.cache,
+                              version.text_before.get(), same);
   });
 }
 
@@ -61,16 +95,84 @@ Result<DatasetImage::Bytes> DatasetImage::bytes() {
   return out;
 }
 
-void DatasetImage::measure(StatDepth depth, NodeStat& stat) {
-  const auto object = file_->object(address_);
+void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
+  std::shared_ptr<Version> pinned;
+  {
+    const std::lock_guard lock(mutex_);
+    pinned = version_;
+  }
+  if (grows()) {
+    const std::lock_guard lock(kernel_mutex_);
+    stat.size = told_size_;  // where the size cannot be had at the moment
+  }
+  if (pinned && grows()) {
+    const auto now = version();
+    if (!now) return;
+    pinned = *now;
+  }
+  const auto object = pinned && grows() ? Result<OpenedObjectPtr>(pinned->object) : file_->object(address_);
   if (!object) return;
   const auto description = description_of(*file_, **object);
   if (!description) return;
   if (!is_shown_as_text(*(*description)->type))
     stat.size = (*description)->image_bytes;
   else if ((*description)->image_bytes > 0)
-    measure_text(depth, stat);
+    // What is there of the text goes on being measured as it grows, so that no look-up shows it empty.
+    measure_text(pinned && pinned->text_before ? StatDepth::Size : depth, stat);
+  const bool sized = stat.complete;
   measure_blocks(depth, **description, stat);
+  if (pinned && grows() && sized) publish(pinned, node, stat);
+}
+
+void DatasetImage::catch_up(NodeId node) {
+  NodeStat stat;
+  measure(StatDepth::Size, stat, node);
+}
+
+// A version's size is told after what it makes wrong is gone: the page that the old end lay in, and what was shown of
+// chunks that were not finished. Where that takes long (a read of such a page is under way) the old size is told and
+// the kernel asks again.
+void DatasetImage::publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat) {
+  constexpr std::uint64_t kPage = 4096;
+  const auto kernel = context().open_nodes->kernel();
+  if (!kernel || node == 0) return;
+  bool first = false;
+  {
+    const std::lock_guard lock(kernel_mutex_);
+    if (version->object->generation < told_generation_) {  // a newer one was told meanwhile
+      stat.size = told_size_;
+      return;
+    }
+    first = !std::exchange(version->told, true);
+  }
+  std::vector<ByteRange> ranges;
+  if (first) ranges = outdated(*version);
+  KernelPages::Ticket ticket = 0;
+  {
+    const std::lock_guard lock(kernel_mutex_);
+    if (stat.size > told_size_ && told_size_ % kPage != 0) ranges.push_back({told_size_ / kPage * kPage, told_size_});
+    if (!ranges.empty()) ticket_ = kernel->forget(node, ranges);
+    ticket = ticket_;
+  }
+  const bool gone = kernel->wait(ticket);
+  const std::lock_guard lock(kernel_mutex_);
+  if (gone && version->object->generation >= told_generation_) {
+    told_size_ = stat.size;
+    told_generation_ = version->object->generation;
+  } else {
+    stat.size = told_size_;
+    stat.complete = false;
+  }
+}
+
+std::vector<ByteRange> DatasetImage::outdated(Version& version) {
+  if (version.text_before) {
+    const auto made = text(version);
+    return {{made ? (*made)->same_bytes() : 0, kUnlimited}};
+  }
+  if (!version.reader_before) return {};
+  const auto made = reader(version);
+  return made ? (*made)->take_outdated() : std::vector<ByteRange>{{0, kUnlimited}};
 }
 
 void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
@@ -96,6 +198,12 @@ void DatasetImage::measure_blocks(StatDepth depth, const DatasetDescription& des
     {
       const std::lock_guard lock(mutex_);
       pinned = version_;
+    }
+    // Counting takes the whole index; while it grows that would be done over and over.
+    const std::uint64_t chunks = chunk_count(description);
+    if (grows() && chunks > kMostCounted) {
+      stat.blocks = description.image_bytes / kBlockBytes;
+      return;
     }
     const auto opened = pinned ? reader(*pinned) : open_reader(*file_, description);
     if (!opened) return;

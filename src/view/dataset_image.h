@@ -2,6 +2,7 @@
 // dataset on demand is kept here, and in a growing file made anew when the object is.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -16,8 +17,11 @@ class DatasetImage {
  public:
   DatasetImage(FileViewPtr file, std::uint64_t address) : file_(std::move(file)), address_(address) {}
 
-  // Adds size and blocks to `stat`. Damage is no error here: the size is then 0.
-  void measure(StatDepth depth, NodeStat& stat);
+  // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: as the kernel knows it.
+  void measure(StatDepth depth, NodeStat& stat, NodeId node);
+
+  // Has the kernel drop what the file's growth made wrong of what it keeps.
+  void catch_up(NodeId node);
 
   // Exactly one of the two is set, and stays as it is while it is held.
   struct Bytes {
@@ -30,7 +34,10 @@ class DatasetImage {
   };
   Result<Bytes> bytes();
 
-  bool grows() const { return file_->context().options.follow_growth; }
+  bool grows() const { return metadata().following(); }
+  Status look() const { return metadata().look(); }
+  const FileMetadata& metadata() const { return *file_->metadata(); }
+  const ViewContext& context() const { return file_->context(); }
 
  private:
   // All that one state of the object gave.
@@ -39,10 +46,18 @@ class DatasetImage {
     OpenedObjectPtr object;
     JoinedOnce<DatasetReaderPtr> reader;
     JoinedOnce<TextImagePtr> text;
+    // What the states before have made, to go on from; null in a file that does not grow.
+    DatasetReaderPtr reader_before;
+    TextImagePtr text_before;
+    std::atomic<std::uint64_t> same = kUnlimited;  // bytes of elements up to which that text still stands
+    bool told = false;  // the kernel was told what this version makes wrong (guarded by kernel_mutex_)
   };
   Result<std::shared_ptr<Version>> version();
   Result<DatasetReaderPtr> reader(Version& version);
   Result<TextImagePtr> text(Version& version);
+  void note_successor(Version& next, const Version& before) const;
+  void publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat);
+  std::vector<ByteRange> outdated(Version& version);
   void measure_text(StatDepth depth, NodeStat& stat);
   void measure_blocks(StatDepth depth, const DatasetDescription& description, NodeStat& stat);
 
@@ -50,6 +65,10 @@ class DatasetImage {
   std::uint64_t address_;
   std::mutex mutex_;
   std::shared_ptr<Version> version_;
+  std::mutex kernel_mutex_;  // of what follows; never held while reading or waiting
+  std::uint64_t told_size_ = 0;
+  std::uint64_t told_generation_ = 0;
+  KernelPages::Ticket ticket_ = 0;
 };
 
 }  // namespace h5mount

@@ -3,13 +3,19 @@
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/metadata/torn_retry.h"
 #include "node.h"
 
 namespace h5mount {
 
 namespace {
 
-constexpr std::chrono::milliseconds kGrowingLifetime{300};
+// Anything that is not whole is a failure, as it may be torn.
+Result<Object> open_whole(const FileMetadata& file, std::uint64_t address) {
+  auto object = open_object(file, address);
+  if (object && object->header->damage) return fail(*object->header->damage);
+  return object;
+}
 
 }  // namespace
 
@@ -17,17 +23,22 @@ FileView::FileView(ViewContextPtr context, OpenedFilePtr file, unsigned depth, s
     : context_(std::move(context)),
       file_(std::move(file)),
       depth_(depth),
-      ino_seed_(ino_seed),
-      objects_(context_->options.follow_growth ? std::optional(kGrowingLifetime) : std::nullopt) {}
+      ino_seed_(ino_seed) {}
 
 std::uint64_t FileView::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
 }
 
 Result<OpenedObjectPtr> FileView::object(std::uint64_t address) {
-  if (OpenedObjectPtr known = objects_.find(address)) return known;
-  H5_ASSIGN(Object opened, open_object(*metadata(), address));
-  const auto object = std::make_shared<const OpenedObject>(std::move(opened));
+  const FileMetadata& file = *metadata();
+  H5_TRY(file.look());
+  const std::uint64_t generation = file.generation();
+  if (OpenedObjectPtr known = objects_.find(address, generation)) return known;
+  auto opened = file.following() ? retry_torn(file, "object header", [&] { return open_whole(file, address); })
+                                 : open_object(file, address);
+  if (!opened && file.following()) opened = open_object(file, address);  // damaged, then, as far as it goes
+  if (!opened) return fail(std::move(opened).error());
+  const auto object = std::make_shared<const OpenedObject>(*std::move(opened), generation);
   objects_.insert(address, object);
   return object;
 }

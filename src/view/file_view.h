@@ -21,10 +21,12 @@ namespace h5mount {
 
 // What all files of a mount share.
 class ExternalFiles;
+class OpenNodes;
 struct ViewContext {
   ReadEnvironment environment;
   TreeOptions options;
   std::shared_ptr<ExternalFiles> external;
+  std::shared_ptr<OpenNodes> open_nodes;
 };
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
 

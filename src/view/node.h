@@ -5,6 +5,7 @@
 // the first with a key and drops the rest.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@ class FileView;
 
 // What makes a node itself: two lookups with one key are one node to the kernel.
 struct NodeKey {
-  enum class Kind : std::uint8_t { Object, Link, AttributesOf, AttributeText, Room };
+  enum class Kind : std::uint8_t { Object, Link, AttributesOf, AttributeText, Sparse, Room };
   const void* file = nullptr;  // its FileView (kept alive by the node)
   Kind kind = Kind::Object;
   std::uint64_t address = 0;  // of the object, or of the group that holds the link
@@ -44,6 +45,13 @@ class Node : public std::enable_shared_from_this<Node> {
 
   const NodeKey& key() const { return key_; }
 
+  // Set once the node table knows the node; 0 before.
+  NodeId id() const { return id_.load(std::memory_order_relaxed); }
+  void set_id(NodeId id) { id_.store(id, std::memory_order_relaxed); }
+
+  // The file was written while the node was open: see Tree::file_changed.
+  virtual void catch_up() {}
+
   virtual Result<NodeStat> stat(StatDepth depth) = 0;
 
   // Directories. NotFound where no such name is listed.
@@ -63,6 +71,7 @@ class Node : public std::enable_shared_from_this<Node> {
 
  private:
   NodeKey key_;
+  std::atomic<NodeId> id_ = 0;
 };
 
 }  // namespace h5mount

@@ -2,7 +2,16 @@
 
 namespace h5mount {
 
-NodeTable::NodeTable(NodePtr root) : root_(std::move(root)) {}
+NodeTable::NodeTable(NodePtr root) : root_(std::move(root)) { root_->set_id(kRootNode); }
+
+std::vector<NodeId> NodeTable::ids() {
+  std::vector<NodeId> out{kRootNode};
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const auto& [id, slot] : shard.by_id) out.push_back(id);
+  }
+  return out;
+}
 
 NodePtr NodeTable::find(NodeId id) {
   if (id == kRootNode) return root_;
@@ -24,6 +33,7 @@ std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
     return {known->id, slot.node};
   }
   const NodeId id = shard.next++ * kShards + number;
+  node->set_id(id);
   shard.by_key.insert({&node->key(), id});
   shard.by_id.emplace(id, Slot{node, 1});
   return {id, std::move(node)};

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "node.h"
 
@@ -26,6 +27,7 @@ class NodeTable {
   void forget(NodeId id, std::uint64_t count);
 
   std::size_t size();
+  std::vector<NodeId> ids();
 
  private:
   static constexpr std::size_t kShards = 16;

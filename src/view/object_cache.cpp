@@ -18,12 +18,12 @@ std::size_t cost_of(const OpenedObject& opened) {
 
 }  // namespace
 
-OpenedObjectPtr ObjectCache::find(std::uint64_t address) {
+OpenedObjectPtr ObjectCache::find(std::uint64_t address, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   const auto found = by_address_.find(address);
   if (found == by_address_.end()) return nullptr;
   const auto entry = found->second;
-  if (lifetime_ && Clock::now() - entry->opened > *lifetime_) return nullptr;
+  if (entry->object->generation != generation) return nullptr;
   recent_.splice(recent_.begin(), recent_, entry);
   return entry->object;
 }
@@ -35,7 +35,7 @@ void ObjectCache::insert(std::uint64_t address, OpenedObjectPtr object) {
     recent_.splice(recent_.end(), recent_, found->second);
     drop_last();
   }
-  recent_.push_front({address, std::move(object), bytes, lifetime_ ? Clock::now() : Clock::time_point{}});
+  recent_.push_front({address, std::move(object), bytes});
   by_address_[address] = recent_.begin();
   bytes_ += bytes;
   while (recent_.size() > 1 && (recent_.size() > kMostObjects || bytes_ > kMostBytes)) drop_last();

@@ -2,12 +2,10 @@
 // once. Bounded by count and by bytes; the least recently used goes first. Threads: any; no lock is held while reading.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -21,8 +19,10 @@ using CutNames = std::unordered_map<std::string, std::string>;
 
 // An object and what was made of it on demand.
 struct OpenedObject {
-  explicit OpenedObject(Object opened) : object(std::move(opened)) {}
+  explicit OpenedObject(Object opened, std::uint64_t of_generation = 0)
+      : object(std::move(opened)), generation(of_generation) {}
   const Object object;
+  const std::uint64_t generation;  // of the file when it was opened, or an earlier one
   mutable JoinedOnce<std::shared_ptr<const Group>> group;
   mutable JoinedOnce<std::shared_ptr<const CutNames>> cut_names;
   mutable JoinedOnce<std::shared_ptr<const DatasetDescription>> description;
@@ -31,23 +31,18 @@ using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
 
 class ObjectCache {
  public:
-  // `lifetime`: objects are opened anew after that long (a file that grows); nothing: never.
-  explicit ObjectCache(std::optional<std::chrono::milliseconds> lifetime) : lifetime_(lifetime) {}
-
-  OpenedObjectPtr find(std::uint64_t address);
+  // Null where it was opened in another generation of the file.
+  OpenedObjectPtr find(std::uint64_t address, std::uint64_t generation);
   void insert(std::uint64_t address, OpenedObjectPtr object);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Entry {
     std::uint64_t address;
     OpenedObjectPtr object;
     std::size_t bytes;
-    Clock::time_point opened;
   };
   void drop_last();
 
-  std::optional<std::chrono::milliseconds> lifetime_;
   std::mutex mutex_;
   std::list<Entry> recent_;  // most recent first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_address_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "h5mount/metadata/torn_retry.h"
 #include "h5mount/view/names.h"
 #include "open_files.h"
+#include "open_nodes.h"
 
 namespace h5mount {
 
@@ -48,11 +50,25 @@ class ObjectNode : public Node {
 class OpenDataset : public OpenNode {
  public:
   OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
-      : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {}
+      : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {
+    image_.context().open_nodes->add(keep_);
+  }
+  ~OpenDataset() override { image_.context().open_nodes->remove(keep_); }
+  OpenDataset(const OpenDataset&) = delete;
+  OpenDataset& operator=(const OpenDataset&) = delete;
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
-    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    return bytes.read(offset, length, &pattern_, out);
+    if (!image_.grows()) {
+      H5_TRY(image_.look());
+      return bytes_.read(offset, length, &pattern_, out);
+    }
+    return retry_torn(image_.metadata(), "dataset", [&]() -> Status {
+      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes());
+      Pieces pieces;
+      H5_TRY(bytes.read(offset, length, &pattern_, pieces));
+      for (const Piece& piece : pieces.list()) out.add(piece.bytes, piece.owner, piece.kernel_only);
+      return {};
+    });
   }
 
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
@@ -86,12 +102,15 @@ class DatasetNode : public ObjectNode {
   Result<NodeStat> stat(StatDepth depth) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
-    image_.measure(depth, stat);
+    image_.measure(depth, stat, id());
     return stat;
   }
 
+  void catch_up() override { image_.catch_up(id()); }
+
   Result<std::shared_ptr<OpenNode>> open() override {
     H5_ASSIGN(DatasetImage::Bytes bytes, image_.bytes());
+    if (image_.grows()) image_.catch_up(id());  // pages kept from an earlier opening
     return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
   }
 

@@ -10,6 +10,8 @@ class OpenText : public OpenNode {
  public:
   explicit OpenText(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
 
+  bool keeps_pages() const override { return false; }
+
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
     if (offset >= text_->size()) return {};
     const auto begin = static_cast<std::size_t>(offset);

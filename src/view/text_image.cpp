@@ -12,6 +12,11 @@ namespace {
 constexpr std::uint64_t kFirstSpacing = 64U << 10;     // bytes of text between checkpoints, doubled as they crowd
 constexpr std::size_t kMostCheckpoints = 64U << 10;    // 1 MiB of them
 constexpr std::uint64_t kBatchBytes = 256U << 10;      // of elements read at a time
+constexpr std::uint64_t kMaxElementBytes = 64U << 20;  // one element, as stored
+// All of the text together. Elements may share what they refer to, so that a small file can ask for any amount; a sound
+// one shares little.
+constexpr std::uint64_t kMostText = 1ULL << 30;
+constexpr std::uint64_t kMostPerFileByte = 1024;
 constexpr std::uint64_t kMostKeptAtFirst = 16U << 20;  // text that the measuring pass leaves in the cache
 
 }  // namespace
@@ -41,7 +46,7 @@ Status TextImage::append_line(ByteSpan element, std::string& text) const {
 template <class Each>
 Status TextImage::render(std::uint64_t first, std::uint64_t last, std::string& text, Each&& each) const {
   const std::uint64_t size = reader_->description().element_size;
-  if (size == 0 || size > limits::kMaxAttributeBytes)
+  if (size == 0 || size > kMaxElementBytes)
     return fail(Error(ErrorCode::LimitExceeded, "element too large to be shown as text").with_found(size));
   const std::uint64_t batch = std::max<std::uint64_t>(1, kBatchBytes / size);
   std::vector<std::byte> bytes;
@@ -51,7 +56,7 @@ Status TextImage::render(std::uint64_t first, std::uint64_t last, std::string& t
     H5_TRY(reader_->read_into(first * size, bytes));
     for (std::uint64_t i = 0; i < count; ++i) {
       H5_TRY(append_line(ByteSpan(bytes).subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(size)), text));
-      each(first + i);
+      H5_TRY(each(first + i));
     }
     first += count;
   }
@@ -61,13 +66,19 @@ Status TextImage::render(std::uint64_t first, std::uint64_t last, std::string& t
 // The pass that finds the checkpoints.
 class TextImage::Measuring {
  public:
-  explicit Measuring(TextImage& image) : image_(image) { image_.checkpoints_.push_back({}); }
+  // Goes on from the image's last checkpoint.
+  explicit Measuring(TextImage& image) : image_(image) {
+    if (image_.context_.file) most_ += kMostPerFileByte * image_.context_.file->addresses()->size();
+    if (image_.checkpoints_.empty()) image_.checkpoints_.push_back({});
+  }
 
   Status run(std::uint64_t count) {
-    H5_TRY(image_.render(0, count, text_, [&](std::uint64_t element) {
+    H5_TRY(image_.render(image_.checkpoints_.back().element, count, text_, [&](std::uint64_t element) -> Status {
       if (text_.size() >= spacing_ && element + 1 < count) end_stretch(element + 1);
+      if (image_.checkpoints_.back().offset <= most_) return {};
+      return fail(Error(ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"));
     }));
-    if (count > 0) end_stretch(count);
+    if (count > image_.checkpoints_.back().element) end_stretch(count);
     return {};
   }
 
@@ -97,16 +108,26 @@ class TextImage::Measuring {
   TextImage& image_;
   std::string text_;
   std::uint64_t spacing_ = kFirstSpacing;
+  std::uint64_t most_ = kMostText;
 };
 
 Result<std::shared_ptr<const TextImage>> TextImage::measure(DatasetReaderPtr reader, ValueContext context,
-                                                            std::shared_ptr<BlockCache> cache) {
+                                                            std::shared_ptr<BlockCache> cache,
+                                                            const TextImage* before,
+                                                            std::uint64_t same_elements_bytes) {
   const std::shared_ptr<TextImage> image(new TextImage(std::move(reader), std::move(context), std::move(cache)));
   const DatasetDescription& description = image->reader_->description();
   const std::uint64_t count =
       description.element_size == 0 ? 0 : description.image_bytes / description.element_size;
   if (count > limits::kMaxTextElements)
     return fail(Error(ErrorCode::LimitExceeded, "too many elements to be shown as text").with_found(count));
+  if (before != nullptr && description.element_size != 0) {
+    const std::uint64_t same = std::min(count, same_elements_bytes / description.element_size);
+    // The last checkpoint is the old end; the stretch before it goes on growing.
+    for (std::size_t i = 0; i + 1 < before->checkpoints_.size() && before->checkpoints_[i].element <= same; ++i)
+      image->checkpoints_.push_back(before->checkpoints_[i]);
+    if (!image->checkpoints_.empty()) image->same_bytes_ = image->checkpoints_.back().offset;
+  }
   H5_TRY(Measuring(*image).run(count));
   return image;
 }
@@ -125,7 +146,7 @@ Result<BlockPtr> TextImage::stretch(std::size_t index) const {
   return cache_->get_or_load({owner_, 0, index}, size, [&](Block& block) -> Status {
     std::string text;
     text.reserve(size);
-    H5_TRY(render(from.element, to.element, text, [](std::uint64_t) {}));
+    H5_TRY(render(from.element, to.element, text, [](std::uint64_t) -> Status { return {}; }));
     if (text.size() != size) return fail({ErrorCode::Stale, "the text's length changed since it was measured"});
     std::memcpy(block.bytes().data(), text.data(), size);
     return {};

@@ -23,15 +23,20 @@ bool is_shown_as_text(const Datatype& type);
 
 class TextImage {
  public:
-  // Renders every element once. Errors: an element that cannot be read (its length is then unknown, and with it the
+  // Renders every element once; or, where `before` is the text of the same dataset when it was shorter, those only
+  // behind the last checkpoint before byte `same_elements_bytes` of the elements, up to which both are the same. Errors: an element that cannot be read (its length is then unknown, and with it the
   // place of all that follow).
   static Result<std::shared_ptr<const TextImage>> measure(DatasetReaderPtr reader, ValueContext context,
-                                                          std::shared_ptr<BlockCache> cache);
+                                                          std::shared_ptr<BlockCache> cache,
+                                                          const TextImage* before = nullptr,
+                                                          std::uint64_t same_elements_bytes = 0);
   ~TextImage();
   TextImage(const TextImage&) = delete;
   TextImage& operator=(const TextImage&) = delete;
 
   std::uint64_t size() const { return checkpoints_.back().offset; }
+  // Text up to here was taken over from the image before.
+  std::uint64_t same_bytes() const { return same_bytes_; }
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const;
 
  private:
@@ -54,6 +59,7 @@ class TextImage {
   ValueContext context_;
   std::shared_ptr<BlockCache> cache_;
   std::uint64_t owner_;
+  std::uint64_t same_bytes_ = 0;
   std::vector<Checkpoint> checkpoints_;  // the first at 0, the last at the end
 };
 using TextImagePtr = std::shared_ptr<const TextImage>;

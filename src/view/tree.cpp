@@ -4,6 +4,7 @@
 #include "file_view.h"
 #include "node_table.h"
 #include "object_nodes.h"
+#include "open_nodes.h"
 #include "rooms.h"
 
 namespace h5mount {
@@ -58,6 +59,24 @@ class FileTree : public Tree {
     return found->get_xattr(name);
   }
 
+  bool follows() const override { return metadata().following(); }
+
+  void set_kernel(std::shared_ptr<KernelPages> kernel) override { context_->open_nodes->set_kernel(std::move(kernel)); }
+
+  void file_changed() override {
+    const bool sound = metadata().look_now().has_value();
+    const bool follows_now = sound && follows();
+    const auto kernel = context_->open_nodes->kernel();
+    if (kernel && (sound_.exchange(sound) != sound || followed_.exchange(follows_now) != follows_now)) {
+      // What it keeps it got with the promise that it would stay.
+      for (const NodeId id : nodes_.ids()) kernel->forget(id, {{0, kUnlimited}});
+    }
+    if (!follows_now) return;
+    for (const NodePtr& open : context_->open_nodes->all()) open->catch_up();
+  }
+
+  std::vector<std::string> watchable() const override { return metadata().addresses()->watchable(); }
+
   FileStat statfs() const override {
     return {context_->environment.files->main()->metadata->addresses()->size()};
   }
@@ -78,15 +97,20 @@ class FileTree : public Tree {
     return fail(std::move(stat).error());
   }
 
+  const FileMetadata& metadata() const { return *context_->environment.files->main()->metadata; }
+
   ViewContextPtr context_;
   NodeTable nodes_;
+  std::atomic<bool> sound_ = true;
+  std::atomic<bool> followed_ = metadata().following();
 };
 
 }  // namespace
 
 Result<std::shared_ptr<Tree>> Tree::make(const ReadEnvironment& environment, const TreeOptions& options) {
   const auto context =
-      std::make_shared<const ViewContext>(ViewContext{environment, options, std::make_shared<ExternalFiles>()});
+      std::make_shared<const ViewContext>(
+      ViewContext{environment, options, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
   const auto main = std::make_shared<FileView>(context, environment.files->main(), 0, 0);
   H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address()));
   if (root->object.kind != ObjectKind::Group)

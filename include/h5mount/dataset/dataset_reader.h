@@ -87,6 +87,11 @@ class SparseForm {
   virtual Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const = 0;
 };
 
+struct ByteRange {
+  std::uint64_t begin = 0, end = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
 class DatasetReader {
  public:
   // Nothing but what describes the storage is read. UnsupportedFeature where the layout or a filter is not known
@@ -94,6 +99,18 @@ class DatasetReader {
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
                                                            DatasetDescription description);
   virtual ~DatasetReader() = default;
+
+  // The same for the next state of a dataset in a file that is followed: what the reader of the state before has
+  // decoded and nobody will write again is kept. `previous` may be null.
+  static Result<std::shared_ptr<const DatasetReader>> open_next(const ReadEnvironment& environment,
+                                                                OpenedFilePtr file, DatasetDescription description,
+                                                                const std::shared_ptr<const DatasetReader>& previous);
+  // Bytes that readers of earlier states may have given otherwise than this one does, for whoever keeps what was
+  // read; each is told once.
+  std::vector<ByteRange> take_outdated() const {
+    if (outdated_.exchange(false)) return {{0, kUnlimited}};
+    return outdated_ranges();
+  }
 
   const DatasetDescription& description() const { return description_; }
   std::uint64_t size() const { return description_.image_bytes; }
@@ -123,7 +140,10 @@ class DatasetReader {
   explicit DatasetReader(DatasetDescription description) : description_(std::move(description)) {}
 
  private:
+  virtual std::vector<ByteRange> outdated_ranges() const { return {}; }
+
   DatasetDescription description_;
+  mutable std::atomic<bool> outdated_ = false;  // all of it
 };
 
 }  // namespace h5mount

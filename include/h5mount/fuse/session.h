@@ -22,12 +22,13 @@ struct SessionOptions {
   std::string mountpoint;           // absolute
   std::string source;               // what df and findmnt show
   std::string subtype = "h5mount";  // shown as fuse.<subtype>
-  // Handed to libfuse as they are (allow_other, noexec, auto_unmount…). Read-only, nosuid, nodev and
-  // default_permissions are always added.
+  // Handed to libfuse as they are (allow_other, noexec, auto_unmount…). Read-only, nosuid and nodev are always added.
   std::vector<std::string> mount_options;
+  // The kernel holds everyone to the permission bits. For that it asks for a file's attributes before each open where
+  // it does not have all of them, and the blocks of a large chunk index are dear.
+  bool check_permissions = true;
   std::uint32_t uid = 0, gid = 0;  // owner of everything
   std::uint32_t max_read = 0;      // bytes of one request; 0: as many as the kernel asks for
-  bool follow_growth = false;      // sizes and listings may change: the kernel keeps them for a second only
   bool debug = false;              // libfuse tells every request on stderr
   bool single_thread = false;
   // A request that waits for a slow disk holds its worker; too few of them and `stat` waits as well.

@@ -26,7 +26,6 @@ struct TreeOptions {
   std::uint32_t uid = 0, gid = 0;
   std::uint32_t file_mode = 0444, directory_mode = 0555;  // permission bits, umask applied
   std::int64_t mtime = 0;                                 // of the HDF5 file, seconds
-  bool follow_growth = false;                             // SWMR
 };
 
 struct NodeStat {
@@ -67,10 +66,26 @@ class DirectoryListing {
   virtual Item at(std::size_t position) const = 0;
 };
 
+// What the kernel keeps of nodes, as far as the tree must have a hand in it: in a file that grows some of it becomes
+// wrong. The fuse room implements it. Threads: any.
+class KernelPages {
+ public:
+  virtual ~KernelPages() = default;
+
+  // Queues that the kernel drop its pages of these bytes of a node, and its attributes. Never waits: dropping a page
+  // waits for reads of it that are under way, so a thread that must answer reads may not do it.
+  using Ticket = std::uint64_t;
+  virtual Ticket forget(NodeId node, const std::vector<ByteRange>& ranges) = 0;
+  // True once all that was queued up to the ticket is done; false where that takes too long.
+  virtual bool wait(Ticket ticket) = 0;
+};
+
 // An open file.
 class OpenNode {
  public:
   virtual ~OpenNode() = default;
+  // False where the bytes are those of the moment of opening: pages that the kernel kept from before may differ.
+  virtual bool keeps_pages() const { return true; }
   virtual Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) = 0;
   virtual Result<std::uint64_t> seek_data(std::uint64_t offset) = 0;  // NotFound: ENXIO
   virtual Result<std::uint64_t> seek_hole(std::uint64_t offset) = 0;
@@ -93,6 +108,16 @@ class Tree {
   // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge (E2BIG).
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
+
+  // ---- a file that changes -------------------------------------------------------------------------------------
+  // True while the mounted file is followed: sizes, attributes and listings are good for a moment only.
+  virtual bool follows() const = 0;
+  // A size is told only after the pages that it makes wrong are gone. Set before the first request.
+  virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
+  // For whoever is told that the file was written (paths to watch by inotify in `watchable`): lets the kernel drop
+  // what has become wrong of files that are open, and all it keeps when the file begins to be followed or is stale.
+  virtual void file_changed() = 0;
+  virtual std::vector<std::string> watchable() const = 0;
 
   struct FileStat {
     std::uint64_t file_bytes = 0;

@@ -1,0 +1,96 @@
+// Growth: what is kept of a chunked dataset from one state of a growing file to the next, so that following it costs in
+// proportion to what is new.
+//
+// A block of the cache is *settled* when all its chunks are there and a chunk behind it is there too: writers append,
+// so nobody comes back to it. Settled blocks belong to an owner that all states share. The others (holes, the chunks at
+// the end, which are written again and again) belong to the reader of one state and go with it; and what was shown of
+// them is noted, since the kernel keeps pages of it.
+//
+// Threads: any; locks are held only to look at what is noted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount {
+
+class Growth {
+ public:
+  explicit Growth(std::shared_ptr<BlockCache> cache) : cache_(std::move(cache)), owner_(BlockCache::new_owner()) {}
+  ~Growth() { cache_->erase_owner(owner_); }
+  Growth(const Growth&) = delete;
+  Growth& operator=(const Growth&) = delete;
+
+  std::uint64_t owner() const { return owner_; }
+  std::uint64_t begin_state();
+
+  bool settled(std::uint64_t key) const;
+  void settle(std::uint64_t key);
+
+  // Image bytes shown in a state that a later one may show otherwise.
+  void note_shown(std::uint64_t state, ByteRange range);
+  // What states before this one have noted; each is told once.
+  std::vector<ByteRange> take_outdated(std::uint64_t state);
+
+ private:
+  struct Shown {
+    std::uint64_t state;
+    ByteRange range;
+  };
+  std::shared_ptr<BlockCache> cache_;
+  const std::uint64_t owner_;
+  mutable std::mutex mutex_;
+  std::uint64_t states_ = 0;
+  std::unordered_set<std::uint64_t> settled_;
+  std::vector<Shown> shown_;
+};
+
+// One reader's part in it.
+class GrowthState {
+ public:
+  // `growth` of the reader before, or null.
+  GrowthState(std::shared_ptr<BlockCache> cache, std::shared_ptr<Growth> growth);
+  ~GrowthState() { cache_->erase_owner(own_); }
+  GrowthState(const GrowthState&) = delete;
+  GrowthState& operator=(const GrowthState&) = delete;
+
+  // The owner of a block. `is_settled` looks at the index; it is asked once a state for a block that is not.
+  template <class IsSettled>
+  std::uint64_t owner_of(std::uint64_t kind, std::uint64_t index, ByteRange range, IsSettled&& is_settled) {
+    const std::uint64_t key = kind << 60 | index;
+    if (growth_->settled(key)) return growth_->owner();
+    {
+      const std::lock_guard lock(mutex_);
+      if (unsettled_.contains(key)) return own_;
+    }
+    if (is_settled()) {
+      growth_->settle(key);
+      return growth_->owner();
+    }
+    note(key, range);
+    return own_;
+  }
+
+  std::uint64_t shared_owner() const { return growth_->owner(); }
+  std::uint64_t own_owner() const { return own_; }
+  void note_shown(ByteRange range) { growth_->note_shown(state_, range); }
+  std::vector<ByteRange> take_outdated() { return growth_->take_outdated(state_); }
+  const std::shared_ptr<Growth>& growth() const { return growth_; }
+
+ private:
+  void note(std::uint64_t key, ByteRange range);
+
+  std::shared_ptr<BlockCache> cache_;
+  std::shared_ptr<Growth> growth_;
+  const std::uint64_t own_;
+  const std::uint64_t state_;
+  std::mutex mutex_;
+  std::unordered_set<std::uint64_t> unsettled_;
+};
+
+}  // namespace h5mount

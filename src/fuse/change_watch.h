@@ -1,0 +1,33 @@
+// ChangeWatch: a thread that sleeps until somebody writes the HDF5 file (inotify), and then tells the tree, twice a
+// second at most. It is what notices a change while nobody asks, because the kernel answers from what it keeps. Where
+// there is no inotify (a network file system, written elsewhere) a change is noticed when the tree is next asked.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "h5mount/view/tree.h"
+
+namespace h5mount::fuse {
+
+class ChangeWatch {
+ public:
+  explicit ChangeWatch(std::shared_ptr<Tree> tree);
+  ~ChangeWatch();
+  ChangeWatch(const ChangeWatch&) = delete;
+  ChangeWatch& operator=(const ChangeWatch&) = delete;
+
+ private:
+  void run();
+  bool stopped_within(int milliseconds) const;
+  void drain() const;
+
+  std::shared_ptr<Tree> tree_;
+  int events_ = -1;
+  int stop_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace h5mount::fuse

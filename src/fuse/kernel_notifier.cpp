@@ -1,0 +1,55 @@
+#include "kernel_notifier.h"
+
+#include <chrono>
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestWait{200};
+
+}  // namespace
+
+KernelNotifier::KernelNotifier(fuse_session* session) : session_(session), thread_([this] { run(); }) {}
+
+KernelNotifier::~KernelNotifier() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  done_.notify_all();
+  thread_.join();
+}
+
+KernelPages::Ticket KernelNotifier::forget(NodeId node, const std::vector<ByteRange>& ranges) {
+  const std::lock_guard lock(mutex_);
+  for (const ByteRange& range : ranges) orders_.push_back({node, range});
+  queued_ += ranges.size();
+  wake_.notify_one();
+  return queued_;
+}
+
+bool KernelNotifier::wait(Ticket ticket) {
+  std::unique_lock lock(mutex_);
+  return done_.wait_for(lock, kLongestWait, [&] { return stop_ || finished_ >= ticket; }) && finished_ >= ticket;
+}
+
+void KernelNotifier::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return stop_ || !orders_.empty(); });
+    if (stop_) return;
+    const Order order = orders_.front();
+    orders_.pop_front();
+    lock.unlock();
+    // A length of zero is all that follows. That the kernel does not know the node (any more) is no error.
+    const std::uint64_t length = order.range.end == kUnlimited ? 0 : order.range.end - order.range.begin;
+    (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),
+                                           static_cast<off_t>(length));
+    lock.lock();
+    ++finished_;
+    done_.notify_all();
+  }
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,55 @@
+// OpenNodes: the nodes of datasets that somebody has open, and the kernel's side of a growing file, for all files of a
+// mount. Threads: any.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "node.h"
+
+namespace h5mount {
+
+class OpenNodes {
+ public:
+  void set_kernel(std::shared_ptr<KernelPages> kernel) {
+    const std::lock_guard lock(mutex_);
+    kernel_ = std::move(kernel);
+  }
+  // Null where nobody keeps pages (a library user, a test).
+  std::shared_ptr<KernelPages> kernel() const {
+    const std::lock_guard lock(mutex_);
+    return kernel_;
+  }
+
+  void add(const NodePtr& node) {
+    const std::lock_guard lock(mutex_);
+    auto& entry = open_[node.get()];
+    entry.node = node;
+    ++entry.count;
+  }
+  void remove(const NodePtr& node) {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(node.get());
+    if (found != open_.end() && --found->second.count == 0) open_.erase(found);
+  }
+  std::vector<NodePtr> all() const {
+    std::vector<NodePtr> out;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, entry] : open_)
+      if (NodePtr node = entry.node.lock()) out.push_back(std::move(node));
+    return out;
+  }
+
+ private:
+  struct Entry {
+    std::weak_ptr<Node> node;
+    std::size_t count = 0;
+  };
+  mutable std::mutex mutex_;
+  std::shared_ptr<KernelPages> kernel_;
+  std::unordered_map<const Node*, Entry> open_;
+};
+
+}  // namespace h5mount
