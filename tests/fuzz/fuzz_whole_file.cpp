@@ -1,0 +1,41 @@
+// The fuzz target of a whole file (scripts/fuzz.sh whole_file). Checksums are off, so that mutations reach what lies
+// behind them; an input that breaks a rule of the walk, or is slow for its size, is a finding.
+#include <cstdio>
+#include <cstdlib>
+
+#include "h5mount/base/checksum.h"
+#include "h5mount/base/log.h"
+#include "mutator.h"
+#include "whole_file.h"
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  h5mount::set_metadata_checksums_enabled(false);
+  h5mount::set_log_level(h5mount::LogLevel::Error);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t length) {
+  using namespace h5mount;
+  const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  const test::WalkBounds bounds{.nodes = 300, .bytes_per_file = 256U << 10, .bytes = 8U << 20, .seconds = 10};
+  const test::WalkReport report = test::walk_whole_file(make_memory_source({bytes, bytes + length}), bounds);
+  for (const std::string& violation : report.violations) std::fprintf(stderr, "violation: %s\n", violation.c_str());
+  if (!report.violations.empty()) std::abort();
+  if (report.slowest_seconds > 8) {
+    std::fprintf(stderr, "slow: %.1f s in %s\n", report.slowest_seconds, report.slowest.c_str());
+    std::abort();
+  }
+  return 0;
+}
+
+// Half of the mutations are libFuzzer's own, half know the format's structures.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  if (seed % 2 == 0 || size < 16) return LLVMFuzzerMutate(data, size, most);
+  const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  std::vector<std::byte> changed(bytes, bytes + size);
+  h5mount::test::Mutator(seed).mutate(changed);
+  changed.resize(std::min(changed.size(), most));
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(changed.data()), changed.size(), data);
+  return changed.size();
+}
