@@ -67,7 +67,6 @@ SessionOptions session_options(const MountCommand& command) {
   out.uid = tree.uid;
   out.gid = tree.gid;
   out.max_read = command.options.max_read;
-  out.follow_growth = tree.follow_growth;
   out.debug = command.debug;
   out.single_thread = command.single_thread;
   return out;
@@ -87,6 +86,9 @@ Status check_whole(const FileMetadata& file) {
 Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
   MetadataOptions options;
   options.force = command.options.force;
+  options.follow = command.options.swmr == Swmr::On     ? Follow::Always
+                   : command.options.swmr == Swmr::Auto ? Follow::Auto
+                                                        : Follow::Never;
   H5_ASSIGN(auto files, FileSet::open(command.file, external_policy(command.options), options));
   if (!options.force) H5_TRY(check_whole(*files->main()->metadata));
   return files;
