@@ -12,6 +12,10 @@ class FillPattern {
  public:
   FillPattern(const FillValue& fill, std::uint64_t element_size);
 
+  // Whether what is unwritten reads as zeros. A program that finds a hole (SEEK_HOLE) takes it for zeros: where it is
+  // not, there are no holes.
+  bool is_zero() const { return pattern_ == nullptr; }
+
   // Pieces for image bytes [offset, offset + length); the pattern's phase follows from the offset.
   void append(std::uint64_t offset, std::uint64_t length, Pieces& out) const;
   // The same into memory.

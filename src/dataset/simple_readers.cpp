@@ -54,6 +54,14 @@ class UnallocatedReader final : public PlainReader {
     fill_.write(offset, out);
     return {};
   }
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+    if (fill_.is_zero() || offset >= size()) return PlainReader::find_data(offset);
+    return offset;
+  }
+  Result<std::uint64_t> find_hole(std::uint64_t offset) const override {
+    if (fill_.is_zero() || offset >= size()) return PlainReader::find_hole(offset);
+    return size();
+  }
 
  private:
   FillPattern fill_;

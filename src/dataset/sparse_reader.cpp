@@ -13,6 +13,17 @@ namespace {
 
 constexpr std::uint64_t kChunk = 0, kBandList = 1;  // kinds of blocks in the cache
 constexpr std::uint64_t kListPiece = 1U << 20;      // rendered at once
+constexpr std::uint64_t kLeastHole = 64U << 10;     // bytes between defined elements that SEEK_HOLE tells of
+
+// The element numbers of a band list: they stand in front of as many values.
+std::span<const std::uint64_t> listed_elements(const Block& list, std::uint64_t element_size) {
+  return {reinterpret_cast<const std::uint64_t*>(list.bytes().data()),
+          static_cast<std::size_t>(list.size() / (8 + element_size))};
+}
+
+Error list_too_long() {
+  return {ErrorCode::LimitExceeded, "one row of chunks holds more elements than can be listed at once"};
+}
 
 }  // namespace
 
@@ -205,16 +216,56 @@ std::optional<std::uint64_t> SparseReader::storage_bytes_known() const {
   return std::nullopt;
 }
 
-Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset) const {
-  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
-  H5_ASSIGN(const auto map, allocation());
-  return map->find_data(plan_, offset);
+// The first defined byte at or after `at` within its band; the band's end where there is none. A band that cannot be
+// listed (damaged, or too long a list) is data throughout: reading it tells.
+std::uint64_t SparseReader::next_defined(std::uint64_t at) const {
+  const std::uint64_t band = plan_.band_at(at), e = description().element_size;
+  const auto list = band_list(band, 0);
+  if (!list) return at;
+  const auto elements = listed_elements(**list, e);
+  const auto it = std::ranges::lower_bound(elements, at / e);
+  return it == elements.end() ? plan_.band_offset(band + 1) : std::max(at, *it * e);
 }
 
+// The end of the defined elements that follow one another from `at` on, within its band.
+std::uint64_t SparseReader::end_of_defined(std::uint64_t at) const {
+  const std::uint64_t band = plan_.band_at(at), e = description().element_size;
+  const auto list = band_list(band, 0);
+  if (!list) return plan_.band_offset(band + 1);
+  const auto elements = listed_elements(**list, e);
+  auto it = std::ranges::lower_bound(elements, at / e);
+  std::uint64_t last = at / e;
+  while (it != elements.end() && *it <= last + 1) last = *it++;
+  return (last + 1) * e;
+}
+
+Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset) const {
+  if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  if (!fill_.is_zero()) return offset;
+  H5_ASSIGN(const auto map, allocation());
+  while (offset < size()) {
+    H5_ASSIGN(offset, map->find_data(plan_, offset));
+    const std::uint64_t end = plan_.band_offset(plan_.band_at(offset) + 1);
+    const std::uint64_t found = next_defined(offset);
+    if (found < end) return found;
+    offset = end;
+  }
+  return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+}
+
+// Gaps too short to be worth two system calls are no holes.
 Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  if (!fill_.is_zero()) return size();
   H5_ASSIGN(const auto map, allocation());
-  return map->find_hole(plan_, offset);
+  for (std::uint64_t at = offset; at < size();) {
+    if (map->find_hole(plan_, at) == at) return at;
+    const std::uint64_t end = plan_.band_offset(plan_.band_at(at) + 1);
+    const std::uint64_t found = next_defined(at);
+    if (found >= end || found - at >= kLeastHole) return at;
+    at = std::min(end, end_of_defined(found));
+  }
+  return size();
 }
 
 // ---- the list form ---------------------------------------------------------------------------------------------
@@ -285,21 +336,24 @@ Result<std::uint64_t> SparseReader::count() const {
   return counts->before.back();
 }
 
-Result<BlockPtr> SparseReader::band_list(std::uint64_t band, std::uint64_t count) const {
-  const auto bytes = checked_mul(count, 8 + description().element_size);
-  if (!bytes) return fail(Error(ErrorCode::LimitExceeded, "too many elements in one row of chunks"));
-  return cache_->get_or_make({owner_, kBandList, band}, static_cast<std::size_t>(*bytes),
-                             [&] { return make_band_list(band, count); });
+Result<BlockPtr> SparseReader::band_list(std::uint64_t band, std::uint64_t expected) const {
+  const BlockKey key{owner_, kBandList, band};
+  if (auto block = cache_->peek(key)) return block;
+  const auto bytes = checked_mul(expected, 8 + description().element_size);
+  if (!bytes || *bytes > limits::kMaxSparseListBytes) return fail(list_too_long());
+  return cache_->get_or_make(key, static_cast<std::size_t>(*bytes), [&] { return make_band_list(band, expected); });
 }
 
-Result<std::shared_ptr<Block>> SparseReader::make_band_list(std::uint64_t band, std::uint64_t count) const {
+Result<std::shared_ptr<Block>> SparseReader::make_band_list(std::uint64_t band, std::uint64_t expected) const {
   struct Item {
     std::uint64_t image;
     std::uint64_t value;  // byte offset in `values`
   };
   std::vector<Item> items;
   std::vector<std::byte> values;
-  items.reserve(static_cast<std::size_t>(count));
+  const std::size_t most = static_cast<std::size_t>(limits::kMaxSparseListBytes / (8 + description().element_size));
+  bool too_long = false;
+  items.reserve(static_cast<std::size_t>(expected));
   std::vector<ChunkRecord> records(static_cast<std::size_t>(std::min<std::uint64_t>(plan_.chunks_per_band(), 4096)));
   for (std::uint64_t i = 0; i < plan_.chunks_per_band(); i += records.size()) {
     const std::uint64_t first = band * plan_.chunks_per_band() + i;
@@ -311,11 +365,12 @@ Result<std::shared_ptr<Block>> SparseReader::make_band_list(std::uint64_t band, 
     for (std::size_t k = 0; k < n; ++k)
       if (records[k].allocated())
         H5_TRY(for_each_element(first + k, [&](std::uint64_t image, ByteSpan value) {
+          if (too_long = too_long || items.size() >= most; too_long) return;
           items.push_back({image, values.size()});
           values.insert(values.end(), value.begin(), value.end());
         }));
   }
-  if (items.size() != count) return fail(Error(ErrorCode::Stale, "the sparse dataset changed while it was read"));
+  if (too_long) return fail(list_too_long());
   std::ranges::sort(items, {}, &Item::image);
   const auto e = static_cast<std::size_t>(description().element_size);
   auto block = std::make_shared<Block>(items.size() * (8 + e));
@@ -345,6 +400,8 @@ Status SparseReader::read_list(std::uint64_t item_bytes, std::uint64_t offset, s
     const auto slot = static_cast<std::size_t>(after - counts->before.begin()) - 1;
     const std::uint64_t in_band = counts->before[slot + 1] - counts->before[slot];
     H5_ASSIGN(const BlockPtr list, band_list(counts->bands[slot], in_band));
+    if (listed_elements(*list, description().element_size).size() != in_band)
+      return fail(Error(ErrorCode::Stale, "the sparse dataset changed while it was read"));
     const std::uint64_t n = std::min(last, counts->before[slot + 1]) - item;
     render(*list, in_band, item - counts->before[slot], n,
            block->bytes().subspan(static_cast<std::size_t>((item - first) * item_bytes)));

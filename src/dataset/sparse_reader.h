@@ -57,8 +57,11 @@ class SparseReader final : public DatasetReader, public SparseForm {
   };
   Result<std::shared_ptr<const BandCounts>> band_counts() const;
   Result<std::uint64_t> count_in_chunk(std::uint64_t chunk) const;
-  Result<BlockPtr> band_list(std::uint64_t band, std::uint64_t count) const;
-  Result<std::shared_ptr<Block>> make_band_list(std::uint64_t band, std::uint64_t count) const;
+  // `expected`: how many there will be, where that is known (0: not).
+  Result<BlockPtr> band_list(std::uint64_t band, std::uint64_t expected) const;
+  Result<std::shared_ptr<Block>> make_band_list(std::uint64_t band, std::uint64_t expected) const;
+  std::uint64_t next_defined(std::uint64_t at) const;
+  std::uint64_t end_of_defined(std::uint64_t at) const;
   template <class Visit>  // visit(image element, value bytes), elements within the extent, chunk by chunk
   Status for_each_element(std::uint64_t chunk, Visit visit) const;
   template <class Render>  // render(list, first, count, out bytes) for items of `item_bytes`

@@ -33,7 +33,8 @@ std::uint8_t peek(const Cursor& cursor, std::size_t ahead) {
 }
 
 void decode_offset_size(Cursor& cursor, DataLayout& layout) {
-  const bool wide = peek(cursor, 0) == kOffsetSize && peek(cursor, 1) == 0;
+  // Behind one byte stand the sections (2), or the flags and a dimensionality of 2 at least.
+  const bool wide = peek(cursor, 0) == kOffsetSize && peek(cursor, 1) == 0 && peek(cursor, 2) == 0;
   const std::uint64_t size = cursor.uint(wide ? 8 : 1, "offset_size");
   cursor.require(size == kOffsetSize, "offset_size", "is not 8", size, ErrorCode::UnsupportedFeature);
   layout.structured.offset_size = kOffsetSize;

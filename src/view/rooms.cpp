@@ -19,6 +19,7 @@ struct Room {
 constexpr std::array kRooms = {
     Room{"attributes", make_attributes_room},
     Room{"external", make_external_room},
+    Room{"sparse", make_sparse_room},
 };
 
 class FixedListing : public DirectoryListing {

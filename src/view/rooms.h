@@ -28,6 +28,9 @@ NodePtr make_attributes_room(const RoomSetup& setup);
 // /.h5/external: the files that external links lead to, opened when looked up; it lists nothing.
 NodePtr make_external_room(const RoomSetup& setup);
 
+// /.h5/sparse: the sparse datasets of the tree, each a directory of the lists that it holds.
+NodePtr make_sparse_room(const RoomSetup& setup);
+
 // A directory of known names. `path` tells it from others.
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);

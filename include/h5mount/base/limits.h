@@ -32,6 +32,7 @@ inline constexpr std::size_t kMaxCacheImageBytes = 256U << 20;  // a metadata ca
 inline constexpr std::size_t kMaxWalkedObjects = 4U << 20;  // objects whose paths are held in memory, some 100 bytes each
 inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;  // groups whose place is remembered while mounted
 inline constexpr std::uint64_t kMaxTextElements = 1ULL << 30;  // of a dataset shown as text: each is rendered to know its length
+inline constexpr std::uint64_t kMaxSparseListBytes = 1ULL << 30;  // defined elements of one row of sparse chunks, listed
 inline constexpr std::size_t kMaxRememberedNames = 1U << 16;  // external files' names too long to be shown whole
 
 }  // namespace h5mount::limits

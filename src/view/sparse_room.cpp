@@ -1,0 +1,341 @@
+// /.h5/sparse: a mirror of the tree that holds its sparse datasets as what they are: lists of defined elements. Each
+// is a directory with the object's own extended attributes (shape and dtype are needed to use the lists) and
+//
+//   coordinates   rank little-endian u64 an element, in row-major order of the dataset
+//   values        the elements, as stored, in the same order
+//   count         how many there are, as text and a newline
+//
+// Groups and symlinks are those of the tree, so that paths resolve alike; what is neither sparse nor a group is left
+// out. The number of elements is known only once every chunk's selection was decoded: a listing does without it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "external_files.h"
+#include "object_facts.h"
+#include "object_nodes.h"
+#include "open_files.h"
+#include "rooms.h"
+
+namespace h5mount {
+
+namespace {
+
+constexpr std::string_view kInoSalt = "sparse";
+
+Error not_sparse() {
+  return {ErrorCode::NotFound, "no sparse dataset or group of this name"};
+}
+
+bool is_sparse(const DatasetDescription& description) {
+  return description.layout.cls == LayoutClass::Structured;
+}
+
+// One of the lists of a dataset: what a file of it holds.
+struct List {
+  std::string_view name;
+  std::uint64_t (*item_bytes)(const DatasetDescription&);
+  Status (*read)(const SparseForm&, std::uint64_t offset, std::uint64_t length, Pieces& out);
+};
+
+constexpr std::array kLists = {
+    List{"coordinates", [](const DatasetDescription& d) { return std::uint64_t{8} * d.space.dims.size(); },
+         [](const SparseForm& form, std::uint64_t offset, std::uint64_t length, Pieces& out) {
+           return form.read_coordinates(offset, length, out);
+         }},
+    List{"values", [](const DatasetDescription& d) { return d.element_size; },
+         [](const SparseForm& form, std::uint64_t offset, std::uint64_t length, Pieces& out) {
+           return form.read_values(offset, length, out);
+         }},
+};
+constexpr std::string_view kCount = "count";
+
+// The form of a reader; null for a dataset without elements, which has no storage to ask.
+Result<std::uint64_t> element_count(const DatasetReader& reader) {
+  if (const SparseForm* form = reader.sparse_form()) return form->count();
+  if (reader.size() == 0) return 0;
+  return fail({ErrorCode::Internal, "a sparse dataset without its form"});
+}
+
+Result<DatasetReaderPtr> reader_of(DatasetImage& image) {
+  H5_ASSIGN(DatasetImage::Bytes bytes, image.bytes());
+  if (!bytes.raw) return fail({ErrorCode::UnsupportedFeature, "sparse storage of a type that is shown as text"});
+  return std::move(bytes.raw);
+}
+
+Result<std::uint64_t> list_bytes(const DatasetReader& reader, const List& list) {
+  H5_ASSIGN(const std::uint64_t count, element_count(reader));
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(count, list.item_bytes(reader.description()), &bytes))
+    return fail({ErrorCode::TooLarge, "more elements than a file can list"});
+  return bytes;
+}
+
+class OpenList : public OpenNode {
+ public:
+  OpenList(DatasetReaderPtr reader, const List& list, std::uint64_t bytes)
+      : reader_(std::move(reader)), list_(list), bytes_(bytes) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
+    if (offset >= bytes_) return {};
+    return list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out);
+  }
+  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
+    return bytes_;
+  }
+
+ private:
+  DatasetReaderPtr reader_;
+  const List& list_;
+  std::uint64_t bytes_;
+};
+
+// The files of one dataset share its image, and with it the chunks that were decoded.
+struct SparseDataset {
+  SparseDataset(const FileViewPtr& view, std::uint64_t at) : file(view), address(at), image(view, at) {}
+  FileViewPtr file;
+  std::uint64_t address;
+  DatasetImage image;
+
+  NodeKey key(std::string_view name) const {
+    return {file.get(), NodeKey::Kind::Sparse, address, std::string(name)};
+  }
+  Result<NodeStat> stat(NodeType type, std::string_view name) const {
+    H5_ASSIGN(const OpenedObjectPtr object, file->object(address));
+    NodeStat stat = object_stat(*file, object->object, type);
+    stat.nlink = 1;
+    stat.ino = make_ino(make_ino(file->ino_of(address), kInoSalt), name);
+    return stat;
+  }
+};
+using SparseDatasetPtr = std::shared_ptr<SparseDataset>;
+
+class ListNode : public Node {
+ public:
+  ListNode(SparseDatasetPtr dataset, const List& list)
+      : Node(dataset->key(list.name)), dataset_(std::move(dataset)), list_(list) {}
+
+  Result<NodeStat> stat(StatDepth depth) override {
+    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, list_.name));
+    stat.complete = depth != StatDepth::Listing;
+    if (!stat.complete) return stat;
+    const auto reader = reader_of(dataset_->image);
+    if (!reader) return stat;
+    stat.size = list_bytes(**reader, list_).value_or(0);
+    stat.blocks = stat.size / 512 + (stat.size % 512 != 0 ? 1 : 0);
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    H5_ASSIGN(DatasetReaderPtr reader, reader_of(dataset_->image));
+    H5_ASSIGN(const std::uint64_t bytes, list_bytes(*reader, list_));
+    return std::make_shared<OpenList>(std::move(reader), list_, bytes);
+  }
+
+ private:
+  SparseDatasetPtr dataset_;
+  const List& list_;
+};
+
+class CountNode : public Node {
+ public:
+  explicit CountNode(SparseDatasetPtr dataset) : Node(dataset->key(kCount)), dataset_(std::move(dataset)) {}
+
+  Result<NodeStat> stat(StatDepth depth) override {
+    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, kCount));
+    stat.complete = depth != StatDepth::Listing;
+    if (!stat.complete) return stat;
+    if (const auto line = text()) stat.size = line->size();
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    H5_ASSIGN(std::string line, text());
+    return open_text(std::move(line));
+  }
+
+ private:
+  Result<std::string> text() {
+    H5_ASSIGN(const DatasetReaderPtr reader, reader_of(dataset_->image));
+    H5_ASSIGN(const std::uint64_t count, element_count(*reader));
+    return fmt::format("{}\n", count);
+  }
+
+  SparseDatasetPtr dataset_;
+};
+
+class FilesListing : public DirectoryListing {
+ public:
+  std::size_t size() const override { return kLists.size() + 1; }
+  Item at(std::size_t position) const override {
+    return {.name = position < kLists.size() ? kLists[position].name : kCount, .type = NodeType::File};
+  }
+};
+
+// A sparse dataset, one directory a link: a directory cannot have two places.
+class SparseDatasetNode : public Node {
+ public:
+  SparseDatasetNode(const GroupContents& parent, const Link& link)
+      : Node({parent.file().get(), NodeKey::Kind::Sparse, parent.address(), "/" + link.name}),
+        dataset_(std::make_shared<SparseDataset>(parent.file(), link.address)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::Directory, ""));
+    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kInoSalt), key().name);
+    return stat;
+  }
+
+  Result<NodePtr> child(std::string_view shown) override {
+    for (const List& list : kLists)
+      if (list.name == shown) return std::make_shared<ListNode>(dataset_, list);
+    if (shown == kCount) return std::make_shared<CountNode>(dataset_);
+    return fail({ErrorCode::NotFound, "no such list"});
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override { return std::make_shared<const FilesListing>(); }
+
+  Result<std::vector<std::string>> list_xattrs() override {
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address));
+    return list_object_xattrs(*dataset_->file, *object);
+  }
+
+  Result<std::string> get_xattr(std::string_view name) override {
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address));
+    return get_object_xattr(*dataset_->file, *object, name);
+  }
+
+ private:
+  SparseDatasetPtr dataset_;
+};
+
+// Those links of a group that the room shows.
+class SparseListing : public DirectoryListing {
+ public:
+  struct Shown {
+    std::size_t position;  // among the links
+    NodeType type;
+  };
+  SparseListing(std::shared_ptr<const GroupListing> links, std::vector<Shown> shown)
+      : links_(std::move(links)), shown_(std::move(shown)) {}
+
+  std::size_t size() const override { return shown_.size(); }
+  Item at(std::size_t position) const override {
+    return {.name = links_->at(shown_[position].position).name, .type = shown_[position].type};
+  }
+  const GroupListing& links() const { return *links_; }
+  std::size_t link_position(std::size_t position) const { return shown_[position].position; }
+
+ private:
+  std::shared_ptr<const GroupListing> links_;
+  std::vector<Shown> shown_;
+};
+
+class SparseGroupNode : public Node {
+ public:
+  // `room`: where a name of last resort leads, for the root of the mounted file.
+  SparseGroupNode(const FileViewPtr& file, std::uint64_t group, unsigned depth, NodePtr room)
+      : Node({file.get(), NodeKey::Kind::Sparse, group, {}}), contents_(file, group, depth), room_(std::move(room)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    const FileView& file = *contents_.file();
+    return plain_stat(file.context(), NodeType::Directory, make_ino(file.ino_of(key().address), kInoSalt));
+  }
+
+  Result<NodePtr> child(std::string_view shown) override {
+    auto link = contents_.find(shown);
+    if (!link && room_ && shown == ".h5" && link.error().code() == ErrorCode::NotFound) return room_;
+    if (!link) return fail(std::move(link).error());
+    return node_of(*link);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list());
+    std::vector<SparseListing::Shown> shown;
+    for (std::size_t i = 0; i < links->size(); ++i)
+      if (const auto type = shown_as(*links, i)) shown.push_back({i, *type});
+    return std::make_shared<const SparseListing>(std::move(links), std::move(shown));
+  }
+
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
+    const auto* mirrored = dynamic_cast<const SparseListing*>(&listing);
+    if (mirrored == nullptr) return child(listing.at(position).name);
+    H5_ASSIGN(const Link link, contents_.find_listed(mirrored->links(), mirrored->link_position(position)));
+    return node_of(link);
+  }
+
+ private:
+  std::optional<NodeType> shown_as(const GroupListing& links, std::size_t position) const {
+    const Link link = links.link(position);
+    if (!link.is(LinkType::Hard)) return NodeType::Symlink;
+    const LinkTarget target = contents_.resolve(link);
+    if (std::holds_alternative<LinkTarget::Symlink>(target.what)) return NodeType::Symlink;
+    const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
+    if (object == nullptr || !has_place(**object)) return std::nullopt;
+    return NodeType::Directory;
+  }
+
+  bool has_place(const OpenedObject& opened) const {
+    if (opened.object.kind == ObjectKind::Group) return true;
+    if (opened.object.kind != ObjectKind::Dataset) return false;
+    const auto description = description_of(*contents_.file(), opened);
+    return description && is_sparse(**description);
+  }
+
+  // Symlinks share their nodes with the mirror of attributes: text and number are the same in both.
+  Result<NodePtr> node_of(const Link& link) const {
+    LinkTarget target = contents_.resolve(link);
+    if (auto* symlink = std::get_if<LinkTarget::Symlink>(&target.what))
+      return make_symlink_node(contents_, link, std::move(symlink->text), true);
+    const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
+    if (object == nullptr || !has_place(**object)) return fail(not_sparse());
+    if ((*object)->object.kind == ObjectKind::Group)
+      return std::make_shared<SparseGroupNode>(contents_.file(), link.address, contents_.depth() + 1, nullptr);
+    return std::make_shared<SparseDatasetNode>(contents_, link);
+  }
+
+  GroupContents contents_;
+  NodePtr room_;
+};
+
+// The mirror of /.h5/external.
+class SparseExternal : public Node {
+ public:
+  explicit SparseExternal(ViewContextPtr context)
+      : Node(room_key("sparse/.h5/external")), context_(std::move(context)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    return plain_stat(*context_, NodeType::Directory, room_ino(key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown) override {
+    H5_ASSIGN(const FileViewPtr file, context_->external->open(context_, shown));
+    return std::make_shared<SparseGroupNode>(file, file->root_address(), 0, nullptr);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    class Nothing : public DirectoryListing {
+      std::size_t size() const override { return 0; }
+      Item at(std::size_t) const override { return {}; }
+    };
+    return std::make_shared<const Nothing>();
+  }
+
+ private:
+  ViewContextPtr context_;
+};
+
+}  // namespace
+
+NodePtr make_sparse_room(const RoomSetup& setup) {
+  NodePtr room = make_fixed_directory(setup.context, "sparse/.h5",
+                                      {{"external", std::make_shared<SparseExternal>(setup.context)}});
+  return std::make_shared<SparseGroupNode>(setup.main, setup.main->root_address(), 0, std::move(room));
+}
+
+}  // namespace h5mount

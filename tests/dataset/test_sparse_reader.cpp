@@ -1,0 +1,166 @@
+// Sparse datasets of the corpus: the dense image and the lists tell the same story, holes are holes, and what was
+// damaged on purpose fails on its own. (Bytes against the manifests: the mount tests.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "h5mount/dataset/dataset_reader.h"
+#include "support/corpus.h"
+
+namespace h5mount::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ReaderPtr = std::shared_ptr<const DatasetReader>;
+
+struct Named {
+  std::string path;
+  ReaderPtr reader;  // null: it could not be described
+};
+
+void collect(const ReadEnvironment& environment, std::uint64_t group, const std::string& above, std::vector<Named>& out) {
+  const FileMetadataPtr& file = environment.files->main()->metadata;
+  const auto object = open_object(*file, group);
+  ASSERT_TRUE(object) << object.error().text();
+  const auto opened = Group::open(file, *object);
+  ASSERT_TRUE(opened) << opened.error().text();
+  ASSERT_TRUE((*opened)->for_each(
+      [&](const Link& link) {
+        const auto child = open_object(*file, link.address);
+        const std::string path = above + "/" + link.name;
+        if (child && child->kind == ObjectKind::Group) collect(environment, link.address, path, out);
+        if (!child || child->kind != ObjectKind::Dataset) return true;
+        Named& named = out.emplace_back(path, nullptr);
+        if (auto description = describe_dataset(*file, *child))
+          if (auto reader = DatasetReader::open(environment, environment.files->main(), *std::move(description)))
+            named.reader = *std::move(reader);
+        return true;
+      },
+      nullptr));
+}
+
+std::vector<Named> datasets_of(const fs::path& file) {
+  const auto files = FileSet::open(file.string(), ExternalPolicy::None, {});
+  EXPECT_TRUE(files) << files.error().text();
+  if (!files) return {};
+  const ReadEnvironment environment{std::make_shared<BlockCache>(16U << 20), std::make_shared<WorkerPool>(2), *files};
+  std::vector<Named> out;
+  collect(environment, (*files)->main()->metadata->root_address(), "", out);
+  return out;
+}
+
+std::vector<std::byte> gathered(const Pieces& pieces) {
+  std::vector<std::byte> out;
+  for (const Piece& piece : pieces.list()) out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
+  return out;
+}
+
+// The dense image, made from the lists alone.
+void compare_forms(const DatasetReader& reader) {
+  const SparseForm& form = *reader.sparse_form();
+  const auto& d = reader.description();
+  const auto count = form.count();
+  ASSERT_TRUE(count) << count.error().text();
+  Pieces coordinate_pieces, value_pieces;
+  ASSERT_TRUE(form.read_coordinates(0, ~std::uint64_t{0} >> 1, coordinate_pieces));
+  ASSERT_TRUE(form.read_values(0, ~std::uint64_t{0} >> 1, value_pieces));
+  const auto coordinates = gathered(coordinate_pieces), values = gathered(value_pieces);
+  const std::size_t rank = d.space.dims.size(), e = static_cast<std::size_t>(d.element_size);
+  ASSERT_EQ(coordinates.size(), *count * rank * 8);
+  ASSERT_EQ(values.size(), *count * e);
+
+  std::vector<std::byte> dense(static_cast<std::size_t>(reader.size()));
+  const auto& fill = d.fill.value;
+  if (fill.size() == e)
+    for (std::size_t at = 0; at < dense.size(); at += e) std::ranges::copy(fill, dense.begin() + static_cast<std::ptrdiff_t>(at));
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < *count; ++i) {
+    std::uint64_t linear = 0;
+    for (std::size_t k = 0; k < rank; ++k) {
+      const auto c = load_le<std::uint64_t>(coordinates.data() + (i * rank + k) * 8);
+      ASSERT_LT(c, d.space.dims[k]);
+      linear = linear * d.space.dims[k] + c;
+    }
+    ASSERT_TRUE(i == 0 || linear > last) << "not in row-major order";
+    last = linear;
+    std::ranges::copy(ByteSpan(values).subspan(i * e, e), dense.begin() + static_cast<std::ptrdiff_t>(linear * e));
+  }
+  std::vector<std::byte> image(dense.size());
+  ASSERT_TRUE(reader.read_into(0, image));
+  EXPECT_EQ(image, dense);
+}
+
+// Whatever lies outside of what SEEK_DATA and SEEK_HOLE tell reads as zeros.
+void compare_holes(const DatasetReader& reader) {
+  std::vector<std::byte> image(static_cast<std::size_t>(reader.size()));
+  ASSERT_TRUE(reader.read_into(0, image));
+  std::uint64_t at = 0;
+  while (at < reader.size()) {
+    const auto data = reader.find_data(at);
+    const std::uint64_t begin = data ? *data : reader.size();
+    ASSERT_TRUE(data || data.error().code() == ErrorCode::NotFound) << data.error().text();
+    ASSERT_GE(begin, at);
+    const auto hole_bytes = ByteSpan(image).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(begin - at));
+    ASSERT_TRUE(std::ranges::all_of(hole_bytes, [](std::byte b) { return b == std::byte{0}; }));
+    if (!data) return;
+    const auto hole = reader.find_hole(begin);
+    ASSERT_TRUE(hole) << hole.error().text();
+    ASSERT_GT(*hole, begin);
+    at = *hole;
+  }
+}
+
+TEST(SparseReader, ListsAndImageAgreeOverTheCorpus) {
+  H5MOUNT_NEEDS_CORPUS(place);
+  std::size_t compared = 0, refused = 0;
+  for (const auto& entry : fs::directory_iterator(place / "sparse")) {
+    if (entry.path().extension() != ".h5") continue;
+    for (const auto& [path, reader] : datasets_of(entry.path())) {
+      SCOPED_TRACE(entry.path().filename().string() + path);
+      const bool bad = path.starts_with("/s_bad");
+      ASSERT_TRUE(bad || reader);
+      if (!reader || reader->description().layout.cls != LayoutClass::Structured || reader->size() == 0) {
+        refused += bad;
+        continue;
+      }
+      ASSERT_NE(reader->sparse_form(), nullptr);
+      if (!bad) {
+        compare_forms(*reader);
+        compare_holes(*reader);
+        ++compared;
+        continue;
+      }
+      std::vector<std::byte> image(static_cast<std::size_t>(reader->size()));
+      const Status read = reader->read_into(0, image);
+      EXPECT_FALSE(read);
+      EXPECT_FALSE(reader->sparse_form()->count());
+      EXPECT_TRUE(read || read.error().code() != ErrorCode::Internal) << read.error().text();
+      EXPECT_TRUE(reader->find_data(0)) << "damage hides as a hole";
+      ++refused;
+    }
+  }
+  EXPECT_GE(compared, 300U);
+  EXPECT_GE(refused, 13U);
+}
+
+TEST(SparseReader, ReadsPiecesAsTheWhole) {
+  H5MOUNT_NEEDS_CORPUS(place);
+  for (const auto& [path, reader] : datasets_of(place / "sparse/edge_chunks.h5")) {
+    if (!reader || reader->sparse_form() == nullptr) continue;
+    SCOPED_TRACE(path);
+    Pieces whole;
+    ASSERT_TRUE(reader->sparse_form()->read_values(0, 1U << 30, whole));
+    const auto values = gathered(whole);
+    std::vector<std::byte> pieced;
+    for (std::uint64_t at = 0; at < values.size(); at += 7) {
+      Pieces pieces;
+      ASSERT_TRUE(reader->sparse_form()->read_values(at, 7, pieces));
+      const auto part = gathered(pieces);
+      pieced.insert(pieced.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(pieced, values);
+  }
+}
+
+}  // namespace
+}  // namespace h5mount::test
