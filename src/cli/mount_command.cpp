@@ -16,6 +16,7 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/fuse/session.h"
 #include "source_stat.h"
+#include "status_report.h"
 
 namespace h5mount::cli {
 namespace {
@@ -47,14 +48,21 @@ ExternalPolicy external_policy(const MountOptions& options) {
   return options.external.value_or(options.allow_other ? ExternalPolicy::None : ExternalPolicy::Beneath);
 }
 
-Result<std::shared_ptr<Tree>> make_tree(const MountCommand& command, std::shared_ptr<FileSet> files) {
+Result<std::shared_ptr<Tree>> make_tree(const MountCommand& command, std::shared_ptr<FileSet> files,
+                                        std::shared_ptr<BlockCache> cache) {
   ReadEnvironment environment;
   environment.files = std::move(files);
-  environment.cache = std::make_shared<BlockCache>(cache_bytes(command.options));
+  environment.cache = std::move(cache);
   environment.workers = std::make_shared<WorkerPool>(decoding_threads(command.options));
   H5_ASSIGN(auto tree, Tree::make(environment, tree_options(command.file, command.options)));
   H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
   return tree;
+}
+
+// Not where only the mounter comes in, and the bits would refuse him nothing: he could open the file itself.
+bool permissions_matter(const MountOptions& options) {
+  const bool masked = options.file_umask != 0 || options.directory_umask != 0;
+  return options.allow_other || options.default_permissions || (masked && ::geteuid() != 0);
 }
 
 SessionOptions session_options(const MountCommand& command) {
@@ -64,6 +72,7 @@ SessionOptions session_options(const MountCommand& command) {
   out.source = command.options.fsname.empty() ? command.file : command.options.fsname;
   out.subtype = command.options.subtype;
   out.mount_options = command.options.for_libfuse;
+  out.check_permissions = permissions_matter(command.options);
   out.uid = tree.uid;
   out.gid = tree.gid;
   out.max_read = command.options.max_read;
@@ -72,15 +81,15 @@ SessionOptions session_options(const MountCommand& command) {
   return out;
 }
 
-// libhdf5 refuses a file that ends before its superblock says: a copy that was not finished. With `force` what is
-// left of it can be mounted.
-Status check_whole(const FileMetadata& file) {
+// A file that ends before its superblock says is a copy that was not finished: what is left of it is mounted, with a
+// warning, and what lies beyond its end fails where it is read.
+void warn_of_missing_end(const std::string& name, const FileMetadata& file) {
   const Superblock& superblock = file.superblock();
-  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= file.base_address() + file.addresses()->size()) return {};
-  return fail(Error(ErrorCode::Truncated, "Superblock", "end_of_file_address", file.base_address())
-                  .with_found(superblock.end_of_file)
-                  .with_detail(fmt::format("but the file ends at {:#x} (cut short? -o force mounts what is left)",
-                                           file.addresses()->size())));
+  const std::uint64_t end = file.base_address() + file.addresses()->size();
+  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return;
+  tell(name, fmt::format("warning: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond "
+                         "cannot be read",
+                         end, superblock.end_of_file));
 }
 
 Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
@@ -90,13 +99,15 @@ Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
                    : command.options.swmr == Swmr::Auto ? Follow::Auto
                                                         : Follow::Never;
   H5_ASSIGN(auto files, FileSet::open(command.file, external_policy(command.options), options));
-  if (!options.force) H5_TRY(check_whole(*files->main()->metadata));
+  warn_of_missing_end(command.file, *files->main()->metadata);
   return files;
 }
 
 // Everything from the open file to the end of the mount, in the process that serves.
 int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std::optional<Background>& background) {
-  auto tree = make_tree(command, std::move(files));
+  const auto cache = std::make_shared<BlockCache>(cache_bytes(command.options));
+  const StatusReport report(cache);
+  auto tree = make_tree(command, std::move(files), cache);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;

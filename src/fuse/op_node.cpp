@@ -84,7 +84,8 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   });
 }
 
-// The kernel checks permission bits itself (default_permissions); only the wish to write is left.
+// The kernel checks permission bits itself where they matter (SessionOptions::check_permissions); only the wish to
+// write is left.
 void op_access(fuse_req_t request, fuse_ino_t node, int mask) {
   guard(request, "access", node, [&](Reply& reply) -> Status {
     reply.error((mask & W_OK) != 0 ? EROFS : 0);

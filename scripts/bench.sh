@@ -1,0 +1,13 @@
+#!/bin/sh
+# Installs what is missing, builds for speed, makes the data and runs every case beside its references; writes
+# tests/bench/results/. As root, for the kernel's read-ahead is raised; tests/bench/README.md tells more.
+#   scripts/bench.sh [--short] [--rounds N] [--only GROUP…] [--data DIRECTORY]
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+build=${BUILD:-$here/build-bench}
+
+"$here/scripts/install_packages.sh" bench
+[ -e /dev/fuse ] || modprobe fuse 2>/dev/null || true
+[ -f "$build/build.ninja" ] || meson setup "$build" "$here" --buildtype=release >/dev/null
+ninja -C "$build" src/cli/h5mount tests/bench/reader tests/bench/trivial_fuse tests/bench/h5dread tests/bench/roofline
+exec /usr/bin/python3 "$here/tests/bench/run_bench.py" --build "$build" "$@"
