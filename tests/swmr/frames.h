@@ -1,0 +1,28 @@
+// What the writer's values are, by their place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace h5mount::test {
+
+inline std::uint16_t frame_value(std::uint64_t frame, std::uint64_t element) {
+  return static_cast<std::uint16_t>(frame * 2654435761U + element * (frame % 97 + 1));
+}
+
+// The bytes of /frames.
+inline std::string frames_image(std::uint64_t frames, std::uint64_t elements) {
+  std::string out;
+  out.reserve(frames * elements * 2);
+  for (std::uint64_t f = 0; f < frames; ++f)
+    for (std::uint64_t i = 0; i < elements; ++i) {
+      const std::uint16_t value = frame_value(f, i);
+      out += static_cast<char>(value & 0xFF);
+      out += static_cast<char>(value >> 8);
+    }
+  return out;
+}
+
+}  // namespace h5mount::test
