@@ -1,0 +1,106 @@
+// Files that the project's own scripts write, used through the mount with plain tools: a NeXus master file over two
+// detector files, and a sparse matrix of terabytes.
+#include <sys/stat.h>
+
+#include "command.h"
+
+namespace h5mount::test {
+namespace {
+
+std::string python() { return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 "; }
+
+std::string script(const char* name) { return python() + (source_root() / "scripts" / name).string() + " "; }
+
+class NexusTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    if (run(python() + "-c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write a master file with";
+    const Outcome made = run(script("make_nexus.py") + place.string());
+    ASSERT_EQ(made.code, 0) << made.err;
+    const Outcome mounted = mount.mount(place / "master.nxs");
+    ASSERT_EQ(mounted.code, 0) << mounted.err;
+  }
+  std::filesystem::path place = scratch() / "nexus";
+  MountPoint mount;
+};
+
+TEST_F(NexusTest, EveryByteThroughLinksAndTheVirtualDataset) {
+  const Outcome sums = mount.in("sha256sum -c " + (place / "expected.sha256").string());
+  EXPECT_EQ(sums.code, 0) << sums.out << sums.err;
+  EXPECT_EQ(lines_in(sums.out), 8);
+}
+
+TEST_F(NexusTest, PlainToolsFollowTheLinks) {
+  EXPECT_EQ(mount.in("cat entry/sample/motors/names").out, "theta\ntwo_theta\n");
+  EXPECT_EQ(mount.in("readlink entry/sample/motors").out, "../../.h5/external/motors.h5/scan\n");
+  EXPECT_EQ(mount.in("find -L entry -type f | wc -l").out, mount.in("find -L entry -type f -size +0 | wc -l").out);
+  EXPECT_EQ(mount.in("stat -c %s entry/data/frames").out, std::to_string(40 * 132 * 96 * 2) + "\n");
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.hdf5.layout entry/data/frames").out, "virtual");
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.units entry/data/position").out, "mm");
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.NX_class entry/instrument/detector_2").out, "NXentry");
+}
+
+TEST_F(NexusTest, ASecondReaderSeesTheSame) {
+  const Outcome compared =
+      run("cd " + place.string() + " && " + script("compare_h5py.py") + "master.nxs " + mount.path());
+  EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
+  EXPECT_NE(compared.out.find("; 0 differences"), std::string::npos) << compared.out;
+}
+
+TEST_F(NexusTest, WithoutItsDetectorTheFramesHaveItsPixelsMissing) {
+  std::filesystem::remove(place / "detector_2.h5");
+  const MountPoint other;
+  ASSERT_EQ(other.mount(place / "master.nxs").code, 0);
+  EXPECT_EQ(other.in("tail -c 12288 entry/data/frames | od -An -tu2 -v | tr -s ' ' '\\n' | sort -u | tr -d '\\n'").out,
+            "65535");
+  EXPECT_NE(other.in("ls entry/instrument/detector_2/").code, 0);
+  EXPECT_EQ(other.in("ls entry/instrument/detector_1/").out, "data\n");
+}
+
+class SparseMatrixTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    const auto file = scratch() / "matrix.h5";
+    const Outcome made = run(script("make_sparse_matrix.py") + "--values 2000 --chunk 100000 " + file.string());
+    ASSERT_EQ(made.code, 0) << made.err;
+    const Outcome mounted = mount.mount(file);
+    ASSERT_EQ(mounted.code, 0) << mounted.err;
+  }
+  MountPoint mount;
+};
+
+TEST_F(SparseMatrixTest, ListsOfEightTerabytes) {
+  EXPECT_EQ(mount.in("stat -c %s matrix").out, "8000000000000\n");
+  EXPECT_EQ(mount.in("cat .h5/sparse/matrix/count").out, "2000\n");
+  EXPECT_EQ(mount.in("stat -c %s .h5/sparse/matrix/coordinates").out, "32000\n");
+  const Outcome sum = mount.in("od -An -v -t f8 -w8 .h5/sparse/matrix/values | awk '{s += $1} END {printf \"%d\", s}'");
+  EXPECT_EQ(sum.out, "1000000");
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.sum matrix").out, "1e+06");
+}
+
+// Only tools that skip holes can: the file would take hours to read.
+TEST_F(SparseMatrixTest, HolesAreSkipped) {
+  const Outcome walked = mount.in(python() + R"(-c '
+import os, struct
+fd, at, values = os.open("matrix", os.O_RDONLY), 0, []
+places = []
+while True:
+    try:
+        at = os.lseek(fd, at, os.SEEK_DATA)
+    except OSError:
+        break
+    hole = os.lseek(fd, at, os.SEEK_HOLE)
+    data = os.pread(fd, hole - at, at)
+    places += [at // 8 + i for i, v in enumerate(struct.unpack("<%dd" % (len(data) // 8), data)) if v]
+    at = hole
+with open(".h5/sparse/matrix/coordinates", "rb") as f:
+    listed = [row * 10**6 + column for row, column in struct.iter_unpack("<QQ", f.read())]
+print(len(places), places == listed)
+')");
+  EXPECT_EQ(walked.out, "2000 True\n") << walked.err;
+}
+
+}  // namespace
+}  // namespace h5mount::test
