@@ -52,6 +52,10 @@ class FakeTree final : public Tree {
     }
     return fail(Error(ErrorCode::NotFound, "no such name"));
   }
+  bool follows() const override { return false; }
+  void set_kernel(std::shared_ptr<KernelPages>) override {}
+  void file_changed() override {}
+  std::vector<std::string> watchable() const override { return {}; }
   void forget(NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }
   Result<NodeStat> stat(NodeId id, StatDepth depth) override {
     if (depth == StatDepth::Full) ++full_stats;

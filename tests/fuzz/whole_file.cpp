@@ -162,7 +162,7 @@ class Walk {
       if (pieces.total() != there) violation("a read gave other than its length", place.path);
       for (const Piece& piece : pieces.list())
         if (!piece.kernel_only)
-          for (const std::byte byte : piece.bytes) sum_ += std::to_integer<unsigned>(byte);
+          for (const std::byte byte : piece.bytes) sum_ = sum_ + std::to_integer<unsigned>(byte);
       report_.bytes += pieces.total();
       if (there < want) return;
     }

@@ -123,9 +123,9 @@ TEST(SuperblockExtension, DamageDoesNotHideTheFile) {
 // Every file of the corpus that its manifest opens, opens here with the numbers the manifest gives, and its root group
 // has a header without damage. Sets of files are the file set's tests.
 std::optional<std::string> field(const std::string& json, const std::string& name) {
-  const auto at = json.find("\"" + name + "\": ");
+  const auto at = json.find("\"" + name + "\":");
   if (at == std::string::npos) return std::nullopt;
-  const auto from = at + name.size() + 4;
+  const auto from = json.find_first_not_of(' ', at + name.size() + 3);
   return json.substr(from, json.find_first_of(",\n}", from) - from);
 }
 

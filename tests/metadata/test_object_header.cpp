@@ -190,7 +190,7 @@ TEST(SharedMessage, InAnotherHeaderAndNoFurther) {
     const auto resolved = resolve_message(*small.file, (*header)->messages.at(0));
     EXPECT_EQ(resolved.has_value(), !chained);
     if (resolved) EXPECT_EQ(as_text(resolved->body), "type");
-    if (!resolved) EXPECT_EQ(resolved.error().code(), ErrorCode::Cycle);
+    if (!resolved) { EXPECT_EQ(resolved.error().code(), ErrorCode::Cycle); }
   }
 }
 
