@@ -86,6 +86,13 @@ Status ChunkStore::check_stored(const ChunkRecord& record) const {
   return {};
 }
 
+// Of a chunk far larger than its dataset only what can be seen is touched: the rest is memory that nobody gave data for.
+MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan out) const {
+  constexpr std::size_t kFilledWhole = 64U << 20;
+  if (out.size() <= kFilledWhole) return out;
+  return out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), plan_.needed_bytes(chunk))));
+}
+
 Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record, ByteSpan stored, MutableByteSpan out,
                                  DecodeScratch& scratch) const {
   read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
@@ -108,14 +115,15 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record,
                             .with_expected(out.size())
                             .with_detail("short chunk: its filters give too few bytes"),
                         chunk));
-  std::ranges::fill(out.subspan(*decoded), std::byte{0});
+  const MutableByteSpan seen = worth_filling(chunk, out);
+  std::ranges::fill(seen.subspan(std::min(*decoded, seen.size())), std::byte{0});
   return {};
 }
 
 Status ChunkStore::decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out,
                           DecodeScratch& scratch) const {
   if (!record.allocated()) {
-    fill_.write(0, out);
+    fill_.write(0, worth_filling(chunk, out));
     return {};
   }
   if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk));

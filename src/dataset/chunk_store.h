@@ -61,6 +61,7 @@ class ChunkStore {
   ChunkStore(OpenedFilePtr file, const DatasetDescription& description, const ChunkGeometry& geometry);
 
   Status check_stored(const ChunkRecord& record) const;
+  MutableByteSpan worth_filling(std::uint64_t chunk, MutableByteSpan out) const;
   Status decode_stored(std::uint64_t chunk, const ChunkRecord& record, ByteSpan stored, MutableByteSpan out,
                        DecodeScratch& scratch) const;
 

@@ -186,7 +186,14 @@ bool ChunkedReader::partly(std::uint64_t chunk) const {
   return !often;
 }
 
+// A part without a block: nothing is allocated, and fill pages do. Small chunks are not worth the look.
 Result<ChunkStore::Part> ChunkedReader::chunk_part(const Touched& touched) const {
+  constexpr std::uint64_t kWorthALook = 1U << 20;
+  if (plan_.chunk_bytes() >= kWorthALook &&
+      !cache_->contains_or_pending({owner_of_chunk(touched.chunk), kChunk, touched.chunk})) {
+    H5_ASSIGN(const ChunkRecord record, store_->find(touched.chunk));
+    if (!record.allocated()) return ChunkStore::Part{};
+  }
   if (!cache_->contains_or_pending({owner_of_chunk(touched.chunk), kChunk, touched.chunk}) && partly(touched.chunk)) {
     H5_ASSIGN(const ChunkRecord record, store_->find(touched.chunk));
     ScratchPool::Lease scratch(ScratchPool::shared());
@@ -224,7 +231,11 @@ Status ChunkedReader::read_chunks(std::uint64_t offset, std::uint64_t length, Pi
   for (const Stretch& s : stretches) {
     const ChunkStore::Part& part = *parts[s.slot];
     const auto at = static_cast<std::size_t>(s.at - part.begin);
-    out.add(part.block->bytes().subspan(at, static_cast<std::size_t>(s.bytes)), part.block);
+    if (part.block)
+      out.add(part.block->bytes().subspan(at, static_cast<std::size_t>(s.bytes)), part.block);
+    else
+      store_->fill().append(offset, s.bytes, out);
+    offset += s.bytes;
   }
   return {};
 }
