@@ -1,10 +1,10 @@
-// Growth: what is kept of a chunked dataset from one state of a growing file to the next, so that following it costs in
-// proportion to what is new.
+// Growth: what is kept of a chunked dataset from one state of a growing file to the next, so that following
+// it costs in proportion to what is new.
 //
-// A block of the cache is *settled* when all its chunks are there and a chunk behind it is there too: writers append,
-// so nobody comes back to it. Settled blocks belong to an owner that all states share. The others (holes, the chunks at
-// the end, which are written again and again) belong to the reader of one state and go with it; and what was shown of
-// them is noted, since the kernel keeps pages of it.
+// A block of the cache is *settled* when all its chunks are there and a chunk behind it is there too: writers
+// append, so nobody comes back to it. Settled blocks belong to an owner that all states share. The others
+// (holes, the chunks at the end, which are written again and again) belong to the reader of one state and go
+// with it; and what was shown of them is noted, since the kernel keeps pages of it.
 //
 // Threads: any; locks are held only to look at what is noted.
 #pragma once
@@ -21,7 +21,8 @@ namespace h5mount {
 
 class Growth {
  public:
-  explicit Growth(std::shared_ptr<BlockCache> cache) : cache_(std::move(cache)), owner_(BlockCache::new_owner()) {}
+  explicit Growth(std::shared_ptr<BlockCache> cache)
+      : cache_(std::move(cache)), owner_(BlockCache::new_owner()) {}
   ~Growth() { cache_->erase_owner(owner_); }
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;

@@ -31,7 +31,8 @@ KernelPages::Ticket KernelNotifier::forget(NodeId node, const std::vector<ByteRa
 
 bool KernelNotifier::wait(Ticket ticket) {
   std::unique_lock lock(mutex_);
-  return done_.wait_for(lock, kLongestWait, [&] { return stop_ || finished_ >= ticket; }) && finished_ >= ticket;
+  return done_.wait_for(lock, kLongestWait, [&] { return stop_ || finished_ >= ticket; }) &&
+         finished_ >= ticket;
 }
 
 void KernelNotifier::run() {

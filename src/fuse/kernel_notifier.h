@@ -1,5 +1,6 @@
-// KernelNotifier: tells the kernel what to drop, from a thread of its own. Dropping pages waits for reads of them that
-// are under way, so a thread that answers requests must not do it: it queues, and waits for a moment at most.
+// KernelNotifier: tells the kernel what to drop, from a thread of its own. Dropping pages waits for reads of
+// them that are under way, so a thread that answers requests must not do it: it queues, and waits for a
+// moment at most.
 #pragma once
 
 #include <fuse_lowlevel.h>

@@ -23,8 +23,8 @@ std::int64_t wall_now() {
 
 }  // namespace
 
-FileWatch::FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place, const MetadataOptions& options,
-                     bool swmr_writer)
+FileWatch::FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place,
+                     const MetadataOptions& options, bool swmr_writer)
     : file_(std::move(file)), place_(superblock_place), options_(options) {
   const bool follow = options.follow == Follow::Always || (options.follow == Follow::Auto && swmr_writer);
   state_ = follow ? State::Following : State::Quiet;
@@ -35,7 +35,8 @@ FileWatch::FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_
 
 void FileWatch::look(bool at_once, const std::function<void()>& drop) {
   const std::int64_t now = steady_now();
-  if (!at_once && now < next_look_.load(std::memory_order_relaxed)) [[likely]] return;
+  if (!at_once && now < next_look_.load(std::memory_order_relaxed)) [[likely]]
+    return;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (at_once)
     lock.lock();
@@ -81,9 +82,12 @@ FileWatch::State FileWatch::state_after_change(const SourceStamp& stamp) const {
 Status FileWatch::status() const {
   switch (state_.load(std::memory_order_acquire)) {
     case State::Quiet:
-    case State::Following: return {};
-    case State::Stale: return fail(Error(ErrorCode::Stale, file_->name() + " changed while it was mounted"));
-    case State::Replaced: return fail(Error(ErrorCode::Stale, file_->name() + " was replaced while it was mounted"));
+    case State::Following:
+      return {};
+    case State::Stale:
+      return fail(Error(ErrorCode::Stale, file_->name() + " changed while it was mounted"));
+    case State::Replaced:
+      return fail(Error(ErrorCode::Stale, file_->name() + " was replaced while it was mounted"));
   }
   return {};
 }

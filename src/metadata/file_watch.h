@@ -1,9 +1,10 @@
-// FileWatch: what became of an open file: its generation, whether it is followed, whether it is stale. See the door.
+// FileWatch: what became of an open file: its generation, whether it is followed, whether it is stale. See
+// the door.
 //
 //              unchanged             SWMR writer seen (or Follow::Always)
 //   quiet  ----------------> quiet  ----------------------------------------> following
-//     |  changed otherwise                                                   |  writer without SWMR, file replaced
-//     v                        SWMR writer seen                              v
+//     |  changed otherwise                                                   |  writer without SWMR, file
+//     replaced v                        SWMR writer seen                              v
 //   stale  ---------------------------------------------------------------> (following) / stale
 //
 // Threads: any. One looks, the others go on with what the last look said.
@@ -24,8 +25,8 @@ class FileWatch {
   FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place, const MetadataOptions& options,
             bool swmr_writer);
 
-  // Where the file has changed, `drop` is called before the generation goes up: whoever sees the new one finds
-  // nothing old.
+  // Where the file has changed, `drop` is called before the generation goes up: whoever sees the new one
+  // finds nothing old.
   void look(bool at_once, const std::function<void()>& drop);
   Status status() const;
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }

@@ -22,14 +22,16 @@ bool may_be_torn(const Error& error) {
     case ErrorCode::OutOfRange:
     case ErrorCode::LimitExceeded:
     case ErrorCode::Cycle:
-    case ErrorCode::FilterFailed: return true;
+    case ErrorCode::FilterFailed:
+      return true;
     case ErrorCode::UnsupportedFeature:
     case ErrorCode::Io:
     case ErrorCode::NotFound:
     case ErrorCode::AccessDenied:
     case ErrorCode::TooLarge:
     case ErrorCode::Stale:
-    case ErrorCode::Internal: return false;
+    case ErrorCode::Internal:
+      return false;
   }
   return false;
 }
@@ -42,12 +44,14 @@ bool TornRetry::again(const Error& error) {
   if (attempts_ > 0 && !file_.changed_lately()) return false;
   if (now - began_ >= file_.retry_for()) {
     if (attempts_ > 0)
-      log(LogLevel::Warning, "{} still cannot be read after {} attempts: {}", what_, attempts_ + 1, error.text());
+      log(LogLevel::Warning, "{} still cannot be read after {} attempts: {}", what_, attempts_ + 1,
+          error.text());
     return false;
   }
   // The first time at once: what was kept may only have been old.
   if (attempts_ > 0)
-    std::this_thread::sleep_for(std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U))));
+    std::this_thread::sleep_for(
+        std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U))));
   ++attempts_;
   file_.look_again();
   return true;

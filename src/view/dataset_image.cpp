@@ -1,5 +1,7 @@
 #include "dataset_image.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -133,7 +135,7 @@ void DatasetImage::catch_up(NodeId node) {
 // chunks that were not finished. Where that takes long (a read of such a page is under way) the old size is told and
 // the kernel asks again.
 void DatasetImage::publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat) {
-  constexpr std::uint64_t kPage = 4096;
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto kernel = context().open_nodes->kernel();
   if (!kernel || node == 0) return;
   bool first = false;

@@ -1,5 +1,5 @@
-// OpenNodes: the nodes of datasets that somebody has open, and the kernel's side of a growing file, for all files of a
-// mount. Threads: any.
+// OpenNodes: the nodes of datasets that somebody has open, and the kernel's side of a growing file, for all
+// files of a mount. Threads: any.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Preloaded into a writer: every write to the file named by SWMR_RECORD_FILE is also appended, with its place, to
-// SWMR_RECORD_LOG, so that a replayer can make each state that the file went through.
+// Preloaded into a writer: every write to the file named by SWMR_RECORD_FILE is also appended, with its
+// place, to SWMR_RECORD_LOG, so that a replayer can make each state that the file went through.
 //
 //   record   offset (8 bytes)   length (8)   the bytes      length all ones: the file was cut to `offset`
 #undef _FILE_OFFSET_BITS  // both names of each function are wanted
@@ -22,7 +22,8 @@ bool is_recorded(int fd) {
     return std::getenv("SWMR_RECORD_FILE");
   }();
   if (name == nullptr || log_fd < 0 || fd == log_fd) return false;
-  struct stat a {}, b {};
+  struct stat a {
+  }, b{};
   return ::fstat(fd, &a) == 0 && ::stat(name, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
@@ -52,10 +53,16 @@ int record_cut(int fd, off_t length) {
 }  // namespace
 
 extern "C" {
-ssize_t pwrite(int fd, const void* bytes, size_t length, off_t offset) { return record_write(fd, bytes, length, offset); }
+ssize_t pwrite(int fd, const void* bytes, size_t length, off_t offset) {
+  return record_write(fd, bytes, length, offset);
+}
 ssize_t pwrite64(int fd, const void* bytes, size_t length, off64_t offset) {
   return record_write(fd, bytes, length, offset);
 }
-int ftruncate(int fd, off_t length) noexcept { return record_cut(fd, length); }
-int ftruncate64(int fd, off64_t length) noexcept { return record_cut(fd, length); }
+int ftruncate(int fd, off_t length) noexcept {
+  return record_cut(fd, length);
+}
+int ftruncate64(int fd, off64_t length) noexcept {
+  return record_cut(fd, length);
+}
 }

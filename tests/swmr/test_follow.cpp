@@ -18,7 +18,9 @@ namespace {
 constexpr std::uint64_t kElements = 8 * 16;
 constexpr std::uint64_t kFrameBytes = kElements * 2;
 
-void pause_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+void pause_for(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
 
 // A writer in the background.
 class Writer {
@@ -33,7 +35,8 @@ class Writer {
   void start(const std::string& more = {}) {
     pid_ = ::fork();
     if (pid_ != 0) return;
-    const std::string command = std::string("exec ") + SWMR_WRITER + " " + file_.string() + " " + words_ + " restart=1 " + more;
+    const std::string command =
+        std::string("exec ") + SWMR_WRITER + " " + file_.string() + " " + words_ + " restart=1 " + more;
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
   }
@@ -94,8 +97,8 @@ TEST_P(Followed, TailCollectsEveryByte) {
   const std::uint64_t bytes = 600 * kFrameBytes;
   std::ofstream(collected).flush();  // that of the run before is full already
   run("cd " + mount.path() + "; timeout 30 tail -s 0.1 -c +1 -f frames >" + collected.string() +
-                           " & t=$!; i=0; while [ $(stat -c %s " + collected.string() + ") -lt " + std::to_string(bytes) +
-                           " ] && [ $i -lt 250 ]; do cat frames >/dev/null; sleep 0.1; i=$((i+1)); done; kill $t");
+      " & t=$!; i=0; while [ $(stat -c %s " + collected.string() + ") -lt " + std::to_string(bytes) +
+      " ] && [ $i -lt 250 ]; do cat frames >/dev/null; sleep 0.1; i=$((i+1)); done; kill $t");
   EXPECT_EQ(writer.wait(), 0);
   const std::string right = frames_image(600, kElements);
   EXPECT_TRUE(slurp(collected) == right) << slurp(collected).size() << " of " << right.size();
@@ -105,9 +108,9 @@ TEST_P(Followed, TailCollectsEveryByte) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Indexes, Followed,
-                         ::testing::Values(Kind{"ea", "none", 4}, Kind{"ea", "deflate", 50}, Kind{"bt2", "none", 7},
-                                           Kind{"bt2", "deflate", 3}, Kind{"fa", "none", 5},
-                                           Kind{"fa", "deflate", 16}));
+                         ::testing::Values(Kind{"ea", "none", 4}, Kind{"ea", "deflate", 50},
+                                           Kind{"bt2", "none", 7}, Kind{"bt2", "deflate", 3},
+                                           Kind{"fa", "none", 5}, Kind{"fa", "deflate", 16}));
 
 // One descriptor, held: what was read stays, what is appended comes, by read, by mapping and by the size.
 TEST(Follow, HeldDescriptor) {
@@ -153,7 +156,9 @@ TEST(Follow, SizeWithinASecond) {
   mount_live(mount, file);
   const std::string path = mount.path("frames");
   const auto now = [] {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   };
   std::map<std::uint64_t, std::int64_t> seen;
   for (std::uint64_t frames = 0; frames < 30;) {
@@ -227,7 +232,8 @@ TEST(Follow, WriterComesLater) {
   EXPECT_TRUE(slurp(mount.path("frames")) == frames_image(200, kElements));
 }
 
-// ---- ordinary files --------------------------------------------------------------------------------------------
+// ---- ordinary files
+// --------------------------------------------------------------------------------------------
 
 void expect_stale(const MountPoint& mount, const std::string& change) {
   EXPECT_EQ(mount.in("cat frames | wc -c").out, "25600\n");
@@ -257,7 +263,8 @@ TEST(Changed, WrittenWithoutSwmrIsRefused) {
   const auto file = scratch() / "flags.h5";
   Writer writer(file, "frames=10");
   // Status flags: open for writing. The superblock's checksum must fit, so a writer that dies makes them.
-  const std::string script = "import h5py,os\nf=h5py.File('" + file.string() + "','r+',libver='latest')\nf.flush()\nos._exit(0)\n";
+  const std::string script =
+      "import h5py,os\nf=h5py.File('" + file.string() + "','r+',libver='latest')\nf.flush()\nos._exit(0)\n";
   if (run("/usr/bin/python3 -c \"" + script + "\"").code != 0) GTEST_SKIP() << "no h5py";
   const MountPoint mount;
   EXPECT_EQ(mount.mount(file).code, 2);

@@ -1,5 +1,6 @@
-// Every state that a SWMR writer's file goes through: its writes are recorded, then done one by one on a copy, each torn
-// at every 512 bytes of the file, and each state is read by one tree that follows the file (and some by a new one).
+// Every state that a SWMR writer's file goes through: its writes are recorded, then done one by one on a
+// copy, each torn at every 512 bytes of the file, and each state is read by one tree that follows the file
+// (and some by a new one).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/uio.h>
@@ -138,13 +139,16 @@ TEST_P(Replay, EveryStateReadsRight) {
   std::string place = (std::filesystem::temp_directory_path() / "h5mount-replay-XXXXXX").string();
   ASSERT_NE(::mkdtemp(place.data()), nullptr);
   const std::filesystem::path directory(place), made = directory / "made.h5", copy = directory / "copy.h5",
-                              record = directory / "record";
-  const std::string words = std::string(" index=") + index + " filter=" + filter + " frames=" + std::to_string(frames);
+                                                record = directory / "record";
+  const std::string words =
+      std::string(" index=") + index + " filter=" + filter + " frames=" + std::to_string(frames);
   ASSERT_EQ(std::system((SWMR_WRITER " " + made.string() + words + " create=1").c_str()), 0);
   std::filesystem::copy_file(made, copy);
-  ASSERT_EQ(std::system(("SWMR_RECORD_FILE=" + made.string() + " SWMR_RECORD_LOG=" + record.string() +
-                         " LD_PRELOAD=" SWMR_RECORDER " " SWMR_WRITER " " + made.string() + words + " restart=1")
-                            .c_str()), 0);
+  ASSERT_EQ(
+      std::system(("SWMR_RECORD_FILE=" + made.string() + " SWMR_RECORD_LOG=" + record.string() +
+                   " LD_PRELOAD=" SWMR_RECORDER " " SWMR_WRITER " " + made.string() + words + " restart=1")
+                      .c_str()),
+      0);
   const std::vector<Write> writes = load_writes(record);
   ASSERT_GT(writes.size(), frames);
   const std::string right = frames_image(frames, kElements);
@@ -161,7 +165,8 @@ TEST_P(Replay, EveryStateReadsRight) {
       while (done < write.length) {
         const std::uint64_t at = write.offset + done;
         const std::uint64_t part = std::min(write.length - done, 512 - at % 512);
-        ASSERT_EQ(::pwrite(fd, write.bytes.data() + done, part, static_cast<off_t>(at)), static_cast<ssize_t>(part));
+        ASSERT_EQ(::pwrite(fd, write.bytes.data() + done, part, static_cast<off_t>(at)),
+                  static_cast<ssize_t>(part));
         done += part;
         if (done < write.length) reader.look(right, true, counts);
       }
@@ -182,16 +187,17 @@ TEST_P(Replay, EveryStateReadsRight) {
   EXPECT_EQ(reader.complete(), frames);
   const auto state = reader.state();
   EXPECT_TRUE(state && *state == std::to_string(frames)) << (state ? *state : state.error().text());
-  std::cout << index << ' ' << filter << ": writes " << writes.size() << ", states " << counts.states + fresh.states
-            << " (torn " << counts.torn << "), errors in torn states " << counts.errors_torn << ", in whole ones "
-            << counts.errors_whole + fresh.errors_whole << ", wrong bytes " << counts.wrong + fresh.wrong << '\n';
+  std::cout << index << ' ' << filter << ": writes " << writes.size() << ", states "
+            << counts.states + fresh.states << " (torn " << counts.torn << "), errors in torn states "
+            << counts.errors_torn << ", in whole ones " << counts.errors_whole + fresh.errors_whole
+            << ", wrong bytes " << counts.wrong + fresh.wrong << '\n';
   std::filesystem::remove_all(directory);
 }
 
 INSTANTIATE_TEST_SUITE_P(Indexes, Replay,
-                         ::testing::Values(std::pair("ea", "none"), std::pair("ea", "deflate"), std::pair("bt2", "none"),
-                                           std::pair("bt2", "deflate"), std::pair("fa", "none"),
-                                           std::pair("fa", "deflate")));
+                         ::testing::Values(std::pair("ea", "none"), std::pair("ea", "deflate"),
+                                           std::pair("bt2", "none"), std::pair("bt2", "deflate"),
+                                           std::pair("fa", "none"), std::pair("fa", "deflate")));
 
 }  // namespace
 }  // namespace h5mount::test

@@ -1,6 +1,7 @@
-// Reading again what a writer was just writing. A structure half of which is new fails its checksum; a moment later it
-// is whole. So whatever reads metadata of a followed file is an attempt, made again with growing pauses while it fails
-// in a way that a torn write explains, the file changed lately, and the bound is not reached; that is told in the log.
+// Reading again what a writer was just writing. A structure half of which is new fails its checksum; a moment
+// later it is whole. So whatever reads metadata of a followed file is an attempt, made again with growing
+// pauses while it fails in a way that a torn write explains, the file changed lately, and the bound is not
+// reached; that is told in the log.
 //
 //   auto object = retry_torn(file, "object header", [&] { return open_object(file, address); });
 //
@@ -34,7 +35,8 @@ bool may_be_torn(const Error& error);
 template <class Attempt>
 auto retry_torn(const FileMetadata& file, std::string_view what, Attempt&& attempt) {
   auto result = attempt();
-  if (result || !file.following()) [[likely]] return result;
+  if (result || !file.following()) [[likely]]
+    return result;
   TornRetry retry(file, what);
   while (!result && retry.again(result.error())) result = attempt();
   return result;
