@@ -56,7 +56,7 @@ class Page {
     if (position < kDots) {
       name_.assign(position + 1, '.');
     } else {
-      const DirectoryListing::Item item = listing.at(position - kDots);
+      const auto item = plus_ ? listing.at(position - kDots) : listing.typed_at(position - kDots);
       name_.assign(item.name);
       entry.attr.st_mode = item.type_known ? type_bits(item.type) : 0;
       if (item.ino != 0) entry.attr.st_ino = item.ino;

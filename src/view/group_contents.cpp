@@ -80,7 +80,7 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
         return true;
       },
       [&](const Error& error) { log_error(error.within("Group", address_)); }));
-  return std::make_shared<const GroupListing>(*file_, std::move(links), opened->creation_order_indexed());
+  return std::make_shared<const GroupListing>(file_, std::move(links), opened->creation_order_indexed());
 }
 
 LinkTarget GroupContents::resolve(const Link& link) const {

@@ -15,10 +15,11 @@ namespace h5mount {
 // The links of a group in the order of readdir, each with a name of its own.
 class GroupListing : public DirectoryListing {
  public:
-  GroupListing(const FileView& file, std::vector<Link> links, bool by_creation_order);
+  GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order);
 
   std::size_t size() const override { return items_.size(); }
   Item at(std::size_t position) const override;
+  Item typed_at(std::size_t position) const override;
 
   // The link at a position, without a soft link's target.
   Link link(std::size_t position) const;
@@ -36,6 +37,7 @@ class GroupListing : public DirectoryListing {
     std::uint8_t type;
     bool renamed;
   };
+  FileViewPtr file_;
   std::vector<Stored> items_;
   std::string text_;
 };

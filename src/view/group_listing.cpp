@@ -20,7 +20,8 @@ void sort_links(std::vector<Link>& links, bool by_creation_order) {
 
 }  // namespace
 
-GroupListing::GroupListing(const FileView& file, std::vector<Link> links, bool by_creation_order) {
+GroupListing::GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order)
+    : file_(std::move(file)) {
   sort_links(links, by_creation_order);
   NameGiver giver;
   items_.reserve(links.size());
@@ -32,7 +33,7 @@ GroupListing::GroupListing(const FileView& file, std::vector<Link> links, bool b
                       .shown_bytes = static_cast<std::uint32_t>(shown.size()),
                       .name_bytes = renamed ? static_cast<std::uint32_t>(link.name.size()) : 0,
                       .address = link.address,
-                      .ino = hard ? file.ino_of(link.address) : 0,
+                      .ino = hard ? file_->ino_of(link.address) : 0,
                       .type = link.type,
                       .renamed = renamed});
     text_ += shown;
@@ -47,6 +48,15 @@ DirectoryListing::Item GroupListing::at(std::size_t position) const {
           .type = hard ? NodeType::File : NodeType::Symlink,
           .ino = item.ino,
           .type_known = !hard};
+}
+
+// A group is a directory here or a symlink to its place: that only a lookup tells, which whoever walks makes anyway.
+DirectoryListing::Item GroupListing::typed_at(std::size_t position) const {
+  Item item = at(position);
+  if (item.type_known) return item;
+  const auto kind = peek_object_kind(*file_->metadata(), items_[position].address);
+  item.type_known = kind && *kind != ObjectKind::Group;
+  return item;
 }
 
 Link GroupListing::link(std::size_t position) const {

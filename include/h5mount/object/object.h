@@ -33,6 +33,10 @@ struct Object {
 // table, link info or link; a committed datatype a datatype alone). InvalidValue where it is none of them.
 Result<Object> open_object(const FileMetadata& file, std::uint64_t address);
 
+// The kind alone, from the header's first chunk: a small part of what opening costs. Nothing where that chunk does not
+// tell or cannot be read.
+std::optional<ObjectKind> peek_object_kind(const FileMetadata& file, std::uint64_t address);
+
 // Seconds since 1970 where stored (v2 header times, else the modification time messages).
 std::optional<std::int64_t> object_modification_time(const Object& object);
 std::optional<std::string> object_comment(const FileMetadata& file, const Object& object);

@@ -64,6 +64,9 @@ class DirectoryListing {
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;
   virtual Item at(std::size_t position) const = 0;
+  // The same with the type, where a look at the object tells it cheaply: for readers who are given nothing but the
+  // listing, and would otherwise look every entry up.
+  virtual Item typed_at(std::size_t position) const { return at(position); }
 };
 
 // What the kernel keeps of nodes, as far as the tree must have a hand in it: in a file that grows some of it becomes
