@@ -19,6 +19,7 @@ Options after -o, separated by commas:
                         which files the HDF5 file may name: beneath its own directory (default), any, none
   swmr=auto|on|off      follow a file that is being written
   force                 mount although a writer seems to have the file open
+  plugins=DIR[:DIR]     where HDF5 filter plugins may be used from, for filters that h5mount lacks
   log_level=LEVEL       error, warning (default), info, debug
   fsname= subtype= max_read= auto_unmount and what mount(8) and fstab pass are taken as well
 

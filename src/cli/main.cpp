@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
 #include "mount_command.h"
 
 namespace {
@@ -26,6 +27,7 @@ int run(int count, const char* const* words) {
 
 int main(int count, char** words) {
   try {
+    if (is_plugin_helper(count, words)) return run_plugin_helper(count, words);
     return run(count, words);
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());

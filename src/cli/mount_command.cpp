@@ -13,6 +13,7 @@
 
 #include "background.h"
 #include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/fuse/session.h"
 #include "source_stat.h"
@@ -141,6 +142,7 @@ int run_mount(const MountCommand& command) {
     tell(command.file, place.error().text());
     return kExitMountFailed;
   }
+  use_filter_plugins({.directories = command.options.plugins});
   auto files = open_files(command);
   if (!files) {
     tell(command.file, files.error().text());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -54,6 +55,21 @@ std::optional<Swmr> parse_swmr(Value text) {
   return std::nullopt;
 }
 
+// Absolute: the process that serves has another working directory.
+std::optional<std::vector<std::string>> parse_directories(Value text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const Value one = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    if (one.empty()) continue;
+    std::error_code trouble;
+    const std::filesystem::path place = std::filesystem::canonical(one, trouble);
+    if (trouble || !std::filesystem::is_directory(place, trouble)) return std::nullopt;
+    out.push_back(place);
+  }
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
 std::optional<LogLevel> parse_log_level(Value text) {
   static constexpr std::array<Value, 4> kNames = {"error", "warning", "info", "debug"};
   const auto found = std::ranges::find(kNames, text);
@@ -102,6 +118,8 @@ constexpr ValueOption kValueOptions[] = {
     {"external", "beneath, any or none",
      [](Value v, MountOptions& o) { return assign(parse_external(v), o.external); }},
     {"swmr", "auto, on or off", [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
+    {"plugins", "directories that are there, with ':' between them",
+     [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},
     {"log_level", "error, warning, info or debug",
      [](Value v, MountOptions& o) { return assign(parse_log_level(v), o.log_level); }},
 };
@@ -147,7 +165,6 @@ Status take_flag(Value name, bool sloppy, MountOptions& out) {
 }
 
 Status take_value(Value name, Value value, bool sloppy, MountOptions& out) {
-  if (name == "plugins") return fail(bad("plugins=: filter plugins are not available in this build"));
   for (const ValueOption& option : kValueOptions) {
     if (option.name != name) continue;
     if (option.take(value, out)) return {};

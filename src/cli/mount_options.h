@@ -29,6 +29,7 @@ struct MountOptions {
   std::optional<ExternalPolicy> external;
   Swmr swmr = Swmr::Auto;
   bool force = false;
+  std::vector<std::string> plugins;  // directories of filter plugins, absolute
   std::optional<LogLevel> log_level;
 };
 

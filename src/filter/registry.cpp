@@ -6,6 +6,7 @@
 #include <array>
 
 #include "filters.h"
+#include "plugin/provider.h"
 
 namespace h5mount {
 namespace {
@@ -118,6 +119,8 @@ std::vector<FilterInfo> known_filters() {
 Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::size_t chunk_bytes) {
   const Entry* entry = find_entry(spec.id);
   if (entry != nullptr && entry->maker != nullptr) return entry->maker(spec, chunk_bytes);
+  auto plugin = make_plugin_filter(spec, chunk_bytes);
+  if (plugin || plugin.error().code() != ErrorCode::NotFound) return plugin;
   const FilterInfo info = filter_info(spec.id);
   const std::string_view name = !info.name.empty() ? info.name : std::string_view(spec.name);
   return fail(Error(ErrorCode::UnsupportedFeature,

@@ -83,7 +83,13 @@ TEST(MountOptionsTest, TroubleNamesTheOption) {
   EXPECT_NE(trouble("swmr=maybe").find("auto"), std::string::npos);
   EXPECT_NE(trouble("max_read=1").find("max_read"), std::string::npos);
   EXPECT_NE(trouble("fsname=").find("fsname"), std::string::npos);
-  EXPECT_NE(trouble("plugins=/x").find("not available"), std::string::npos);
+  EXPECT_NE(trouble("plugins=/x").find("directories"), std::string::npos);
+}
+
+TEST(MountOptionsTest, PluginsAreDirectoriesThatAreThere) {
+  const auto options = parse_mount_options({"plugins=/usr/../usr:/tmp"}, false);
+  ASSERT_TRUE(options) << options.error().text();
+  EXPECT_EQ(options->plugins, (std::vector<std::string>{"/usr", "/tmp"}));
 }
 
 TEST(MountOptionsTest, SloppyLetsUnknownOnesPassButNotBadValues) {

@@ -1,0 +1,129 @@
+#include "provider.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "h5mount/base/log.h"
+#include "process.h"
+
+namespace h5mount {
+
+namespace filter {
+
+namespace {
+
+constexpr std::size_t kMostIdle = 16;
+
+// Helpers for one filter and one size of chunks. Idle ones are kept; each decoding thread has one to itself.
+class PluginPool {
+ public:
+  PluginPool(PluginOptions options, int id, std::uint64_t memory)
+      : options_(std::move(options)), id_(id), memory_(memory) {}
+
+  Result<std::unique_ptr<PluginProcess>> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        auto process = std::move(idle_.back());
+        idle_.pop_back();
+        return process;
+      }
+    }
+    return PluginProcess::start(options_, id_, memory_);
+  }
+
+  void give_back(std::unique_ptr<PluginProcess> process) {
+    if (!process->usable()) return;
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kMostIdle) idle_.push_back(std::move(process));
+  }
+
+ private:
+  PluginOptions options_;
+  int id_;
+  std::uint64_t memory_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<PluginProcess>> idle_;
+};
+
+class PluginFilter : public Filter {
+ public:
+  PluginFilter(std::shared_ptr<PluginPool> pool, std::vector<std::uint32_t> values)
+      : pool_(std::move(pool)), values_(std::move(values)) {}
+
+  Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
+    H5_ASSIGN(auto process, pool_->take());
+    auto written = process->decode(in, values_, out);
+    if (!written && !process->usable()) log_error(written.error());
+    pool_->give_back(std::move(process));
+    return written;
+  }
+
+ private:
+  std::shared_ptr<PluginPool> pool_;
+  std::vector<std::uint32_t> values_;
+};
+
+// Memory of a helper beside its libraries: stored and decoded bytes, what a codec needs for itself, some slack.
+std::uint64_t memory_for(std::size_t chunk_bytes) {
+  const std::uint64_t chunk = std::bit_ceil(std::clamp<std::uint64_t>(chunk_bytes, 1, std::uint64_t{1} << 40));
+  return (std::uint64_t{512} << 20) + 8 * chunk;
+}
+
+class PluginProvider {
+ public:
+  explicit PluginProvider(PluginOptions options) : options_(std::move(options)) {}
+
+  Result<FilterPtr> make(const FilterSpec& spec, std::size_t chunk_bytes) {
+    H5_ASSIGN(auto pool, pool_for(spec.id, memory_for(chunk_bytes)));
+    return std::make_shared<const PluginFilter>(std::move(pool), spec.client_data);
+  }
+
+ private:
+  // The first helper tells whether there is such a plugin at all. That there is none is remembered; trouble is not.
+  Result<std::shared_ptr<PluginPool>> pool_for(std::uint16_t id, std::uint64_t memory) {
+    const std::lock_guard lock(mutex_);  // helpers start in milliseconds, and once a filter
+    const auto key = std::pair(id, memory);
+    if (const auto known = pools_.find(key); known != pools_.end()) {
+      if (known->second) return known->second;
+      return fail({ErrorCode::NotFound, "no plugin has this filter"});
+    }
+    auto pool = std::make_shared<PluginPool>(options_, id, memory);
+    auto first = pool->take();
+    if (!first) {
+      if (first.error().code() == ErrorCode::NotFound) pools_[key] = nullptr;
+      return fail(std::move(first).error());
+    }
+    pool->give_back(*std::move(first));
+    pools_[key] = pool;
+    return pool;
+  }
+
+  PluginOptions options_;
+  std::mutex mutex_;
+  std::map<std::pair<std::uint16_t, std::uint64_t>, std::shared_ptr<PluginPool>> pools_;
+};
+
+std::shared_ptr<PluginProvider>& provider() {
+  static std::shared_ptr<PluginProvider> one;
+  return one;
+}
+
+}  // namespace
+
+Result<FilterPtr> make_plugin_filter(const FilterSpec& spec, std::size_t chunk_bytes) {
+  if (!provider()) return fail({ErrorCode::NotFound, "plugins were not asked for"});
+  return provider()->make(spec, chunk_bytes);
+}
+
+}  // namespace filter
+
+void use_filter_plugins(PluginOptions options) {
+  filter::provider() =
+      options.directories.empty() ? nullptr : std::make_shared<filter::PluginProvider>(std::move(options));
+}
+
+}  // namespace h5mount
