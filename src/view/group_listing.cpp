@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "group_contents.h"
 #include "h5mount/view/names.h"
@@ -7,6 +8,22 @@
 namespace h5mount {
 
 namespace {
+
+// A damaged group may hold a name twice; a directory cannot, and a look-up finds one of them.
+void drop_doubles(std::vector<Link>& links, bool sorted_by_name) {
+  if (sorted_by_name) {
+    const auto doubles = std::ranges::unique(links, {}, &Link::name);
+    links.erase(doubles.begin(), doubles.end());
+    return;
+  }
+  std::unordered_set<std::string_view> names;
+  names.reserve(links.size());
+  std::vector<bool> kept(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) kept[i] = names.insert(links[i].name).second;
+  if (names.size() == links.size()) return;
+  std::size_t i = 0;
+  std::erase_if(links, [&](const Link&) { return !kept[i++]; });
+}
 
 void sort_links(std::vector<Link>& links, bool by_creation_order) {
   if (by_creation_order)
@@ -23,6 +40,7 @@ void sort_links(std::vector<Link>& links, bool by_creation_order) {
 GroupListing::GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order)
     : file_(std::move(file)) {
   sort_links(links, by_creation_order);
+  drop_doubles(links, !by_creation_order);
   NameGiver giver;
   items_.reserve(links.size());
   for (const Link& link : links) {

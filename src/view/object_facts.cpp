@@ -1,6 +1,7 @@
 #include "object_facts.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "dataset_image.h"
 #include "h5mount/base/log.h"
@@ -82,8 +83,9 @@ Result<Attribute> find_shown_attribute(const FileView& file, const OpenedObject&
 Result<std::vector<std::string>> shown_attribute_names(const FileView& file, const OpenedObject& object,
                                                        AttributeNaming naming) {
   std::vector<std::string> names;
+  std::unordered_set<std::string> met;  // damaged storage may hold a name twice
   H5_TRY(for_each_shown(file, object.object, naming, [&](const std::string& shown, const std::string&) {
-    names.push_back(shown);
+    if (met.insert(shown).second) names.push_back(shown);
     return true;
   }));
   return names;
