@@ -5,6 +5,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/metadata/local_heap.h"
 #include "h5mount/object/object.h"
+#include "listing_budget.h"
 
 namespace h5mount {
 
@@ -145,8 +146,11 @@ Status decode_external(Describing& d) {
   const FileMetadataPtr borrowed(FileMetadataPtr(), &d.file);
   H5_ASSIGN(const LocalHeap heap, LocalHeap::open(borrowed, files.heap_address));
   d.out.external.reserve(files.slots.size());
+  // Names may be shared by slots, but together they are no longer than a sound file's could be.
+  ListingBudget budget(d.file);
   for (const ExternalFileSlot& slot : files.slots) {
     H5_ASSIGN(std::string name, heap.text(slot.name_offset));
+    if (!budget.take(name.size())) return budget.status("ExternalDataFilesMessage");
     d.out.external.push_back({.file = std::move(name), .offset = slot.file_offset, .size = slot.size});
   }
   return {};
