@@ -1,0 +1,53 @@
+// A file whose filter nobody knows, written by libhdf5 with a plugin of the tests' own: unsupported by name without the
+// plugin, the same bytes with it, and a plugin that crashes costs its dataset only.
+#include "command.h"
+
+namespace h5mount::test {
+namespace {
+
+constexpr const char* kWrite = R"(
+import h5py, numpy
+with h5py.File('plugins.h5', 'w') as f:
+    data = numpy.arange(50000, dtype='<i4').reshape(500, 100)
+    f.create_dataset('sound', data=data, chunks=(64, 100), compression=64001, compression_opts=(1,))
+    f.create_dataset('crashes', data=data, chunks=(64, 100), compression=64002)
+    f.create_dataset('plain', data=data)
+)";
+
+class PluginsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    const std::string python = std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
+    if (run(python + " -c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write with a plugin";
+    std::ofstream(scratch() / "write.py") << kWrite;
+    const Outcome made = run("cd " + scratch().string() + " && HDF5_PLUGIN_PATH=" H5MOUNT_TEST_PLUGINS " " + python + " write.py");
+    ASSERT_EQ(made.code, 0) << made.err;
+  }
+  MountPoint mount;
+};
+
+TEST_F(PluginsTest, WithoutThePluginItIsUnsupportedByName) {
+  ASSERT_EQ(mount.mount(scratch() / "plugins.h5").code, 0);
+  const Outcome read = mount.in("cat sound");
+  EXPECT_NE(read.err.find("not supported"), std::string::npos) << read.err;
+  EXPECT_NE(mount.in("getfattr --only-values -n user.hdf5.error sound").out.find("64001"), std::string::npos);
+  EXPECT_EQ(mount.in("stat -c %s sound plain").out, "200000\n200000\n");
+}
+
+TEST_F(PluginsTest, WithItTheBytesAreThere) {
+  ASSERT_EQ(mount.mount(scratch() / "plugins.h5", "-o plugins=" H5MOUNT_TEST_PLUGINS).code, 0);
+  EXPECT_EQ(mount.in("cmp sound plain").code, 0);
+  EXPECT_NE(mount.in("getfattr --only-values -n user.hdf5.error sound").code, 0);
+  const Outcome crashed = mount.in("cat crashes");
+  EXPECT_NE(crashed.err.find("Input/output error"), std::string::npos) << crashed.err;
+  EXPECT_EQ(mount.in("cmp sound plain").code, 0);
+  const std::string place = mount.path();
+  ASSERT_EQ(run("umount " + place).code, 0);
+  ASSERT_TRUE(mount.gone());
+  ::usleep(200'000);
+  EXPECT_NE(run("pgrep -f '^h5mount-filter-plugin.*" H5MOUNT_TEST_PLUGINS "'").code, 0) << "a helper was left behind";
+}
+
+}  // namespace
+}  // namespace h5mount::test
