@@ -108,6 +108,10 @@ ByteBuilder blocks(std::initializer_list<std::uint64_t> corners) {
   return out;
 }
 
+void store_le(std::vector<std::byte>& bytes, std::uint32_t value) {
+  for (unsigned i = 0; i < 4; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
 std::vector<std::byte> values(std::size_t count) {
   ByteBuilder out;
   for (std::size_t i = 0; i < count; ++i) out.u32(100 + i);
@@ -218,6 +222,38 @@ const SelectionLie kSelectionLies[] = {
      "point_coordinates"},
 };
 INSTANTIATE_TEST_SUITE_P(All, SparseSelectionLies, testing::ValuesIn(kSelectionLies));
+
+// Every byte of sound selections changed in turn, with a checksum that says all is well.
+TEST(SparseChunk, WhateverASelectionSaysStaysInTheChunk) {
+  const auto data = values(8);
+  std::size_t accepted = 0;
+  for (const ByteBuilder& selection : {points({0, 1, 3, 5, 1, 1, 2, 2, 0, 0, 3, 0, 3, 1, 3, 2}), blocks({0, 0, 1, 1, 2, 2, 3, 3}),
+                                       ByteBuilder().u32(2).u32(3).u8(1).u8(2).u32(2).u16(0).u16(2).u16(2).u16(1).u16(1).u16(
+                                           1).u16(1).u16(4)}) {
+    Encoded encoded;
+    encoded.selection = selection;
+    const std::vector<std::byte> sound = encoded.bytes();
+    for (std::size_t at = 0; at + 4 < sound.size(); ++at) {
+      for (const unsigned change : {0x01U, 0x02U, 0x04U, 0x08U, 0x80U, 0xFFU}) {
+        std::vector<std::byte> bytes(sound.begin(), sound.end() - 4);
+        bytes[at] ^= static_cast<std::byte>(change);
+        store_le(bytes, lookup3_checksum(bytes));
+        const auto block = SparseChunk::make_block(bytes, kOffset, data, kDims, 4);
+        if (!block) {
+          EXPECT_NE(block.error().code(), ErrorCode::Internal) << block.error().text();
+          continue;
+        }
+        ++accepted;
+        const SparseChunk chunk(*block);
+        for (const auto& [linear, ordinal] : places(chunk)) {
+          ASSERT_LT(linear, 24U);
+          ASSERT_LT(ordinal, 8U);
+        }
+      }
+    }
+  }
+  EXPECT_GE(accepted, 10U);
+}
 
 TEST(SparseChunk, ASectionShorterThanItsChecksumIsTruncated) {
   const auto chunk = SparseChunk::make_block(values(0), kOffset, values(0), kDims, 4);
