@@ -1,0 +1,144 @@
+// A small file with an old group (symbol table, version 1 B-tree, local heap), and one lie at a time in it: each ends in
+// a named error, hides what is behind it and nothing else.
+#include <gtest/gtest.h>
+
+#include "h5mount/object/object.h"
+#include "support/byte_builder.h"
+
+namespace h5mount::test {
+namespace {
+
+constexpr std::uint64_t kHeader = 96, kTree = 160, kHeap = 800, kSymbols = 1024, kSegment = 16'384;
+constexpr std::uint64_t kUndefined = ~std::uint64_t{0};
+
+struct Symbol {
+  std::uint64_t name_offset = 0, header = kHeader;
+};
+
+// What can be lied about. As it stands: two links, "alpha" and "beta", to the root itself.
+struct OldGroupFile {
+  std::uint8_t level = 0;
+  std::uint16_t leaf_k = 4;
+  std::optional<std::uint16_t> tree_entries = {};
+  std::vector<std::uint64_t> children = {kSymbols};
+  std::string segment = std::string("\0\0\0\0\0\0\0\0alpha\0\0\0beta\0\0\0\0", 24);
+  std::optional<std::uint64_t> segment_size = {};
+  std::uint64_t segment_address = kSegment;
+  std::vector<Symbol> symbols = {{8}, {16}};
+  std::optional<std::uint16_t> symbol_count = {};
+  std::string_view tree_signature = "TREE", symbol_signature = "SNOD", heap_signature = "HEAP";
+
+  std::vector<std::byte> bytes() const {
+    ByteBuilder b;
+    b.text("\x89HDF\r\n\x1a\n").u32(0).u8(0).u8(8).u8(8).u8(0).u16(leaf_k).u16(16).u32(0);
+    const std::uint64_t end = kSegment + segment.size() + 64;
+    b.u64(0).u64(kUndefined).u64(end).u64(kUndefined).u64(0).u64(kHeader).u64(0).zeros(16);
+    b.at(kHeader).u8(1).u8(0).u16(1).u32(1).u32(24).u32(0).u16(0x11).u16(16).u32(0).u64(kTree).u64(kHeap);
+    b.at(kTree).text(tree_signature).u8(0).u8(level);
+    b.u16(tree_entries.value_or(static_cast<std::uint16_t>(children.size()))).u64(kUndefined).u64(kUndefined);
+    for (const std::uint64_t child : children) b.u64(0).u64(child);
+    b.u64(16);
+    b.at(kHeap).text(heap_signature).u32(0).u64(segment_size.value_or(segment.size())).u64(kUndefined).u64(segment_address);
+    b.at(kSymbols).text(symbol_signature).u8(1).u8(0);
+    b.u16(symbol_count.value_or(static_cast<std::uint16_t>(symbols.size())));
+    for (const Symbol& s : symbols) b.u64(s.name_offset).u64(s.header).zeros(24);
+    return b.at(kSegment).text(segment).at(end).bytes();
+  }
+};
+
+struct Listed {
+  std::vector<std::string> names;
+  std::vector<ErrorCode> damage;
+  std::optional<Error> error;
+};
+
+Listed list(const OldGroupFile& file) {
+  Listed out;
+  const auto metadata = FileMetadata::open(make_memory_source(file.bytes()), {});
+  if (!metadata) return out.error = metadata.error(), out;
+  const auto root = open_object(**metadata, (*metadata)->root_address());
+  if (!root) return out.error = root.error(), out;
+  const auto group = Group::open(*metadata, *root);
+  if (!group) return out.error = group.error(), out;
+  const Status done = (*group)->for_each([&](const Link& link) { return out.names.push_back(link.name), true; },
+                                         [&](const Error& error) { out.damage.push_back(error.code()); });
+  if (!done) out.error = done.error();
+  (void)(*group)->find("alpha");
+  (void)(*group)->find("zeta");
+  return out;
+}
+
+void expect_error(const OldGroupFile& file, ErrorCode code, std::string_view structure) {
+  const Listed listed = list(file);
+  ASSERT_TRUE(listed.error.has_value());
+  EXPECT_EQ(listed.error->code(), code) << listed.error->text();
+  EXPECT_EQ(listed.error->structure(), structure) << listed.error->text();
+}
+
+TEST(HostileOldGroup, SoundAsItStands) {
+  const Listed listed = list({});
+  EXPECT_FALSE(listed.error) << listed.error->text();
+  EXPECT_EQ(listed.names, (std::vector<std::string>{"alpha", "beta"}));
+}
+
+TEST(HostileOldGroup, WrongSignatures) {
+  expect_error({.tree_signature = "TREF"}, ErrorCode::BadSignature, "GroupBTree1Node");
+  expect_error({.heap_signature = "HEAQ"}, ErrorCode::BadSignature, "LocalHeap");
+  EXPECT_EQ(list({.symbol_signature = "SNOE"}).damage, std::vector{ErrorCode::BadSignature});
+}
+
+TEST(HostileOldGroup, MoreEntriesThanANodeHolds) {
+  expect_error({.tree_entries = 33}, ErrorCode::LimitExceeded, "GroupBTree1Node");
+  EXPECT_EQ(list({.symbol_count = 9}).damage, std::vector{ErrorCode::LimitExceeded});
+}
+
+TEST(HostileOldGroup, LevelsThatDoNotFall) {
+  // A node that is its own child, and one that leads to symbols where a node is expected.
+  EXPECT_EQ(list({.level = 1, .children = {kTree}}).damage, std::vector{ErrorCode::Cycle});
+  EXPECT_EQ(list({.level = 1, .children = {kSymbols}}).damage, std::vector{ErrorCode::BadSignature});
+  EXPECT_EQ(list({.level = 255, .children = {kTree}}).damage, std::vector{ErrorCode::Cycle});
+}
+
+TEST(HostileOldGroup, TheSameNodeTwiceIsListedOnce) {
+  const Listed listed = list({.children = {kSymbols, kSymbols, kSymbols}});
+  EXPECT_EQ(listed.names.size(), 2U);
+  EXPECT_EQ(listed.damage, (std::vector{ErrorCode::Cycle, ErrorCode::Cycle}));
+}
+
+TEST(HostileOldGroup, NamesOutsideTheHeap) {
+  const Listed listed = list({.symbols = {{8}, {24}, {1U << 30}, {kUndefined}}});
+  EXPECT_EQ(listed.names, std::vector<std::string>{"alpha"});
+  EXPECT_EQ(listed.damage, (std::vector{ErrorCode::OutOfRange, ErrorCode::OutOfRange, ErrorCode::OutOfRange}));
+}
+
+TEST(HostileOldGroup, NameWithoutAnEnd) {
+  OldGroupFile file;
+  file.segment = std::string("\0\0\0\0\0\0\0\0alpha\0\0\0betabeta", 24);
+  const Listed listed = list(file);
+  EXPECT_EQ(listed.names, std::vector<std::string>{"alpha"});
+  EXPECT_EQ(listed.damage, std::vector{ErrorCode::Truncated});
+}
+
+TEST(HostileOldGroup, SegmentElsewhere) {
+  for (const std::uint64_t address : {std::uint64_t{1} << 40, kUndefined, kUndefined - 8, std::uint64_t{1} << 63}) {
+    const Listed listed = list({.segment_address = address});
+    EXPECT_TRUE(listed.names.empty());
+    EXPECT_EQ(listed.damage.size(), 2U);
+  }
+  EXPECT_TRUE(list({.segment_size = kUndefined}).names.size() <= 2U);
+}
+
+// A hundred and fifty links of one name of nearly a megabyte, in a file of one: not held a hundred and fifty times.
+TEST(HostileOldGroup, OneLongNameForAllLinks) {
+  OldGroupFile file;
+  file.leaf_k = 100;
+  file.segment = std::string(1'000'000, 'x') + '\0';
+  file.symbols.assign(150, {0});
+  const Listed listed = list(file);
+  ASSERT_TRUE(listed.error.has_value());
+  EXPECT_EQ(listed.error->code(), ErrorCode::LimitExceeded);
+  EXPECT_LT(listed.names.size(), 100U);
+}
+
+}  // namespace
+}  // namespace h5mount::test
