@@ -308,6 +308,7 @@ Result<std::shared_ptr<const SparseReader::BandCounts>> SparseReader::band_count
     if (band_counts_) return band_counts_;
   }
   std::map<std::uint64_t, std::uint64_t> counts;
+  std::vector<std::uint64_t> chunks;
   Status status;
   H5_TRY(index_->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
     if (!record.allocated()) return true;
@@ -315,11 +316,15 @@ Result<std::shared_ptr<const SparseReader::BandCounts>> SparseReader::band_count
     for (std::size_t i = 0; i < scaled.size(); ++i) chunk = chunk * plan_.index_grid()[i] + scaled[i];
     const auto n = count_in_chunk(chunk);
     if (!n) return status = fail(n.error()), false;
-    if (*n > 0) counts[chunk / plan_.chunks_per_band()] += *n;
+    if (*n == 0) return true;
+    counts[chunk / plan_.chunks_per_band()] += *n;
+    chunks.push_back(chunk);
     return true;
   }));
   H5_TRY(std::move(status));
   auto made = std::make_shared<BandCounts>();
+  std::ranges::sort(chunks);
+  made->chunks = std::move(chunks);
   made->before.push_back(0);
   for (const auto& [band, n] : counts) {
     made->bands.push_back(band);
@@ -344,6 +349,27 @@ Result<BlockPtr> SparseReader::band_list(std::uint64_t band, std::uint64_t expec
   return cache_->get_or_make(key, static_cast<std::size_t>(*bytes), [&] { return make_band_list(band, expected); });
 }
 
+// The allocated chunks of a band. A band may be 2^60 chunks wide, of which the file holds a few: then they are looked for
+// among those, not in the band.
+Result<std::vector<std::uint64_t>> SparseReader::chunks_of_band(std::uint64_t band) const {
+  constexpr std::uint64_t kLookedAtOneByOne = 1U << 16;
+  const std::uint64_t width = plan_.chunks_per_band();
+  if (width > kLookedAtOneByOne) {
+    H5_ASSIGN(const auto counts, band_counts());
+    const auto within = std::ranges::equal_range(counts->chunks, band, {}, [&](std::uint64_t c) { return c / width; });
+    return std::vector<std::uint64_t>(within.begin(), within.end());
+  }
+  std::vector<ChunkRecord> records(static_cast<std::size_t>(width));
+  std::uint64_t scaled[limits::kMaxRank];
+  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
+  plan_.scaled_of(band * width, at);
+  H5_TRY(index_->find_run(at, records));
+  std::vector<std::uint64_t> chunks;
+  for (std::size_t k = 0; k < records.size(); ++k)
+    if (records[k].allocated()) chunks.push_back(band * width + k);
+  return chunks;
+}
+
 Result<std::shared_ptr<Block>> SparseReader::make_band_list(std::uint64_t band, std::uint64_t expected) const {
   struct Item {
     std::uint64_t image;
@@ -354,22 +380,13 @@ Result<std::shared_ptr<Block>> SparseReader::make_band_list(std::uint64_t band, 
   const std::size_t most = static_cast<std::size_t>(limits::kMaxSparseListBytes / (8 + description().element_size));
   bool too_long = false;
   items.reserve(static_cast<std::size_t>(expected));
-  std::vector<ChunkRecord> records(static_cast<std::size_t>(std::min<std::uint64_t>(plan_.chunks_per_band(), 4096)));
-  for (std::uint64_t i = 0; i < plan_.chunks_per_band(); i += records.size()) {
-    const std::uint64_t first = band * plan_.chunks_per_band() + i;
-    const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(records.size(), plan_.chunks_per_band() - i));
-    std::uint64_t scaled[limits::kMaxRank];
-    const std::span<std::uint64_t> at(scaled, plan_.index_rank());
-    plan_.scaled_of(first, at);
-    H5_TRY(index_->find_run(at, std::span(records).first(n)));
-    for (std::size_t k = 0; k < n; ++k)
-      if (records[k].allocated())
-        H5_TRY(for_each_element(first + k, [&](std::uint64_t image, ByteSpan value) {
-          if (too_long = too_long || items.size() >= most; too_long) return;
-          items.push_back({image, values.size()});
-          values.insert(values.end(), value.begin(), value.end());
-        }));
-  }
+  H5_ASSIGN(const auto chunks, chunks_of_band(band));
+  for (const std::uint64_t chunk : chunks)
+    H5_TRY(for_each_element(chunk, [&](std::uint64_t image, ByteSpan value) {
+      if (too_long = too_long || items.size() >= most; too_long) return;
+      items.push_back({image, values.size()});
+      values.insert(values.end(), value.begin(), value.end());
+    }));
   if (too_long) return fail(list_too_long());
   std::ranges::sort(items, {}, &Item::image);
   const auto e = static_cast<std::size_t>(description().element_size);

@@ -54,11 +54,13 @@ class SparseReader final : public DatasetReader, public SparseForm {
   struct BandCounts {
     std::vector<std::uint64_t> bands;   // with any defined element, ascending
     std::vector<std::uint64_t> before;  // elements in all bands before; one entry more than bands
+    std::vector<std::uint64_t> chunks;  // with elements, in order: 8 bytes for each that the file holds
   };
   Result<std::shared_ptr<const BandCounts>> band_counts() const;
   Result<std::uint64_t> count_in_chunk(std::uint64_t chunk) const;
   // `expected`: how many there will be, where that is known (0: not).
   Result<BlockPtr> band_list(std::uint64_t band, std::uint64_t expected) const;
+  Result<std::vector<std::uint64_t>> chunks_of_band(std::uint64_t band) const;
   Result<std::shared_ptr<Block>> make_band_list(std::uint64_t band, std::uint64_t expected) const;
   std::uint64_t next_defined(std::uint64_t at) const;
   std::uint64_t end_of_defined(std::uint64_t at) const;
