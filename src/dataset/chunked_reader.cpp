@@ -14,7 +14,7 @@ constexpr std::uint64_t kChunk = 0, kSlab = 1, kSmallSlab = 2, kStrip = 3;
 constexpr std::uint64_t kTinyChunk = 4U << 10;       // below it a cache entry a chunk costs more than decoding
 constexpr std::uint64_t kSmallSlabBytes = 32U << 10;
 constexpr std::uint64_t kLargeChunk = 256U << 10;    // chunks in image order of this size need no slabs
-constexpr std::uint64_t kDirectRun = 4U << 10;       // stretches worth a reply segment of their own
+constexpr std::uint64_t kDirectRun = 1U << 10;       // stretches worth a reply segment of their own
 constexpr std::uint64_t kLeastSlab = 256U << 10, kMostSlab = 2U << 20;
 constexpr std::uint64_t kAheadBytes = 16U << 20;
 constexpr std::uint64_t kMostAhead = 16;
@@ -58,9 +58,12 @@ ChunkedReader::~ChunkedReader() {
   if (!growth_) cache_->erase_owner(owner_);
 }
 
-ChunkedReader::Way ChunkedReader::way_for(bool sequential) const {
+ChunkedReader::Way ChunkedReader::way_for(bool sequential, std::uint64_t length) const {
   if (!store_->filtered() && plan_.run_bytes() >= kDirectRun) return Way::Direct;
   const std::uint64_t band = plan_.full_band_bytes();
+  // A whole row needs every chunk of its band: to decode them into place costs no more, and once is enough even where
+  // the cache cannot hold them.
+  if (!plan_.linear() && length >= plan_.row_bytes() && !store_->may_decode_partially()) sequential = true;
   // A chunk that the cache cannot keep would be decoded for every request, in whatever order they come.
   if (scratch_ && plan_.chunk_bytes() > cache_->budget() / 2) return Way::Strips;
   if (plan_.linear()) {
@@ -83,7 +86,7 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadPatte
     store_->fill().append(offset, length, out);
     return {};
   }
-  Way way = way_for(pattern != nullptr && pattern->note(offset, length));
+  Way way = way_for(pattern != nullptr && pattern->note(offset, length), length);
   // The last slab of a growing dataset is made anew in every state: who follows its end wants the new chunks only.
   if (growth_ && way == Way::Slabs && plan_.band_at(offset) / slab_bands_ == (plan_.band_count() - 1) / slab_bands_)
     way = plan_.chunk_bytes() < kTinyChunk ? Way::SmallSlabs : Way::Chunks;
@@ -121,7 +124,7 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const
     return {};
   }
   Pieces pieces;
-  const Way way = way_for(false);
+  const Way way = way_for(false, out.size());
   H5_TRY(read_way(way == Way::Direct ? Way::Chunks : way, offset, out.size(), nullptr, pieces));
   std::size_t at = 0;
   for (const Piece& piece : pieces.list()) {

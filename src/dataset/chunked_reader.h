@@ -42,7 +42,7 @@ class ChunkedReader final : public DatasetReader, public std::enable_shared_from
                 std::unique_ptr<ChunkStore> store, std::unique_ptr<GrowthState> growth);
 
   enum class Way : std::uint8_t { Direct, Chunks, Slabs, SmallSlabs, Strips };
-  Way way_for(bool sequential) const;
+  Way way_for(bool sequential, std::uint64_t length) const;
   Status read_way(Way way, std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const;
 
   Status read_direct(std::uint64_t offset, std::uint64_t length, Pieces& out) const;

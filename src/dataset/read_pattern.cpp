@@ -7,12 +7,17 @@ namespace {
 // Requests reach us up to this much out of order (two read-ahead windows of the kernel).
 constexpr std::uint64_t kReorder = 2U << 20;
 constexpr std::uint32_t kStreak = 2;
+// Read-ahead asks for much at once. What leaves gaps between small requests goes down a column, and decoding all that
+// lies between would cost more than it gives.
+constexpr std::uint64_t kSmallRequest = 64U << 10;
+constexpr std::uint64_t kSmallGaps = 4;  // lengths of a small request that may be left out
 }  // namespace
 
 bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t end = offset + length;
   const std::uint64_t expected = expected_.load(std::memory_order_relaxed);
-  const bool near = offset <= expected ? expected - offset <= kReorder : offset - expected <= kReorder;
+  const std::uint64_t gap = length < kSmallRequest ? kSmallGaps * length : kReorder;
+  const bool near = offset <= expected ? expected - offset <= kReorder : offset - expected <= gap;
   if (!near) {
     expected_.store(end, std::memory_order_relaxed);
     streak_.store(0, std::memory_order_relaxed);

@@ -5,11 +5,12 @@
 
 #include <climits>
 #include <cstring>
+#include <span>
 
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMostVectors = IOV_MAX - 24;  // libfuse puts its header before them
+constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header before them
 
 ::iovec to_iovec(ByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
@@ -33,12 +34,8 @@ void report(int result) {
       result == -EFAULT ? " (the file was cut short while it was read)" : "");
 }
 
-}  // namespace
-
-Status flatten(const Pieces& pieces, std::vector<std::byte>& out) {
-  out.resize(pieces.total());
-  std::byte* at = out.data();
-  for (const Piece& piece : pieces.list()) {
+Status copy_all(std::span<const Piece> pieces, std::byte* at) {
+  for (const Piece& piece : pieces) {
     if (piece.kernel_only) {
       H5_TRY(copy_by_kernel(piece.bytes, at));
     } else {
@@ -49,17 +46,34 @@ Status flatten(const Pieces& pieces, std::vector<std::byte>& out) {
   return {};
 }
 
+// The pieces that no vector is left for, as one.
+Status gather(std::span<const Piece> pieces, std::vector<std::byte>& out) {
+  std::size_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes.size();
+  out.resize(bytes);
+  return copy_all(pieces, out.data());
+}
+
+}  // namespace
+
+Status flatten(const Pieces& pieces, std::vector<std::byte>& out) {
+  out.resize(pieces.total());
+  return copy_all(pieces.list(), out.data());
+}
+
 Status reply_pieces(Reply& reply, const Pieces& pieces, std::size_t most) {
   if (pieces.total() > most) return fail(Error(ErrorCode::Internal, "a read gave more than was asked for"));
-  if (pieces.list().size() > kMostVectors) {
-    thread_local std::vector<std::byte> buffer;
-    H5_TRY(flatten(pieces, buffer));
-    report(fuse_reply_buf(reply.take(), reinterpret_cast<const char*>(buffer.data()), buffer.size()));
-    return {};
+  std::span<const Piece> alone = pieces.list();
+  thread_local std::vector<std::byte> rest;
+  const bool too_many = alone.size() > kMostVectors;
+  if (too_many) {
+    H5_TRY(gather(alone.subspan(kMostVectors - 1), rest));
+    alone = alone.first(kMostVectors - 1);
   }
   thread_local std::vector<::iovec> vectors;
   vectors.clear();
-  for (const Piece& piece : pieces.list()) vectors.push_back(to_iovec(piece.bytes));
+  for (const Piece& piece : alone) vectors.push_back(to_iovec(piece.bytes));
+  if (too_many) vectors.push_back(to_iovec(rest));
   report(fuse_reply_iov(reply.take(), vectors.data(), static_cast<int>(vectors.size())));
   return {};
 }

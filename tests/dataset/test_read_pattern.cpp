@@ -18,6 +18,16 @@ TEST(ReadPattern, JumpsAreRandom) {
   for (std::uint64_t at : {100ULL << 20, 5ULL << 20, 900ULL << 20, 50ULL << 20}) EXPECT_FALSE(p.note(at, 4096));
 }
 
+TEST(ReadPattern, AColumnIsRandom) {
+  ReadPattern p;
+  for (std::uint64_t row = 0; row < 100; ++row) EXPECT_FALSE(p.note(row << 16, 4096));
+}
+
+TEST(ReadPattern, SmallRequestsOneAfterAnotherGoForward) {
+  ReadPattern p;
+  for (std::uint64_t at = 0; at < 100; ++at) EXPECT_EQ(p.note(at * 4096, 4096), at > 0);
+}
+
 TEST(ReadPattern, ReadingAgainFromTheStartBeginsAnew) {
   ReadPattern p;
   for (std::uint64_t at = 0; at < 100; ++at) (void)p.note(at << 20, 1 << 20);
