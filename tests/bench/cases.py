@@ -78,7 +78,7 @@ class Bench:
                     samples.append(other.measure())
         for other, samples in zip(others, theirs):
             pairs = list(zip(samples, mine))
-            processor = [a.cpu / b.cpu for a, b in pairs if b.cpu > 0.02]
+            processor = [a.cpu / b.cpu for a, b in pairs if a.cpu > 0 and b.cpu > 0.02]
             self.add(Row(case, other.name, [a.wall / b.wall for a, b in pairs], other.target,
                          ours=duration(median(s.wall for s in mine)), theirs=duration(median(s.wall for s in samples)),
                          processor=median(processor) if processor else None))
