@@ -99,20 +99,20 @@ Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
   options.follow = command.options.swmr == Swmr::On     ? Follow::Always
                    : command.options.swmr == Swmr::Auto ? Follow::Auto
                                                         : Follow::Never;
-  H5_ASSIGN(auto files, FileSet::open(command.file, external_policy(command.options), options));
-  warn_of_missing_end(command.file, *files->main()->metadata);
-  return files;
+  return FileSet::open(command.file, external_policy(command.options), options);
 }
 
 // Everything from the open file to the end of the mount, in the process that serves.
 int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std::optional<Background>& background) {
   const auto cache = std::make_shared<BlockCache>(cache_bytes(command.options));
   const StatusReport report(cache);
+  const FileMetadataPtr metadata = files->main()->metadata;
   auto tree = make_tree(command, std::move(files), cache);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;
   }
+  warn_of_missing_end(command.file, *metadata);
   auto session = Session::mount(std::move(*tree), session_options(command));
   if (!session) {
     tell(command.file, session.error().text());
