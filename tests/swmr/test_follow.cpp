@@ -197,12 +197,14 @@ TEST(Follow, TextAndAttributesGrow) {
 }
 
 // Killed at any moment, the file is read as far as it goes; and again when somebody goes on writing it.
+// A new file each time: what libhdf5 makes of its own half-written file when it is started again is not asked here
+// (scripts/swmr_soak.sh does).
 TEST(Follow, WriterKilled) {
   H5MOUNT_NEEDS_FUSE();
-  const auto file = scratch() / "killed.h5";
   const std::string right = frames_image(5000, kElements);
-  Writer writer(file, "frames=100000 chunk=10 filter=deflate index=bt2");
   for (int round = 0; round < 4; ++round) {
+    const auto file = scratch() / ("killed-" + std::to_string(round) + ".h5");
+    Writer writer(file, "frames=100000 chunk=10 filter=deflate index=bt2");
     writer.start();
     const MountPoint mount;
     mount_live(mount, file);
@@ -214,7 +216,6 @@ TEST(Follow, WriterKilled) {
     EXPECT_FALSE(bytes.empty());
     for (std::size_t i = 0; i < std::min(bytes.size(), right.size()); ++i)
       if (bytes[i] != right[i] && bytes[i] != 0) FAIL() << "byte " << i << " of " << bytes.size();
-    if (run("command -v h5clear").code != 0 || run("h5clear -s " + file.string()).code != 0) break;
   }
 }
 
