@@ -196,7 +196,7 @@ TEST(Follow, TextAndAttributesGrow) {
   EXPECT_EQ(mount.in("od -An -td8 -j 2392 counter | tr -d ' '").out, "898\n");
 }
 
-// Killed at any moment, the file is read as far as it goes; and again when somebody goes on writing it.
+// Killed at any moment, the file is read as far as it goes.
 // A new file each time: what libhdf5 makes of its own half-written file when it is started again is not asked here
 // (scripts/swmr_soak.sh does).
 TEST(Follow, WriterKilled) {
