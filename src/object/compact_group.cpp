@@ -9,17 +9,7 @@ class CompactGroup final : public Group {
   CompactGroup(FileMetadataPtr file, std::shared_ptr<const ObjectHeader> header, bool creation_order_indexed)
       : file_(std::move(file)), header_(std::move(header)), creation_order_indexed_(creation_order_indexed) {}
 
-  Result<Link> find(std::string_view name) const override {
-    std::optional<Link> found;
-    H5_TRY(for_each(
-        [&](const Link& link) {
-          if (link.name == name) found = link;
-          return !found;
-        },
-        nullptr));
-    if (found) return *std::move(found);
-    return fail(no_such_link(name));
-  }
+  Result<Link> find(std::string_view name) const override { return find_by_scan(*this, name); }
 
   Status for_each(const std::function<bool(const Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {

@@ -41,7 +41,7 @@ class DenseGroup final : public Group {
         creation_order_indexed_(creation_order_indexed) {}
 
   Result<Link> find(std::string_view name) const override {
-    return index_.key_bytes == kHashBytes ? find_by_hash(name) : find_by_scan(name);
+    return index_.key_bytes == kHashBytes ? find_by_hash(name) : find_by_scan(*this, name);
   }
 
   Status for_each(const std::function<bool(const Link&)>& visit,
@@ -115,19 +115,6 @@ class DenseGroup final : public Group {
     }));
     if (found) return *std::move(found);
     return fail(damage ? *damage : no_such_link(name));
-  }
-
-  // Only where a group lacks the index by name.
-  Result<Link> find_by_scan(std::string_view name) const {
-    std::optional<Link> found;
-    H5_TRY(for_each(
-        [&](const Link& link) {
-          if (link.name == name) found = link;
-          return !found;
-        },
-        nullptr));
-    if (found) return *std::move(found);
-    return fail(no_such_link(name));
   }
 
   FileMetadataPtr file_;

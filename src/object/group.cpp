@@ -40,4 +40,16 @@ Error no_such_link(std::string_view name) {
   return Error(ErrorCode::NotFound, "no link '" + std::string(name) + "'");
 }
 
+Result<Link> find_by_scan(const Group& group, std::string_view name) {
+  std::optional<Link> found;
+  H5_TRY(group.for_each(
+      [&](const Link& link) {
+        if (link.name == name) found = link;
+        return !found;
+      },
+      nullptr));
+  if (found) return *std::move(found);
+  return fail(no_such_link(name));
+}
+
 }  // namespace h5mount
