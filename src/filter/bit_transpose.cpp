@@ -81,9 +81,13 @@ H5_AVX2 void join_avx2(const std::byte* planes, std::size_t plane_bytes, std::si
   join_sse2(planes + group, plane_bytes, groups - group, out + 8 * group);
 }
 
-Join best_join() { return __builtin_cpu_supports("avx2") ? join_avx2 : join_sse2; }
+Join best_join() {
+  return __builtin_cpu_supports("avx2") ? join_avx2 : join_sse2;
+}
 #else
-Join best_join() { return join_plain; }
+Join best_join() {
+  return join_plain;
+}
 #endif
 
 constexpr std::size_t kTileBytes = 16'384;  // byte planes of a tile stay in the first-level cache
@@ -121,6 +125,12 @@ void untranspose(const std::byte* planes, std::size_t count, std::size_t size, s
 void untranspose_bits_plain(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out) {
   untranspose(planes, count, size, out, join_plain, unshuffle_plain);
 }
+
+#if defined(__x86_64__)
+void untranspose_bits_sse2(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out) {
+  untranspose(planes, count, size, out, join_sse2, unshuffle_sse2);
+}
+#endif
 
 void untranspose_bits(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out) {
   static const Join kJoin = best_join();

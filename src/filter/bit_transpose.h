@@ -13,5 +13,9 @@ namespace h5mount::filter {
 void untranspose_bits_plain(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out);
 // The fastest one that this processor has.
 void untranspose_bits(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out);
+#if defined(__x86_64__)
+// What processors without AVX2 take.
+void untranspose_bits_sse2(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out);
+#endif
 
 }  // namespace h5mount::filter

@@ -3,6 +3,9 @@
 // gives UnsupportedFeature.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
 
@@ -16,6 +19,12 @@ Result<std::size_t> decode_lz4(ByteSpan in, MutableByteSpan out, ByteSpan dictio
 
 // Zstandard frames; `dictionary` is raw content or a trained dictionary, or empty.
 Result<std::size_t> decode_zstd(ByteSpan in, MutableByteSpan out, ByteSpan dictionary = {});
+
+// A bare zfp stream of a row-major array of floats, or of doubles, that fills `out`; 1 to 4 dimensions.
+// `parameter` is the mode's: bits a value, bit planes, or the absolute error.
+enum class ZfpMode : std::uint8_t { Rate, Precision, Accuracy };
+Result<std::size_t> decode_zfp(ZfpMode mode, double parameter, std::span<const std::uint64_t> shape,
+                               ByteSpan in, MutableByteSpan out);
 
 Result<std::size_t> decode_snappy(ByteSpan in, MutableByteSpan out);
 

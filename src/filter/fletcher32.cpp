@@ -76,12 +76,35 @@ using Lanes [[gnu::vector_size(32)]] = std::uint32_t;
 }
 #endif
 
-const std::byte* add_blocks_best(const std::byte* at, std::size_t steps, Sums& sums) {
-#if defined(__x86_64__)
-  static const bool kAvx2 = __builtin_cpu_supports("avx2");
-  if (kAvx2) return add_blocks_avx2(at, steps, sums);
-#endif
+const std::byte* add_blocks_any(const std::byte* at, std::size_t steps, Sums& sums) {
   return add_blocks(at, steps, sums);
+}
+
+using AddBlocks = const std::byte* (*)(const std::byte* at, std::size_t steps, Sums& sums);
+
+AddBlocks best_add_blocks() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return add_blocks_avx2;
+#endif
+  return add_blocks_any;
+}
+
+std::uint32_t sum_up(ByteSpan bytes, AddBlocks add) {
+  // The words are summed as little-endian ones. Swapping a word's bytes multiplies it by 256 modulo 65535,
+  // and so it does their sums: one rotation at the end instead of one a word.
+  Sums sums;
+  const std::byte* at = bytes.data();
+  const std::size_t steps = bytes.size() / (2 * kLanes);
+  if (steps > 0) at = add(at, steps, sums);
+  const std::size_t rest = bytes.size() % (2 * kLanes);
+  for (std::size_t i = 0; i < rest; i += 2) {
+    const std::uint64_t word = load_le_width(at + i, rest - i < 2 ? 1 : 2);
+    sums.first += word;
+    sums.second += sums.first;
+  }
+  const std::uint64_t first = fold(fold(sums.first) << 8);
+  const std::uint64_t second = fold(fold(sums.second) << 8);
+  return static_cast<std::uint32_t>(second << 16 | first);
 }
 
 }  // namespace
@@ -98,22 +121,13 @@ std::uint32_t fletcher32_plain(ByteSpan bytes) {
   return static_cast<std::uint32_t>(second << 16 | first);
 }
 
+std::uint32_t fletcher32_vectors(ByteSpan bytes) {
+  return sum_up(bytes, add_blocks_any);
+}
+
 std::uint32_t fletcher32(ByteSpan bytes) {
-  // The words are summed as little-endian ones. Swapping a word's bytes multiplies it by 256 modulo 65535,
-  // and so it does their sums: one rotation at the end instead of one a word.
-  Sums sums;
-  const std::byte* at = bytes.data();
-  const std::size_t steps = bytes.size() / (2 * kLanes);
-  if (steps > 0) at = add_blocks_best(at, steps, sums);
-  const std::size_t rest = bytes.size() % (2 * kLanes);
-  for (std::size_t i = 0; i < rest; i += 2) {
-    const std::uint64_t word = load_le_width(at + i, rest - i < 2 ? 1 : 2);
-    sums.first += word;
-    sums.second += sums.first;
-  }
-  const std::uint64_t first = fold(fold(sums.first) << 8);
-  const std::uint64_t second = fold(fold(sums.second) << 8);
-  return static_cast<std::uint32_t>(second << 16 | first);
+  static const AddBlocks kBest = best_add_blocks();
+  return sum_up(bytes, kBest);
 }
 
 namespace {
@@ -150,6 +164,8 @@ class Fletcher32 final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_fletcher32(const FilterSpec&, std::size_t) { return std::make_shared<Fletcher32>(); }
+Result<FilterPtr> make_fletcher32(const FilterSpec&, std::size_t) {
+  return std::make_shared<Fletcher32>();
+}
 
 }  // namespace h5mount::filter

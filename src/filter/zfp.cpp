@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "codecs.h"
 #include "filters.h"
 #include "h5mount/base/checked.h"
 #include "temporary.h"
@@ -59,6 +60,27 @@ std::optional<std::uint64_t> field_bytes(const zfp_field& field) {
   return bytes;
 }
 
+// What `stream` and `field`, which are set up but for their places, make of `in`: `size` bytes.
+Status decompress(zfp_stream* stream, zfp_field* field, std::size_t size, ByteSpan in, MutableByteSpan out) {
+  const std::size_t most = zfp_stream_maximum_size(stream, field);
+  if (most > kMostPerByte * size + kSlack) return failed("zfp", "a rate beyond what the values can take");
+  const std::size_t padded = (std::max(in.size(), most) + kSlack) / kWordBytes * kWordBytes;
+  const Temporary copy(padded);
+  if (!in.empty()) std::memcpy(copy.bytes().data(), in.data(), in.size());
+  std::memset(copy.bytes().data() + in.size(), 0, std::min(padded - in.size(), kWordBytes));
+
+  const BitsPtr bits(stream_open(copy.bytes().data(), padded));
+  if (!bits) return fail(Error(ErrorCode::Internal, "zfp: no memory"));
+  zfp_stream_set_bit_stream(stream, bits.get());
+  zfp_stream_rewind(stream);
+  zfp_field_set_pointer(field, out.data());
+  const std::size_t taken = zfp_decompress(stream, field);
+  if (taken == 0) return failed("zfp", "the stream cannot be decoded");
+  if (taken > (in.size() + kWordBytes - 1) / kWordBytes * kWordBytes)
+    return failed("zfp", "the stream is cut short");
+  return {};
+}
+
 class Zfp final : public Filter {
  public:
   Zfp(const HeaderWords& words, bool swapped, std::size_t size)
@@ -68,26 +90,8 @@ class Zfp final : public Filter {
     if (size_ > out.size()) return failed("zfp", "more bytes described than the chunk has");
     const auto opened = open_header(words_);
     if (!opened) return fail(Error(ErrorCode::Internal, "zfp: no memory"));
-    zfp_stream* const stream = opened->stream.get();
-    zfp_field* const field = opened->field.get();
-
-    const std::size_t most = zfp_stream_maximum_size(stream, field);
-    if (most > kMostPerByte * size_ + kSlack) return failed("zfp", "a rate beyond what the values can take");
-    const std::size_t padded = (std::max(in.size(), most) + kSlack) / kWordBytes * kWordBytes;
-    const Temporary copy(padded);
-    if (!in.empty()) std::memcpy(copy.bytes().data(), in.data(), in.size());
-    std::memset(copy.bytes().data() + in.size(), 0, std::min(padded - in.size(), kWordBytes));
-
-    const BitsPtr bits(stream_open(copy.bytes().data(), padded));
-    if (!bits) return fail(Error(ErrorCode::Internal, "zfp: no memory"));
-    zfp_stream_set_bit_stream(stream, bits.get());
-    zfp_stream_rewind(stream);
-    zfp_field_set_pointer(field, out.data());
-    const std::size_t taken = zfp_decompress(stream, field);
-    if (taken == 0) return failed("zfp", "the stream cannot be decoded");
-    if (taken > (in.size() + kWordBytes - 1) / kWordBytes * kWordBytes)
-      return failed("zfp", "the stream is cut short");
-    if (swapped_) swap_values(out.first(size_), zfp_type_size(field->type));
+    H5_TRY(decompress(opened->stream.get(), opened->field.get(), size_, in, out));
+    if (swapped_) swap_values(out.first(size_), zfp_type_size(opened->field->type));
     return size_;
   }
 
@@ -104,6 +108,39 @@ class Zfp final : public Filter {
 };
 
 }  // namespace
+
+Result<std::size_t> decode_zfp(ZfpMode mode, double parameter, std::span<const std::uint64_t> shape,
+                               ByteSpan in, MutableByteSpan out) {
+  std::uint64_t values = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent == 0 || values > out.size() / extent) return failed("zfp", "a shape larger than the block");
+    values *= extent;
+  }
+  const bool doubles = values * sizeof(double) == out.size();
+  if (shape.empty() || shape.size() > 4 || (!doubles && values * sizeof(float) != out.size()))
+    return failed("zfp", "neither floats nor doubles of one to four dimensions");
+  const zfp_type type = doubles ? zfp_type_double : zfp_type_float;
+  const StreamPtr stream(zfp_stream_open(nullptr));
+  const FieldPtr field(zfp_field_alloc());
+  if (!stream || !field) return fail(Error(ErrorCode::Internal, "zfp: no memory"));
+  zfp_field_set_type(field.get(), type);
+  std::size_t* const extents[] = {&field->nx, &field->ny, &field->nz, &field->nw};
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    *extents[shape.size() - 1 - d] = static_cast<std::size_t>(shape[d]);
+  switch (mode) {
+    case ZfpMode::Rate:
+      zfp_stream_set_rate(stream.get(), parameter, type, static_cast<uint>(shape.size()), zfp_false);
+      break;
+    case ZfpMode::Precision:
+      zfp_stream_set_precision(stream.get(), static_cast<uint>(parameter));
+      break;
+    case ZfpMode::Accuracy:
+      zfp_stream_set_accuracy(stream.get(), parameter);
+      break;
+  }
+  H5_TRY(decompress(stream.get(), field.get(), out.size(), in, out));
+  return out.size();
+}
 
 Result<FilterPtr> make_zfp(const FilterSpec& spec, std::size_t chunk_bytes) {
   if (spec.client_data.size() < 2) return bad_client_data("zfp", "the header is missing");

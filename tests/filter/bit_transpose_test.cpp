@@ -1,7 +1,9 @@
 #include "bit_transpose.h"
 
-#include "bytes.h"
+#include <algorithm>
+
 #include "blosc2/block_filters.h"
+#include "bytes.h"
 
 namespace h5mount::filter {
 namespace {
@@ -32,6 +34,11 @@ TEST(BitTranspose, EverySizeAndCountAgreesWithTheDefinition) {
       Bytes plain(data.size());
       untranspose_bits_plain(planes.data(), count, size, plain.data());
       ASSERT_EQ(plain, data) << size << " x " << count;
+#if defined(__x86_64__)
+      Bytes sse2(data.size());
+      untranspose_bits_sse2(planes.data(), count, size, sse2.data());
+      ASSERT_EQ(sse2, data) << size << " x " << count;
+#endif
     }
   }
 }
@@ -41,7 +48,7 @@ TEST(BloscFilters, DeltaUndoesWhatTheDefinitionDoes) {
     const std::size_t word = typesize == 1 || typesize == 2 || typesize == 4 ? typesize
                              : typesize % 8 == 0                             ? 8
                                                                              : 1;
-    for (const std::size_t size : {0, 1, 7, 64, 101, 1000}) {
+    for (const std::size_t size : {0, 1, 7, 15, 16, 17, 31, 32, 33, 40, 64, 101, 1000, 4099}) {
       const Bytes data = test::random_bytes(size, size + typesize);
       const Bytes first = test::random_bytes(size, 9);
       const std::size_t covered = size / word * word;
@@ -63,6 +70,69 @@ TEST(BloscFilters, ByteDeltaSumsEachPlane) {
   blosc::undo_byte_delta(2, block);
   EXPECT_EQ(block, (Bytes{std::byte{1}, std::byte{3}, std::byte{2}, std::byte{5}, std::byte{10},
                           std::byte{15}, std::byte{9}}));
+}
+
+TEST(BloscFilters, ByteDeltaOfAnySizeAgreesWithTheDefinition) {
+  for (const std::size_t planes : {1, 2, 3, 4, 8, 17}) {
+    for (const std::size_t size : {0, 1, 15, 16, 17, 33, 64, 100, 257, 1000, 4099}) {
+      const Bytes data = test::random_bytes(size, size + planes);
+      const std::size_t length = size / planes;
+      // The old form's differences begin anew before the bytes that fill no vector.
+      Bytes stored = data, old = data;
+      for (std::size_t i = length * planes; i-- > 0;) {
+        const std::size_t at = i % length;
+        const auto before = at == 0 ? 0U : std::to_integer<unsigned>(data[i - 1]);
+        stored[i] = static_cast<std::byte>(std::to_integer<unsigned>(data[i]) - before);
+        old[i] = at == length / 16 * 16 ? data[i] : stored[i];
+      }
+      blosc::undo_byte_delta(planes, stored);
+      EXPECT_EQ(stored, data) << planes << ' ' << size;
+      blosc::undo_old_byte_delta(planes, old);
+      EXPECT_EQ(old, data) << planes << ' ' << size;
+    }
+  }
+}
+
+TEST(BloscFilters, CellsOfAnyBlockComeBackToTheirPlace) {
+  for (const std::vector<std::uint64_t>& shape : std::vector<std::vector<std::uint64_t>>{
+           {1}, {7}, {16}, {4, 4}, {9, 5}, {3, 17}, {5, 4, 7}, {2, 3, 4, 5}}) {
+    for (const std::size_t cell : {1, 2, 3, 4, 8, 255}) {
+      for (const std::size_t item : {1, 4, 8, 12}) {
+        std::size_t elements = 1;
+        for (const std::uint64_t extent : shape) elements *= extent;
+        const Bytes data = test::random_bytes(elements * item, elements + cell);
+        // Elements sorted by their cell, and within it by their place: what the definition says of the order.
+        std::vector<std::pair<std::vector<std::uint64_t>, std::size_t>> order;
+        for (std::size_t i = 0; i < elements; ++i) {
+          std::vector<std::uint64_t> cells, places;
+          for (std::size_t d = shape.size(), rest = i; d-- > 0; rest /= shape[d]) {
+            cells.insert(cells.begin(), rest % shape[d] / cell);
+            places.insert(places.begin(), rest % shape[d]);
+          }
+          cells.insert(cells.end(), places.begin(), places.end());
+          order.emplace_back(cells, i);
+        }
+        std::ranges::sort(order);
+        Bytes stored, out(data.size());
+        for (const auto& [key, i] : order)
+          stored.insert(stored.end(), data.begin() + i * item, data.begin() + (i + 1) * item);
+        ASSERT_TRUE(blosc::undo_cells(shape, cell, stored, out));
+        ASSERT_EQ(out, data) << shape.size() << "-d, cells of " << cell;
+      }
+    }
+  }
+}
+
+TEST(BloscFilters, CellsWithoutAnArrayAreRefused) {
+  const Bytes in(64);
+  Bytes out(64);
+  const std::uint64_t shape[] = {4, 4}, larger[] = {9, 9}, none[] = {0, 4}, odd[] = {3, 5};
+  EXPECT_TRUE(blosc::undo_cells(shape, 2, in, out));
+  EXPECT_FALSE(blosc::undo_cells(shape, 0, in, out));
+  EXPECT_FALSE(blosc::undo_cells({}, 2, in, out));
+  EXPECT_FALSE(blosc::undo_cells(larger, 2, in, out));
+  EXPECT_FALSE(blosc::undo_cells(none, 2, in, out));
+  EXPECT_FALSE(blosc::undo_cells(odd, 2, in, out));
 }
 
 }  // namespace

@@ -11,10 +11,12 @@ TEST(Fletcher32, AgreesWithTheDefinition) {
   for (std::size_t size = 0; size < 600; ++size) {
     const Bytes bytes = test::random_bytes(size, size);
     ASSERT_EQ(fletcher32(bytes), fletcher32_plain(bytes)) << size;
+    ASSERT_EQ(fletcher32_vectors(bytes), fletcher32_plain(bytes)) << size;
   }
   for (const std::size_t size : {8191, 8192, 8193, 20'000, 1'000'001}) {
     const Bytes ones(size, std::byte{0xff});
     ASSERT_EQ(fletcher32(ones), fletcher32_plain(ones)) << size;
+    ASSERT_EQ(fletcher32_vectors(ones), fletcher32_plain(ones)) << size;
     const Bytes bytes = test::random_bytes(size, size);
     ASSERT_EQ(fletcher32(bytes), fletcher32_plain(bytes)) << size;
   }

@@ -1,4 +1,6 @@
-// The chunks of vectors.txt (made by scripts/make_filter_vectors.py from what the reference libraries wrote).
+// The chunks of vectors.txt (made by scripts/make_filter_vectors.py from what the reference libraries wrote),
+// and of vectors_blosc2_plugins.txt: frames with filters and codecs that no HDF5 writer chooses, written and
+// read back by C-Blosc2 3.3.3 with libzfp 1.0.0.
 #pragma once
 
 #include <fstream>
@@ -57,7 +59,9 @@ inline std::vector<FilterSpec> specs_of(const std::string& text) {
 inline const std::vector<Vector>& all_vectors() {
   static const std::vector<Vector> vectors = [] {
     std::vector<Vector> all;
-    std::ifstream in(source_root() / "tests/filter/vectors.txt");
+    std::stringstream in;
+    for (const char* name : {"vectors.txt", "vectors_blosc2_plugins.txt"})
+      in << std::ifstream(source_root() / "tests/filter" / name).rdbuf();
     Vector one;
     std::string shape, filters, stored, hash;
     while (in >> one.name >> one.chunk_bytes >> one.mask >> one.element_bytes >> shape >> filters >> stored >>

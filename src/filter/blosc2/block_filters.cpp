@@ -1,10 +1,17 @@
 #include "block_filters.h"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "../bit_transpose.h"
 #include "../filters.h"
 #include "../unshuffle.h"
+#include "h5mount/base/checked.h"
 
 namespace h5mount::filter::blosc {
 namespace {
@@ -22,23 +29,78 @@ void undo_bitshuffle(const ChunkHeader& header, ByteSpan in, MutableByteSpan out
   if (done < in.size()) std::memcpy(out.data() + done, in.data() + done, in.size() - done);
 }
 
+// Running combinations, in place: every word becomes what `Step` makes of it and all before it. `Step::words`
+// takes two words, `Step::lanes` a register of them.
+#if defined(__x86_64__)
+// Of one register: each word is joined with the one before it, then with what stands two before it, four,
+// eight.
+template <class Word, class Step, std::size_t Bytes = sizeof(Word)>
+__m128i scan(__m128i x) {
+  x = Step::lanes(x, _mm_slli_si128(x, Bytes));
+  if constexpr (Bytes < 8) return scan<Word, Step, 2 * Bytes>(x);
+  return x;
+}
+
+template <class Word>
+__m128i repeated(Word word) {
+  if constexpr (sizeof(Word) == 1) return _mm_set1_epi8(static_cast<char>(word));
+  if constexpr (sizeof(Word) == 2) return _mm_set1_epi16(static_cast<short>(word));
+  if constexpr (sizeof(Word) == 4) return _mm_set1_epi32(static_cast<int>(word));
+  return _mm_set1_epi64x(static_cast<long long>(word));
+}
+#endif
+
+template <class Word, class Step>
+void run_through(std::byte* at, std::size_t count) {
+  Word last = 0;
+#if defined(__x86_64__)
+  for (; count * sizeof(Word) >= 16; at += 16, count -= 16 / sizeof(Word)) {
+    auto* const place = reinterpret_cast<__m128i*>(at);
+    _mm_storeu_si128(place, Step::lanes(scan<Word, Step>(_mm_loadu_si128(place)), repeated(last)));
+    last = load_le<Word>(at + 16 - sizeof(Word));
+  }
+#endif
+  for (; count > 0; --count, at += sizeof(Word)) {
+    last = Step::words(last, load_le<Word>(at));
+    std::memcpy(at, &last, sizeof(Word));
+  }
+}
+
+struct Xor {
+  template <class Word>
+  static Word words(Word a, Word b) {
+    return static_cast<Word>(a ^ b);
+  }
+#if defined(__x86_64__)
+  static __m128i lanes(__m128i a, __m128i b) {
+    return _mm_xor_si128(a, b);
+  }
+#endif
+};
+
+struct AddBytes {
+  static std::uint8_t words(std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a + b); }
+#if defined(__x86_64__)
+  static __m128i lanes(__m128i a, __m128i b) {
+    return _mm_add_epi8(a, b);
+  }
+#endif
+};
+
 // Each word was exclusive-ored with the one before it (first block) or with its like in the first block.
 template <class Word>
 void undo_delta_words(ByteSpan reference, MutableByteSpan block) {
   const std::size_t count = block.size() / sizeof(Word);
-  if (reference.empty()) {
-    Word last = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      last = static_cast<Word>(last ^ load_le<Word>(block.data() + i * sizeof(Word)));
-      std::memcpy(block.data() + i * sizeof(Word), &last, sizeof(Word));
-    }
-    return;
-  }
+  if (reference.empty()) return run_through<Word, Xor>(block.data(), count);
   // Words do not matter here, but for the tail that no word covers.
   const std::size_t bytes = count * sizeof(Word);
   std::byte* to = block.data();
   const std::byte* with = reference.data();
   for (std::size_t i = 0; i < bytes; ++i) to[i] ^= with[i];
+}
+
+void sum_bytes(MutableByteSpan bytes) {
+  run_through<std::uint8_t, AddBytes>(bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -53,20 +115,52 @@ void undo_delta(std::size_t typesize, ByteSpan reference, MutableByteSpan block)
 
 void undo_byte_delta(std::size_t planes, MutableByteSpan block) {
   const std::size_t length = block.size() / planes;
+  for (std::size_t plane = 0; plane < planes; ++plane) sum_bytes(block.subspan(plane * length, length));
+}
+
+// Its writers, which had vector code only, forgot the sum before the bytes that fill no vector.
+void undo_old_byte_delta(std::size_t planes, MutableByteSpan block) {
+  const std::size_t length = block.size() / planes;
+  const std::size_t rest = length % 16;
   for (std::size_t plane = 0; plane < planes; ++plane) {
-    unsigned sum = 0;
-    for (std::byte& byte : block.subspan(plane * length, length)) {
-      sum += std::to_integer<unsigned>(byte);
-      byte = static_cast<std::byte>(sum & 255U);
-    }
+    sum_bytes(block.subspan(plane * length, length - rest));
+    sum_bytes(block.subspan(plane * length + length - rest, rest));
   }
 }
 
-bool moves(const ChunkHeader& header, FilterSlot slot) {
-  return slot.id == kBitshuffle || (slot.id == kShuffle && shuffled_size(header, slot) > 1);
+// Cells of `cell` elements along each dimension, cut at the block's edges: stored row-major over the cells,
+// each row-major in itself.
+Status undo_cells(Extents shape, std::size_t cell, ByteSpan in, MutableByteSpan out) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent == 0 || elements > out.size() / extent) return failed("blosc2", "cells of no array");
+    elements *= extent;
+  }
+  if (shape.empty() || cell == 0 || out.size() % elements != 0) return failed("blosc2", "cells of no array");
+  const auto item = static_cast<std::size_t>(out.size() / elements);
+  const std::size_t rank = shape.size();
+  std::vector<std::uint64_t> at(rank), first(rank), grid(rank), origin(rank), extent(rank);
+  for (std::size_t d = 0; d < rank; ++d) grid[d] = divide_up(shape[d], cell);
+  const std::byte* from = in.data();
+  do {
+    std::uint64_t bytes = item;
+    for (std::size_t d = 0; d < rank; ++d) {
+      origin[d] = at[d] * cell;
+      extent[d] = std::min<std::uint64_t>(cell, shape[d] - origin[d]);
+      bytes *= extent[d];
+    }
+    copy_box(from, {extent, first}, out.data(), {shape, origin}, extent, item);
+    from += bytes;
+  } while (step_box(at, first, grid));
+  return {};
 }
 
-Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSpan out,
+bool moves(const ChunkHeader& header, FilterSlot slot) {
+  return slot.id == kBitshuffle || slot.id == kCells || slot.id == kMeans ||
+         (slot.id == kShuffle && shuffled_size(header, slot) > 1);
+}
+
+Status undo_filters(const ChunkHeader& header, Extents shape, ByteSpan reference, MutableByteSpan out,
                     MutableByteSpan other) {
   bool in_out = true;
   for (const FilterSlot slot : header.filters) in_out ^= moves(header, slot);
@@ -77,13 +171,33 @@ Status undo_filters(const ChunkHeader& header, ByteSpan reference, MutableByteSp
     switch (slot.id) {
       case 0:
       case kTruncatePrecision:
-      case kIntegerTruncation: break;  // what they cut off is gone
+      case kIntegerTruncation:
+        break;  // what they cut off is gone
       case kShuffle:
         if (moves(header, slot)) unshuffle_buffer(from, shuffled_size(header, slot), to);
         break;
-      case kBitshuffle: undo_bitshuffle(header, from, to); break;
-      case kDelta: undo_delta(header.typesize, reference, from); break;
-      case kByteDelta: undo_byte_delta(shuffled_size(header, slot), from); break;
+      case kBitshuffle:
+        undo_bitshuffle(header, from, to);
+        break;
+      case kDelta:
+        undo_delta(header.typesize, reference, from);
+        break;
+      case kMeans:
+        // Its writers then place cells where no reader finds them again.
+        if (shape.size() > 1 && shape[0] < slot.meta) {
+          return fail(Error(ErrorCode::UnsupportedFeature,
+                            "blosc2: filter 33 (ndmean) with cells larger than the block"));
+        }
+        [[fallthrough]];
+      case kCells:
+        H5_TRY(undo_cells(shape, slot.meta, from, to));
+        break;
+      case kByteDeltaOld:
+        undo_old_byte_delta(shuffled_size(header, slot), from);
+        break;
+      case kByteDelta:
+        undo_byte_delta(shuffled_size(header, slot), from);
+        break;
       default:
         return fail(Error(ErrorCode::UnsupportedFeature,
                           "blosc2: filter " + std::to_string(slot.id) + " inside the chunk is not known"));

@@ -1,6 +1,9 @@
 #include "chunk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "../codecs.h"
 #include "../filters.h"
@@ -117,11 +120,11 @@ Status Chunk::decode_block(std::size_t index, MutableByteSpan out, ByteSpan refe
       std::ranges::count_if(header_.filters, [&](FilterSlot slot) { return moves(header_, slot); });
   if (moved == 0) {
     H5_TRY(decode_streams(streams, out));
-    return undo_filters(header_, reference, out, {});
+    return undo_filters(header_, block_shape_, reference, out, {});
   }
   const Temporary other(out.size());
   H5_TRY(decode_streams(streams, moved % 2 == 0 ? out : other.bytes()));
-  return undo_filters(header_, reference, out, other.bytes());
+  return undo_filters(header_, block_shape_, reference, out, other.bytes());
 }
 
 Status Chunk::decode_streams(ByteSpan in, MutableByteSpan out) const {
@@ -164,16 +167,47 @@ Status Chunk::decode_stream(ByteSpan& in, MutableByteSpan out) const {
 
 Result<std::size_t> Chunk::run_codec(ByteSpan in, MutableByteSpan out) const {
   switch (header_.codec_format) {
-    case 0: return decode_blosclz(in, out);
-    case 1: return decode_lz4(in, out, dictionary_);
-    case 2: return decode_snappy(in, out);
-    case 3: return decode_zlib(in, out);
-    case 4: return decode_zstd(in, out, dictionary_);
+    case 0:
+      return decode_blosclz(in, out);
+    case 1:
+      return decode_lz4(in, out, dictionary_);
+    case 2:
+      return decode_snappy(in, out);
+    case 3:
+      return decode_zlib(in, out);
+    case 4:
+      return decode_zstd(in, out, dictionary_);
+    case 6:
+      return run_plugin_codec(in, out);
     default:
-      return fail(
-          Error(ErrorCode::UnsupportedFeature, "blosc: codec " + std::to_string(header_.codec_format) + "/" +
-                                                   std::to_string(header_.codec_id) + " is not known"));
+      return fail(Error(ErrorCode::UnsupportedFeature,
+                        "blosc: codec format " + std::to_string(header_.codec_format) + " is not known"));
   }
+}
+
+Result<std::size_t> Chunk::run_plugin_codec(ByteSpan in, MutableByteSpan out) const {
+  const int meta = header_.codec_meta;
+  switch (header_.codec_id) {
+    case 33:  // "zfp_acc": the exponent of ten of what a value may be off
+      return decode_zfp(ZfpMode::Accuracy, std::pow(10.0, static_cast<std::int8_t>(meta)), block_shape_, in,
+                        out);
+    case 34: {  // "zfp_prec": bit planes, beyond what each dimension adds to them
+      const double planes = meta + 3 + 2 * static_cast<double>(block_shape_.size());
+      return decode_zfp(ZfpMode::Precision, std::min(planes, 64.0), block_shape_, in, out);
+    }
+    case 35:  // "zfp_rate": bits a value, in hundredths of its own
+      return decode_zfp(ZfpMode::Rate, meta * static_cast<double>(header_.typesize * 8) / 100, block_shape_,
+                        in, out);
+    default:
+      break;
+  }
+  static constexpr std::pair<int, std::string_view> kNames[] = {
+      {32, "ndlz"}, {36, "openhtj2k"}, {37, "grok"}, {38, "openzl"}, {39, "j2k"}, {40, "htj2k"}};
+  const auto* known =
+      std::ranges::find(kNames, int{header_.codec_id}, &std::pair<int, std::string_view>::first);
+  return fail(Error(ErrorCode::UnsupportedFeature,
+                    fmt::format("blosc2: codec {}{} inside the chunk is not available", header_.codec_id,
+                                known == std::end(kNames) ? "" : fmt::format(" ({})", known->second))));
 }
 
 Status Chunk::decode(MutableByteSpan out) const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "chunk_header.h"
+#include "nd_copy.h"
 
 namespace h5mount::filter::blosc {
 
@@ -17,6 +18,10 @@ class Chunk {
   static Result<Chunk> open(ByteSpan bytes);
   // One that a frame tells of without storing it.
   static Chunk make_special(Special special, std::size_t typesize, std::size_t nbytes);
+
+  // For a chunk of an array: its blocks' shape, which some filters and codecs need. It must outlive the
+  // chunk.
+  void set_block_shape(Extents shape) { block_shape_ = shape; }
 
   std::size_t nbytes() const { return header_.nbytes; }
   std::size_t blocksize() const { return header_.blocksize; }
@@ -41,10 +46,12 @@ class Chunk {
   Status decode_streams(ByteSpan in, MutableByteSpan out) const;
   Status decode_stream(ByteSpan& in, MutableByteSpan out) const;
   Result<std::size_t> run_codec(ByteSpan in, MutableByteSpan out) const;
+  Result<std::size_t> run_plugin_codec(ByteSpan in, MutableByteSpan out) const;
 
   ChunkHeader header_;
   ByteSpan bytes_;  // cbytes
   ByteSpan dictionary_;
+  Extents block_shape_;
   std::size_t blocks_ = 0;
   std::size_t data_at_ = 0;  // where the blocks' streams may begin
 };

@@ -42,6 +42,7 @@ Status decode_extension(ByteSpan bytes, ChunkHeader& header) {
     header.filters[i] = {byte_at(bytes, 16 + i), byte_at(bytes, 24 + i)};
   }
   header.codec_id = byte_at(bytes, 22);
+  header.codec_meta = byte_at(bytes, 23);
   const std::uint8_t flags2b = byte_at(bytes, 30);
   const std::uint8_t flags2 = byte_at(bytes, 31);
   if (header.version > 5 || (flags2b & 1) != 0) {

@@ -33,6 +33,9 @@ inline constexpr std::uint8_t kShuffle = 1;
 inline constexpr std::uint8_t kBitshuffle = 2;
 inline constexpr std::uint8_t kDelta = 3;
 inline constexpr std::uint8_t kTruncatePrecision = 4;
+inline constexpr std::uint8_t kCells = 32;  // "ndcell": the elements of an n-dimensional block cell by cell
+inline constexpr std::uint8_t kMeans = 33;  // "ndmean": the same, each element replaced by its cell's mean
+inline constexpr std::uint8_t kByteDeltaOld = 34;
 inline constexpr std::uint8_t kByteDelta = 35;
 inline constexpr std::uint8_t kIntegerTruncation = 36;
 
@@ -49,6 +52,7 @@ struct ChunkHeader {
   Special special = Special::None;
   std::uint8_t codec_format = 0;  // 0 BloscLZ, 1 LZ4, 2 Snappy, 3 zlib, 4 Zstandard, 6: codec_id says
   std::uint8_t codec_id = 0;
+  std::uint8_t codec_meta = 0;
   std::array<FilterSlot, 6> filters{};  // in the order of writing
 
   bool is_blosc1() const { return version <= 2; }

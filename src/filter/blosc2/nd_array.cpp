@@ -41,7 +41,8 @@ class BoxReader {
     H5_ASSIGN(const auto chunks, InnerChunks::open(frame_));
     Shape at = first;
     do {
-      H5_ASSIGN(const Chunk chunk, chunks->chunk(linear_index(layout_.chunk_grid, at)));
+      H5_ASSIGN(Chunk chunk, chunks->chunk(linear_index(layout_.chunk_grid, at)));
+      chunk.set_block_shape(layout_.block_shape);
       H5_TRY(read_chunk(chunk, at));
     } while (step_box(at, first, last));
     return {};
