@@ -1,11 +1,23 @@
 // Bytes whose end is the end of the world: the page behind them cannot be touched. It catches what libraries
-// that no sanitizer has instrumented read or write too far.
+// that no sanitizer has instrumented read or write too far. Code that one has is caught before the first byte
+// as well.
 #pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <stdexcept>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define H5_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define H5_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(H5_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include "h5mount/base/bytes.h"
 
@@ -24,10 +36,16 @@ class Guarded {
   }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { ::munmap(base_, length_); }
+  ~Guarded() {
+    forbid_before(base_);
+    ::munmap(base_, length_);
+  }
 
   // The last `size` bytes before the wall.
-  MutableByteSpan last(std::size_t size) { return {base_ + usable_ - size, size}; }
+  MutableByteSpan last(std::size_t size) {
+    forbid_before(base_ + usable_ - size);
+    return {base_ + usable_ - size, size};
+  }
   MutableByteSpan copy(ByteSpan bytes) {
     const MutableByteSpan to = last(bytes.size());
     if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
@@ -35,6 +53,13 @@ class Guarded {
   }
 
  private:
+  void forbid_before([[maybe_unused]] std::byte* first) {
+#if defined(H5_ADDRESS_SANITIZER)
+    ASAN_UNPOISON_MEMORY_REGION(base_, usable_);
+    ASAN_POISON_MEMORY_REGION(base_, static_cast<std::size_t>(first - base_));
+#endif
+  }
+
   std::byte* base_ = nullptr;
   std::size_t usable_ = 0;
   std::size_t length_ = 0;

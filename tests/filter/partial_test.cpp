@@ -1,27 +1,12 @@
 // Boxes of chunks: the same bytes as decoding all of it, for no more blocks than they touch.
 #include "vectors.h"
 
+#include "cut_box.h"
+
 namespace h5mount {
 namespace {
 
 using namespace test;
-
-Bytes cut_box(const Bytes& chunk, const ChunkBox& box) {
-  Bytes out;
-  std::vector<std::uint64_t> at(box.start.begin(), box.start.end());
-  for (bool more = true; more;) {
-    std::uint64_t offset = 0;
-    for (std::size_t d = 0; d < at.size(); ++d) offset = offset * box.dims[d] + at[d];
-    const auto begin = chunk.begin() + static_cast<std::ptrdiff_t>(offset * box.element_size);
-    out.insert(out.end(), begin, begin + static_cast<std::ptrdiff_t>(box.element_size));
-    more = false;
-    for (std::size_t d = at.size(); d-- > 0 && !more;) {
-      more = ++at[d] < box.start[d] + box.count[d];
-      if (!more) at[d] = box.start[d];
-    }
-  }
-  return out;
-}
 
 TEST(PartialChunk, AnyBoxIsWhatTheWholeChunkHasThere) {
   Random random(3);
