@@ -170,6 +170,7 @@ Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const Chun
   if ((*opened)->blocks_of(box) * 2 > (*opened)->block_count()) return Part{};
   auto block = std::make_shared<Block>(static_cast<std::size_t>(bytes));
   if (Status read = (*opened)->read_box(box, block->bytes()); !read) return fail(located(read.error(), chunk));
+  filter_counters().blocks_in_reach.fetch_add((*opened)->block_count(), std::memory_order_relaxed);
   return Part{std::move(block), box_first * e};
 }
 

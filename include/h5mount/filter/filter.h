@@ -51,7 +51,8 @@ class PartialChunk {
 
 // Counters for tests, benchmarks and `-d`.
 struct FilterCounters {
-  std::atomic<std::uint64_t> blocks_decoded{0};  // of containers that have blocks (Blosc)
+  std::atomic<std::uint64_t> blocks_decoded{0};   // of containers that have blocks (Blosc)
+  std::atomic<std::uint64_t> blocks_in_reach{0};  // all those of the chunks of which only a part was decoded
 };
 FilterCounters& filter_counters();
 
