@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "h5mount/base/log.h"
 
@@ -10,7 +11,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestPause{64};
 
+thread_local TornRetry* t_outermost = nullptr;
+
 }  // namespace
+
+TornRetry::TornRetry(const FileMetadata& file, std::string_view what)
+    : file_(file), what_(what), outermost_(t_outermost != nullptr ? t_outermost : this) {
+  t_outermost = outermost_;
+}
+
+TornRetry::~TornRetry() {
+  if (outermost_ == this) t_outermost = nullptr;
+}
 
 bool may_be_torn(const Error& error) {
   switch (error.code()) {
@@ -39,11 +51,12 @@ bool may_be_torn(const Error& error) {
 bool TornRetry::again(const Error& error) {
   if (!may_be_torn(error) || !file_.following()) return false;
   const auto now = std::chrono::steady_clock::now();
-  if (attempts_ == 0) began_ = now;
+  std::chrono::steady_clock::time_point& began = outermost_->began_;
+  if (began == std::chrono::steady_clock::time_point{}) began = now;
   // A file that nobody writes is damaged, not torn.
   if (attempts_ > 0 && !file_.changed_lately()) return false;
-  if (now - began_ >= file_.retry_for()) {
-    if (attempts_ > 0)
+  if (now - began >= file_.retry_for()) {
+    if (attempts_ > 0 && !std::exchange(outermost_->told_, true))
       log(LogLevel::Warning, "{} still cannot be read after {} attempts: {}", what_, attempts_ + 1,
           error.text());
     return false;

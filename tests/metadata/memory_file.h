@@ -14,7 +14,7 @@
 
 namespace h5mount::test {
 
-class MemoryFile final : public FileMetadata {
+class MemoryFile : public FileMetadata {
  public:
   MemoryFile(std::vector<std::byte> bytes, FileSizes sizes) : source_(make_memory_source(std::move(bytes))) {
     superblock_.sizes = sizes;

@@ -1,0 +1,221 @@
+// What becomes of a file that changes while it is open: generations, who is followed and who is stale.
+#include "file_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "small_file.h"
+
+namespace h5mount {
+namespace {
+
+using namespace test;
+using std::chrono::milliseconds;
+
+constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
+
+// A file whose bytes and times a test sets. Its times lie in the past, unless they are to be racy.
+class WrittenSource final : public ByteSource {
+ public:
+  explicit WrittenSource(std::uint8_t flags) { write(flags); }
+
+  void write(std::uint8_t flags, bool good_checksum = true) {
+    bytes_ = superblock({.flags = flags, .good_checksum = good_checksum}).at(4096).bytes();
+    touch();
+  }
+  void touch() { now_.modified += 1'000'000'000; }
+  void touch_now() {
+    now_.modified = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+  void empty() {
+    bytes_.clear();
+    touch();
+  }
+  void replace() {
+    now_.replaced = true;
+    touch();
+  }
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
+      return fail(Error(ErrorCode::Truncated, "WrittenSource", "bytes", offset));
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+    return {};
+  }
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<SourceStamp> stamp() override {
+    ++looks;
+    now_.size = bytes_.size();
+    now_.sum = static_cast<std::uint64_t>(now_.modified);
+    return now_;
+  }
+  std::string name() const override { return "written"; }
+
+  int looks = 0;
+
+ private:
+  std::vector<std::byte> bytes_;
+  SourceStamp now_{.modified = 1'000'000'000};
+};
+
+struct Watched {
+  explicit Watched(std::uint8_t flags, Follow follow, milliseconds interval = milliseconds(0))
+      : source(std::make_shared<WrittenSource>(flags)),
+        watch(source, 0, MetadataOptions{.follow = follow, .look_interval = interval}, (flags & kSwmr) != 0) {}
+
+  // Looks; true where the generation went up. What is kept must be dropped before that shows.
+  bool changed(bool at_once = true) {
+    const std::uint64_t before = watch.generation();
+    int drops = 0;
+    watch.look(at_once, [&] {
+      ++drops;
+      EXPECT_EQ(watch.generation(), before);
+    });
+    EXPECT_EQ(watch.generation(), before + static_cast<std::uint64_t>(drops));
+    return drops > 0;
+  }
+  bool stale() const { return !watch.status() && watch.status().error().code() == ErrorCode::Stale; }
+
+  std::shared_ptr<WrittenSource> source;
+  FileWatch watch;
+};
+
+TEST(FileWatch, WhatIsNotWrittenKeepsItsGeneration) {
+  Watched file(kWriting | kSwmr, Follow::Auto);
+  (void)file.changed();  // what was read while it was opened may have been older
+  EXPECT_FALSE(file.changed());
+  EXPECT_FALSE(file.changed());
+  EXPECT_TRUE(file.watch.following());
+  EXPECT_FALSE(file.stale());
+}
+
+TEST(FileWatch, EveryWriteOfAFollowedFileIsANewGeneration) {
+  Watched file(kWriting | kSwmr, Follow::Auto);
+  for (int i = 0; i < 3; ++i) {
+    file.source->touch();
+    EXPECT_TRUE(file.changed());
+  }
+  (void)file.changed();
+  EXPECT_FALSE(file.changed());
+}
+
+// The kernel's clock stands still for a tick: a second write within it leaves the same time behind.
+TEST(FileWatch, WritesOfOneTickAreAllSeen) {
+  Watched file(kWriting | kSwmr, Follow::Auto);
+  file.source->touch_now();
+  EXPECT_TRUE(file.changed());
+  EXPECT_TRUE(file.changed()) << "a write may have followed in the same tick";
+  std::this_thread::sleep_for(milliseconds(30));
+  EXPECT_TRUE(file.changed()) << "the last look that may have been too early is made good";
+  EXPECT_FALSE(file.changed());
+}
+
+TEST(FileWatch, NotMoreLooksThanTheIntervalAllows) {
+  Watched file(kWriting | kSwmr, Follow::Auto, std::chrono::hours(1));
+  const int before = file.source->looks;
+  for (int i = 0; i < 100; ++i) (void)file.changed(false);
+  EXPECT_EQ(file.source->looks, before + 1);
+  (void)file.changed(true);
+  EXPECT_EQ(file.source->looks, before + 2);
+}
+
+TEST(FileWatch, AnOrdinaryFileThatChangesIsStaleForGood) {
+  for (const Follow follow : {Follow::Never, Follow::Auto}) {
+    Watched file(0, follow);
+    EXPECT_FALSE(file.changed());
+    file.source->touch();
+    EXPECT_TRUE(file.changed());
+    EXPECT_TRUE(file.stale());
+    file.source->touch();
+    (void)file.changed();
+    EXPECT_TRUE(file.stale());
+  }
+}
+
+TEST(FileWatch, NeverFollowsNotEvenASwmrWriter) {
+  Watched file(kWriting | kSwmr, Follow::Never);
+  EXPECT_FALSE(file.watch.following());
+  file.source->touch();
+  (void)file.changed();
+  EXPECT_TRUE(file.stale());
+}
+
+TEST(FileWatch, AlwaysFollowsWhateverTheFlagsSay) {
+  Watched file(0, Follow::Always);
+  EXPECT_TRUE(file.watch.following());
+  file.source->write(kWriting);
+  EXPECT_TRUE(file.changed());
+  EXPECT_TRUE(file.watch.following());
+  EXPECT_FALSE(file.stale());
+}
+
+TEST(FileWatch, ASwmrWriterComesAndGoes) {
+  Watched file(0, Follow::Auto);
+  EXPECT_FALSE(file.watch.following());
+  file.source->write(kWriting | kSwmr);
+  EXPECT_TRUE(file.changed());
+  EXPECT_TRUE(file.watch.following());
+  file.source->write(0);  // it closed the file
+  EXPECT_TRUE(file.changed());
+  EXPECT_FALSE(file.stale()) << "what a followed writer left is served as it is";
+  file.source->write(kWriting | kSwmr);  // the next one
+  EXPECT_TRUE(file.changed());
+  EXPECT_TRUE(file.watch.following());
+}
+
+TEST(FileWatch, AWriterWithoutSwmrMakesItStale) {
+  Watched file(kWriting | kSwmr, Follow::Auto);
+  file.source->write(kWriting);
+  (void)file.changed();
+  EXPECT_TRUE(file.stale());
+}
+
+TEST(FileWatch, ATornSuperblockDecidesNothing) {
+  Watched followed(kWriting | kSwmr, Follow::Auto);
+  followed.source->write(kWriting, false);
+  EXPECT_TRUE(followed.changed());
+  EXPECT_TRUE(followed.watch.following());
+  followed.source->write(kWriting | kSwmr);
+  EXPECT_TRUE(followed.changed());
+  EXPECT_TRUE(followed.watch.following());
+
+  Watched quiet(0, Follow::Auto);
+  quiet.source->write(kWriting | kSwmr, false);
+  (void)quiet.changed();
+  EXPECT_FALSE(quiet.stale());
+  quiet.source->write(kWriting | kSwmr);
+  (void)quiet.changed();
+  EXPECT_TRUE(quiet.watch.following());
+}
+
+TEST(FileWatch, ReplacedAndEmptiedFilesAreStaleForGood) {
+  for (const Follow follow : {Follow::Never, Follow::Auto, Follow::Always}) {
+    Watched file(kWriting | kSwmr, follow);
+    file.source->replace();
+    (void)file.changed();
+    EXPECT_TRUE(file.stale());
+    EXPECT_FALSE(file.watch.following());
+    EXPECT_NE(file.watch.status().error().text().find("replaced"), std::string::npos);
+  }
+  Watched emptied(kWriting | kSwmr, Follow::Auto);
+  emptied.source->empty();
+  (void)emptied.changed();
+  EXPECT_TRUE(emptied.stale());
+  emptied.source->write(kWriting | kSwmr);  // another file, written into the same one
+  (void)emptied.changed();
+  EXPECT_TRUE(emptied.stale());
+}
+
+TEST(FileWatch, ChangedLatelyIsAboutTheFilesOwnTime) {
+  Watched file(kWriting | kSwmr, Follow::Auto);
+  (void)file.changed();
+  EXPECT_FALSE(file.watch.changed_lately());
+  file.source->touch_now();
+  (void)file.changed();
+  EXPECT_TRUE(file.watch.changed_lately());
+}
+
+}  // namespace
+}  // namespace h5mount
