@@ -120,6 +120,7 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   if (store_->unallocated()) {
+    if (growth_) growth_->note_shown({offset, offset + out.size()});
     store_->fill().write(offset, out);
     return {};
   }

@@ -1,0 +1,179 @@
+// What is kept of a chunked dataset from one state of a growing file to the next, and what is told of the rest.
+#include "growth.h"
+
+#include <gtest/gtest.h>
+
+#include "support/corpus.h"
+
+namespace h5mount::test {
+namespace {
+
+using Ranges = std::vector<ByteRange>;
+
+std::shared_ptr<BlockCache> small_cache() { return std::make_shared<BlockCache>(1U << 20); }
+
+void put(BlockCache& cache, std::uint64_t owner) {
+  ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](Block&) -> Status { return {}; }));
+}
+
+TEST(Growth, ASettledBlockIsAskedForOnce) {
+  const auto cache = small_cache();
+  GrowthState first(cache, nullptr);
+  int asked = 0;
+  const auto settled = [&] { return ++asked, true; };
+  EXPECT_EQ(first.owner_of(0, 7, {0, 10}, settled), first.shared_owner());
+  EXPECT_EQ(first.owner_of(0, 7, {0, 10}, settled), first.shared_owner());
+  GrowthState second(cache, first.growth());
+  EXPECT_EQ(second.owner_of(0, 7, {0, 10}, settled), first.shared_owner());
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(second.owner_of(1, 7, {0, 10}, settled), first.shared_owner()) << "a block of another kind";
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(second.take_outdated(), Ranges{}) << "settled blocks stay right";
+}
+
+TEST(Growth, AnUnsettledBlockIsAskedForOnceAState) {
+  const auto cache = small_cache();
+  GrowthState first(cache, nullptr);
+  int asked = 0;
+  const auto unsettled = [&] { return ++asked, false; };
+  EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unsettled), first.own_owner());
+  EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unsettled), first.own_owner());
+  EXPECT_EQ(asked, 1);
+  GrowthState second(cache, first.growth());
+  EXPECT_NE(second.own_owner(), first.own_owner());
+  EXPECT_EQ(second.owner_of(0, 7, {70, 80}, [&] { return ++asked, true; }), first.shared_owner());
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(Growth, WhatEarlierStatesHaveShownIsToldOnce) {
+  Growth growth(small_cache());
+  const std::uint64_t one = growth.begin_state(), two = growth.begin_state(), three = growth.begin_state();
+  growth.note_shown(one, {0, 10});
+  growth.note_shown(one, {10, 20});  // meets the last
+  growth.note_shown(one, {50, 60});
+  growth.note_shown(two, {55, 70});  // another state's is its own
+  EXPECT_EQ(growth.take_outdated(one), Ranges{});
+  EXPECT_EQ(growth.take_outdated(two), (Ranges{{0, 20}, {50, 60}}));
+  EXPECT_EQ(growth.take_outdated(two), Ranges{});
+  EXPECT_EQ(growth.take_outdated(three), (Ranges{{55, 70}}));
+}
+
+TEST(Growth, TooManyRangesAreToldAsOneThatCoversThem) {
+  Growth growth(small_cache());
+  const std::uint64_t one = growth.begin_state();
+  for (std::uint64_t i = 0; i < 1000; ++i) growth.note_shown(one, {1000 * (i + 1), 1000 * (i + 1) + 10});
+  const Ranges told = growth.take_outdated(growth.begin_state());
+  ASSERT_LE(told.size(), 256U);
+  for (std::uint64_t i = 0; i < 1000; ++i)
+    EXPECT_TRUE(std::ranges::any_of(told, [&](const ByteRange& range) {
+      return range.begin <= 1000 * (i + 1) && range.end >= 1000 * (i + 1) + 10;
+    })) << i;
+}
+
+TEST(Growth, BlocksGoWithTheirState) {
+  const auto cache = small_cache();
+  auto first = std::make_unique<GrowthState>(cache, nullptr);
+  put(*cache, first->own_owner());
+  put(*cache, first->shared_owner());
+  const std::uint64_t own = first->own_owner(), shared = first->shared_owner();
+  auto second = std::make_unique<GrowthState>(cache, first->growth());
+  first.reset();
+  EXPECT_EQ(cache->peek({own, 0, 0}), nullptr);
+  EXPECT_NE(cache->peek({shared, 0, 0}), nullptr);
+  second.reset();
+  EXPECT_EQ(cache->peek({shared, 0, 0}), nullptr);
+}
+
+// ---- a dataset that grows: the same one of the example, at first with fewer rows ------------------------------------
+
+// Bytes of a frame of /radar/reflectivity, whose chunks are 4 x 48 x 64; the last frames are not there.
+constexpr std::uint64_t kRow = 96 * 128 * 2;
+
+struct Example {
+  explicit Example(const std::string& path) {
+    files = *FileSet::open((source_root() / "tests/data/weather.h5").string(), ExternalPolicy::None,
+                           MetadataOptions{.follow = Follow::Always});
+    environment = {std::make_shared<BlockCache>(16U << 20), std::make_shared<WorkerPool>(1), files};
+    const FileMetadataPtr& file = files->main()->metadata;
+    description = *describe_dataset(*file, *open_object(*file, *resolve_path(file, file->root_address(), path)));
+  }
+
+  std::shared_ptr<const DatasetReader> open(const std::vector<std::uint64_t>& dims,
+                                            const std::shared_ptr<const DatasetReader>& before) {
+    DatasetDescription state = description;
+    state.space.dims = dims;
+    state.image_bytes = state.element_size;
+    for (const std::uint64_t dim : dims) state.image_bytes *= dim;
+    auto opened = DatasetReader::open_next(environment, files->main(), std::move(state), before);
+    return opened ? *opened : nullptr;
+  }
+
+  std::shared_ptr<FileSet> files;
+  ReadEnvironment environment;
+  DatasetDescription description;
+};
+
+// Reads [begin, end) as random readers do; the number of chunks that were decoded for it.
+std::uint64_t read_randomly(const DatasetReader& reader, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t before = read_counters().chunks_decoded;
+  for (std::uint64_t at = begin; at < end; at += 4096) {
+    Pieces pieces;
+    EXPECT_TRUE(reader.read(at, std::min<std::uint64_t>(4096, end - at), nullptr, pieces));
+  }
+  return read_counters().chunks_decoded - before;
+}
+
+TEST(GrowingDataset, FinishedChunksStayAndTheLastOnesAreReadAgain) {
+  Example example("radar/reflectivity");
+  const auto first = example.open({14, 96, 128}, nullptr);  // the last band has 2 of its 4 rows
+  ASSERT_TRUE(first);
+  EXPECT_EQ(read_randomly(*first, 0, first->size()), 16U);
+  EXPECT_EQ(read_randomly(*first, 0, first->size()), 0U);
+
+  const auto second = example.open({20, 96, 128}, first);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->take_outdated(), (Ranges{{12 * kRow, 14 * kRow}}));
+  EXPECT_EQ(second->take_outdated(), Ranges{});
+  EXPECT_EQ(read_randomly(*second, 0, second->size()), 8U) << "the band that was begun and the new one";
+
+  const auto third = example.open({20, 96, 128}, second);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->take_outdated(), (Ranges{{16 * kRow, 20 * kRow}}));
+  EXPECT_EQ(read_randomly(*third, 0, third->size()), 4U) << "nothing behind tells that the last band is finished";
+}
+
+TEST(GrowingDataset, OnlyWhatWasReadIsOutdated) {
+  Example example("radar/reflectivity");
+  const auto first = example.open({18, 96, 128}, nullptr);
+  ASSERT_TRUE(first);
+  (void)read_randomly(*first, 0, 8 * kRow);
+  const auto second = example.open({24, 96, 128}, first);
+  EXPECT_EQ(second->take_outdated(), Ranges{});
+  const auto third = example.open({24, 96, 128}, second);
+  EXPECT_EQ(third->take_outdated(), Ranges{});
+}
+
+TEST(GrowingDataset, RowsThatGetLongerMoveEverything) {
+  Example example("radar/reflectivity");
+  const auto first = example.open({24, 96, 100}, nullptr);
+  ASSERT_TRUE(first);
+  const auto second = example.open({24, 96, 128}, first);
+  EXPECT_EQ(second->take_outdated(), (Ranges{{0, kUnlimited}}));
+  EXPECT_EQ(read_randomly(*second, 0, 4 * kRow), 4U);
+}
+
+TEST(GrowingDataset, AHoleThatWasShownMayBeFilled) {
+  Example example("radar/clutter");  // one of its chunks is there
+  const std::uint64_t chunk = 4 * 96 * 128;
+  const auto first = example.open(example.description.space.dims, nullptr);
+  ASSERT_TRUE(first);
+  const auto data = first->find_data(0);
+  ASSERT_TRUE(data);
+  const std::uint64_t hole = *data == 0 ? chunk : 0;
+  (void)read_randomly(*first, hole, hole + 10);
+  const auto second = example.open(example.description.space.dims, first);
+  EXPECT_EQ(second->take_outdated(), (Ranges{{hole, hole + chunk}}));
+}
+
+}  // namespace
+}  // namespace h5mount::test
