@@ -24,23 +24,12 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
-namespace {
-
-// Whether the image of `before` is the beginning of that of `now`, cut into the same chunks.
-bool grew_at_end(const DatasetDescription& before, const DatasetDescription& now) {
-  const auto& old_dims = before.space.dims;
-  const auto& dims = now.space.dims;
-  return before.layout.cls == now.layout.cls && before.element_size == now.element_size && !dims.empty() &&
-         old_dims.size() == dims.size() && dims[0] >= old_dims[0] &&
-         std::equal(dims.begin() + 1, dims.end(), old_dims.begin() + 1) &&
-         before.pipeline.filters.size() == now.pipeline.filters.size();
-}
-
-}  // namespace
-
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
     const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription d,
     const std::shared_ptr<const DatasetReader>& previous) {
+  if (d.layout.cls == LayoutClass::Virtual)
+    return VirtualReader::open(environment, std::move(file), std::move(d),
+                               dynamic_cast<const VirtualReader*>(previous.get()));
   if (previous == nullptr || previous->size() == 0) return open(environment, std::move(file), std::move(d));
   const DatasetDescription& before = previous->description();
   const bool grew = grew_at_end(before, d);

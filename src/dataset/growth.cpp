@@ -10,6 +10,15 @@ constexpr std::size_t kMostShown = 256;         // ranges; more are told as one 
 
 }  // namespace
 
+bool grew_at_end(const DatasetDescription& before, const DatasetDescription& now) {
+  const auto& old_dims = before.space.dims;
+  const auto& dims = now.space.dims;
+  return before.layout.cls == now.layout.cls && before.element_size == now.element_size && !dims.empty() &&
+         old_dims.size() == dims.size() && dims[0] >= old_dims[0] &&
+         std::equal(dims.begin() + 1, dims.end(), old_dims.begin() + 1) &&
+         before.pipeline.filters.size() == now.pipeline.filters.size();
+}
+
 std::uint64_t Growth::begin_state() {
   const std::lock_guard lock(mutex_);
   return ++states_;

@@ -19,6 +19,9 @@
 
 namespace h5mount {
 
+// Whether the image of `before` is the beginning of that of `now`.
+bool grew_at_end(const DatasetDescription& before, const DatasetDescription& now);
+
 class Growth {
  public:
   explicit Growth(std::shared_ptr<BlockCache> cache)

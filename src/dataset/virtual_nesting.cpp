@@ -26,8 +26,9 @@ Status VirtualNesting::check() const {
   return {};
 }
 
-Status VirtualNesting::spend() {
-  if (++t_reads > kMostReads) return fail(Error(ErrorCode::LimitExceeded, "a virtual dataset of too many pieces"));
+Status VirtualNesting::spend(std::uint64_t reads) {
+  t_reads += reads;
+  if (t_reads > kMostReads) return fail(Error(ErrorCode::LimitExceeded, "a virtual dataset of too many pieces"));
   return {};
 }
 

@@ -3,6 +3,8 @@
 // multiply at every level.
 #pragma once
 
+#include <cstdint>
+
 #include "h5mount/base/error.h"
 
 namespace h5mount {
@@ -14,8 +16,9 @@ class VirtualNesting {
   VirtualNesting(const VirtualNesting&) = delete;
   VirtualNesting& operator=(const VirtualNesting&) = delete;
 
-  Status check() const;    // Cycle or LimitExceeded
-  static Status spend();   // one read of a source, of the budget of the outermost request
+  Status check() const;  // Cycle or LimitExceeded
+  // Of the budget of the outermost request: reads of sources; opening one counts as several.
+  static Status spend(std::uint64_t reads = 1);
 
  private:
   const void* file_;

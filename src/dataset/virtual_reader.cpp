@@ -1,25 +1,28 @@
 #include "virtual_reader.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/metadata/global_heap.h"
+#include "growth.h"
 #include "virtual_names.h"
 #include "virtual_nesting.h"
 
 namespace h5mount {
 namespace {
 
-constexpr std::size_t kOpenSources = 32;
 constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources looked for
-
-bool is_missing(const Error& error) { return error.code() == ErrorCode::NotFound; }
+constexpr std::size_t kMostOutdated = 64;          // ranges; more are told as one
 
 }  // namespace
 
 Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvironment& environment,
-                                                                 OpenedFilePtr file, DatasetDescription d) {
+                                                                 OpenedFilePtr file, DatasetDescription d,
+                                                                 const VirtualReader* previous) {
   const VirtualNesting nesting(file.get(), d.address);
   H5_TRY(nesting.check());
   std::vector<VirtualMapping> mappings;
@@ -29,6 +32,8 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
     Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address, "VirtualMappings");
     H5_ASSIGN(mappings, decode_virtual_mappings(cursor, file->metadata->sizes()));
   }
+  auto sources = std::make_unique<VirtualSources>(environment, file, previous != nullptr ? previous->sources_.get() : nullptr);
+  const auto renewed = sources->renew();
   std::vector<Part> parts;
   for (VirtualMapping& mapping : mappings) {
     Part part;
@@ -40,44 +45,42 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
       part.mapping.file = plain_name(part.mapping.file);
       part.mapping.dataset = plain_name(part.mapping.dataset);
     }
-    if (part.view_unlimited) H5_TRY(measure(environment, file, part));
+    if (part.view_unlimited) measure(*sources, part);
     parts.push_back(std::move(part));
   }
   H5_TRY(settle_extent(d, parts));
   H5_TRY(settle_views(d, parts));
-  return std::shared_ptr<const DatasetReader>(
-      new VirtualReader(environment, std::move(file), std::move(d), std::move(parts)));
+  const std::shared_ptr<VirtualReader> reader(
+      new VirtualReader(std::move(file), std::move(d), std::move(sources), std::move(parts)));
+  if (previous != nullptr) reader->note_outdated(*previous, renewed);
+  return reader;
 }
 
-VirtualReader::VirtualReader(const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription description,
-                             std::vector<Part> parts)
+VirtualReader::VirtualReader(OpenedFilePtr file, DatasetDescription description,
+                             std::unique_ptr<VirtualSources> sources, std::vector<Part> parts)
     : DatasetReader(std::move(description)),
-      environment_(environment),
       file_(std::move(file)),
       fill_(this->description().fill, this->description().element_size),
+      sources_(std::move(sources)),
       parts_(std::move(parts)) {}
 
 // How much of an unlimited mapping its sources have now.
-Status VirtualReader::measure(const ReadEnvironment& environment, const OpenedFilePtr& file, Part& part) {
+void VirtualReader::measure(VirtualSources& sources, Part& part) {
+  const VirtualMapping& mapping = part.mapping;
   if (part.numbered) {
-    for (; part.blocks < kMostNumbered; ++part.blocks) {
-      const auto found = open_source(environment, file, numbered_name(part.mapping.file, part.blocks),
-                                     numbered_name(part.mapping.dataset, part.blocks));
-      if (!found) break;
-    }
-    return {};
+    const auto is_there = [&](std::uint64_t i) {
+      return sources.get(numbered_name(mapping.file, i), numbered_name(mapping.dataset, i))->reader != nullptr;
+    };
+    while (part.blocks < kMostNumbered && is_there(part.blocks)) ++part.blocks;
+    return;
   }
-  if (!part.source_unlimited) return {};
-  const auto found = open_source(environment, file, part.mapping.file, part.mapping.dataset);
-  if (!found) {
-    if (is_missing(found.error())) return {};
-    log(LogLevel::Warning, "virtual source {}:{}: {}", part.mapping.file, part.mapping.dataset, found.error().text());
-    return {};
-  }
-  const auto& dims = (*found)->description().space.dims;
+  if (!part.source_unlimited) return;
+  const auto source = sources.get(mapping.file, mapping.dataset);
+  if (source->error) log(LogLevel::Warning, "{}", source->error->text());
+  if (!source->reader) return;
+  const auto& dims = source->reader->description().space.dims;
   if (*part.source_unlimited < dims.size())
-    part.slices = slices_within(part.mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
-  return {};
+    part.slices = slices_within(mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
 }
 
 // The view's extent in its unlimited dimensions is what its sources fill; the header holds the writer's last idea.
@@ -129,38 +132,65 @@ Status VirtualReader::settle_views(const DatasetDescription& d, std::vector<Part
   return {};
 }
 
-Result<VirtualReader::SourcePtr> VirtualReader::open_source(const ReadEnvironment& environment,
-                                                            const OpenedFilePtr& file, const std::string& file_name,
-                                                            const std::string& dataset) {
-  H5_ASSIGN(const auto opened, file_name == "." ? Result<OpenedFilePtr>(file)
-                                                : environment.files->open_hdf5(file, file_name));
-  H5_ASSIGN(const auto address, resolve_path(opened->metadata, opened->metadata->root_address(), dataset));
-  H5_ASSIGN(const auto object, open_object(*opened->metadata, address));
-  if (object.kind != ObjectKind::Dataset) return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
-  H5_ASSIGN(auto described, describe_dataset(*opened->metadata, object));
-  return DatasetReader::open(environment, opened, std::move(described));
+// ---- sources that grow ------------------------------------------------------------------------------------------
+
+bool VirtualReader::sources_changed() const {
+  const VirtualNesting nesting(file_.get(), description().address);
+  return nesting.check() && sources_->changed();
 }
 
-Result<VirtualReader::SourcePtr> VirtualReader::source(const std::string& file_name,
-                                                       const std::string& dataset) const {
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto it = open_.begin(); it != open_.end(); ++it)
-      if (it->file == file_name && it->dataset == dataset) {
-        open_.splice(open_.begin(), open_, it);
-        return it->reader;
-      }
-  }
-  auto found = open_source(environment_, file_, file_name, dataset);
-  if (!found && !is_missing(found.error())) return fail(found.error().within("virtual source " + file_name + ":" + dataset));
-  SourcePtr reader = found ? std::move(*found) : nullptr;
-  if (!reader) log(LogLevel::Info, "virtual source {}:{} is not there: read as fill", file_name, dataset);
-  std::list<OpenSource> dropped;
-  const std::lock_guard lock(mutex_);
-  open_.push_front({file_name, dataset, reader});
-  if (open_.size() > kOpenSources) dropped.splice(dropped.begin(), open_, std::prev(open_.end()));
-  return reader;
+void VirtualReader::note_outdated(const VirtualReader& before,
+                                  const std::vector<VirtualSources::SourcePtr>& renewed) {
+  const DataLayout& old_layout = before.description().layout;
+  const DataLayout& layout = description().layout;
+  untold_ = before.take_outdated();
+  if (!grew_at_end(before.description(), description()) || layout.virtual_heap_address != old_layout.virtual_heap_address ||
+      layout.virtual_heap_index != old_layout.virtual_heap_index)
+    untold_ = {{0, kUnlimited}};
+  for (const auto& source : renewed)
+    for (const Part& part : parts_) {
+      const ByteRange range = outdated_by(part, *source);
+      if (range.begin < range.end) untold_.push_back(range);
+    }
+  if (untold_.size() <= kMostOutdated) return;
+  const auto first = std::ranges::min_element(untold_, {}, &ByteRange::begin);
+  untold_ = {{first->begin, kUnlimited}};
 }
+
+// Where in the view's image a part of it that became wrong begins: elements have the same order in a source's
+// selection and in the view's.
+ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Source& source) const {
+  // Of a numbered source that was not there nothing was shown: the view ended before it.
+  if (part.numbered) return {0, source.was_there ? kUnlimited : 0};
+  if (part.mapping.file != source.file_name || part.mapping.dataset != source.dataset) return {};
+  const std::uint64_t e = description().element_size;
+  const ByteRange whole{part.row_begin * e, part.row_end * e};
+  const bool ordered = part.mapping.source.kind != Selection::Kind::Points && part.mapping.view.kind != Selection::Kind::Points;
+  if (!source.reader || !ordered) return whole;
+  std::optional<ElementSelection::Clip> clip;
+  if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
+  const DatasetDescription& from = source.reader->description();
+  const auto selected = ElementSelection::make(part.mapping.source, from.space.dims, clip);
+  if (!selected) return whole;
+  std::uint64_t begin = kUnlimited;
+  for (const ByteRange& range : source.outdated) begin = std::min(begin, range.begin);
+  std::uint64_t ordinal = kUnlimited, linear = part.row_end;
+  selected->for_each_in_range(begin / std::max<std::uint64_t>(1, from.element_size), kUnlimited, [&](std::uint64_t, std::uint64_t, std::uint64_t first) {
+    ordinal = first;
+    return false;
+  });
+  if (ordinal < part.view->count())
+    part.view->for_each_ordinal(ordinal, ordinal + 1, [&](std::uint64_t at, std::uint64_t) { return linear = at, false; });
+  return {linear * e, part.row_end * e};
+}
+
+std::vector<ByteRange> VirtualReader::outdated_ranges() const {
+  if (sources_->take_reopened()) return {{0, kUnlimited}};
+  const std::lock_guard lock(mutex_);
+  return std::exchange(untold_, {});
+}
+
+// ---- reading ----------------------------------------------------------------------------------------------------
 
 Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const {
   if (offset >= size()) return {};
@@ -201,11 +231,11 @@ Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, Mu
 
 Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint64_t count,
                                 MutableByteSpan out) const {
-  H5_ASSIGN(const auto reader, source(part.mapping.file, part.mapping.dataset));
-  if (!reader) return {};
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
-  return copy_from(*reader, part.mapping.source, clip, *part.view, first, count, out);
+  return sources_->use(part.mapping.file, part.mapping.dataset, [&](const DatasetReader& reader) {
+    return copy_from(reader, part.mapping.source, clip, *part.view, first, count, out);
+  });
 }
 
 Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::uint64_t count,
@@ -229,8 +259,10 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
     block.start[d] += i * view.stride[d];
     block.count[d] = 1;
     H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
-    H5_ASSIGN(const auto reader, source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i)));
-    if (reader) H5_TRY(copy_from(*reader, part.mapping.source, {}, selected, first, count, out));
+    H5_TRY(sources_->use(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i),
+                         [&](const DatasetReader& reader) {
+                           return copy_from(reader, part.mapping.source, {}, selected, first, count, out);
+                         }));
   }
   return {};
 }

@@ -1,11 +1,11 @@
 // VirtualReader: a view put together from parts of other datasets, of this file or of others.
 //
-// Sources are opened when a read first touches them, through the mount's FileSet and its policy, and a bounded
-// number stays open. A source that is not there reads as the fill value, as in libhdf5; one that the policy forbids
-// or that is damaged is an error for the reads that touch it, because silence would be wrong data.
+// Sources are opened when a read first touches them (virtual_sources.h), through the mount's FileSet and its policy.
+// A source that is not there reads as the fill value, as in libhdf5; one that the policy forbids or that is damaged
+// is an error for the reads that touch it, because silence would be wrong data.
 #pragma once
 
-#include <list>
+#include <memory>
 #include <mutex>
 
 #include "element_conversion.h"
@@ -13,13 +13,15 @@
 #include "fill_pattern.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/format/virtual_mapping.h"
+#include "virtual_sources.h"
 
 namespace h5mount {
 
 class VirtualReader final : public DatasetReader {
  public:
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                           DatasetDescription description);
+                                                           DatasetDescription description,
+                                                           const VirtualReader* previous = nullptr);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
   Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
@@ -29,10 +31,9 @@ class VirtualReader final : public DatasetReader {
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
   std::optional<Error> problem() const override { return {}; }
+  bool sources_changed() const override;
 
  private:
-  using SourcePtr = std::shared_ptr<const DatasetReader>;
-
   // One mapping. With %b in its names it stands for as many sources as there are blocks in the view's selection.
   struct Part {
     VirtualMapping mapping;
@@ -44,16 +45,17 @@ class VirtualReader final : public DatasetReader {
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
 
-  VirtualReader(const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription description,
+  VirtualReader(OpenedFilePtr file, DatasetDescription description, std::unique_ptr<VirtualSources> sources,
                 std::vector<Part> parts);
 
-  static Result<SourcePtr> open_source(const ReadEnvironment& environment, const OpenedFilePtr& file,
-                                       const std::string& file_name, const std::string& dataset);
-  static Status measure(const ReadEnvironment& environment, const OpenedFilePtr& file, Part& part);
+  static void measure(VirtualSources& sources, Part& part);
   static Status settle_extent(DatasetDescription& description, std::vector<Part>& parts);
   static Status settle_views(const DatasetDescription& description, std::vector<Part>& parts);
 
-  Result<SourcePtr> source(const std::string& file_name, const std::string& dataset) const;
+  void note_outdated(const VirtualReader& before, const std::vector<VirtualSources::SourcePtr>& renewed);
+  ByteRange outdated_by(const Part& part, const VirtualSources::Source& source) const;
+  std::vector<ByteRange> outdated_ranges() const override;
+
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
   Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
@@ -61,17 +63,12 @@ class VirtualReader final : public DatasetReader {
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view, std::uint64_t first,
                    std::uint64_t count, MutableByteSpan out) const;
 
-  struct OpenSource {
-    std::string file, dataset;
-    SourcePtr reader;  // null: not there
-  };
-
-  ReadEnvironment environment_;
   OpenedFilePtr file_;
   FillPattern fill_;
+  std::unique_ptr<VirtualSources> sources_;
   std::vector<Part> parts_;
-  mutable std::mutex mutex_;  // guards the list only, never held while opening
-  mutable std::list<OpenSource> open_;
+  mutable std::mutex mutex_;
+  mutable std::vector<ByteRange> untold_;  // guarded by mutex_
 };
 
 }  // namespace h5mount

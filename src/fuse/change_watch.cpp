@@ -15,29 +15,41 @@ namespace {
 
 constexpr int kPause = 500;  // milliseconds between two calls of the tree
 
+void wake(int eventfd) {
+  const std::uint64_t one = 1;
+  (void)!::write(eventfd, &one, sizeof one);
+}
+
 }  // namespace
 
 ChangeWatch::ChangeWatch(std::shared_ptr<Tree> tree) : tree_(std::move(tree)) {
   events_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   stop_ = ::eventfd(0, EFD_CLOEXEC);
-  bool watched = false;
-  if (events_ >= 0)
-    for (const std::string& path : tree_->watchable())
-      watched |= ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB) >= 0;
-  if (watched && stop_ >= 0)
-    thread_ = std::thread([this] { run(); });
-  else
+  more_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (events_ < 0 || stop_ < 0 || more_ < 0 || !watch_all()) {
     log(LogLevel::Debug, "the file cannot be watched; changes are noticed when it is used");
+    return;
+  }
+  tree_->when_more_to_watch([this] { wake(more_); });
+  thread_ = std::thread([this] { run(); });
 }
 
 ChangeWatch::~ChangeWatch() {
   if (thread_.joinable()) {
-    const std::uint64_t one = 1;
-    (void)!::write(stop_, &one, sizeof one);
+    tree_->when_more_to_watch(nullptr);
+    wake(stop_);
     thread_.join();
   }
-  if (events_ >= 0) ::close(events_);
-  if (stop_ >= 0) ::close(stop_);
+  for (const int fd : {events_, stop_, more_})
+    if (fd >= 0) ::close(fd);
+}
+
+// A file that is watched already stays so.
+bool ChangeWatch::watch_all() const {
+  bool watched = false;
+  for (const std::string& path : tree_->watchable())
+    watched |= ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB) >= 0;
+  return watched;
 }
 
 bool ChangeWatch::stopped_within(int milliseconds) const {
@@ -53,12 +65,16 @@ void ChangeWatch::drain() const {
 
 void ChangeWatch::run() {
   for (;;) {
-    std::array<pollfd, 2> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
+    std::array<pollfd, 3> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}, pollfd{more_, POLLIN, 0}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
-    if ((waiting[0].revents & POLLIN) == 0) continue;
+    if (((waiting[0].revents | waiting[2].revents) & POLLIN) == 0) continue;
     drain();
+    std::uint64_t count = 0;
+    (void)!::read(more_, &count, sizeof count);
     try {
+      // What was written before a file was watched is seen by the look that follows.
+      if (count != 0) (void)watch_all();
       tree_->file_changed();
     } catch (const std::exception& exception) {
       log(LogLevel::Error, "looking at the changed file: internal error: {}", exception.what());

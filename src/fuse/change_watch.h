@@ -1,5 +1,5 @@
-// ChangeWatch: a thread that sleeps until somebody writes the HDF5 file (inotify), and then tells the tree,
-// twice a second at most. It is what notices a change while nobody asks, because the kernel answers from what
+// ChangeWatch: a thread that sleeps until somebody writes the HDF5 file, or one that it names and that is open
+// (inotify), and then tells the tree, twice a second at most. It is what notices a change while nobody asks, because the kernel answers from what
 // it keeps. Where there is no inotify (a network file system, written elsewhere) a change is noticed when the
 // tree is next asked.
 #pragma once
@@ -24,10 +24,12 @@ class ChangeWatch {
   void run();
   bool stopped_within(int milliseconds) const;
   void drain() const;
+  bool watch_all() const;
 
   std::shared_ptr<Tree> tree_;
   int events_ = -1;
   int stop_ = -1;
+  int more_ = -1;  // told that there is more to watch
   std::thread thread_;
 };
 

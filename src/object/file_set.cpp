@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -91,6 +92,25 @@ class OpenFileSet final : public FileSet {
     return make_file_source(found.fd, found.path);
   }
 
+  std::vector<OpenedFilePtr> open_files() const override {
+    std::vector<OpenedFilePtr> out{main_};
+    const std::lock_guard lock(mutex_);
+    for (const auto& [identity, file] : opened_)
+      if (OpenedFilePtr open = file.lock(); open && open != main_) out.push_back(std::move(open));
+    return out;
+  }
+
+  bool follows() const override {
+    if (main_->metadata->following()) return true;
+    if (!has_others_) return false;
+    return std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
+  }
+
+  void when_opened(std::function<void()> told) override {
+    const std::lock_guard lock(told_mutex_);
+    told_ = std::move(told);
+  }
+
  private:
   // The user's own names: wherever they lead. The first member's identity is the set's.
   Result<std::shared_ptr<ByteSource>> open_member(const std::string& path, std::optional<FileIdentity>& identity) const {
@@ -151,11 +171,16 @@ class OpenFileSet final : public FileSet {
 
   // Two who opened the same file at once share the first one's.
   OpenedFilePtr remember(const FileIdentity& identity, OpenedFilePtr file) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(opened_, [](const auto& entry) { return entry.second.expired(); });
-    auto& kept = opened_[identity];
-    if (auto earlier = kept.lock()) return earlier;
-    kept = file;
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(opened_, [](const auto& entry) { return entry.second.expired(); });
+      auto& kept = opened_[identity];
+      if (auto earlier = kept.lock()) return earlier;
+      kept = file;
+      has_others_ = true;
+    }
+    const std::lock_guard lock(told_mutex_);
+    if (told_) told_();
     return file;
   }
 
@@ -164,6 +189,9 @@ class OpenFileSet final : public FileSet {
   fs::path root_;
   ConfinedDirectory beneath_;
   OpenedFilePtr main_;
+  std::atomic<bool> has_others_ = false;
+  std::mutex told_mutex_;
+  std::function<void()> told_;  // guarded by told_mutex_
   mutable std::mutex mutex_;
   std::map<FileIdentity, std::weak_ptr<const OpenedFile>> opened_;
 };

@@ -26,6 +26,7 @@ std::uint64_t chunk_count(const DatasetDescription& description) {
 std::optional<std::uint64_t> storage_by_layout(const DatasetDescription& description) {
   const DataLayout& layout = description.layout;
   if (layout.cls == LayoutClass::Compact) return layout.compact_data.size();
+  if (layout.cls == LayoutClass::Virtual) return 0;  // its sources have it
   if (layout.cls == LayoutClass::Contiguous && description.external.empty())
     return layout.address == kUndefinedAddress ? 0 : description.image_bytes;
   return std::nullopt;
@@ -45,13 +46,26 @@ Result<std::shared_ptr<DatasetImage::Version>> DatasetImage::version() {
     if (version_) return version_;
   }
   H5_ASSIGN(OpenedObjectPtr object, file_->object(address_));
+  std::shared_ptr<Version> before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = version_;
+  }
+  const bool outgrown = before && grows() && before->outgrown();
   const std::lock_guard lock(mutex_);
-  if (!version_ || (grows() && version_->object->generation < object->generation)) {
-    auto next = std::make_shared<Version>(std::move(object));
+  if (!version_ || (version_ == before && is_next(object, outgrown))) {
+    auto next = std::make_shared<Version>(std::move(object), ++versions_);
     if (version_) note_successor(*next, *version_);
     version_ = std::move(next);
   }
   return version_;
+}
+
+// Whether `object` is of a later state than the version that is there.
+bool DatasetImage::is_next(const OpenedObjectPtr& object, bool outgrown) const {
+  if (!grows()) return false;
+  if (version_->object->generation != object->generation) return version_->object->generation < object->generation;
+  return outgrown || (is_virtual_ && version_->object != object);
 }
 
 void DatasetImage::note_successor(Version& next, const Version& before) const {
@@ -61,12 +75,18 @@ void DatasetImage::note_successor(Version& next, const Version& before) const {
   if (!text) next.same = before.same.load();
 }
 
+Result<DatasetDescriptionPtr> DatasetImage::describe(const OpenedObject& object) {
+  H5_ASSIGN(DatasetDescriptionPtr description, description_of(*file_, object));
+  if (description->layout.cls == LayoutClass::Virtual) is_virtual_ = true;
+  return description;
+}
+
 Result<DatasetReaderPtr> DatasetImage::reader(Version& version) {
   return version.reader.get([&]() -> Result<DatasetReaderPtr> {
-    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *version.object));
+    H5_ASSIGN(const DatasetDescriptionPtr description, describe(*version.object));
     if (!grows()) return open_reader(*file_, *description);
     // The index of chunks was written before the extent, so it must be read after it.
-    metadata().forget();
+    if (metadata().following()) metadata().forget();
     return retry_torn(metadata(), "chunk index", [&] {
       return DatasetReader::open_next(context().environment, file_->file(), *description, version.reader_before);
     });
@@ -87,7 +107,7 @@ Result<TextImagePtr> DatasetImage::text(Version& version) {
 
 Result<DatasetImage::Bytes> DatasetImage::bytes() {
   H5_ASSIGN(const std::shared_ptr<Version> now, version());
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *now->object));
+  H5_ASSIGN(const DatasetDescriptionPtr description, describe(*now->object));
   Bytes out;
   if (is_shown_as_text(*description->type)) {
     H5_ASSIGN(out.text, text(*now));
@@ -114,7 +134,7 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   }
   const auto object = pinned && grows() ? Result<OpenedObjectPtr>(pinned->object) : file_->object(address_);
   if (!object) return;
-  const auto description = description_of(*file_, **object);
+  const auto description = describe(**object);
   if (!description) return;
   if (!is_shown_as_text(*(*description)->type))
     stat.size = (*description)->image_bytes;
@@ -124,6 +144,7 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   const bool sized = stat.complete;
   measure_blocks(depth, **description, stat);
   if (pinned && grows() && sized) publish(pinned, node, stat);
+  if (is_virtual_) stat.complete = false;  // nothing tells the kernel when a source grows
 }
 
 void DatasetImage::catch_up(NodeId node) {
@@ -141,7 +162,7 @@ void DatasetImage::publish(const std::shared_ptr<Version>& version, NodeId node,
   bool first = false;
   {
     const std::lock_guard lock(kernel_mutex_);
-    if (version->object->generation < told_generation_) {  // a newer one was told meanwhile
+    if (version->number < told_version_) {  // a newer one was told meanwhile
       stat.size = told_size_;
       return;
     }
@@ -158,9 +179,9 @@ void DatasetImage::publish(const std::shared_ptr<Version>& version, NodeId node,
   }
   const bool gone = kernel->wait(ticket);
   const std::lock_guard lock(kernel_mutex_);
-  if (gone && version->object->generation >= told_generation_) {
+  if (gone && version->number >= told_version_) {
     told_size_ = stat.size;
-    told_generation_ = version->object->generation;
+    told_version_ = version->number;
   } else {
     stat.size = told_size_;
     stat.complete = false;

@@ -34,7 +34,8 @@ class DatasetImage {
   };
   Result<Bytes> bytes();
 
-  bool grows() const { return metadata().following(); }
+  // Its file is followed, or its sources' files may be.
+  bool grows() const { return metadata().following() || is_virtual_.load(std::memory_order_relaxed); }
   Status look() const { return metadata().look(); }
   const FileMetadata& metadata() const { return *file_->metadata(); }
   const ViewContext& context() const { return file_->context(); }
@@ -42,8 +43,13 @@ class DatasetImage {
  private:
   // All that one state of the object gave.
   struct Version {
-    explicit Version(OpenedObjectPtr opened) : object(std::move(opened)) {}
+    Version(OpenedObjectPtr opened, std::uint64_t which) : object(std::move(opened)), number(which) {}
+    bool outgrown() const {
+      const auto made = reader.peek();
+      return made && (*made)->sources_changed();
+    }
     OpenedObjectPtr object;
+    const std::uint64_t number;  // a later one is of a later state
     JoinedOnce<DatasetReaderPtr> reader;
     JoinedOnce<TextImagePtr> text;
     // What the states before have made, to go on from; null in a file that does not grow.
@@ -53,8 +59,10 @@ class DatasetImage {
     bool told = false;  // the kernel was told what this version makes wrong (guarded by kernel_mutex_)
   };
   Result<std::shared_ptr<Version>> version();
+  Result<DatasetDescriptionPtr> describe(const OpenedObject& object);
   Result<DatasetReaderPtr> reader(Version& version);
   Result<TextImagePtr> text(Version& version);
+  bool is_next(const OpenedObjectPtr& object, bool outgrown) const;
   void note_successor(Version& next, const Version& before) const;
   void publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat);
   std::vector<ByteRange> outdated(Version& version);
@@ -65,9 +73,11 @@ class DatasetImage {
   std::uint64_t address_;
   std::mutex mutex_;
   std::shared_ptr<Version> version_;
+  std::uint64_t versions_ = 0;
+  std::atomic<bool> is_virtual_ = false;  // known once it was described
   std::mutex kernel_mutex_;  // of what follows; never held while reading or waiting
   std::uint64_t told_size_ = 0;
-  std::uint64_t told_generation_ = 0;
+  std::uint64_t told_version_ = 0;
   KernelPages::Ticket ticket_ = 0;
 };
 

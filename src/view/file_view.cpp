@@ -33,12 +33,13 @@ Result<OpenedObjectPtr> FileView::object(std::uint64_t address) {
   const FileMetadata& file = *metadata();
   H5_TRY(file.look());
   const std::uint64_t generation = file.generation();
-  if (OpenedObjectPtr known = objects_.find(address, generation)) return known;
+  const OpenedObjectPtr known = objects_.find(address, generation);
+  if (known && !known->outgrown()) return known;
   auto opened = file.following() ? retry_torn(file, "object header", [&] { return open_whole(file, address); })
                                  : open_object(file, address);
   if (!opened && file.following()) opened = open_object(file, address);  // damaged, then, as far as it goes
   if (!opened) return fail(std::move(opened).error());
-  const auto object = std::make_shared<const OpenedObject>(*std::move(opened), generation);
+  const auto object = std::make_shared<const OpenedObject>(*std::move(opened), generation, known.get());
   objects_.insert(address, object);
   return object;
 }

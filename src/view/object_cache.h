@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
 #include "joined_once.h"
 
@@ -19,13 +20,24 @@ using CutNames = std::unordered_map<std::string, std::string>;
 
 // An object and what was made of it on demand.
 struct OpenedObject {
-  explicit OpenedObject(Object opened, std::uint64_t of_generation = 0)
-      : object(std::move(opened)), generation(of_generation) {}
+  explicit OpenedObject(Object opened, std::uint64_t of_generation = 0, const OpenedObject* before = nullptr)
+      : object(std::move(opened)),
+        generation(of_generation),
+        extent_before(before != nullptr ? before->extent.peek().value_or(nullptr) : nullptr) {}
   const Object object;
   const std::uint64_t generation;  // of the file when it was opened, or an earlier one
   mutable JoinedOnce<std::shared_ptr<const Group>> group;
   mutable JoinedOnce<std::shared_ptr<const CutNames>> cut_names;
   mutable JoinedOnce<std::shared_ptr<const DatasetDescription>> description;
+  // A virtual dataset without a limit is as large as its sources: its reader, once the description was asked for, and
+  // the one of the state before.
+  mutable JoinedOnce<std::shared_ptr<const DatasetReader>> extent;
+  const std::shared_ptr<const DatasetReader> extent_before;
+
+  bool outgrown() const {
+    const auto reader = extent.peek();
+    return reader && (*reader)->sources_changed();
+  }
 };
 using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
 

@@ -13,8 +13,12 @@ Result<DatasetDescriptionPtr> description_of(FileView& file, const OpenedObject&
   return object.description.get([&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(DatasetDescription description, describe_dataset(*file.metadata(), object.object));
     // The extent of an unlimited view is what its sources fill, not what the header says.
-    if (description.layout.cls == LayoutClass::Virtual && std::ranges::find(description.space.max_dims, kUnlimited) != description.space.max_dims.end()) {
-      if (const auto reader = open_reader(file, description)) description = (*reader)->description();
+    if (description.layout.cls == LayoutClass::Virtual &&
+        std::ranges::find(description.space.max_dims, kUnlimited) != description.space.max_dims.end()) {
+      const auto reader = object.extent.get([&] {
+        return DatasetReader::open_next(file.context().environment, file.file(), description, object.extent_before);
+      });
+      if (reader) description = (*reader)->description();
     }
     return std::make_shared<const DatasetDescription>(std::move(description));
   });

@@ -1,5 +1,7 @@
 #include "h5mount/view/tree.h"
 
+#include <algorithm>
+
 #include "external_files.h"
 #include "file_view.h"
 #include "node_table.h"
@@ -59,23 +61,36 @@ class FileTree : public Tree {
     return found->get_xattr(name);
   }
 
-  bool follows() const override { return metadata().following(); }
+  bool follows() const override { return files().follows(); }
 
   void set_kernel(std::shared_ptr<KernelPages> kernel) override { context_->open_nodes->set_kernel(std::move(kernel)); }
 
   void file_changed() override {
-    const bool sound = metadata().look_now().has_value();
-    const bool follows_now = sound && follows();
+    std::vector<Seen> seen;
+    for (const OpenedFilePtr& file : files().open_files()) {
+      const bool sound = file->metadata->look_now().has_value();
+      seen.push_back({file.get(), sound, sound && file->metadata->following()});
+    }
     const auto kernel = context_->open_nodes->kernel();
-    if (kernel && (sound_.exchange(sound) != sound || followed_.exchange(follows_now) != follows_now)) {
+    if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) {
       // What it keeps it got with the promise that it would stay.
       for (const NodeId id : nodes_.ids()) kernel->forget(id, {{0, kUnlimited}});
     }
-    if (!follows_now) return;
+    seen_ = std::move(seen);
+    if (!follows()) return;
     for (const NodePtr& open : context_->open_nodes->all()) open->catch_up();
   }
 
-  std::vector<std::string> watchable() const override { return metadata().addresses()->watchable(); }
+  std::vector<std::string> watchable() const override {
+    std::vector<std::string> out;
+    for (const OpenedFilePtr& file : files().open_files()) {
+      const std::vector<std::string> paths = file->metadata->addresses()->watchable();
+      out.insert(out.end(), paths.begin(), paths.end());
+    }
+    return out;
+  }
+
+  void when_more_to_watch(std::function<void()> told) override { files().when_opened(std::move(told)); }
 
   FileStat statfs() const override {
     return {context_->environment.files->main()->metadata->addresses()->size()};
@@ -97,12 +112,21 @@ class FileTree : public Tree {
     return fail(std::move(stat).error());
   }
 
-  const FileMetadata& metadata() const { return *context_->environment.files->main()->metadata; }
+  FileSet& files() const { return *context_->environment.files; }
 
   ViewContextPtr context_;
   NodeTable nodes_;
-  std::atomic<bool> sound_ = true;
-  std::atomic<bool> followed_ = metadata().following();
+
+  // What became of a file until it was last looked at, by `file_changed` only, which one thread calls.
+  struct Seen {
+    const OpenedFile* file;
+    bool sound, follows;
+  };
+  bool became_another(const Seen& now) const {
+    const auto before = std::ranges::find(seen_, now.file, &Seen::file);
+    return before != seen_.end() && (before->sound != now.sound || before->follows != now.follows);
+  }
+  std::vector<Seen> seen_{{files().main().get(), true, files().main()->metadata->following()}};
 };
 
 }  // namespace

@@ -112,6 +112,10 @@ class DatasetReader {
     return outdated_ranges();
   }
 
+  // Whether datasets of other files that this one is put together from (virtual) read otherwise now, or came to be: then
+  // `open_next` gives what is there now. Files are only looked at, at most as often as they let it be.
+  virtual bool sources_changed() const { return false; }
+
   const DatasetDescription& description() const { return description_; }
   std::uint64_t size() const { return description_.image_bytes; }
 

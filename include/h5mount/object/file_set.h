@@ -5,9 +5,11 @@
 // (RESOLVE_BENEATH, no magic links), regular files only, never blocking on a FIFO. Threads: any.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "h5mount/metadata/file_metadata.h"
 
@@ -39,6 +41,12 @@ class FileSet {
   virtual Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name) = 0;
   // A raw data file, as above.
   virtual Result<std::shared_ptr<ByteSource>> open_raw(const OpenedFilePtr& from, std::string_view name) = 0;
+
+  // All HDF5 files that are open, the mounted one first; whether one of them is followed; and who is told, in the
+  // thread that did it, when another one was opened (null: nobody).
+  virtual std::vector<OpenedFilePtr> open_files() const = 0;
+  virtual bool follows() const = 0;
+  virtual void when_opened(std::function<void()> told) = 0;
 };
 
 }  // namespace h5mount

@@ -113,14 +113,17 @@ class Tree {
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
 
   // ---- a file that changes -------------------------------------------------------------------------------------
-  // True while the mounted file is followed: sizes, attributes and listings are good for a moment only.
+  // True while the mounted file, or one that it names, is followed: sizes, attributes and listings are good for a
+  // moment only.
   virtual bool follows() const = 0;
   // A size is told only after the pages that it makes wrong are gone. Set before the first request.
   virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
-  // For whoever is told that the file was written (paths to watch by inotify in `watchable`): lets the kernel drop
+  // For whoever is told that a file was written (paths to watch by inotify in `watchable`): lets the kernel drop
   // what has become wrong of files that are open, and all it keeps when the file begins to be followed or is stale.
   virtual void file_changed() = 0;
   virtual std::vector<std::string> watchable() const = 0;
+  // Who is told, in the thread that did it, when there is more to watch (null: nobody).
+  virtual void when_more_to_watch(std::function<void()> told) { (void)told; }
 
   struct FileStat {
     std::uint64_t file_bytes = 0;

@@ -1,0 +1,135 @@
+#include "virtual_sources.h"
+
+#include <algorithm>
+
+#include "h5mount/base/log.h"
+#include "virtual_nesting.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::size_t kMostSources = 128;  // kept open, and watched; each may hold a descriptor
+constexpr std::chrono::seconds kMissingAgain{1};
+constexpr std::uint64_t kOpening = 4;  // of a request's budget (virtual_nesting.h)
+
+template <class List>
+auto find_in(List& list, const std::string& file_name, const std::string& dataset) {
+  return std::ranges::find_if(
+      list, [&](const auto& source) { return source->file_name == file_name && source->dataset == dataset; });
+}
+
+VirtualSources::Source named(const std::string& file_name, const std::string& dataset) {
+  VirtualSources::Source source;
+  source.file_name = file_name;
+  source.dataset = dataset;
+  return source;
+}
+
+}  // namespace
+
+VirtualSources::VirtualSources(ReadEnvironment environment, OpenedFilePtr from, const VirtualSources* before)
+    : environment_(std::move(environment)),
+      from_(std::move(from)),
+      before_(before != nullptr ? before->all() : std::vector<SourcePtr>()),
+      looked_for_missing_(std::chrono::steady_clock::now()) {}
+
+VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, const std::string& dataset) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = find_in(kept_, file_name, dataset); found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return kept_.front();
+    }
+  }
+  const auto earlier = find_in(before_, file_name, dataset);
+  const Source* const before = earlier != before_.end() ? earlier->get() : nullptr;
+  auto opened = open(file_name, dataset, before);
+  Source source = opened ? *std::move(opened) : named(file_name, dataset);
+  if (!opened && opened.error().code() != ErrorCode::NotFound)
+    source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
+  if (!source.reader && !source.error && (before == nullptr || before->reader))
+    log(LogLevel::Info, "virtual source {}:{} is not there: read as fill", file_name, dataset);
+  source.was_there = before != nullptr && before->reader;
+  if (!source.reader && source.was_there) source.outdated = {{0, kUnlimited}};
+  std::list<SourcePtr> dropped;
+  const std::lock_guard lock(mutex_);
+  if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
+  kept_.push_front(std::make_shared<const Source>(std::move(source)));
+  if (kept_.size() > kMostSources) dropped.splice(dropped.begin(), kept_, std::prev(kept_.end()));
+  return kept_.front();
+}
+
+Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name, const std::string& dataset,
+                                                    const Source* before) const {
+  H5_TRY(VirtualNesting::spend(kOpening));
+  Source source = named(file_name, dataset);
+  H5_ASSIGN(source.file, file_name == "." ? Result<OpenedFilePtr>(from_)
+                                          : environment_.files->open_hdf5(from_, file_name));
+  const FileMetadata& metadata = *source.file->metadata;
+  (void)metadata.look();  // that it is stale is told to those who read
+  source.generation = metadata.generation();
+  const bool known = before != nullptr && before->reader && before->file == source.file;
+  if (known && before->generation == source.generation && !before->reader->sources_changed()) {
+    source.reader = before->reader;
+    return source;
+  }
+  using Opened = std::shared_ptr<const DatasetReader>;
+  H5_ASSIGN(source.reader, retry_torn(metadata, "virtual source", [&]() -> Result<Opened> {
+    H5_ASSIGN(const auto address, resolve_path(source.file->metadata, metadata.root_address(), dataset));
+    H5_ASSIGN(const auto object, open_object(metadata, address));
+    if (object.kind != ObjectKind::Dataset) return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
+    H5_ASSIGN(auto described, describe_dataset(metadata, object));
+    // As in every file that grows: the index of chunks was written before the extent, so it is read after it.
+    if (metadata.following()) metadata.forget();
+    return DatasetReader::open_next(environment_, source.file, std::move(described), known ? before->reader : nullptr);
+  }));
+  if (known)
+    source.outdated = source.reader->take_outdated();
+  else if (before != nullptr)
+    source.outdated = {{0, kUnlimited}};
+  return source;
+}
+
+bool VirtualSources::changed() const {
+  for (const SourcePtr& source : all()) {
+    if (!source->reader) continue;
+    (void)source->file->metadata->look();
+    if (source->file->metadata->generation() != source->generation || source->reader->sources_changed()) return true;
+  }
+  return missing_came();
+}
+
+bool VirtualSources::missing_came() const {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    if (now - looked_for_missing_ < kMissingAgain) return false;
+    looked_for_missing_ = now;
+  }
+  return std::ranges::any_of(all(), [&](const SourcePtr& source) {
+    return !source->reader && open(source->file_name, source->dataset, nullptr).has_value();
+  });
+}
+
+std::vector<VirtualSources::SourcePtr> VirtualSources::renew() {
+  std::vector<SourcePtr> out;
+  for (const SourcePtr& before : before_) {
+    SourcePtr now = get(before->file_name, before->dataset);
+    if (!now->outdated.empty()) out.push_back(std::move(now));
+  }
+  before_.clear();
+  return out;
+}
+
+void VirtualSources::drop(const SourcePtr& source) {
+  reopened_ = true;
+  const std::lock_guard lock(mutex_);
+  kept_.remove(source);
+}
+
+std::vector<VirtualSources::SourcePtr> VirtualSources::all() const {
+  const std::lock_guard lock(mutex_);
+  return {kept_.begin(), kept_.end()};
+}
+
+}  // namespace h5mount
