@@ -25,4 +25,22 @@ inline std::string frames_image(std::uint64_t frames, std::uint64_t elements) {
   return out;
 }
 
+// The text of /lines and of /events.
+inline std::string lines_text(std::uint64_t count) {
+  std::string out;
+  for (std::uint64_t i = 0; i < count; ++i)
+    out += "line " + std::to_string(i) + " of the log" + std::string(i % 13, '*') + "\n";
+  return out;
+}
+
+inline std::string events_text(std::uint64_t count) {
+  std::string out;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    out += "{\"time\":" + std::to_string(i) + ",\"hits\":[";
+    for (std::uint64_t hit = 0; hit < i % 5; ++hit) out += (hit == 0 ? "" : ",") + std::to_string(i * 10 + hit);
+    out += "]}\n";
+  }
+  return out;
+}
+
 }  // namespace h5mount::test

@@ -1,86 +1,14 @@
 // A mount over a file that a real SWMR writer appends to, with the tools people use on it.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include <chrono>
 #include <map>
-#include <thread>
 
-#include "frames.h"
-#include "mount/command.h"
+#include "live.h"
 
 namespace h5mount::test {
 namespace {
-
-constexpr std::uint64_t kElements = 8 * 16;
-constexpr std::uint64_t kFrameBytes = kElements * 2;
-
-void pause_for(int milliseconds) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-}
-
-// A writer in the background.
-class Writer {
- public:
-  Writer(const std::filesystem::path& file, const std::string& words) : file_(file), words_(words) {
-    EXPECT_EQ(run(std::string(SWMR_WRITER) + " " + file.string() + " " + words + " create=1").code, 0);
-  }
-  ~Writer() { end(SIGKILL); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  void start(const std::string& more = {}) {
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    const std::string command =
-        std::string("exec ") + SWMR_WRITER + " " + file_.string() + " " + words_ + " restart=1 " + more;
-    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    ::_exit(127);
-  }
-  int wait() {
-    int status = -1;
-    if (pid_ > 0) ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  void end(int signal) {
-    if (pid_ > 0) ::kill(pid_, signal);
-    wait();
-  }
-
- private:
-  std::filesystem::path file_;
-  std::string words_;
-  pid_t pid_ = -1;
-};
-
-std::uint64_t size_of(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 ? static_cast<std::uint64_t>(st.st_size) : 0;
-}
-
-bool wait_for_size(const std::string& path, std::uint64_t bytes, int milliseconds = 20'000) {
-  for (; milliseconds > 0 && size_of(path) < bytes; milliseconds -= 20) pause_for(20);
-  return size_of(path) >= bytes;
-}
-
-// Mounts once the writer has marked the file, which it does some time after it was started.
-void mount_live(const MountPoint& mount, const std::filesystem::path& file, const std::string& options = {}) {
-  Outcome outcome;
-  for (int i = 0; i < 100 && !mount.mounted(); ++i) {
-    outcome = mount.mount(file, options);
-    if (!mount.mounted()) pause_for(50);
-  }
-  ASSERT_TRUE(mount.mounted()) << outcome.err;
-}
-
-struct Kind {
-  const char *index, *filter;
-  int chunk;
-};
 
 class Followed : public ::testing::TestWithParam<Kind> {};
 
@@ -88,8 +16,7 @@ TEST_P(Followed, TailCollectsEveryByte) {
   H5MOUNT_NEEDS_FUSE();
   const Kind kind = GetParam();
   const auto file = scratch() / "tail.h5";
-  Writer writer(file, std::string("index=") + kind.index + " filter=" + kind.filter +
-                          " chunk=" + std::to_string(kind.chunk) + " frames=600 flush=2 rate=300");
+  Writer writer(file, words_of(kind) + " frames=600 flush=2 rate=300");
   writer.start();
   const MountPoint mount;
   mount_live(mount, file);
@@ -197,8 +124,6 @@ TEST(Follow, TextAndAttributesGrow) {
 }
 
 // Killed at any moment, the file is read as far as it goes.
-// A new file each time: what libhdf5 makes of its own half-written file when it is started again is not asked here
-// (scripts/swmr_soak.sh does).
 TEST(Follow, WriterKilled) {
   H5MOUNT_NEEDS_FUSE();
   const std::string right = frames_image(5000, kElements);
