@@ -181,7 +181,7 @@ class Blosc2 {
 
   static constexpr std::int32_t kItem = 8;  // what a super-chunk takes by default
   static constexpr std::int32_t kColumns = 512;
-  static constexpr std::int32_t kBlock[] = {32, 64};
+  static constexpr std::int32_t kBlock[] = {16, 64};  // 8 KiB
 
  private:
   void add_layer(void* super, std::size_t bytes) const {
@@ -247,6 +247,11 @@ void add_blosc2(const BenchData& data, const std::string& path, std::vector<Benc
 // ---- bitshuffle
 // ------------------------------------------------------------------------------------------------------
 
+void store_be(Bytes& bytes, std::size_t at, std::uint64_t value, unsigned width) {
+  for (unsigned i = 0; i < width; ++i)
+    bytes[at + i] = static_cast<std::byte>(value >> (8 * (width - 1 - i)) & 0xff);
+}
+
 void add_bitshuffle(const BenchData& data, const std::string& path, std::vector<BenchCase>& cases) {
   const Library library{path};
   if (!library) return;
@@ -269,25 +274,31 @@ void add_bitshuffle(const BenchData& data, const std::string& path, std::vector<
                                    in.size() - count * element);
                      }});
   }
-  const auto compress = library.find<Call>("bshuf_compress_lz4");
-  const auto decompress = library.find<Call>("bshuf_decompress_lz4");
-  if (compress == nullptr || decompress == nullptr) return;
+  using Level = std::int64_t (*)(const void*, void*, std::size_t, std::size_t, std::size_t, int);
   constexpr std::size_t kBlock = 2048;  // elements: 8 KiB
-  Bytes stored(data.wave.size() * 2 + 12);
   const std::size_t elements = data.wave.size() / 4;
-  const std::int64_t size = compress(data.wave.data(), stored.data() + 12, elements, 4, kBlock);
-  for (unsigned i = 0; i < 8; ++i)
-    stored[i] = static_cast<std::byte>(data.wave.size() >> (56 - 8 * i) & 0xff);
-  for (unsigned i = 0; i < 4; ++i) stored[8 + i] = static_cast<std::byte>(kBlock * 4 >> (24 - 8 * i) & 0xff);
-  stored.resize(12 + static_cast<std::size_t>(size));
-  cases.push_back({"bitshuffle + lz4",
-                   {{32008, "", {0, 3, 4, 0, 2}}},
-                   stored,
-                   "bitshuffle",
-                   kOwn,
-                   [decompress, elements](const Bytes& in, Bytes& out) {
-                     decompress(in.data() + 12, out.data(), elements, 4, kBlock);
-                   }});
+  for (const std::uint32_t codec : {2U, 3U}) {
+    const bool lz4 = codec == 2;
+    const auto decompress = library.find<Call>(lz4 ? "bshuf_decompress_lz4" : "bshuf_decompress_zstd");
+    if (decompress == nullptr) continue;  // built without
+    Bytes stored(data.wave.size() * 2 + 12);
+    const void* from = data.wave.data();
+    void* to = stored.data() + 12;
+    const std::int64_t size =
+        lz4 ? library.find<Call>("bshuf_compress_lz4")(from, to, elements, 4, kBlock)
+            : library.find<Level>("bshuf_compress_zstd")(from, to, elements, 4, kBlock, 3);
+    store_be(stored, 0, data.wave.size(), 8);
+    store_be(stored, 8, kBlock * 4, 4);
+    stored.resize(12 + static_cast<std::size_t>(size));
+    cases.push_back({lz4 ? "bitshuffle + lz4" : "bitshuffle + zstd",
+                     {{32008, "", {0, 3, 4, 0, codec}}},
+                     stored,
+                     "bitshuffle",
+                     kOwn,
+                     [decompress, elements](const Bytes& in, Bytes& out) {
+                       decompress(in.data() + 12, out.data(), elements, 4, kBlock);
+                     }});
+  }
 }
 
 }  // namespace
