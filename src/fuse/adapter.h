@@ -29,12 +29,6 @@ struct FileHandle {
   std::shared_ptr<OpenNode> file;
 };
 
-// The listing is made when it is first asked for: a directory that the kernel has cached is opened but not read.
-struct DirectoryHandle {
-  std::mutex mutex;
-  std::shared_ptr<const DirectoryListing> listing;
-};
-
 struct Adapter {
   std::shared_ptr<Tree> tree;
   SessionOptions options;

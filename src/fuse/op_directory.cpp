@@ -1,6 +1,10 @@
 // Positions in a directory: 0 is `.`, 1 is `..`, n + 2 is entry n of the listing. The offset that goes with an entry
 // is the position after it.
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "adapter.h"
@@ -13,15 +17,12 @@ constexpr std::size_t kDots = 2;
 constexpr std::size_t kMostReplyBytes = 1U << 20;
 constexpr ino_t kUnknownIno = 0xFFFFFFFF;  // zero would hide the entry
 
-DirectoryHandle& handle_of(const fuse_file_info& info) { return *reinterpret_cast<DirectoryHandle*>(info.fh); }
-
-Result<std::shared_ptr<const DirectoryListing>> listing_of(Adapter& adapter, NodeId node, DirectoryHandle& handle) {
-  const std::lock_guard lock(handle.mutex);  // one open directory is read by one at a time anyway
-  if (!handle.listing) {
-    H5_ASSIGN(handle.listing, adapter.tree->open_directory(node));
-  }
-  return handle.listing;
-}
+// What one request asks for.
+struct Asked {
+  std::size_t position, size;
+  bool plus;
+  bool operator==(const Asked&) const = default;
+};
 
 ::mode_t type_bits(NodeType type) {
   return type == NodeType::Directory ? S_IFDIR : type == NodeType::Symlink ? S_IFLNK : S_IFREG;
@@ -31,20 +32,22 @@ Result<std::shared_ptr<const DirectoryListing>> listing_of(Adapter& adapter, Nod
 // been accepted.
 class Page {
  public:
-  Page(Adapter& adapter, NodeId directory, fuse_req_t request, std::size_t size, bool plus)
-      : adapter_(adapter), directory_(directory), request_(request), plus_(plus) {
-    buffer_.resize(std::min(size, kMostReplyBytes));
+  Page(Adapter& adapter, NodeId directory, const Asked& asked, const DirectoryListing& listing)
+      : adapter_(adapter), directory_(directory), asked_(asked), plus_(asked.plus), end_(asked.position) {
+    buffer_.resize(std::min(asked.size, kMostReplyBytes));
+    while (end_ < listing.size() + kDots && add(listing, end_)) ++end_;
   }
+  ~Page() {
+    for (const NodeId node : looked_up_) adapter_.tree->forget(node, 1);
+  }
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
 
-  void fill(const DirectoryListing& listing, std::size_t position) {
-    for (const std::size_t end = listing.size() + kDots; position < end; ++position) {
-      if (!add(listing, position)) break;
-    }
-  }
+  const Asked& asked() const { return asked_; }
+  std::size_t end() const { return end_; }  // the position after the last entry
 
   void send(Reply& reply) {
-    if (fuse_reply_buf(reply.take(), buffer_.data(), used_) == 0) return;
-    for (const NodeId node : looked_up_) adapter_.tree->forget(node, 1);
+    if (fuse_reply_buf(reply.take(), buffer_.data(), used_) == 0) looked_up_.clear();
   }
 
  private:
@@ -66,14 +69,14 @@ class Page {
     if (plus_ && position >= kDots) look_up(listing, position - kDots, entry);
     char* const at = buffer_.data() + used_;
     const auto next = static_cast<off_t>(position + 1);
-    used_ += plus_ ? fuse_add_direntry_plus(request_, at, room, name_.c_str(), &entry, next)
-                   : fuse_add_direntry(request_, at, room, name_.c_str(), &entry.attr, next);
+    used_ += plus_ ? fuse_add_direntry_plus(nullptr, at, room, name_.c_str(), &entry, next)
+                   : fuse_add_direntry(nullptr, at, room, name_.c_str(), &entry.attr, next);
     return true;
   }
 
   std::size_t needed() const {
-    return plus_ ? fuse_add_direntry_plus(request_, nullptr, 0, name_.c_str(), nullptr, 0)
-                 : fuse_add_direntry(request_, nullptr, 0, name_.c_str(), nullptr, 0);
+    return plus_ ? fuse_add_direntry_plus(nullptr, nullptr, 0, name_.c_str(), nullptr, 0)
+                 : fuse_add_direntry(nullptr, nullptr, 0, name_.c_str(), nullptr, 0);
   }
 
   // An entry that cannot be looked up is listed all the same, without attributes: damage stays local.
@@ -89,22 +92,45 @@ class Page {
 
   Adapter& adapter_;
   NodeId directory_;
-  fuse_req_t request_;
+  Asked asked_;
   bool plus_;
+  std::size_t end_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   std::string name_;
   std::vector<NodeId> looked_up_;
 };
 
+// An open directory. The listing is made when it is first asked for: a directory that the kernel has cached is opened
+// but not read.
+struct DirectoryHandle {
+  std::mutex mutex;  // held throughout a request: one open directory is read by one at a time anyway
+  std::shared_ptr<const DirectoryListing> listing;
+  std::optional<Asked> expected;  // what goes on from the last request
+  std::unique_ptr<Page> ahead;    // made for it already
+};
+using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
+
+DirectoryHandlePtr& handle_of(const fuse_file_info& info) { return *reinterpret_cast<DirectoryHandlePtr*>(info.fh); }
+
+// Who goes on reading finds the next page made: it was filled while the one before was being looked at.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
     Adapter& adapter = adapter_of(request);
-    H5_ASSIGN(const auto listing, listing_of(adapter, node, handle_of(*info)));
-    Page page(adapter, node, request, size, plus);
-    page.fill(*listing, offset < 0 ? 0 : static_cast<std::size_t>(offset));
-    page.send(reply);
+    const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the reply is there
+    const std::lock_guard lock(handle->mutex);
+    if (!handle->listing) {
+      H5_ASSIGN(handle->listing, adapter.tree->open_directory(node));
+    }
+    const Asked asked{offset < 0 ? 0 : static_cast<std::size_t>(offset), size, plus};
+    const bool goes_on = handle->expected == asked;
+    std::unique_ptr<Page> page = std::exchange(handle->ahead, nullptr);
+    if (!page || page->asked() != asked) page = std::make_unique<Page>(adapter, node, asked, *handle->listing);
+    page->send(reply);
+    handle->expected = Asked{page->end(), size, plus};
+    if (goes_on && page->end() < handle->listing->size() + kDots)
+      handle->ahead = std::make_unique<Page>(adapter, node, *handle->expected, *handle->listing);
     return {};
   });
 }
@@ -113,12 +139,12 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
 
 void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
-    auto handle = std::make_unique<DirectoryHandle>();
+    auto handle = std::make_unique<DirectoryHandlePtr>(std::make_shared<DirectoryHandle>());
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
     const bool lasting = !adapter_of(request).tree->follows();
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
-    DirectoryHandle* const given = handle.release();
+    DirectoryHandlePtr* const given = handle.release();
     if (fuse_reply_open(reply.take(), info) != 0) delete given;
     return {};
   });
