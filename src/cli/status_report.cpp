@@ -27,13 +27,12 @@ void tell(const BlockCache& cache) {
   const ReadCounters& read = read_counters();
   const BlockCache::Counters counters = cache.counters();
   log(LogLevel::Warning,
-      "status: chunks_decoded={} stored_bytes_read={} bands_made={} bands_ahead={} cache_hits={} "
-      "cache_misses={} "
-      "cache_joins={} cache_evictions={} cache_used={} cache_size={} blocks_decoded={} blocks_in_reach={} "
-      "peak_memory_kib={}",
+      "status: chunks_decoded={} stored_bytes_read={} bands_made={} bands_ahead={} pages_handed_on={} "
+      "cache_hits={} cache_misses={} cache_joins={} cache_evictions={} cache_used={} cache_size={} "
+      "blocks_decoded={} blocks_in_reach={} peak_memory_kib={}",
       read.chunks_decoded.load(), read.stored_bytes_read.load(), read.bands_made.load(),
-      read.bands_ahead.load(), counters.hits, counters.misses, counters.joins, counters.evictions,
-      cache.used(), cache.budget(), filter_counters().blocks_decoded.load(),
+      read.bands_ahead.load(), read.pages_handed_on.load(), counters.hits, counters.misses, counters.joins,
+      counters.evictions, cache.used(), cache.budget(), filter_counters().blocks_decoded.load(),
       filter_counters().blocks_in_reach.load(), peak_memory_kib());
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "reply_pieces.h"
+
 namespace h5mount::fuse {
 namespace {
 
@@ -33,6 +35,21 @@ bool KernelNotifier::wait(Ticket ticket) {
   std::unique_lock lock(mutex_);
   return done_.wait_for(lock, kLongestWait, [&] { return stop_ || finished_ >= ticket; }) &&
          finished_ >= ticket;
+}
+
+bool KernelNotifier::store(NodeId node, std::uint64_t offset, const Pieces& pieces) {
+  const std::shared_lock lock(storing_);
+  if (refusing_ || pieces.total() == 0) return false;
+  // libfuse would copy several pieces itself, and read what only the kernel may.
+  thread_local std::vector<std::byte> gathered;
+  ByteSpan bytes = pieces.list().front().bytes;
+  if (pieces.list().size() > 1) {
+    if (!flatten(pieces, gathered)) return false;
+    bytes = gathered;
+  }
+  fuse_bufvec buffer = FUSE_BUFVEC_INIT(bytes.size());
+  buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());
+  return fuse_lowlevel_notify_store(session_, node, static_cast<off_t>(offset), &buffer, fuse_buf_copy_flags{}) == 0;
 }
 
 void KernelNotifier::run() {

@@ -1,13 +1,15 @@
-// KernelNotifier: tells the kernel what to drop, from a thread of its own. Dropping pages waits for reads of
-// them that are under way, so a thread that answers requests must not do it: it queues, and waits for a
-// moment at most.
+// KernelNotifier: tells the kernel what to drop, from a thread of its own, and gives it pages, from whatever thread has
+// made them. Both wait for reads of these pages that are under way, so a thread that answers requests must not do
+// it: it queues, and waits for a moment at most.
 #pragma once
 
 #include <fuse_lowlevel.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <shared_mutex>
 #include <thread>
 
 #include "h5mount/view/tree.h"
@@ -23,6 +25,12 @@ class KernelNotifier final : public KernelPages {
 
   Ticket forget(NodeId node, const std::vector<ByteRange>& ranges) override;
   bool wait(Ticket ticket) override;
+  bool store(NodeId node, std::uint64_t offset, const Pieces& pieces) override;
+
+  // Around the end of the session: no store begins after the first, none is under way after the second, which may be
+  // called only once the kernel has given up the requests that a store may wait for.
+  void refuse_stores() { refusing_ = true; }
+  void await_stores() { const std::unique_lock lock(storing_); }
 
  private:
   struct Order {
@@ -37,6 +45,8 @@ class KernelNotifier final : public KernelPages {
   std::deque<Order> orders_;
   Ticket queued_ = 0, finished_ = 0;
   bool stop_ = false;
+  std::atomic<bool> refusing_ = false;
+  std::shared_mutex storing_;
   std::thread thread_;
 };
 

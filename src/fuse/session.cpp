@@ -155,8 +155,10 @@ int FuseSession::serve(std::function<void()> on_ready) {
   const int result = loop();
   watch.reset();
   adapter_.tree->set_kernel(nullptr);
+  notifier->refuse_stores();
   if (signals) fuse_remove_signal_handlers(session_);
-  end_mount();  // before the herald is waited for: its stat then ends as well
+  end_mount();  // before the herald and the stores are waited for: what they wait for ends with it
+  notifier->await_stores();
   herald.join();
   return std::min(result, 0);  // positive: the signal that ended it
 }

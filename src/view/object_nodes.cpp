@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "column_ahead.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/view/names.h"
 #include "open_files.h"
@@ -52,15 +53,25 @@ class OpenDataset : public OpenNode {
   OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
       : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {
     image_.context().open_nodes->add(keep_);
+    const auto kernel = image_.context().open_nodes->kernel();
+    if (!kernel || !bytes_.raw || image_.grows()) return;
+    column_ahead_ = std::make_shared<ColumnAhead>(
+        bytes_.raw, image_.context().environment.workers, kernel, keep_->id(),
+        [keep = keep_, &image] { return !image.grows() && image.look().has_value(); });
   }
-  ~OpenDataset() override { image_.context().open_nodes->remove(keep_); }
+  ~OpenDataset() override {
+    if (column_ahead_) column_ahead_->stop();
+    image_.context().open_nodes->remove(keep_);
+  }
   OpenDataset(const OpenDataset&) = delete;
   OpenDataset& operator=(const OpenDataset&) = delete;
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
     if (!image_.grows()) {
       H5_TRY(image_.look());
-      return bytes_.read(offset, length, &pattern_, out);
+      H5_TRY(bytes_.read(offset, length, &pattern_, out));
+      if (column_ahead_) column_ahead_->note(offset, length);
+      return {};
     }
     return retry_torn(image_.metadata(), "dataset", [&]() -> Status {
       H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes());
@@ -93,6 +104,7 @@ class OpenDataset : public OpenNode {
   DatasetImage& image_;
   DatasetImage::Bytes bytes_;
   ReadPattern pattern_;
+  std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be handed on
 };
 
 class DatasetNode : public ObjectNode {

@@ -43,6 +43,7 @@ class FakeTree final : public Tree {
   std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0};
   std::function<Status(NodeId, std::uint64_t, std::uint64_t, Pieces&)> on_read;  // instead of the content
   std::function<void()> on_lookup;
+  std::shared_ptr<KernelPages> kernel;
 
   Result<Entry> lookup(NodeId parent, std::string_view name) override {
     ++lookups;
@@ -53,7 +54,7 @@ class FakeTree final : public Tree {
     return fail(Error(ErrorCode::NotFound, "no such name"));
   }
   bool follows() const override { return false; }
-  void set_kernel(std::shared_ptr<KernelPages>) override {}
+  void set_kernel(std::shared_ptr<KernelPages> pages) override { kernel = std::move(pages); }
   void file_changed() override {}
   std::vector<std::string> watchable() const override { return {}; }
   void forget(NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }

@@ -172,6 +172,57 @@ TEST_F(SessionTest, ReferencesComeBack) {
   EXPECT_GE(tree->references(), 0);
 }
 
+// The page after the last one read was filled already when the directory was closed.
+TEST_F(SessionTest, ReferencesOfAListingThatWasNotReadToItsEndComeBack) {
+  for (int i = 0; i < 3000; ++i) tree->add(directory, NodeType::File, fmt::format("{:0100}", i));
+  const Mounted mount(tree);
+  DIR* const stream = ::opendir(mount.path("dir").c_str());
+  ASSERT_NE(stream, nullptr);
+  struct stat seen = {};
+  for (int i = 0; i < 1000; ++i) {
+    const dirent* const entry = ::readdir(stream);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(::fstatat(::dirfd(stream), entry->d_name, &seen, 0), 0);
+  }
+  ::closedir(stream);
+  EXPECT_GT(tree->references(), 1000);
+  ASSERT_EQ(std::system("echo 2 > /proc/sys/vm/drop_caches"), 0);
+  for (int i = 0; i < 50 && tree->references() > 1; ++i) ::usleep(20'000);
+  EXPECT_LE(tree->references(), 1);
+}
+
+TEST_F(SessionTest, PagesHandedOnAreReadWithoutAsking) {
+  std::atomic<int> asked = 0;
+  tree->on_read = [&asked](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
+    ++asked;
+    return fail(io_error(EIO, "nobody should ask"));
+  };
+  Mounted mount(tree);
+  const std::shared_ptr<KernelPages> kernel = tree->kernel;
+  ASSERT_NE(kernel, nullptr);
+  const int fd = ::open(mount.path("big").c_str(), O_RDONLY);
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+  const std::string whole(4096, 'x'), half(2048, 'y');
+  Pieces one, two;
+  one.add(as_bytes(whole), nullptr);
+  two.add(as_bytes(half), nullptr, true);
+  two.add(as_bytes(half), nullptr);
+  EXPECT_TRUE(kernel->store(big_id, 4096, one));
+  EXPECT_TRUE(kernel->store(big_id, 12288, two));
+  EXPECT_FALSE(kernel->store(123'456, 4096, one));  // a node that the kernel does not know
+  char page[4096];
+  EXPECT_EQ(::pread(fd, page, sizeof page, 4096), 4096);
+  EXPECT_EQ(std::string(page, sizeof page), whole);
+  EXPECT_EQ(::pread(fd, page, sizeof page, 12288), 4096);
+  EXPECT_EQ(std::string(page, sizeof page), half + half);
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(::pread(fd, page, sizeof page, 0), -1);
+  EXPECT_GT(asked, 0);
+  ::close(fd);
+  mount.end();
+  EXPECT_FALSE(kernel->store(big_id, 4096, one));
+}
+
 TEST_F(SessionTest, XattrsOfTheUserNamespaceOnly) {
   tree->node(big_id).xattrs = {{"user.hdf5.kind", "dataset"}, {"user.a", std::string(65'536, 'a')},
                                {"user.b", std::string(65'537, 'b')}};

@@ -70,7 +70,7 @@ class DirectoryListing {
 };
 
 // What the kernel keeps of nodes, as far as the tree must have a hand in it: in a file that grows some of it becomes
-// wrong. The fuse room implements it. Threads: any.
+// wrong, and some of it is known to be wanted before it is asked for. The fuse room implements it. Threads: any.
 class KernelPages {
  public:
   virtual ~KernelPages() = default;
@@ -81,6 +81,10 @@ class KernelPages {
   virtual Ticket forget(NodeId node, const std::vector<ByteRange>& ranges) = 0;
   // True once all that was queued up to the ticket is done; false where that takes too long.
   virtual bool wait(Ticket ticket) = 0;
+
+  // Gives the kernel pages of a node that it has not asked for: whole ones, but for the last of the file. Waits for
+  // reads of them that are under way, so a thread that must answer reads may not call it. False where it was not taken.
+  virtual bool store(NodeId node, std::uint64_t offset, const Pieces& pieces) = 0;
 };
 
 // An open file.
