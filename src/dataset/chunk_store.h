@@ -118,10 +118,15 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> 
     if (Status read = source_->read_at(head.address, stored); !read) return fail(located(read.error(), first + i));
     read_counters().stored_bytes_read.fetch_add(stored.size(), std::memory_order_relaxed);
     for (; i < next; ++i) {
-      MutableByteSpan out = into(i);
-      if (out.empty()) out = scratch.plain(chunk_bytes);
       const auto at = static_cast<std::size_t>(records[i].address - head.address);
       const ByteSpan bytes = ByteSpan(stored).subspan(at, static_cast<std::size_t>(records[i].stored_size));
+      MutableByteSpan out = into(i);
+      if (out.empty() && bytes.size() == chunk_bytes && stored_plain(first + i, records[i])) {
+        read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+        done(i, bytes);
+        continue;
+      }
+      if (out.empty()) out = scratch.plain(chunk_bytes);
       H5_TRY(decode_stored(first + i, records[i], bytes, out, scratch));
       done(i, ByteSpan(out));
     }

@@ -15,6 +15,7 @@ constexpr std::uint64_t kTinyChunk = 4U << 10;       // below it a cache entry a
 constexpr std::uint64_t kSmallSlabBytes = 32U << 10;
 constexpr std::uint64_t kLargeChunk = 256U << 10;    // chunks in image order of this size need no slabs
 constexpr std::uint64_t kDirectRun = 1U << 10;       // stretches worth a reply segment of their own
+constexpr std::uint64_t kDirectRunInOrder = 16U << 10;
 constexpr std::uint64_t kLeastSlab = 256U << 10, kMostSlab = 2U << 20;
 constexpr std::uint64_t kAheadBytes = 16U << 20;
 constexpr std::uint64_t kMostAhead = 16;
@@ -59,8 +60,12 @@ ChunkedReader::~ChunkedReader() {
 }
 
 ChunkedReader::Way ChunkedReader::way_for(bool sequential, std::uint64_t length) const {
-  if (!store_->filtered() && plan_.run_bytes() >= kDirectRun) return Way::Direct;
   const std::uint64_t band = plan_.full_band_bytes();
+  if (!store_->filtered() && plan_.run_bytes() >= kDirectRun) {
+    // In order, a copy that all workers share costs less than a reply of a thousand pieces.
+    const bool slabs = sequential && !plan_.linear() && plan_.run_bytes() < kDirectRunInOrder;
+    return slabs && band <= cache_->budget() / 4 ? Way::Slabs : Way::Direct;
+  }
   // A whole row needs every chunk of its band: to decode them into place costs no more, and once is enough even where
   // the cache cannot hold them.
   if (!plan_.linear() && length >= plan_.row_bytes() && !store_->may_decode_partially()) sequential = true;
@@ -112,7 +117,10 @@ Status ChunkedReader::read_way(Way way, std::uint64_t offset, std::uint64_t leng
   H5_TRY(std::move(done));
   for (const Piece& piece : pieces.list()) out.add(piece.bytes, piece.owner, piece.kernel_only);
   // Only after this reader's own need: read-ahead must not delay it.
-  if (pattern != nullptr) read_ahead(way, offset + length, *pattern);
+  if (pattern != nullptr && pattern->forward()) {
+    drop_behind(way, offset, *pattern);
+    read_ahead(way, offset + length, *pattern);
+  }
   return {};
 }
 
@@ -401,8 +409,16 @@ std::vector<ByteRange> ChunkedReader::outdated_ranges() const {
 
 // ---- ahead -----------------------------------------------------------------------------------------------------
 
+// What a reader in order has gone through the kernel has pages of. Given back at once, its memory is there for what
+// comes next: a scan keeps to a few slabs that stay in the processor's cache, and others' blocks stay in ours.
+void ChunkedReader::drop_behind(Way way, std::uint64_t offset, ReadPattern& pattern) const {
+  if (way != Way::Slabs || growth_ || offset < 2 * ReadPattern::kReorder) return;
+  const auto [first, last] = pattern.claim_behind(plan_.band_at(offset - 2 * ReadPattern::kReorder) / slab_bands_);
+  for (std::uint64_t slab = first; slab < last; ++slab) cache_->erase({owner_, kSlab, slab});
+}
+
 void ChunkedReader::read_ahead(Way way, std::uint64_t end_offset, ReadPattern& pattern) const {
-  if ((way != Way::Slabs && way != Way::Chunks) || end_offset >= size() || !pattern.forward()) return;
+  if ((way != Way::Slabs && way != Way::Chunks) || end_offset >= size()) return;
   if (way == Way::Chunks && !plan_.linear()) return;
   const bool slabs = way == Way::Slabs;
   const std::uint64_t per_unit = slabs ? slab_bands_ : 1;

@@ -69,6 +69,7 @@ class ChunkedReader final : public DatasetReader, public std::enable_shared_from
   bool settled(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t next_band) const;
   std::vector<ByteRange> outdated_ranges() const override;
 
+  void drop_behind(Way way, std::uint64_t offset, ReadPattern& pattern) const;
   void read_ahead(Way way, std::uint64_t end_offset, ReadPattern& pattern) const;
   Result<std::shared_ptr<const AllocationMap>> allocation() const;
 

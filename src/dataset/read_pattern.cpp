@@ -4,8 +4,6 @@
 
 namespace h5mount {
 namespace {
-// Requests reach us up to this much out of order (two read-ahead windows of the kernel).
-constexpr std::uint64_t kReorder = 2U << 20;
 constexpr std::uint32_t kStreak = 2;
 // Read-ahead asks for much at once. What leaves gaps between small requests goes down a column, and decoding all that
 // lies between would cost more than it gives.
@@ -22,6 +20,7 @@ bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {
     expected_.store(end, std::memory_order_relaxed);
     streak_.store(0, std::memory_order_relaxed);
     ahead_.store(0, std::memory_order_relaxed);
+    behind_.store(kUnlimited, std::memory_order_relaxed);
     return false;
   }
   if (end <= expected) return streak_.load(std::memory_order_relaxed) >= kStreak;
@@ -38,6 +37,16 @@ std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_ahead(std::uint64_t c
     if (first > last) return {0, 0};
     if (ahead_.compare_exchange_weak(claimed, last + 1, std::memory_order_relaxed)) return {first, last + 1};
   }
+}
+
+std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_behind(std::uint64_t current) {
+  std::uint64_t first = behind_.load(std::memory_order_relaxed);
+  while (first == kUnlimited || first < current) {
+    if (!behind_.compare_exchange_weak(first, current, std::memory_order_relaxed)) continue;
+    if (first == kUnlimited) break;
+    return {first, current};
+  }
+  return {0, 0};
 }
 
 ReadCounters& read_counters() {

@@ -42,5 +42,17 @@ TEST(ReadPattern, AheadIsClaimedOnce) {
   EXPECT_EQ(p.claim_ahead(4, 8), (std::pair<std::uint64_t, std::uint64_t>(7, 9)));
 }
 
+TEST(ReadPattern, BehindIsClaimedOnceAndFromWhereTheReaderBegan) {
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  ReadPattern p;
+  EXPECT_EQ(p.claim_behind(7), Range(0, 0));
+  EXPECT_EQ(p.claim_behind(7), Range(0, 0));
+  EXPECT_EQ(p.claim_behind(9), Range(7, 9));
+  EXPECT_EQ(p.claim_behind(8), Range(0, 0));
+  EXPECT_FALSE(p.note(100 << 20, 4096));  // elsewhere: what lies between was not read
+  EXPECT_EQ(p.claim_behind(50), Range(0, 0));
+  EXPECT_EQ(p.claim_behind(51), Range(50, 51));
+}
+
 }  // namespace
 }  // namespace h5mount

@@ -58,6 +58,65 @@ TEST_F(NexusTest, WithoutItsDetectorTheFramesHaveItsPixelsMissing) {
   EXPECT_EQ(other.in("ls entry/instrument/detector_1/").out, "data\n");
 }
 
+// Large enough for what only large files meet: columns handed on ahead, bands in image order, slabs dropped behind.
+class TilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    if (run(python() + "-c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write a file with";
+    const Outcome made = run("cd " + scratch().string() + " && " + python() + R"(-c '
+import h5py, numpy
+values = numpy.arange(3000 * 2500, dtype="<i4").reshape(3000, 2500)
+with h5py.File("tiles.h5", "w", libver="latest") as file:
+    file.create_dataset("deflate", data=values, chunks=(128, 100), shuffle=True, compression=1)
+    file.create_dataset("plain", data=values, chunks=(128, 256))
+    file.create_dataset("contiguous", data=values)
+values.tofile("tiles.raw")
+')");
+    ASSERT_EQ(made.code, 0) << made.err;
+    const Outcome mounted = mount.mount(scratch() / "tiles.h5", "-o cache_size=8M");
+    ASSERT_EQ(mounted.code, 0) << mounted.err;
+  }
+  // What the daemon says of itself.
+  long counted(const std::string& name) const {
+    const auto log = scratch() / "tiles.log";
+    for (int i = 0; i < 100; ++i) {
+      const std::string text = slurp(log);
+      const auto line = text.rfind("status:");
+      const auto at = line == std::string::npos ? line : text.find(" " + name + "=", line);
+      if (at != std::string::npos) return std::stol(text.substr(at + name.size() + 2));
+      ::usleep(20'000);
+    }
+    return -1;
+  }
+  MountPoint mount;
+};
+
+TEST_F(TilesTest, InOrderTheBytesAreThose) {
+  for (const char* name : {"deflate", "plain", "contiguous"})
+    EXPECT_EQ(mount.in(std::string("cmp ") + name + " " + (scratch() / "tiles.raw").string()).out, "") << name;
+}
+
+TEST_F(TilesTest, AColumnIsHandedOnBeforeItIsAskedFor) {
+  const MountPoint other;
+  const auto log = (scratch() / "tiles.log").string();
+  ASSERT_EQ(run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + other.path() + " 2>" + log + " & echo $! >" +
+                log + ".pid; for i in $(seq 100); do mountpoint -q " + other.path() + " && break; sleep 0.05; done")
+                .code,
+            0);
+  const Outcome read = other.in(python() + R"(-c '
+import os, struct
+for name in "deflate", "plain", "contiguous":
+    fd = os.open(name, os.O_RDONLY)
+    for column in 7, 1234:
+        seen = [struct.unpack("<i", os.pread(fd, 4, 4 * (row * 2500 + column)))[0] for row in range(3000)]
+        assert seen == [row * 2500 + column for row in range(3000)], (name, column)
+')");
+  EXPECT_EQ(read.code, 0) << read.err;
+  run("kill -USR1 $(cat " + log + ".pid)");
+  EXPECT_GT(counted("pages_handed_on"), 3000);
+}
+
 class SparseMatrixTest : public ::testing::Test {
  protected:
   void SetUp() override {

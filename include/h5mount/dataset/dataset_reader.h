@@ -50,15 +50,20 @@ class ReadPattern {
   // neighbouring requests out of order; that still counts as forward.
   bool note(std::uint64_t offset, std::uint64_t length);
   bool forward() const;  // what the last note said
+  // The kernel's read-ahead asks up to this much out of order (two of its windows).
+  static constexpr std::uint64_t kReorder = 2U << 20;
 
   // Read-ahead of units (bands, chunks) after `current` up to and including `last`: gives the part nobody claimed
   // before as [first, second), and claims it.
   std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
+  // Units before `current` that this reader has gone through since it was asked last: nobody needs them again.
+  std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
 
  private:
   std::atomic<std::uint64_t> expected_{0};
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::uint64_t> ahead_{0};
+  std::atomic<std::uint64_t> behind_{kUnlimited};  // kUnlimited: nothing yet
 };
 
 struct ReadEnvironment {
@@ -73,6 +78,7 @@ struct ReadCounters {
   std::atomic<std::uint64_t> stored_bytes_read{0};
   std::atomic<std::uint64_t> bands_made{0};
   std::atomic<std::uint64_t> bands_ahead{0};
+  std::atomic<std::uint64_t> pages_handed_on{0};  // to the kernel, before anybody asked for them
 };
 ReadCounters& read_counters();
 
