@@ -34,7 +34,11 @@ bool something_opens() {
 
 void misbehave(std::size_t bytes) {
   switch (PLUGIN_ID) {
-    case 64002: *static_cast<volatile char*>(nullptr) = 1; break;
+    case 64002: {  // a write to a plain null would be optimised away
+      volatile char* volatile nowhere = nullptr;
+      *nowhere = 1;
+      break;
+    }
     case 64003:
       for (;;) ::usleep(1000);
     case 64004: {  // writes far out of bounds
