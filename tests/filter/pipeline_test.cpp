@@ -1,6 +1,7 @@
 #include <zlib.h>
 
 #include "bytes.h"
+#include "fletcher32.h"
 
 namespace h5mount {
 namespace {
@@ -44,6 +45,49 @@ TEST(FilterPipeline, MaskBitsSkipFilters) {
   EXPECT_EQ(*decode({kDeflate}, data, 64, 1), data);
   EXPECT_EQ(*decode({kDeflate, kNobody}, deflated(data), 64, 2), data);
   EXPECT_EQ(*decode({kNobody, kDeflate}, data, 64, 3), data);
+}
+
+// Writers leave optional filters out where they do not help, chunk by chunk, of chunks of any size.
+TEST(FilterPipeline, AnyOfThreeFiltersMaySkipAChunkOfAnySize) {
+  const FilterSpec specs[] = {kShuffle4, kDeflate, {3, "fletcher32", {}}};
+  for (const std::size_t size : {1, 3, 4, 5, 63, 64, 65, 4097}) {
+    const Bytes data = test::random_bytes(size, size);
+    for (std::uint32_t mask = 0; mask < 8; ++mask) {
+      Bytes stored = data;
+      if ((mask & 1) == 0) {
+        const std::size_t count = size / 4;  // what is left over stays as it is
+        for (std::size_t i = 0; i < count * 4; ++i) stored[i % 4 * count + i / 4] = data[i];
+      }
+      if ((mask & 2) == 0) stored = deflated(stored);
+      if ((mask & 4) == 0) {
+        const std::uint32_t sum = filter::fletcher32_plain(stored);
+        for (unsigned shift = 0; shift < 32; shift += 8)
+          stored.push_back(static_cast<std::byte>(sum >> shift & 0xff));
+      }
+      const auto decoded = decode({specs[0], specs[1], specs[2]}, stored, size, mask);
+      ASSERT_TRUE(decoded) << size << ' ' << mask << ": " << decoded.error().text();
+      EXPECT_EQ(*decoded, data) << size << ' ' << mask;
+      // It is the mask that decides: deflate taken the other way makes the chunk a damaged one.
+      const auto wrong = decode({specs[0], specs[1], specs[2]}, stored, size, mask ^ 2);
+      EXPECT_FALSE(wrong) << size << ' ' << mask;
+    }
+  }
+}
+
+// What does not compress is stored as it is within each container.
+TEST(FilterPipeline, BlocksThatAreStoredRaw) {
+  const Bytes data = test::random_bytes(100, 8);
+  Bytes lz4(16);  // decoded size, block size, stored size: big-endian
+  lz4[7] = lz4[11] = lz4[15] = std::byte{100};
+  Bytes blosc = {std::byte{2}, std::byte{1}, std::byte{2}, std::byte{4}};  // version, codec's, stored, type size
+  for (const unsigned value : {100U, 100U, 116U})
+    blosc.insert(blosc.end(), {static_cast<std::byte>(value), std::byte{0}, std::byte{0}, std::byte{0}});
+  lz4.insert(lz4.end(), data.begin(), data.end());
+  blosc.insert(blosc.end(), data.begin(), data.end());
+  if (filter_info(32004).available) {
+    EXPECT_EQ(*decode({{32004, "", {}}}, lz4, 100), data);
+  }
+  EXPECT_EQ(*decode({{32001, "", {}}}, blosc, 100), data);
 }
 
 TEST(FilterPipeline, AMissingFilterIsNamedAndOnlyWhenNeeded) {
