@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Figures of following a SWMR file through a mount; see swmr_soak.sh."""
+import array
 import hashlib
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -10,7 +12,7 @@ import tempfile
 import time
 
 build, frames = sys.argv[1], int(sys.argv[2])
-only = sys.argv[3:] or ["tail", "latency", "idle", "cost"]
+only = sys.argv[3:] or ["tail", "restart", "latency", "idle", "cost"]
 writer = os.path.join(build, "tests/swmr/swmr_writer")
 program = os.path.join(build, "src/cli/h5mount")
 place = tempfile.mkdtemp(prefix="h5mount-soak-")
@@ -60,13 +62,12 @@ class Mount:
         return int(re.search(r"rchar: (\d+)", open(f"/proc/{self.process.pid}/io").read()).group(1))
 
 
-def digest(count, elements):
-    total = hashlib.sha256()
+def image(count, elements):
+    values = array.array("H")
     for frame in range(count):
-        step = frame % 97 + 1
-        first = frame * 2654435761 & 0xFFFFFFFF
-        total.update(b"".join(((first + i * step) & 0xFFFF).to_bytes(2, "little") for i in range(elements)))
-    return total.hexdigest()
+        step, first = frame % 97 + 1, frame * 2654435761
+        values.extend((first + i * step) & 0xFFFF for i in range(elements))
+    return values.tobytes()
 
 
 def wait_for(condition, seconds):
@@ -77,7 +78,7 @@ def wait_for(condition, seconds):
 
 
 def measure_tail():
-    elements, right = 8 * 16, digest(frames, 8 * 16)
+    elements, right = 8 * 16, hashlib.sha256(image(frames, 8 * 16)).hexdigest()
     print(f"== tail -c +1 -f of {frames} frames")
     for index in ("ea", "bt2", "fa"):
         for filter_name in ("none", "deflate"):
@@ -94,6 +95,49 @@ def measure_tail():
                 tail.wait()
             got = hashlib.sha256(open(out, "rb").read()).hexdigest()
             print(f"{index:4} {filter_name:8} {os.path.getsize(out):9} bytes  {'equal' if got == right else 'DIFFERENT'} {got[:16]}", flush=True)
+            os.unlink(path)
+
+
+def measure_restart(rounds=30, most=100000):
+    """Killed at random moments and started again under one mount, h5clear -s in between every second time."""
+    print(f"== writers killed and restarted {rounds} times each")
+    randomly = random.Random(6)
+    for index in ("ea", "bt2", "fa"):
+        for filter_name in ("none", "deflate"):
+            path, target = os.path.join(place, "restart.h5"), os.path.join(mountpoint, "frames")
+            options = dict(index=index, filter=filter_name, chunk=16, frames=most, rate=1000)
+            create(path, **options)
+            process, wrong, states, refused = start(path, **options), 0, 0, 0
+            with Mount(path):
+                right = b""
+                for number in range(rounds):
+                    time.sleep(randomly.uniform(0.05, 0.4))
+                    process.kill()
+                    process.wait()
+                    if number % 2 == 0:
+                        refused += subprocess.run(["h5clear", "-s", path]).returncode != 0
+                    process = start(path, clear=1, **options)
+                    before = os.path.getsize(path)
+                    wait_for(lambda: os.path.getsize(path) > before or process.poll() is not None, 10)
+                    refused += process.poll() is not None
+                    time.sleep(0.3)
+                    got = open(target, "rb").read()
+                    if len(got) > len(right):
+                        right = image(len(got) // 256 + 5000, 128)
+                    if not right.startswith(got):
+                        wrong += sum(a != b and a != 0 for a, b in zip(got, right))
+                    states += 1
+                process.kill()
+                process.wait()
+                time.sleep(1)
+                count = os.path.getsize(target) // 256 + 100
+                ended = subprocess.run([writer, path, "restart=1", *words(clear=1, **{**options, "rate": 0, "frames": count})]).returncode
+                right = image(count, 128)
+                wait_for(lambda: os.path.getsize(target) >= len(right), 2)
+                got = open(target, "rb").read()
+                differs = [i // 256 for i in range(0, max(len(got), len(right)), 256) if got[i:i + 256] != right[i:i + 256]]
+            print(f"{index:4} {filter_name:8} {count:6} frames  {states} restarts, {refused} refused, {wrong} wrong bytes, "
+                  f"at the end {'equal' if not differs and ended == 0 else f'DIFFERENT: {len(got)} bytes, writer {ended}, frames {differs[:5]}'}", flush=True)
             os.unlink(path)
 
 

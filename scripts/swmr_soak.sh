@@ -1,9 +1,10 @@
 #!/bin/sh
 # Follows live SWMR files for longer than the tests do, and prints the figures: every byte through `tail -f` for each
-# index type, latency from flush to visible beside h5py, what an idle mount costs, what an appended megabyte costs
-# beside a small and a large file, and a long replay of torn writes.
+# index type, writers killed and restarted, latency from flush to visible beside h5py, what an idle mount costs, what
+# an appended megabyte costs beside a small and a large file, and a long replay of torn writes.
 #
-#   scripts/swmr_soak.sh BUILD-DIRECTORY [FRAMES]        (needs libhdf5 for the writer, /dev/fuse, python3, strace)
+#   scripts/swmr_soak.sh BUILD-DIRECTORY [FRAMES]        (needs libhdf5 for the writer, h5clear, /dev/fuse,
+#                                                        python3, strace)
 set -eu
 build=$(cd "$1" && pwd)
 frames=${2:-10000}
