@@ -130,17 +130,21 @@ class Bench:
                      lambda: self.cold('tiles', 'cat', options='cache_size=64M', needed=chunks), [
                          Other('C H5Dread in slices', lambda: self.h5dread('slices', 'tiles', 256))], 2)
         self.compare('tiles unfiltered, cat', lambda: self.cold('plain-tiles', 'cat', needed=chunks), [
-            Other('C H5Dread in slices', lambda: self.h5dread('slices', 'plain-tiles', 256), 1)])
+            Other('C H5Dread in slices', lambda: self.h5dread('slices', 'plain-tiles', 256), 1),
+            Other('trivial FUSE, a plain file', lambda: self.cold_trivial('flat_tiles', 'cat'))])
         stride = self.sizes.tile_columns * 4
         self.compare('column of the tiles, one value a row',
                      lambda: self.cold('tiles', 'column', self.sizes.tile_rows, stride, 4), [
                          Other('h5py, a value a row', lambda: self.h5py('cell', 'tiles', 0), 2),
-                         Other('h5py, one selection', lambda: self.h5py('column', 'tiles', 0))])
+                         Other('h5py, one selection', lambda: self.h5py('column', 'tiles', 0)),
+                         Other('trivial FUSE, a plain file',
+                               lambda: self.cold_trivial('flat_tiles', 'column', self.sizes.tile_rows, stride, 4))])
 
     def series(self):
         self.compare('series, 4 KiB at random, cold', lambda: self.cold(
             'series', 'random', 8000, 4096, options='cache_size=64M'), [
-                Other('h5py', lambda: self.h5py('random', 'series', 8000, 4096), 2.5)])
+                Other('h5py', lambda: self.h5py('random', 'series', 8000, 4096), 2.5),
+                Other('trivial FUSE, a plain file', lambda: self.cold_trivial('flat_tiles', 'random', 8000, 4096))])
         self.compare('series, cat', lambda: self.cold('series', 'cat', needed=self.sizes.series_chunks), [
             Other('C H5Dread in slices', lambda: self.h5dread('slices', 'series', MIB), rounds=2)], 3)
 
@@ -213,20 +217,25 @@ class Bench:
         self.compare('getfattr -R, 100,000 datasets', lambda: self.listing(tree, 'getfattr -R -d .'), [
             Other('h5dump -A', lambda: run(['h5dump', '-A', self.paths[tree]]), None, 1)], 2)
         links_of = lambda command: (lambda: self.listing(links, command))
+        plain = self.paths[f'plain-{self.sizes.links}']
         self.compare('ls -l, 100,000 links', links_of('ls -l g'), [
-            Other('h5ls', lambda: h5ls(f'{self.paths[links]}/g'), 4)])
+            Other('h5ls', lambda: h5ls(f'{self.paths[links]}/g'), 4),
+            Other('ls -l of plain files', lambda: run(['ls', '-l', plain]))])
         self.compare('ls -f, 100,000 links', links_of('ls -f g'), [
             Other('h5ls', lambda: h5ls(f'{self.paths[links]}/g'), 10)])
         self.lookup(links)
+
+    def one_lookup(self, links):
+        with self.mount(links) as mount:
+            begin = time.monotonic()
+            os.stat(f'{mount.place}/g/event003210')
+            return Sample(time.monotonic() - begin, 0)
 
     def lookup(self, links):
         """One name of 100,000, by a system call in a fresh mount, beside listing them all."""
         ratios, ours, theirs = [], [], []
         for _ in range(self.rounds + 2):
-            with self.mount(links) as mount:
-                begin = time.monotonic()
-                os.stat(f'{mount.place}/g/event073210')
-                ours.append(time.monotonic() - begin)
+            ours.append(self.one_lookup(links).wall)
             with self.mount(links) as mount:
                 begin = time.monotonic()
                 os.listdir(f'{mount.place}/g')
@@ -248,11 +257,25 @@ class Bench:
         """How a case grows when its work grows tenfold: 10 is in proportion, 1 is not at all."""
         seconds = lambda measure: median(measure().wall for _ in range(3))
         tenth, whole = self.sizes.datasets // 10, self.sizes.datasets
-        pairs = {
+        image = {'contiguous': self.sizes.contiguous, 'tiles': self.sizes.tile_bytes,
+                 'plain-tiles': self.sizes.tile_bytes, 'series': self.sizes.series_chunks * 2048 * 4}
+        pairs = {f'{file}, first bytes in order': [lambda f=file, n=n: self.cold(f, 'head', n)
+                                                   for n in (size // 10, size)] for file, size in image.items()}
+        for file in ('contiguous', 'series'):
+            pairs[f'{file}, 4 KiB at random'] = [lambda f=file, n=n: self.cold(f, 'random', n, 4096)
+                                                 for n in (1000, 10000)]
+        rows, stride = self.sizes.tile_rows, self.sizes.tile_columns * 4
+        pairs |= {
+            'column of the tiles': [lambda n=n: self.cold('tiles', 'column', n, stride, 4) for n in (rows // 10, rows)],
             'find -type f, datasets': [lambda n=n: self.listing(f'tree-{n}', 'find . -type f') for n in (tenth, whole)],
+            'getfattr -R, datasets': [lambda n=n: self.listing(f'tree-{tenth}', f'getfattr -R -d station{n}')
+                                      for n in ('000', '00?')],
             'ls -l, links': [lambda n=n: self.listing(f'links-{n}', 'ls -l g') for n in (tenth, whole)],
+            'ls -f, links': [lambda n=n: self.listing(f'links-{n}', 'ls -f g') for n in (tenth, whole)],
+            'lookup of one name, links': [lambda n=n: self.one_lookup(f'links-{n}') for n in (tenth, whole)],
             'cat, tiny chunks': [lambda n=n: self.cold(f'extensible-{n}', 'cat') for n in (100000, 1000000)],
-            'first bytes, chunks': [lambda n=n: self.first_bytes(f'extensible-{n}') for n in (100000, 1000000)],
+            'mount to first bytes, chunks': [lambda n=n: self.first_bytes(f'extensible-{n}')
+                                             for n in (100000, 1000000)],
         }
         for case, (small, large) in pairs.items():
             a, b = seconds(small), seconds(large)

@@ -19,6 +19,7 @@ class Sizes:
         self.contiguous = 256 * MIB if short else 1024 * MIB
         self.tile_rows = 2048 if short else 8192       # of 16,384 float32: 128 or 512 MiB
         self.tile_columns = 16384
+        self.tile_bytes = self.tile_rows * self.tile_columns * 4
         self.series_chunks = 16384 if short else 65536  # of 2,048 float32
         self.pencil_rows = 8192 if short else 32768    # of 4,096 float32: 128 or 512 MiB
         self.datasets = 100_000
@@ -62,11 +63,17 @@ def make_contiguous(path, sizes):
             data[i:i + len(part)] = part
 
 
-def make_flat(path, sizes):
+def make_flat(path, size):
     block = smooth(256, 4096, 1).tobytes()
     with open(path, 'wb') as file:
-        for _ in range(sizes.contiguous // len(block)):
+        for _ in range(size // len(block)):
             file.write(block)
+
+
+def make_plain_directory(path, count):
+    os.mkdir(path)
+    for i in range(count):
+        open(os.path.join(path, 'event%06d' % i), 'w').close()
 
 
 def make_tiles(path, sizes, filtered=True):
@@ -122,7 +129,8 @@ def makers(sizes):
     """file name -> what makes it there"""
     return {
         f'contiguous-{sizes.contiguous // MIB}.h5': lambda p: make_contiguous(p, sizes),
-        f'flat-{sizes.contiguous // MIB}.bin': lambda p: make_flat(p, sizes),
+        f'flat-{sizes.contiguous // MIB}.bin': lambda p: make_flat(p, sizes.contiguous),
+        f'flat_tiles-{sizes.tile_bytes // MIB}.bin': lambda p: make_flat(p, sizes.tile_bytes),
         f'tiles-{sizes.tile_rows}.h5': lambda p: make_tiles(p, sizes),
         f'plain-tiles-{sizes.tile_rows}.h5': lambda p: make_tiles(p, sizes, False),
         f'four-tiles-{sizes.tile_rows}.h5': lambda p: make_four_tiles(p, sizes),
@@ -134,6 +142,7 @@ def makers(sizes):
         'btree-1000000.h5': lambda p: make_many_chunks(p, sizes.chunks, 'earliest'),
         f'tree-{sizes.datasets}.h5': lambda p: make_tree(p, sizes.datasets),
         f'links-{sizes.links}.h5': lambda p: make_links(p, sizes.links),
+        f'plain-{sizes.links}.d': lambda p: make_plain_directory(p, sizes.links),
         f'tree-{sizes.datasets // 10}.h5': lambda p: make_tree(p, sizes.datasets // 10),
         f'links-{sizes.links // 10}.h5': lambda p: make_links(p, sizes.links // 10),
         'extensible-100000.h5': lambda p: make_many_chunks(p, sizes.chunks // 10, 'latest'),

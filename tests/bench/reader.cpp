@@ -4,6 +4,7 @@
 //   reader cat FILE…             all bytes in order, 1 MiB a call; several files by as many threads at once
 //   reader block SIZE FILE       all bytes in order, SIZE bytes a call
 //   reader mmap FILE             all bytes through a mapping
+//   reader head BYTES FILE       the first BYTES, 1 MiB a call
 //   reader tail BYTES FILE       the last BYTES
 //   reader random COUNT SIZE FILE  COUNT reads of SIZE bytes at places that are always the same ones
 //   reader column ROWS STRIDE SIZE FILE  SIZE bytes at every STRIDE
@@ -52,17 +53,21 @@ struct File {
   }
 };
 
-void read_in_order(const char* path, std::size_t block, std::uint64_t from_end = 0) {
+void read_in_order(const char* path, std::size_t block, std::uint64_t from_end = 0, std::uint64_t most = UINT64_MAX) {
   const File file(path);
   if (from_end == 0 && block >= (128U << 10)) ::posix_fadvise(file.fd, 0, 0, POSIX_FADV_SEQUENTIAL);  // as cat does
   Bytes buffer(block);
   std::uint64_t at = from_end == 0 || from_end > file.size ? 0 : file.size - from_end;
-  while (const std::size_t n = file.at(at, buffer)) at += n;
+  while (at < most) {
+    const std::size_t n = file.at(at, buffer);
+    if (n == 0) break;
+    at += n;
+  }
 }
 
 void read_together(char** paths, int count) {
   std::vector<std::thread> crew;
-  for (int i = 0; i < count; ++i) crew.emplace_back(read_in_order, paths[i], std::size_t{1} << 20, 0);
+  for (int i = 0; i < count; ++i) crew.emplace_back(read_in_order, paths[i], std::size_t{1} << 20, 0, UINT64_MAX);
   for (std::thread& one : crew) one.join();
 }
 
@@ -105,10 +110,11 @@ int main(int argc, char** argv) {
   if (mode == "cat") read_together(argv + 2, argc - 2);
   else if (mode == "block") read_in_order(last, number(2));
   else if (mode == "mmap") read_mapped(last);
+  else if (mode == "head") read_in_order(last, 1U << 20, 0, number(2));
   else if (mode == "tail") read_in_order(last, 1U << 20, number(2));
   else if (mode == "random") read_at_random(last, number(2), number(3));
   else if (mode == "column") read_column(last, number(2), number(3), number(4));
-  else return std::fputs("usage: reader cat|block|mmap|tail|random|column … FILE\n", stderr), 1;
+  else return std::fputs("usage: reader cat|block|mmap|head|tail|random|column … FILE\n", stderr), 1;
   std::printf("%.6f %llu\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
               static_cast<unsigned long long>(g_seen));
   return 0;

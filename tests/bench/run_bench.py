@@ -47,7 +47,7 @@ def main():
     paths = make_data.make_all(options.data, sizes, say)
     for stem in list(paths):  # tiles-8192 is also called tiles, unless several sizes of it are wanted
         kind = stem.rsplit('-', 1)[0]
-        if kind not in ('extensible', 'btree', 'tree', 'links'):
+        if kind not in ('extensible', 'btree', 'tree', 'links', 'plain'):
             paths[kind] = paths[stem]
     load = os.getloadavg()[0]
     bench = cases.Bench(options.build, options.data, paths, sizes, options.rounds or (3 if options.short else 5), say)
