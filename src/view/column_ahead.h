@@ -22,17 +22,18 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
 
   void note(std::uint64_t offset, std::uint64_t length);
   // What is under way comes to an end soon.
-  void stop() { stopped_ = true; }
+  void stop() { run_ = kStopped; }
 
  private:
-  void hand_on(const StridePattern::Batch& batch, std::uint64_t first, std::uint64_t last) const;
+  void hand_on(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first, std::uint64_t last) const;
 
+  static constexpr std::uint64_t kStopped = kUnlimited;
   const DatasetReaderPtr reader_;
   const std::shared_ptr<WorkerPool> workers_;
   const std::shared_ptr<KernelPages> kernel_;
   const NodeId node_;
   const std::function<bool()> as_opened_;
-  std::atomic<bool> stopped_ = false;
+  std::atomic<std::uint64_t> run_ = 0;  // batches of another one are left
   std::mutex mutex_;
   StridePattern pattern_;
 };

@@ -24,6 +24,7 @@ StridePattern::StridePattern(std::uint64_t image_bytes, std::vector<std::uint64_
 std::optional<StridePattern::Batch> StridePattern::note(std::uint64_t offset, std::uint64_t length) {
   if (length > kMostPlace) {
     stride_ = asked_ = 0;
+    ++run_;
     last_offset_ = offset;
     last_length_ = length;
     return std::nullopt;
@@ -49,6 +50,7 @@ bool StridePattern::goes_on(std::uint64_t offset, std::uint64_t length) {
 }
 
 void StridePattern::begin(std::uint64_t offset, std::uint64_t length) {
+  ++run_;
   const std::uint64_t distance = offset > last_offset_ ? offset - last_offset_ : 0;
   stride_ = distance > last_length_ && distance - last_length_ >= kLeastGap ? stride_near(distance) : 0;
   low_ = offset;

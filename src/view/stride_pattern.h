@@ -24,6 +24,8 @@ class StridePattern {
   // Notes a request of whole pages; a batch where there is one to prepare. What is prepared and never asked for is
   // never much more than what was asked for before it.
   std::optional<Batch> note(std::uint64_t offset, std::uint64_t length);
+  // Another number when the reader no longer goes on as it did: batches of earlier runs are of no use.
+  std::uint64_t run() const { return run_; }
 
  private:
   bool goes_on(std::uint64_t offset, std::uint64_t length);
@@ -33,6 +35,7 @@ class StridePattern {
 
   std::uint64_t image_bytes_;
   std::vector<std::uint64_t> row_bytes_;  // largest first
+  std::uint64_t run_ = 0;
   std::uint64_t stride_ = 0;              // 0: none yet
   std::uint64_t last_offset_ = 0, last_length_ = 0;
   std::uint64_t longest_ = 0;             // request of this run

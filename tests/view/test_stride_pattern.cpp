@@ -106,7 +106,11 @@ TEST(StridePattern, AJumpBeginsAnew) {
   EXPECT_FALSE(pattern.note(0, kPage));
   EXPECT_FALSE(pattern.note(65536, kPage));
   EXPECT_TRUE(pattern.note(2 * 65536, kPage));
+  const std::uint64_t run = pattern.run();
+  EXPECT_FALSE(pattern.note(3 * 65536, kPage));
+  EXPECT_EQ(pattern.run(), run);
   EXPECT_FALSE(pattern.note(900 << 20, kPage));
+  EXPECT_NE(pattern.run(), run);
   EXPECT_FALSE(pattern.note((900 << 20) + 65536, kPage));
   EXPECT_TRUE(pattern.note((900 << 20) + 2 * 65536, kPage));
 }
