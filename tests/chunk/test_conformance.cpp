@@ -1,8 +1,8 @@
 // What every chunk index must do, run over every kind: find, find_run and for_each tell of the same chunks.
 #include <gtest/gtest.h>
 
-#include "chunk/fake_file.h"
 #include "chunk/index_builder.h"
+#include "metadata/memory_file.h"
 
 namespace h5mount::test {
 
@@ -20,10 +20,10 @@ class Conformance : public ::testing::TestWithParam<IndexCase> {
  protected:
   Conformance() : built(build_index(GetParam())) {}
 
-  std::shared_ptr<FakeFile> file(std::vector<std::byte> bytes) const {
-    return std::make_shared<FakeFile>(std::move(bytes), built.what.sizes);
+  std::shared_ptr<MemoryFile> file(std::vector<std::byte> bytes) const {
+    return std::make_shared<MemoryFile>(std::move(bytes), built.what.sizes);
   }
-  Result<std::unique_ptr<ChunkIndex>> open(std::shared_ptr<FakeFile> from) const {
+  Result<std::unique_ptr<ChunkIndex>> open(std::shared_ptr<MemoryFile> from) const {
     return open_chunk_index(std::move(from), built.layout, built.geometry);
   }
   ChunkRecord expected(const Coordinates& scaled) const {
