@@ -109,7 +109,9 @@ void unshuffle_sse2(const std::byte* planes, std::size_t plane_stride, std::size
                     std::byte* out) {
   switch (size) {
     case 0: return;
-    case 1: std::memcpy(out, planes, count); return;
+    case 1:
+      if (count != 0) std::memcpy(out, planes, count);
+      return;
     case 2: return unshuffle_sse2_sized<2>(planes, plane_stride, count, out);
     case 4: return unshuffle_sse2_sized<4>(planes, plane_stride, count, out);
     case 8: return unshuffle_sse2_sized<8>(planes, plane_stride, count, out);
