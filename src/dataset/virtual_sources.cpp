@@ -9,6 +9,7 @@ namespace h5mount {
 namespace {
 
 constexpr std::size_t kMostSources = 128;  // kept open, and watched; each may hold a descriptor
+constexpr std::size_t kMostInCrowd = 32;   // where many files are open
 constexpr std::chrono::seconds kMissingAgain{1};
 constexpr std::uint64_t kOpening = 4;  // of a request's budget (virtual_nesting.h)
 
@@ -55,7 +56,8 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   const std::lock_guard lock(mutex_);
   if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
   kept_.push_front(std::make_shared<const Source>(std::move(source)));
-  if (kept_.size() > kMostSources) dropped.splice(dropped.begin(), kept_, std::prev(kept_.end()));
+  const std::size_t most = environment_.files->crowded() ? kMostInCrowd : kMostSources;
+  while (kept_.size() > most) dropped.splice(dropped.begin(), kept_, std::prev(kept_.end()));
   return kept_.front();
 }
 

@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kCrowd = 256;  // of the thousand descriptors that a process may usually have
+
 using FileIdentity = std::pair<dev_t, ino_t>;
 
 struct OpenDescriptor {
@@ -102,9 +104,11 @@ class OpenFileSet final : public FileSet {
 
   bool follows() const override {
     if (main_->metadata->following()) return true;
-    if (!has_others_) return false;
+    if (opened_count_ == 0) return false;
     return std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
   }
+
+  bool crowded() const override { return opened_count_ > kCrowd; }
 
   void when_opened(std::function<void()> told) override {
     const std::lock_guard lock(told_mutex_);
@@ -177,7 +181,7 @@ class OpenFileSet final : public FileSet {
       auto& kept = opened_[identity];
       if (auto earlier = kept.lock()) return earlier;
       kept = file;
-      has_others_ = true;
+      opened_count_ = opened_.size();
     }
     const std::lock_guard lock(told_mutex_);
     if (told_) told_();
@@ -189,7 +193,7 @@ class OpenFileSet final : public FileSet {
   fs::path root_;
   ConfinedDirectory beneath_;
   OpenedFilePtr main_;
-  std::atomic<bool> has_others_ = false;
+  std::atomic<std::size_t> opened_count_ = 0;  // when one was last opened by name
   std::mutex told_mutex_;
   std::function<void()> told_;  // guarded by told_mutex_
   mutable std::mutex mutex_;

@@ -9,19 +9,31 @@
 
 namespace h5mount {
 
+namespace {
+
+bool is_unlimited_view(const DatasetDescription& description) {
+  return description.layout.cls == LayoutClass::Virtual &&
+         std::ranges::find(description.space.max_dims, kUnlimited) != description.space.max_dims.end();
+}
+
+}  // namespace
+
 Result<DatasetDescriptionPtr> description_of(FileView& file, const OpenedObject& object) {
-  return object.description.get([&]() -> Result<DatasetDescriptionPtr> {
+  H5_ASSIGN(DatasetDescriptionPtr described, object.description.get([&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(DatasetDescription description, describe_dataset(*file.metadata(), object.object));
-    // The extent of an unlimited view is what its sources fill, not what the header says.
-    if (description.layout.cls == LayoutClass::Virtual &&
-        std::ranges::find(description.space.max_dims, kUnlimited) != description.space.max_dims.end()) {
-      const auto reader = object.extent.get([&] {
-        return DatasetReader::open_next(file.context().environment, file.file(), description, object.extent_before);
-      });
-      if (reader) description = (*reader)->description();
-    }
     return std::make_shared<const DatasetDescription>(std::move(description));
-  });
+  }));
+  if (!is_unlimited_view(*described)) return described;
+  // The extent of an unlimited view is what its sources fill, not what the header says. Its reader stays, as it tells
+  // when they have grown, unless so many files are open already that it is better made anew each time.
+  const ReadEnvironment& environment = file.context().environment;
+  const auto open = [&] {
+    return DatasetReader::open_next(environment, file.file(), *described, object.extent_before);
+  };
+  const bool stays = !environment.files->crowded() || object.extent.peek();
+  if (const auto reader = stays ? object.extent.get(open) : open())
+    return std::make_shared<const DatasetDescription>((*reader)->description());
+  return described;
 }
 
 NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino) {

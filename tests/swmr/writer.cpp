@@ -181,13 +181,11 @@ class Writer {
       ring_ = check(H5Dopen2(file, "ring", H5P_DEFAULT), "ring");
     }
     state_ = check(H5Aopen(file, "state", H5P_DEFAULT), "state");
-    hid_t space = H5Dget_space(frames_);
+    // Where its predecessor died between two datasets, it goes on with the shorter one.
     hsize_t dims[3];
-    H5Sget_simple_extent_dims(space, dims, nullptr);
-    H5Sclose(space);
-    space = H5Dget_space(counter_);  // the extents of the others may be ahead of it
-    H5Sget_simple_extent_dims(space, &written_, nullptr);
-    H5Sclose(space);
+    extent_of(counter_, &written_);
+    extent_of(frames_, dims);
+    if (options.number("ahead", 0) == 0) written_ = std::min(written_, dims[0]);
     height_ = dims[1];
     width_ = dims[2];
   }
@@ -259,12 +257,16 @@ class Writer {
     write(ring_, 1, &place, &one, H5T_NATIVE_INT64, &number);
   }
 
-  // Never shrinks: a writer that died, or one that knows how much will come, has made the extent larger.
-  static void grow(hid_t dataset, int rank, const hsize_t* wanted) {
-    hsize_t dims[3];
+  static void extent_of(hid_t dataset, hsize_t* dims) {
     const hid_t space = H5Dget_space(dataset);
     H5Sget_simple_extent_dims(space, dims, nullptr);
     H5Sclose(space);
+  }
+
+  // Never shrinks: a writer that died, or one that knows how much will come, has made the extent larger.
+  static void grow(hid_t dataset, int rank, const hsize_t* wanted) {
+    hsize_t dims[3];
+    extent_of(dataset, dims);
     bool larger = false;
     for (int i = 0; i < rank; ++i) {
       larger = larger || wanted[i] > dims[i];

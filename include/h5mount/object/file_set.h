@@ -46,6 +46,8 @@ class FileSet {
   // thread that did it, when another one was opened (null: nobody).
   virtual std::vector<OpenedFilePtr> open_files() const = 0;
   virtual bool follows() const = 0;
+  // So many are open that none should be kept just because it may be wanted again.
+  virtual bool crowded() const = 0;
   virtual void when_opened(std::function<void()> told) = 0;
 };
 
