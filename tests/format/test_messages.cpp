@@ -1,88 +1,17 @@
 // Header messages written by hand, each then with one lying field: code and field of the error are expected.
-#include <gtest/gtest.h>
-
-#include <initializer_list>
-
+#include "h5mount/base/limits.h"
 #include "h5mount/format/data_layout.h"
 #include "h5mount/format/dataspace.h"
-#include "h5mount/format/datatype.h"
 #include "h5mount/format/filter_pipeline.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/selection.h"
+#include "message_bytes.h"
 
-namespace h5mount {
+namespace h5mount::test {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-constexpr std::uint64_t kAt = 0x1000;
-
-Bytes bytes(std::initializer_list<int> values) {
-  Bytes out;
-  for (const int v : values) out.push_back(static_cast<std::byte>(v));
-  return out;
-}
-
-// Message `whole` is cut at every length: each must be an error, none may read beyond.
-template <class Decode>
-void expect_every_cut_to_fail(const Bytes& whole, Decode decode) {
-  for (std::size_t n = 0; n < whole.size(); ++n) {
-    const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
-    Cursor cursor(part, kAt, "Test");
-    EXPECT_FALSE(decode(cursor)) << "cut at " << n;
-  }
-}
-
-const auto datatype = [](Cursor& c) { return decode_datatype(c, FileSizes{}); };
 const auto dataspace = [](Cursor& c) { return decode_dataspace(c, FileSizes{}); };
 const auto layout = [](Cursor& c) { return decode_data_layout(c, FileSizes{}); };
-
-const Bytes kInt32 = bytes({0x10, 0x08, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0});
-
-TEST(DatatypeMessage, Integer) {
-  Cursor cursor(kInt32, kAt, "DatatypeMessage");
-  const auto type = datatype(cursor);
-  ASSERT_TRUE(type);
-  EXPECT_TRUE((*type)->is_signed);
-  EXPECT_EQ((*type)->bit_precision, 32);
-  expect_every_cut_to_fail(kInt32, datatype);
-  Bytes lying = kInt32;
-  lying[10] = std::byte{33};
-  Cursor again(lying, kAt, "DatatypeMessage");
-  const auto refused = datatype(again);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::InvalidValue);
-  EXPECT_EQ(refused.error().field(), "bit_precision");
-}
-
-TEST(DatatypeMessage, CompoundVersion3AndItsLyingOffset) {
-  Bytes compound = bytes({0x36, 1, 0, 0, 4, 0, 0, 0, 'a', 0, 0});
-  compound.insert(compound.end(), kInt32.begin(), kInt32.end());
-  Cursor cursor(compound, kAt, "DatatypeMessage");
-  const auto type = datatype(cursor);
-  ASSERT_TRUE(type);
-  ASSERT_EQ((*type)->members.size(), 1U);
-  EXPECT_EQ((*type)->members[0].name, "a");
-  expect_every_cut_to_fail(compound, datatype);
-  compound[10] = std::byte{1};
-  Cursor again(compound, kAt, "DatatypeMessage");
-  const auto refused = datatype(again);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().field(), "member_offset");
-  EXPECT_EQ(refused.error().offset(), kAt + 10);
-}
-
-TEST(DatatypeMessage, NestingEnds) {
-  Bytes deep;
-  for (int i = 0; i < 40; ++i) {
-    const Bytes vlen = bytes({0x19, 0, 0, 0, 16, 0, 0, 0});
-    deep.insert(deep.end(), vlen.begin(), vlen.end());
-  }
-  deep.insert(deep.end(), kInt32.begin(), kInt32.end());
-  Cursor cursor(deep, kAt, "DatatypeMessage");
-  const auto refused = datatype(cursor);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::LimitExceeded);
-}
 
 TEST(DataspaceMessage, BothVersions) {
   const Bytes old = bytes({1, 1, 1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255});
@@ -152,6 +81,90 @@ TEST(Selection, BlockBeforeItsStart) {
   EXPECT_EQ(refused.error().field(), "block_end");
 }
 
+TEST(DataspaceMessage, HasAsManyDimensionsAsTheLimit) {
+  const auto space = [](unsigned rank) {
+    return joined({bytes({2, static_cast<int>(rank), 0, 1}), repeated(little(2, 8), rank)});
+  };
+  const auto most = decode_all(space(limits::kMaxRank), dataspace);
+  ASSERT_TRUE(most) << most.error().text();
+  EXPECT_EQ(most->dims.size(), limits::kMaxRank);
+  EXPECT_EQ(decode_all(space(limits::kMaxRank + 1), dataspace).error().code(), ErrorCode::LimitExceeded);
+}
+
+TEST(DataLayoutMessage, ChunksHaveAsManyDimensionsAsTheLimit) {
+  const auto chunked = [](unsigned rank) {  // and one more: the element's size
+    return joined({bytes({3, 2, static_cast<int>(rank) + 1}), little(kAt, 8), repeated(little(1, 4), rank), little(4, 4)});
+  };
+  const auto most = decode_all(chunked(limits::kMaxRank), layout);
+  ASSERT_TRUE(most) << most.error().text();
+  EXPECT_EQ(most->chunk_dims.size(), limits::kMaxRank);
+  EXPECT_EQ(decode_all(chunked(limits::kMaxRank + 1), layout).error().field(), "dimensionality");
+}
+
+TEST(FilterPipelineMessage, HasAsManyFiltersAsTheLimit) {
+  const auto decode = [](Cursor& c) { return decode_filter_pipeline(c); };
+  const auto pipeline = [](unsigned filters) {
+    return joined({bytes({2, static_cast<int>(filters)}), repeated(bytes({3, 0, 0, 0, 0, 0}), filters)});
+  };
+  const auto most = decode_all(pipeline(limits::kMaxFilters), decode);
+  ASSERT_TRUE(most) << most.error().text();
+  EXPECT_EQ(most->filters.size(), limits::kMaxFilters);
+  EXPECT_EQ(decode_all(pipeline(limits::kMaxFilters + 1), decode).error().code(), ErrorCode::LimitExceeded);
+}
+
+const auto link_of = [](Cursor& c) { return decode_link(c, FileSizes{}); };
+
+TEST(LinkMessage, HardSoftAndExternal) {
+  const Bytes hard = joined({bytes({1, 0x14, 7, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0xC3, 0xA9}), little(0x60, 8)});
+  const auto one = decode_all(hard, link_of);
+  ASSERT_TRUE(one) << one.error().text();
+  EXPECT_TRUE(one->is(LinkType::Hard));
+  EXPECT_EQ(one->address, 0x60U);
+  EXPECT_EQ(one->creation_order, 7);
+  EXPECT_EQ(one->charset, CharacterSet::Utf8);
+  EXPECT_EQ(one->name, "\xC3\xA9");
+  const Bytes soft = bytes({1, 0x08, 1, 1, 's', 4, 0, '/', 'a', '/', 'b'});
+  const auto two = decode_all(soft, link_of);
+  ASSERT_TRUE(two) << two.error().text();
+  EXPECT_EQ(two->target, "/a/b");
+  const Bytes external = bytes({1, 0x08, 64, 1, 'e', 8, 0, 0, 'f', '.', 'h', '5', 0, 'x', 0});
+  const auto three = decode_all(external, link_of);
+  ASSERT_TRUE(three) << three.error().text();
+  EXPECT_EQ(three->file, "f.h5");
+  EXPECT_EQ(three->target, "x");
+  for (const Bytes& whole : {hard, soft, external}) expect_every_cut_to_fail(whole, link_of);
+  expect_refusal({"a reserved kind", soft, 2, 2, ErrorCode::InvalidValue, "type"}, link_of);
+  expect_refusal({"another version", soft, 0, 2, ErrorCode::UnsupportedVersion, "version"}, link_of);
+}
+
+TEST(LinkMessage, NamesAreAsLongAsTheLimit) {
+  const auto named = [](std::size_t length) {
+    return joined({bytes({1, 0x02}), little(length, 4), repeated(bytes({'n'}), length), little(0x60, 8)});
+  };
+  const auto longest = decode_all(named(limits::kMaxLinkNameBytes), link_of);
+  ASSERT_TRUE(longest) << longest.error().text();
+  EXPECT_EQ(longest->name.size(), limits::kMaxLinkNameBytes);
+  EXPECT_EQ(decode_all(named(limits::kMaxLinkNameBytes + 1), link_of).error().code(), ErrorCode::LimitExceeded);
+}
+
+TEST(FillValueMessage, ThreeVersions) {
+  const auto decode = [](Cursor& c) { return decode_fill_value(c); };
+  const Bytes two = bytes({2, 2, 2, 1, 4, 0, 0, 0, 1, 2, 3, 4});
+  const Bytes three = bytes({3, 0x2A, 4, 0, 0, 0, 1, 2, 3, 4});
+  for (const Bytes& whole : {two, three}) {
+    const auto fill = decode_all(whole, decode);
+    ASSERT_TRUE(fill) << fill.error().text();
+    EXPECT_TRUE(fill->defined);
+    EXPECT_EQ(fill->value, bytes({1, 2, 3, 4}));
+    EXPECT_EQ(fill->time, FillTime::IfSet);
+    EXPECT_EQ(fill->allocation_time, 2);
+    expect_every_cut_to_fail(whole, decode);
+  }
+  EXPECT_FALSE(decode_all(bytes({3, 0x1A}), decode)->defined);
+  EXPECT_TRUE(decode_all(bytes({3, 0x0A}), decode)->value.empty());
+  expect_refusal({"defined and not", three, 1, 0x3A, ErrorCode::InvalidValue, "flags"}, decode);
+}
+
 TEST(SmallMessages, OldModificationTime) {
   const std::string_view text = "20240229120000";
   Cursor cursor(as_bytes(text), kAt, "Test");
@@ -162,4 +175,4 @@ TEST(SmallMessages, OldModificationTime) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::test
