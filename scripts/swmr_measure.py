@@ -99,7 +99,7 @@ def measure_tail():
 
 
 def measure_restart(rounds=30, most=100000):
-    """Killed at random moments and started again under one mount, h5clear -s in between every second time."""
+    """Killed at random moments and started again under one mount, h5clear in between every second time."""
     print(f"== writers killed and restarted {rounds} times each")
     randomly = random.Random(6)
     for index in ("ea", "bt2", "fa"):
@@ -107,7 +107,7 @@ def measure_restart(rounds=30, most=100000):
             path, target = os.path.join(place, "restart.h5"), os.path.join(mountpoint, "frames")
             options = dict(index=index, filter=filter_name, chunk=16, frames=most, rate=1000)
             create(path, **options)
-            process, wrong, states, refused = start(path, **options), 0, 0, 0
+            process, wrong, states, refused, errors = start(path, **options), 0, 0, 0, 0
             with Mount(path):
                 right = b""
                 for number in range(rounds):
@@ -115,18 +115,22 @@ def measure_restart(rounds=30, most=100000):
                     process.kill()
                     process.wait()
                     if number % 2 == 0:
-                        refused += subprocess.run(["h5clear", "-s", path]).returncode != 0
+                        refused += subprocess.run(["h5clear", "-s", "--increment=0", path]).returncode != 0
                     process = start(path, clear=1, **options)
                     before = os.path.getsize(path)
                     wait_for(lambda: os.path.getsize(path) > before or process.poll() is not None, 10)
                     refused += process.poll() is not None
                     time.sleep(0.3)
-                    got = open(target, "rb").read()
+                    states += 1
+                    try:
+                        got = open(target, "rb").read()
+                    except OSError:  # what the writer left is damaged
+                        errors += 1
+                        continue
                     if len(got) > len(right):
                         right = image(len(got) // 256 + 5000, 128)
                     if not right.startswith(got):
                         wrong += sum(a != b and a != 0 for a, b in zip(got, right))
-                    states += 1
                 process.kill()
                 process.wait()
                 time.sleep(1)
@@ -136,7 +140,7 @@ def measure_restart(rounds=30, most=100000):
                 wait_for(lambda: os.path.getsize(target) >= len(right), 2)
                 got = open(target, "rb").read()
                 differs = [i // 256 for i in range(0, max(len(got), len(right)), 256) if got[i:i + 256] != right[i:i + 256]]
-            print(f"{index:4} {filter_name:8} {count:6} frames  {states} restarts, {refused} refused, {wrong} wrong bytes, "
+            print(f"{index:4} {filter_name:8} {count:6} frames  {states} restarts, {refused} refused, {errors} errors, {wrong} wrong bytes, "
                   f"at the end {'equal' if not differs and ended == 0 else f'DIFFERENT: {len(got)} bytes, writer {ended}, frames {differs[:5]}'}", flush=True)
             os.unlink(path)
 

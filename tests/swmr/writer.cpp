@@ -11,7 +11,8 @@
 // a compound with a sequence of variable length; /plane, which grows in both of its dimensions in turn; and /ring,
 // one chunk that is the whole dataset, written in place. With ahead=1 /frames has its last extent from the
 // beginning. `log` gets a line "frames nanoseconds" after each flush, on CLOCK_MONOTONIC. `create` stops once the file
-// is made; `restart` goes on with it; `clear` does so with a file whose writer died, as h5clear -s makes possible.
+// is made; `restart` goes on with it; `clear` does so with a file whose writer died, as `h5clear -s
+// --increment=0` makes possible: what was written behind the end that the superblock tells would be cut off.
 //
 // `view` makes a file with an external link /linked to SOURCE's /frames and the virtual datasets /view over all of them
 // and, where `part` is given, /parts over the /frames of files with numbers, `block` frames each.
@@ -319,6 +320,7 @@ int main(int argc, char** argv) {
   if (const hbool_t yes = 1; options.number("clear", 0) != 0)
     check(H5Pset(access, "clear_status_flags", &yes), "status flags");  // the property that h5clear sets
   const hid_t file = check(H5Fopen(argv[1], H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access), "open");
+  if (options.number("clear", 0) != 0) check(H5Fincrement_filesize(file, 0), "end of file");
   Writer(file, options).run();
   return H5close() < 0 ? 3 : 0;
 }
