@@ -29,10 +29,12 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
   if (d.layout.virtual_heap_address != kUndefinedAddress) {
     H5_ASSIGN(const auto object, load_global_heap_object(*file->metadata, d.layout.virtual_heap_address,
                                                          d.layout.virtual_heap_index));
-    Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address, "VirtualMappings");
+    Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address,
+                  "VirtualMappings");
     H5_ASSIGN(mappings, decode_virtual_mappings(cursor, file->metadata->sizes()));
   }
-  auto sources = std::make_unique<VirtualSources>(environment, file, previous != nullptr ? previous->sources_.get() : nullptr);
+  auto sources = std::make_unique<VirtualSources>(environment, file,
+                                                  previous != nullptr ? previous->sources_.get() : nullptr);
   const auto renewed = sources->renew();
   std::vector<Part> parts;
   for (VirtualMapping& mapping : mappings) {
@@ -69,7 +71,8 @@ void VirtualReader::measure(VirtualSources& sources, Part& part) {
   const VirtualMapping& mapping = part.mapping;
   if (part.numbered) {
     const auto is_there = [&](std::uint64_t i) {
-      return sources.get(numbered_name(mapping.file, i), numbered_name(mapping.dataset, i))->reader != nullptr;
+      return sources.get(numbered_name(mapping.file, i), numbered_name(mapping.dataset, i))->reader !=
+             nullptr;
     };
     while (part.blocks < kMostNumbered && is_there(part.blocks)) ++part.blocks;
     return;
@@ -132,7 +135,8 @@ Status VirtualReader::settle_views(const DatasetDescription& d, std::vector<Part
   return {};
 }
 
-// ---- sources that grow ------------------------------------------------------------------------------------------
+// ---- sources that grow
+// ------------------------------------------------------------------------------------------
 
 bool VirtualReader::sources_changed() const {
   const VirtualNesting nesting(file_.get(), description().address);
@@ -144,7 +148,8 @@ void VirtualReader::note_outdated(const VirtualReader& before,
   const DataLayout& old_layout = before.description().layout;
   const DataLayout& layout = description().layout;
   untold_ = before.take_outdated();
-  if (!grew_at_end(before.description(), description()) || layout.virtual_heap_address != old_layout.virtual_heap_address ||
+  if (!grew_at_end(before.description(), description()) ||
+      layout.virtual_heap_address != old_layout.virtual_heap_address ||
       layout.virtual_heap_index != old_layout.virtual_heap_index)
     untold_ = {{0, kUnlimited}};
   for (const auto& source : renewed)
@@ -165,7 +170,8 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
   if (part.mapping.file != source.file_name || part.mapping.dataset != source.dataset) return {};
   const std::uint64_t e = description().element_size;
   const ByteRange whole{part.row_begin * e, part.row_end * e};
-  const bool ordered = part.mapping.source.kind != Selection::Kind::Points && part.mapping.view.kind != Selection::Kind::Points;
+  const bool ordered = part.mapping.source.kind != Selection::Kind::Points &&
+                       part.mapping.view.kind != Selection::Kind::Points;
   if (!source.reader || !ordered) return whole;
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
@@ -175,12 +181,14 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
   std::uint64_t begin = kUnlimited;
   for (const ByteRange& range : source.outdated) begin = std::min(begin, range.begin);
   std::uint64_t ordinal = kUnlimited, linear = part.row_end;
-  selected->for_each_in_range(begin / std::max<std::uint64_t>(1, from.element_size), kUnlimited, [&](std::uint64_t, std::uint64_t, std::uint64_t first) {
-    ordinal = first;
-    return false;
-  });
+  selected->for_each_in_range(begin / std::max<std::uint64_t>(1, from.element_size), kUnlimited,
+                              [&](std::uint64_t, std::uint64_t, std::uint64_t first) {
+                                ordinal = first;
+                                return false;
+                              });
   if (ordinal < part.view->count())
-    part.view->for_each_ordinal(ordinal, ordinal + 1, [&](std::uint64_t at, std::uint64_t) { return linear = at, false; });
+    part.view->for_each_ordinal(ordinal, ordinal + 1,
+                                [&](std::uint64_t at, std::uint64_t) { return linear = at, false; });
   return {linear * e, part.row_end * e};
 }
 
@@ -190,7 +198,8 @@ std::vector<ByteRange> VirtualReader::outdated_ranges() const {
   return std::exchange(untold_, {});
 }
 
-// ---- reading ----------------------------------------------------------------------------------------------------
+// ---- reading
+// ----------------------------------------------------------------------------------------------------
 
 Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const {
   if (offset >= size()) return {};

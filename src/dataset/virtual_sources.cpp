@@ -77,14 +77,18 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   }
   using Opened = std::shared_ptr<const DatasetReader>;
   H5_ASSIGN(source.reader, retry_torn(metadata, "virtual source", [&]() -> Result<Opened> {
-    H5_ASSIGN(const auto address, resolve_path(source.file->metadata, metadata.root_address(), dataset));
-    H5_ASSIGN(const auto object, open_object(metadata, address));
-    if (object.kind != ObjectKind::Dataset) return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
-    H5_ASSIGN(auto described, describe_dataset(metadata, object));
-    // As in every file that grows: the index of chunks was written before the extent, so it is read after it.
-    if (metadata.following()) metadata.forget();
-    return DatasetReader::open_next(environment_, source.file, std::move(described), known ? before->reader : nullptr);
-  }));
+              H5_ASSIGN(const auto address,
+                        resolve_path(source.file->metadata, metadata.root_address(), dataset));
+              H5_ASSIGN(const auto object, open_object(metadata, address));
+              if (object.kind != ObjectKind::Dataset)
+                return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
+              H5_ASSIGN(auto described, describe_dataset(metadata, object));
+              // As in every file that grows: the index of chunks was written before the extent, so it is read
+              // after it.
+              if (metadata.following()) metadata.forget();
+              return DatasetReader::open_next(environment_, source.file, std::move(described),
+                                              known ? before->reader : nullptr);
+            }));
   if (known)
     source.outdated = source.reader->take_outdated();
   else if (before != nullptr)
@@ -96,7 +100,8 @@ bool VirtualSources::changed() const {
   for (const SourcePtr& source : all()) {
     if (!source->reader) continue;
     (void)source->file->metadata->look();
-    if (source->file->metadata->generation() != source->generation || source->reader->sources_changed()) return true;
+    if (source->file->metadata->generation() != source->generation || source->reader->sources_changed())
+      return true;
   }
   return missing_came();
 }

@@ -1,6 +1,6 @@
-// VirtualSources: the datasets that a virtual one is put together from, opened when somebody first asks for them, a
-// bounded number kept. The files they stand in may grow, or come to be, while the view's own file stays as it is:
-// `changed` says so, and the sources of the view's next state go on from these.
+// VirtualSources: the datasets that a virtual one is put together from, opened when somebody first asks for
+// them, a bounded number kept. The files they stand in may grow, or come to be, while the view's own file
+// stays as it is: `changed` says so, and the sources of the view's next state go on from these.
 //
 // Threads: any; no lock is held while opening or reading.
 #pragma once
@@ -54,8 +54,8 @@ class VirtualSources {
     });
   }
 
-  // Whether a source, or a source of a source, reads otherwise now, or came to be. Cheap: files are looked at as
-  // often as their own interval lets them, names that were not there once a second.
+  // Whether a source, or a source of a source, reads otherwise now, or came to be. Cheap: files are looked at
+  // as often as their own interval lets them, names that were not there once a second.
   bool changed() const;
 
   // Opens what the state before had opened; gives those sources of which something became wrong.
@@ -73,8 +73,8 @@ class VirtualSources {
   const OpenedFilePtr from_;
   std::vector<SourcePtr> before_;  // until they are renewed
   std::atomic<bool> reopened_ = false;
-  mutable std::mutex mutex_;       // of what follows
-  std::list<SourcePtr> kept_;      // most recently used first
+  mutable std::mutex mutex_;   // of what follows
+  std::list<SourcePtr> kept_;  // most recently used first
   mutable std::chrono::steady_clock::time_point looked_for_missing_;
 };
 

@@ -1,7 +1,7 @@
 // ChangeWatch: a thread that sleeps until somebody writes the HDF5 file, or one that it names and that is open
-// (inotify), and then tells the tree, twice a second at most. It is what notices a change while nobody asks, because the kernel answers from what
-// it keeps. Where there is no inotify (a network file system, written elsewhere) a change is noticed when the
-// tree is next asked.
+// (inotify), and then tells the tree, twice a second at most. It is what notices a change while nobody asks,
+// because the kernel answers from what it keeps. Where there is no inotify (a network file system, written
+// elsewhere) a change is noticed when the tree is next asked.
 #pragma once
 
 #include <memory>

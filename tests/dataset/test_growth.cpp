@@ -1,4 +1,5 @@
-// What is kept of a chunked dataset from one state of a growing file to the next, and what is told of the rest.
+// What is kept of a chunked dataset from one state of a growing file to the next, and what is told of the
+// rest.
 #include "growth.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,9 @@ namespace {
 
 using Ranges = std::vector<ByteRange>;
 
-std::shared_ptr<BlockCache> small_cache() { return std::make_shared<BlockCache>(1U << 20); }
+std::shared_ptr<BlockCache> small_cache() {
+  return std::make_shared<BlockCache>(1U << 20);
+}
 
 void put(BlockCache& cache, std::uint64_t owner) {
   ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](Block&) -> Status { return {}; }));
@@ -84,7 +87,8 @@ TEST(Growth, BlocksGoWithTheirState) {
   EXPECT_EQ(cache->peek({shared, 0, 0}), nullptr);
 }
 
-// ---- a dataset that grows: the same one of the example, at first with fewer rows ------------------------------------
+// ---- a dataset that grows: the same one of the example, at first with fewer rows
+// ------------------------------------
 
 // Bytes of a frame of /radar/reflectivity, whose chunks are 4 x 48 x 64; the last frames are not there.
 constexpr std::uint64_t kRow = 96 * 128 * 2;
@@ -95,7 +99,8 @@ struct Example {
                            MetadataOptions{.follow = Follow::Always});
     environment = {std::make_shared<BlockCache>(16U << 20), std::make_shared<WorkerPool>(1), files};
     const FileMetadataPtr& file = files->main()->metadata;
-    description = *describe_dataset(*file, *open_object(*file, *resolve_path(file, file->root_address(), path)));
+    description =
+        *describe_dataset(*file, *open_object(*file, *resolve_path(file, file->root_address(), path)));
   }
 
   std::shared_ptr<const DatasetReader> open(const std::vector<std::uint64_t>& dims,
@@ -139,7 +144,8 @@ TEST(GrowingDataset, FinishedChunksStayAndTheLastOnesAreReadAgain) {
   const auto third = example.open({20, 96, 128}, second);
   ASSERT_TRUE(third);
   EXPECT_EQ(third->take_outdated(), (Ranges{{16 * kRow, 20 * kRow}}));
-  EXPECT_EQ(read_randomly(*third, 0, third->size()), 4U) << "nothing behind tells that the last band is finished";
+  EXPECT_EQ(read_randomly(*third, 0, third->size()), 4U)
+      << "nothing behind tells that the last band is finished";
 }
 
 TEST(GrowingDataset, OnlyWhatWasReadIsOutdated) {

@@ -63,7 +63,8 @@ class WrittenSource final : public ByteSource {
 struct Watched {
   explicit Watched(std::uint8_t flags, Follow follow, milliseconds interval = milliseconds(0))
       : source(std::make_shared<WrittenSource>(flags)),
-        watch(source, 0, MetadataOptions{.follow = follow, .look_interval = interval}, (flags & kSwmr) != 0) {}
+        watch(source, 0, MetadataOptions{.follow = follow, .look_interval = interval}, (flags & kSwmr) != 0) {
+  }
 
   // Looks; true where the generation went up. What is kept must be dropped before that shows.
   bool changed(bool at_once = true) {

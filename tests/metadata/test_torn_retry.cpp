@@ -27,7 +27,9 @@ class WrittenFile final : public MemoryFile {
   mutable int looks = 0;
 };
 
-Error torn() { return Error(ErrorCode::ChecksumMismatch, "Structure", "checksum", 0); }
+Error torn() {
+  return Error(ErrorCode::ChecksumMismatch, "Structure", "checksum", 0);
+}
 
 // Tries until the attempt with number `good`; how many there were.
 int attempts_until(const WrittenFile& file, int good, const Error& error = torn()) {
@@ -90,7 +92,8 @@ TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
 }
 
 TEST_F(TornRetries, OtherFailuresStandAtOnce) {
-  for (const ErrorCode code : {ErrorCode::Io, ErrorCode::NotFound, ErrorCode::UnsupportedFeature, ErrorCode::Stale})
+  for (const ErrorCode code :
+       {ErrorCode::Io, ErrorCode::NotFound, ErrorCode::UnsupportedFeature, ErrorCode::Stale})
     EXPECT_EQ(attempts_until(file, 3, Error(code, "no")), 1);
   EXPECT_EQ(file.looks, 0);
 }

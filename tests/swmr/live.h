@@ -103,11 +103,13 @@ struct Kind {
 };
 
 inline std::string words_of(const Kind& kind) {
-  return std::string("index=") + kind.index + " filter=" + kind.filter + " chunk=" + std::to_string(kind.chunk);
+  return std::string("index=") + kind.index + " filter=" + kind.filter +
+         " chunk=" + std::to_string(kind.chunk);
 }
 
 // Mounts once the writer has marked the file, which it does some time after it was started.
-inline void mount_live(const MountPoint& mount, const std::filesystem::path& file, const std::string& options = {}) {
+inline void mount_live(const MountPoint& mount, const std::filesystem::path& file,
+                       const std::string& options = {}) {
   Outcome outcome;
   for (int i = 0; i < 100 && !mount.mounted(); ++i) {
     outcome = mount.mount(file, options);

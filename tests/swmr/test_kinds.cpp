@@ -1,5 +1,5 @@
-// What grows, and how it is followed: kinds of datasets, kinds of tools, sources of virtual datasets, writers that come,
-// go and die.
+// What grows, and how it is followed: kinds of datasets, kinds of tools, sources of virtual datasets, writers
+// that come, go and die.
 #include <fcntl.h>
 
 #include <array>
@@ -48,7 +48,8 @@ std::vector<T> values_of(const std::string& bytes) {
   return out;
 }
 
-// ---- tools -------------------------------------------------------------------------------------------------------
+// ---- tools
+// -------------------------------------------------------------------------------------------------------
 
 TEST(Tools, TailByName) {
   H5MOUNT_NEEDS_FUSE();
@@ -71,14 +72,16 @@ TEST(Tools, DdFromWhereItLeft) {
   mount_live(mount, file);
   std::ofstream(out).flush();
   const std::string bytes = std::to_string(200 * kFrameBytes), to = out.string();
-  run("cd " + mount.path() + "; i=0; have=0; while [ $have -lt " + bytes + " ] && [ $i -lt 400 ]; do dd if=frames of=" + to +
+  run("cd " + mount.path() + "; i=0; have=0; while [ $have -lt " + bytes +
+      " ] && [ $i -lt 400 ]; do dd if=frames of=" + to +
       " bs=256 skip=$((have/256)) seek=$((have/256)) conv=notrunc 2>/dev/null; have=$(stat -c %s " + to +
       "); i=$((i+1)); sleep 0.03; done");
   EXPECT_EQ(writer.wait(), 0);
   EXPECT_TRUE(slurp(out) == frames_image(200, kElements)) << slurp(out).size();
 }
 
-// ---- kinds of datasets ---------------------------------------------------------------------------------------------
+// ---- kinds of datasets
+// ---------------------------------------------------------------------------------------------
 
 TEST(Kinds, SeveralTogetherAsBytesAsTextAndAsJson) {
   H5MOUNT_NEEDS_FUSE();
@@ -88,13 +91,14 @@ TEST(Kinds, SeveralTogetherAsBytesAsTextAndAsJson) {
   const MountPoint mount;
   mount_live(mount, file);
   const std::string lines = lines_text(240), events = events_text(240);
-  Tail frames_tail(mount.path("frames")), counter_tail(mount.path("counter")), lines_tail(mount.path("lines")),
-      events_tail(mount.path("events"));
+  Tail frames_tail(mount.path("frames")), counter_tail(mount.path("counter")),
+      lines_tail(mount.path("lines")), events_tail(mount.path("events"));
   EXPECT_EQ(writer.wait(), 0);
   EXPECT_TRUE(frames_tail.collected(240 * kFrameBytes) == frames_image(240, kElements));
   const auto counter = values_of<std::int64_t>(counter_tail.collected(240 * 8));
   ASSERT_EQ(counter.size(), 240U);
-  for (std::size_t i = 0; i < counter.size(); ++i) EXPECT_EQ(counter[i], static_cast<std::int64_t>(i) * 3 + 1);
+  for (std::size_t i = 0; i < counter.size(); ++i)
+    EXPECT_EQ(counter[i], static_cast<std::int64_t>(i) * 3 + 1);
   EXPECT_EQ(lines_tail.collected(lines.size()), lines);
   EXPECT_EQ(events_tail.collected(events.size()), events);
   EXPECT_EQ(slurp(mount.path("lines")), lines);
@@ -163,7 +167,8 @@ TEST_P(InPlace, TheSingleChunkIsReadAgain) {
     const auto values = values_of<std::int64_t>(held.read(512));
     ASSERT_EQ(values.size(), 64U);
     for (std::size_t slot = 0; slot < values.size(); ++slot)
-      EXPECT_TRUE(values[slot] == 0 || (values[slot] - 1) % 64 == static_cast<std::int64_t>(slot)) << values[slot];
+      EXPECT_TRUE(values[slot] == 0 || (values[slot] - 1) % 64 == static_cast<std::int64_t>(slot))
+          << values[slot];
     const std::int64_t most = *std::ranges::max_element(values);
     EXPECT_GE(most, newest);
     steps += most > newest;
@@ -193,7 +198,9 @@ TEST_P(InPlace, AnExtentAheadOfItsDataIsFilled) {
     const std::string bytes = held.read(right.size());
     ASSERT_EQ(bytes.size(), right.size());
     std::uint64_t now = 0;
-    while (now < 300 && bytes.compare(now * kFrameBytes, kFrameBytes, right, now * kFrameBytes, kFrameBytes) == 0) ++now;
+    while (now < 300 &&
+           bytes.compare(now * kFrameBytes, kFrameBytes, right, now * kFrameBytes, kFrameBytes) == 0)
+      ++now;
     for (std::size_t at = now * kFrameBytes; at < bytes.size(); ++at)
       ASSERT_TRUE(bytes[at] == 0 || bytes[at] == right[at]) << at;
     EXPECT_GE(now, whole) << "frames that were there and then not";
@@ -231,7 +238,8 @@ TEST_P(InPlace, APartlyFilledLastChunkIsReadAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Filters, InPlace, ::testing::Values("none", "deflate"));
 
-// ---- other files -------------------------------------------------------------------------------------------------
+// ---- other files
+// -------------------------------------------------------------------------------------------------
 
 void make_view(const std::filesystem::path& file, const std::string& words) {
   ASSERT_EQ(run(std::string(SWMR_WRITER) + " " + file.string() + " " + words).code, 0);
@@ -299,8 +307,8 @@ TEST(OtherFiles, ASourceThatIsReplacedIsStale) {
   const MountPoint mount;
   ASSERT_EQ(mount.mount(view).code, 0);
   EXPECT_TRUE(slurp(mount.path("view")) == frames_image(20, kElements));
-  ASSERT_EQ(run("cp " + source.string() + " " + source.string() + ".new; sleep 0.1; cat " + source.string() + ".new >" +
-                source.string())
+  ASSERT_EQ(run("cp " + source.string() + " " + source.string() + ".new; sleep 0.1; cat " + source.string() +
+                ".new >" + source.string())
                 .code,
             0);
   pause_for(700);
@@ -310,7 +318,8 @@ TEST(OtherFiles, ASourceThatIsReplacedIsStale) {
   EXPECT_EQ(mount.in("ls").code, 0) << "the mounted file is as it was";
 }
 
-// ---- writers -----------------------------------------------------------------------------------------------------
+// ---- writers
+// -----------------------------------------------------------------------------------------------------
 
 TEST(Writers, EndAndComeAgain) {
   H5MOUNT_NEEDS_FUSE();
@@ -333,7 +342,8 @@ TEST(Writers, EndAndComeAgain) {
 
 class Restarted : public ::testing::TestWithParam<Kind> {};
 
-// Killed at any moment and started again, with h5clear between them or not, under one mount and one descriptor.
+// Killed at any moment and started again, with h5clear between them or not, under one mount and one
+// descriptor.
 TEST_P(Restarted, GoOnWhereTheyDied) {
   H5MOUNT_NEEDS_FUSE();
   if (run("command -v h5clear").code != 0) GTEST_SKIP() << "no h5clear";
@@ -370,7 +380,8 @@ TEST_P(Restarted, GoOnWhereTheyDied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Indexes, Restarted,
-                         ::testing::Values(Kind{"ea", "none", 4}, Kind{"bt2", "deflate", 7}, Kind{"fa", "deflate", 16}));
+                         ::testing::Values(Kind{"ea", "none", 4}, Kind{"bt2", "deflate", 7},
+                                           Kind{"fa", "deflate", 16}));
 
 }  // namespace
 }  // namespace h5mount::test

@@ -7,15 +7,16 @@
 //   writer FILE view=SOURCE [part=NAME WITH %b] [block=frames]
 //
 // /frames (N, H, W) of u16, /counter (N) of i64, and an attribute `state` of the root that holds the number
-// of frames last flushed. With text=1 also /lines (N), strings of variable length. With more=1 also /events (N),
-// a compound with a sequence of variable length; /plane, which grows in both of its dimensions in turn; and /ring,
-// one chunk that is the whole dataset, written in place. With ahead=1 /frames has its last extent from the
-// beginning. `log` gets a line "frames nanoseconds" after each flush, on CLOCK_MONOTONIC. `create` stops once the file
-// is made; `restart` goes on with it; `clear` does so with a file whose writer died, as `h5clear -s
+// of frames last flushed. With text=1 also /lines (N), strings of variable length. With more=1 also /events
+// (N), a compound with a sequence of variable length; /plane, which grows in both of its dimensions in turn;
+// and /ring, one chunk that is the whole dataset, written in place. With ahead=1 /frames has its last extent
+// from the beginning. `log` gets a line "frames nanoseconds" after each flush, on CLOCK_MONOTONIC. `create`
+// stops once the file is made; `restart` goes on with it; `clear` does so with a file whose writer died, as
+// `h5clear -s
 // --increment=0` makes possible: what was written behind the end that the superblock tells would be cut off.
 //
-// `view` makes a file with an external link /linked to SOURCE's /frames and the virtual datasets /view over all of them
-// and, where `part` is given, /parts over the /frames of files with numbers, `block` frames each.
+// `view` makes a file with an external link /linked to SOURCE's /frames and the virtual datasets /view over
+// all of them and, where `part` is given, /parts over the /frames of files with numbers, `block` frames each.
 #include <hdf5.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,9 +103,9 @@ void create_view(const char* path, const Options& options) {
   const hsize_t height = static_cast<hsize_t>(options.number("height", 8)),
                 width = static_cast<hsize_t>(options.number("width", 16));
   const auto add = [&](const char* name, const std::string& source, hsize_t block) {
-    const hsize_t dims[3] = {0, height, width}, most[3] = {H5S_UNLIMITED, height, width}, start[3] = {0, 0, 0},
-                  all[3] = {1, height, width}, from[3] = {block, height, width}, more[3] = {H5S_UNLIMITED, 1, 1},
-                  one[3] = {1, 1, 1}, stride[3] = {block, height, width};
+    const hsize_t dims[3] = {0, height, width}, most[3] = {H5S_UNLIMITED, height, width},
+                  start[3] = {0, 0, 0}, all[3] = {1, height, width}, from[3] = {block, height, width},
+                  more[3] = {H5S_UNLIMITED, 1, 1}, one[3] = {1, 1, 1}, stride[3] = {block, height, width};
     const hid_t view = H5Screate_simple(3, dims, most);
     hid_t whole;
     if (block == 0) {
@@ -246,10 +247,12 @@ class Writer {
     // A row, then a column, and so on: rows and columns that are there are full.
     const hsize_t rows = at / 2 + 1, columns = (at + 1) / 2 + 1, dims[2] = {rows, columns};
     const bool row = at % 2 == 0;
-    const hsize_t start[2] = {row ? rows - 1 : 0, row ? 0 : columns - 1}, part[2] = {row ? 1 : rows, row ? columns : 1};
+    const hsize_t start[2] = {row ? rows - 1 : 0, row ? 0 : columns - 1},
+                  part[2] = {row ? 1 : rows, row ? columns : 1};
     std::vector<std::uint32_t> values;
     for (hsize_t i = 0; i < part[0] * part[1]; ++i)
-      values.push_back(static_cast<std::uint32_t>((start[0] + (row ? 0 : i)) * 1000 + start[1] + (row ? i : 0)));
+      values.push_back(
+          static_cast<std::uint32_t>((start[0] + (row ? 0 : i)) * 1000 + start[1] + (row ? i : 0)));
     grow(plane_, 2, dims);
     write(plane_, 2, start, part, H5T_NATIVE_UINT32, values.data());
 
