@@ -47,8 +47,11 @@ bool KernelNotifier::store(NodeId node, std::uint64_t offset, const Pieces& piec
     if (!flatten(pieces, gathered)) return false;
     bytes = gathered;
   }
-  fuse_bufvec buffer = FUSE_BUFVEC_INIT(bytes.size());
+  fuse_bufvec buffer = {};
+  buffer.count = 1;
+  buffer.buf[0].size = bytes.size();
   buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());
+  buffer.buf[0].fd = -1;
   return fuse_lowlevel_notify_store(session_, node, static_cast<off_t>(offset), &buffer, fuse_buf_copy_flags{}) == 0;
 }
 
