@@ -434,8 +434,10 @@ void ChunkedReader::read_ahead(Way way, std::uint64_t end_offset, ReadPattern& p
     const std::uint64_t owner = slabs ? owner_of_bands(kSlab, unit, unit * per_unit, last_band) : owner_of_chunk(unit);
     const BlockKey key{owner, slabs ? kSlab : kChunk, unit};
     if (cache_->contains_or_pending(key)) continue;
-    workers_->submit([self = shared_from_this(), slabs, unit, key] {
-      if (self->cache_->contains_or_pending(key)) return;
+    // A job that comes too late would make again what was read and dropped meanwhile.
+    workers_->submit([self = shared_from_this(), reader_at = pattern.position(), end = plan_.band_offset(last_band),
+                      slabs, unit, key] {
+      if (*reader_at >= end || self->cache_->contains_or_pending(key)) return;
       read_counters().bands_ahead.fetch_add(1, std::memory_order_relaxed);
       // A failure is told to whoever asks for these bytes.
       if (slabs) (void)self->slab_block(self->slab_bands_, kSlab, unit);

@@ -13,18 +13,18 @@ constexpr std::uint64_t kSmallGaps = 4;  // lengths of a small request that may 
 
 bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t end = offset + length;
-  const std::uint64_t expected = expected_.load(std::memory_order_relaxed);
+  const std::uint64_t expected = expected_->load(std::memory_order_relaxed);
   const std::uint64_t gap = length < kSmallRequest ? kSmallGaps * length : kReorder;
   const bool near = offset <= expected ? expected - offset <= kReorder : offset - expected <= gap;
   if (!near) {
-    expected_.store(end, std::memory_order_relaxed);
+    expected_->store(end, std::memory_order_relaxed);
     streak_.store(0, std::memory_order_relaxed);
     ahead_.store(0, std::memory_order_relaxed);
     behind_.store(kUnlimited, std::memory_order_relaxed);
     return false;
   }
   if (end <= expected) return streak_.load(std::memory_order_relaxed) >= kStreak;
-  expected_.store(end, std::memory_order_relaxed);
+  expected_->store(end, std::memory_order_relaxed);
   return streak_.fetch_add(1, std::memory_order_relaxed) + 1 >= kStreak;
 }
 

@@ -42,6 +42,20 @@ TEST(ReadPattern, AheadIsClaimedOnce) {
   EXPECT_EQ(p.claim_ahead(4, 8), (std::pair<std::uint64_t, std::uint64_t>(7, 9)));
 }
 
+TEST(ReadPattern, ThePositionOutlivesThePattern) {
+  std::shared_ptr<const std::atomic<std::uint64_t>> position;
+  {
+    ReadPattern p;
+    position = p.position();
+    (void)p.note(0, 4096);
+    (void)p.note(4096, 4096);
+    EXPECT_EQ(*position, 8192U);
+    (void)p.note(0, 100);  // again, and not yet as far
+    EXPECT_EQ(*position, 8192U);
+  }
+  EXPECT_EQ(*position, 8192U);
+}
+
 TEST(ReadPattern, BehindIsClaimedOnceAndFromWhereTheReaderBegan) {
   using Range = std::pair<std::uint64_t, std::uint64_t>;
   ReadPattern p;

@@ -58,9 +58,11 @@ class ReadPattern {
   std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
   // Units before `current` that this reader has gone through since it was asked last: nobody needs them again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
+  // Where the reader has got to, for jobs that may outlive the open file: what lies before is no longer worth reading.
+  std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
 
  private:
-  std::atomic<std::uint64_t> expected_{0};
+  std::shared_ptr<std::atomic<std::uint64_t>> expected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::uint64_t> ahead_{0};
   std::atomic<std::uint64_t> behind_{kUnlimited};  // kUnlimited: nothing yet
