@@ -19,6 +19,7 @@ class Foreground {
   explicit Foreground(const MountPoint& mount, const std::string& options = "-f") {
     pid_ = ::fork();
     if (pid_ == 0) {
+      for (const int ending : {SIGTERM, SIGINT, SIGHUP}) ::signal(ending, SIG_DFL);  // nohup has them ignored
       const std::string command = "exec " H5MOUNT_PROGRAM " " + options + " '" + example().string() + "' " + mount.path();
       ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       ::_exit(127);
@@ -28,7 +29,10 @@ class Foreground {
   int end(int signal) {
     if (signal != 0) ::kill(pid_, signal);
     int status = 0;
-    ::waitpid(pid_, &status, 0);
+    for (int i = 0; i < 3000 && ::waitpid(pid_, &status, WNOHANG) == 0; ++i) {
+      ::usleep(10'000);
+      if (i == 2900) ::kill(pid_, SIGKILL);
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
