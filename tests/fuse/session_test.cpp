@@ -316,7 +316,7 @@ TEST_F(SessionTest, EveryAttemptToWriteIsErofs) {
 }
 
 TEST_F(SessionTest, ErrorsBecomeErrnos) {
-  ErrorCode code = ErrorCode::ChecksumMismatch;
+  std::atomic<ErrorCode> code = ErrorCode::ChecksumMismatch;
   tree->on_read = [&code](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
     return fail(Error(code, "told to fail"));
   };
@@ -336,7 +336,7 @@ TEST_F(SessionTest, ErrorsBecomeErrnos) {
 }
 
 TEST_F(SessionTest, ExceptionsBecomeErrnosAndTheMountLives) {
-  bool memory = true;
+  std::atomic<bool> memory = true;
   tree->on_read = [&memory](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
     if (memory) throw std::bad_alloc();
     throw std::runtime_error("our own bug");
@@ -396,7 +396,7 @@ TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
   ASSERT_EQ(::ftruncate(fd, 1 << 20), 0);
   void* const map = ::mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, fd, 0);
   ASSERT_EQ(::ftruncate(fd, 0), 0);
-  std::size_t piece = 1 << 20;
+  std::atomic<std::size_t> piece = 1 << 20;
   tree->on_read = [map, &piece](NodeId, std::uint64_t offset, std::uint64_t length, Pieces& out) -> Status {
     if (offset >= 1 << 20) return {};
     length = std::min<std::uint64_t>(length, (1 << 20) - offset);
