@@ -113,7 +113,8 @@ using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
 
 DirectoryHandlePtr& handle_of(const fuse_file_info& info) { return *reinterpret_cast<DirectoryHandlePtr*>(info.fh); }
 
-// Who goes on reading finds the next page made: it was filled while the one before was being looked at.
+// Who goes on reading finds the next page made: it was filled while the one before was being looked at. Not where the
+// file is followed: it may lie for long, and sizes in it would be older than some that were told since.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
@@ -126,10 +127,12 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     const Asked asked{offset < 0 ? 0 : static_cast<std::size_t>(offset), size, plus};
     const bool goes_on = handle->expected == asked;
     std::unique_ptr<Page> page = std::exchange(handle->ahead, nullptr);
-    if (!page || page->asked() != asked) page = std::make_unique<Page>(adapter, node, asked, *handle->listing);
+    const bool lasting = !adapter.tree->follows();
+    if (!page || page->asked() != asked || !lasting)
+      page = std::make_unique<Page>(adapter, node, asked, *handle->listing);
     page->send(reply);
     handle->expected = Asked{page->end(), size, plus};
-    if (goes_on && page->end() < handle->listing->size() + kDots)
+    if (goes_on && lasting && page->end() < handle->listing->size() + kDots)
       handle->ahead = std::make_unique<Page>(adapter, node, *handle->expected, *handle->listing);
     return {};
   });
