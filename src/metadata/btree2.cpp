@@ -77,14 +77,14 @@ class Tree final : public BTree2 {
 
   Status for_each(const Visit& visit, const Damaged& damaged) const override {
     if (empty()) return {};
-    Walk walk(*this, visit, damaged);
+    Walk walk(*this, &visit, damaged ? &damaged : nullptr);
     H5_TRY(walk.push(root(), header_.depth));
     return walk.run();
   }
 
   Status for_each_from(const Compare& compare, const Visit& visit) const override {
     if (empty()) return {};
-    Walk walk(*this, visit, nullptr);
+    Walk walk(*this, &visit, nullptr);
     BTree2Child at = root();
     for (unsigned level = header_.depth;; --level) {
       H5_TRY(walk.push(at, level));
@@ -107,7 +107,9 @@ class Tree final : public BTree2 {
   // A walk in key order, one step a level: child 0, record 0, child 1, …
   class Walk {
    public:
-    Walk(const Tree& tree, const Visit& visit, const Damaged& damaged)
+    // Both functions outlive the walk. They come by pointer, as a reference member would bind to the temporary that a
+    // lambda or a null pointer becomes. Without `damaged` a node that cannot be read ends the walk.
+    Walk(const Tree& tree, const Visit* visit, const Damaged* damaged)
         : tree_(tree), visit_(visit), damaged_(damaged), guard_(*tree.file_) {}
 
     Step& top() { return steps_.back(); }
@@ -137,15 +139,15 @@ class Tree final : public BTree2 {
    private:
     Status descend(const BTree2Child& child, unsigned level) {
       const Status pushed = push(child, level);
-      if (pushed || !damaged_) return pushed;
-      damaged_(pushed.error());
+      if (pushed || damaged_ == nullptr) return pushed;
+      (*damaged_)(pushed.error());
       return {};
     }
 
     Result<bool> visit_leaf(Step& step) {
       const NodePtr node = step.node;
       for (std::size_t i = step.next; i < node->record_count; ++i) {
-        H5_ASSIGN(const bool more, visit_(node->record(i), node->record_offset(i)));
+        H5_ASSIGN(const bool more, (*visit_)(node->record(i), node->record_offset(i)));
         if (!more) return false;
       }
       steps_.pop_back();
@@ -159,12 +161,12 @@ class Tree final : public BTree2 {
       }
       const std::size_t i = step.next++;
       step.child_done = false;
-      return visit_(step.node->record(i), step.node->record_offset(i));
+      return (*visit_)(step.node->record(i), step.node->record_offset(i));
     }
 
     const Tree& tree_;
-    const Visit& visit_;
-    const Damaged& damaged_;
+    const Visit* visit_;
+    const Damaged* damaged_;  // null: nobody asked
     WalkGuard guard_;
     std::vector<Step> steps_;
   };

@@ -152,6 +152,30 @@ TEST_P(Conformance, DamageNeverHangsOrCrashes) {
   set_metadata_checksums_enabled(true);
 }
 
+// One damaged byte anywhere: a run over the whole grid is what `find` gives chunk by chunk, or an error where one of
+// them is. The run walks on from node to node, `find` goes down to each anew.
+TEST_P(Conformance, RunsOverDamageAgreeWithFind) {
+  const auto all = grid_coordinates(built.geometry.grid);
+  const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 40);
+  std::size_t failed = 0;
+  for (std::size_t at = built.layout.address; at < built.bytes.size(); at += step) {
+    auto bytes = built.bytes;
+    bytes[at] ^= std::byte{0x10};
+    const auto index = open(file(std::move(bytes)));
+    if (!index) continue;
+    std::vector<ChunkRecord> run(all.size());
+    const auto status = (*index)->find_run(all[0], run);
+    failed += !status;
+    const std::size_t stride = std::max<std::size_t>(1, all.size() / 200);
+    for (std::size_t i = 0; status && i < all.size(); i += stride) {
+      const auto found = (*index)->find(all[i]);
+      ASSERT_TRUE(found) << "a run over a damaged node was no error, at byte " << at;
+      expect_equal(run[i], *found, all[i]);
+    }
+  }
+  if (GetParam().kind == ChunkIndexKind::BTree2) EXPECT_GT(failed, 0U);
+}
+
 TEST_P(Conformance, EveryByteBehindAChecksumIsVerified) {
   const auto kind = GetParam().kind;
   if (kind != ChunkIndexKind::FixedArray && kind != ChunkIndexKind::ExtensibleArray &&

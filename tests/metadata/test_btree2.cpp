@@ -177,6 +177,23 @@ TEST(BTree2, AFlippedBitIsAChecksumMismatch) {
   EXPECT_EQ(list(**built.open()).status.error().code(), ErrorCode::ChecksumMismatch);
 }
 
+// A walk that nobody told where to send damage ends with the error of the node, whichever child it is.
+TEST(BTree2, AWalkFromAKeyEndsAtADamagedSibling) {
+  for (const int leaf : {1, 2, 3}) {
+    Built built({.depth = 1});
+    built.writer.lie("leaf" + std::to_string(leaf), 0, 1);
+    const auto tree = *built.open();
+    std::size_t seen = 0;
+    const Status walked = tree->for_each_from(key_is(1), [&](ByteSpan, std::uint64_t) -> Result<bool> {
+      ++seen;
+      return true;
+    });
+    ASSERT_FALSE(walked);
+    EXPECT_EQ(walked.error().code(), ErrorCode::BadSignature) << walked.error().text();
+    EXPECT_EQ(seen, static_cast<std::size_t>(leaf) * 11);
+  }
+}
+
 // Every level has two children, both the same node: 2^60 ways through 61 nodes.
 TEST(BTree2, ALatticeEnds) {
   Writer writer;

@@ -1,0 +1,108 @@
+// Groups and attribute lists whose storage is damaged: what can be read is there, what is missing is an error.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "h5mount/object/object.h"
+#include "support/h5py_file.h"
+
+namespace h5mount::test {
+namespace {
+
+// 200 links and 200 attributes: v2 B-trees of two levels, several leaves each.
+constexpr const char* kDense = R"(
+g = f.create_group('g')
+for i in range(200):
+    g['link_%03d' % i] = h5py.SoftLink('/nowhere/%d' % i)
+d = f.create_group('a', track_order=True)
+for i in range(200):
+    d.attrs['attribute_%03d' % i] = i
+)";
+
+std::string name_of(std::string_view prefix, int i) {
+  const std::string digits = std::to_string(1000 + i);
+  return std::string(prefix) + digits.substr(1);
+}
+
+FileMetadataPtr open_bytes(std::vector<std::byte> bytes) {
+  const auto file = FileMetadata::open(make_memory_source(std::move(bytes)), {});
+  EXPECT_TRUE(file) << file.error().text();
+  return file ? *file : nullptr;
+}
+
+Object object_at(const FileMetadataPtr& file, std::string_view path) {
+  const auto address = resolve_path(file, file->root_address(), path);
+  EXPECT_TRUE(address) << address.error().text();
+  const auto object = open_object(*file, address.value_or(0));
+  EXPECT_TRUE(object) << object.error().text();
+  return object.value_or(Object{});
+}
+
+// The v2 B-trees of links have type 5 in their nodes, those of attributes type 8 (by name) and 9 (by order).
+std::vector<std::size_t> leaves_of(const std::vector<std::byte>& bytes, std::uint8_t type) {
+  std::vector<std::size_t> leaves = places_of(bytes, "BTLF");
+  std::erase_if(leaves, [&](std::size_t at) { return bytes[at + 5] != std::byte{type}; });
+  return leaves;
+}
+
+struct Names {
+  std::size_t found = 0, absent = 0, failed = 0;
+};
+
+class DenseDamage : public testing::TestWithParam<bool> {
+ protected:
+  static const std::vector<std::byte>& sound() {
+    static const std::vector<std::byte> bytes = written_with_h5py(kDense);
+    return bytes;
+  }
+  void SetUp() override { ASSERT_FALSE(sound().empty()) << "h5py wrote no file"; }
+
+  Names look_up_links(const FileMetadataPtr& file) {
+    const auto group = Group::open(file, object_at(file, "/g"));
+    EXPECT_TRUE(group);
+    Names names;
+    for (int i = 0; group && i < 200; ++i) count((*group)->find(name_of("link_", i)), names);
+    return names;
+  }
+  Names look_up_attributes(const FileMetadataPtr& file) {
+    const Object object = object_at(file, "/a");
+    Names names;
+    for (int i = 0; i < 200; ++i) count(find_attribute(*file, object, name_of("attribute_", i)), names);
+    return names;
+  }
+
+ private:
+  template <class T>
+  static void count(const Result<T>& result, Names& names) {
+    if (result)
+      ++names.found;
+    else
+      ++(result.error().code() == ErrorCode::NotFound ? names.absent : names.failed);
+  }
+};
+
+// With the heap damaged as well, a lookup of a name that an internal node holds goes on into the next leaf.
+INSTANTIATE_TEST_SUITE_P(Heap, DenseDamage, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Damaged" : "Sound"; });
+
+TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
+  auto bytes = sound();
+  for (const std::uint8_t type : {5, 8}) {
+    const auto leaves = leaves_of(bytes, type);
+    ASSERT_GE(leaves.size(), 3U);
+    for (std::size_t i = 1; i < leaves.size(); ++i) flip(bytes, leaves[i]);
+  }
+  if (GetParam())
+    for (const std::size_t block : places_of(bytes, "FHDB")) flip(bytes, block, 30);
+  const auto file = open_bytes(std::move(bytes));
+  ASSERT_TRUE(file);
+  for (const Names& names : {look_up_links(file), look_up_attributes(file)}) {
+    EXPECT_EQ(names.absent, 0U);
+    EXPECT_GT(names.failed, 0U);
+    EXPECT_EQ(names.found + names.failed, 200U);
+    EXPECT_EQ(names.found == 0, GetParam());
+  }
+}
+
+}  // namespace
+}  // namespace h5mount::test
