@@ -2,21 +2,45 @@
 
 #include <syslog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <mutex>
+
+#include <fmt/chrono.h>
+
+#include "h5mount/base/utf8.h"
+#include "kept_lines.h"
 
 namespace h5mount {
 namespace {
 
 constexpr unsigned kLinesPerWindow = 300;
 constexpr std::chrono::seconds kWindow{60};
+constexpr std::size_t kMostLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::Warning};
 std::atomic<bool> g_syslog{false};
 
+KeptLines& kept_lines() {
+  static KeptLines lines;
+  return lines;
+}
+
+bool is_emitted(LogLevel level) { return level <= g_level.load(std::memory_order_relaxed); }
+
+std::string_view level_name(LogLevel level) {
+  static constexpr std::string_view kNames[] = {"error", "warning", "info", "debug"};
+  return kNames[static_cast<int>(level)];
+}
+
+// `line` is escaped.
 void emit(LogLevel level, const std::string& line) {
+  const std::time_t now = std::time(nullptr);
+  kept_lines().add(now, fmt::format("{:%FT%TZ} {}: {}\n", fmt::gmtime(now), level_name(level), line));
+  if (!is_emitted(level)) return;
   if (g_syslog.load(std::memory_order_relaxed)) {
     static constexpr int kPriorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
     syslog(LOG_DAEMON | kPriorities[static_cast<int>(level)], "%s", line.c_str());
@@ -56,37 +80,56 @@ class FloodGate {
 }  // namespace
 
 void set_log_level(LogLevel level) { g_level.store(level, std::memory_order_relaxed); }
-bool log_enabled(LogLevel level) { return level <= g_level.load(std::memory_order_relaxed); }
+bool log_enabled(LogLevel level) { return level <= LogLevel::Warning || is_emitted(level); }
 
 void set_log_to_syslog(bool on) {
   if (on) openlog("h5mount", LOG_PID, LOG_DAEMON);
   g_syslog.store(on, std::memory_order_relaxed);
 }
 
-void log_line(LogLevel level, std::string_view text) {
+bool log_line(LogLevel level, std::string_view text) {
   static FloodGate gate;
+  if (!log_enabled(level)) return false;
   const int dropped = level == LogLevel::Debug ? 0 : gate.admit();
-  if (dropped < 0) return;
+  if (dropped < 0) return false;
   if (dropped > 0) emit(LogLevel::Warning, fmt::format("{} lines left out", dropped));
-  emit(level, escape_for_log(text));
+  const std::string line = escape_for_log(text);
+  const std::string_view shown = utf8_prefix(line, kMostLineBytes);
+  emit(level, shown.size() == line.size() ? line : fmt::format("{}…", shown));
+  return true;
+}
+
+bool log_once(LogLevel level, std::string_view text, std::uint64_t state) {
+  static SeenCauses seen;
+  if (!log_enabled(level)) return false;
+  const std::uint64_t cause = std::hash<std::string_view>{}(text) ^ (state * 0x9E37'79B9'7F4A'7C15U);
+  if (!seen.add(cause)) return false;
+  if (log_line(level, text)) return true;
+  seen.remove(cause);  // part of a flood: to be said when it is over
+  return false;
+}
+
+KeptLog kept_log() { return kept_lines().extent(); }
+
+std::optional<std::string> read_kept_log(std::uint64_t offset, std::size_t length) {
+  return kept_lines().read(offset, length);
 }
 
 std::string escape_for_log(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    std::size_t length = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
-    bool sound = length != 0 && i + length <= text.size() && (length > 1 || (c >= 0x20 && c != 0x7F));
-    for (std::size_t k = 1; sound && k < length; ++k) sound = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
-    // C1 controls (U+0080..U+009F) steer some terminals.
-    if (sound && length == 2 && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) sound = false;
-    if (sound) {
-      out.append(text.substr(i, length));
-      i += length - 1;
-    } else {
-      out += fmt::format("\\x{:02x}", c);
-    }
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    // Eight-bit controls (U+0080 to U+009F) steer some terminals as those of seven bits do.
+    const bool control = length == 1   ? first < 0x20 || first == 0x7F
+                         : length == 2 ? first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0
+                                       : false;
+    if (length == 0 || control)
+      out += fmt::format("\\x{:02x}", first);
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(length == 0 || control ? 1 : length);
   }
   return out;
 }

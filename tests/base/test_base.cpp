@@ -92,15 +92,5 @@ TEST(Errors, EachHasItsErrno) {
   EXPECT_EQ(Error(ErrorCode::Io, "somewhere").errno_value(), EIO);
 }
 
-// A name from a file must not steer a terminal.
-TEST(Log, ControlBytesAndWhatIsNotUtf8AreEscaped) {
-  EXPECT_EQ(escape_for_log("plain, Größe, 温度, 🙂"), "plain, Größe, 温度, 🙂");
-  EXPECT_EQ(escape_for_log("a\x1b[31mb\r\n"), "a\\x1b[31mb\\x0d\\x0a");
-  EXPECT_EQ(escape_for_log(std::string_view("\0\x7f", 2)), "\\x00\\x7f");
-  EXPECT_EQ(escape_for_log("\xc2\x9b" "31m"), "\\xc2\\x9b31m");  // a control of eight bits
-  EXPECT_EQ(escape_for_log("\xff\xc3"), "\\xff\\xc3");
-  EXPECT_EQ(escape_for_log("\xc0\xaf"), "\\xc0\\xaf");           // a slash, longer than it may be
-}
-
 }  // namespace
 }  // namespace h5mount

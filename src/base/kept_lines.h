@@ -1,0 +1,46 @@
+// KeptLines: the last lines of the log, and which texts were logged already. Threads: any.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "h5mount/base/log.h"
+
+namespace h5mount {
+
+class KeptLines {
+ public:
+  static constexpr std::size_t kMostLines = 1000;
+
+  void add(std::time_t when, std::string line);  // with its newline
+  KeptLog extent() const;
+  std::optional<std::string> read(std::uint64_t offset, std::size_t length) const;
+
+ private:
+  struct Line {
+    std::uint64_t begin;
+    std::string text;
+  };
+  mutable std::mutex mutex_;
+  std::deque<Line> lines_;
+  KeptLog extent_;
+};
+
+// A bounded set of causes, the oldest dropped first.
+class SeenCauses {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  bool add(std::uint64_t cause);  // false where it is there already
+  void remove(std::uint64_t cause);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::deque<std::uint64_t> order_;
+};
+
+}  // namespace h5mount
