@@ -1,32 +1,37 @@
 #include "command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+
+#include "near_miss.h"
 
 namespace h5mount::cli {
 namespace {
 
 using Parsed = Result<std::variant<MountCommand, Told>>;
 
-constexpr const char* kOptionsHelp = R"(
-Options after -o, separated by commas:
-  allow_other           let other users in (then external= is none unless said)
-  uid=N gid=N           owner and group shown, instead of the HDF5 file's
-  umask=M fmask=M dmask=M   permission bits taken away (octal): all, files, directories
-  cache_size=BYTES      memory for decoded blocks, with K, M or G; a share of memory by default
-  threads=N             threads that decode; one a processor by default
-  external=beneath|any|none
-                        which files the HDF5 file may name: beneath its own directory (default), any, none
-  swmr=auto|on|off      follow a file that is being written
-  force                 mount although a writer seems to have the file open
-  plugins=DIR[:DIR]     where HDF5 filter plugins may be used from, for filters that h5mount lacks
-  log_level=LEVEL       error, warning (default), info, debug
-  fsname= subtype= max_read= auto_unmount and what mount(8) and fstab pass are taken as well
+constexpr const char* kSeeHelp = " (h5mount --help tells more)";
+
+constexpr const char* kLastHelp = R"(
+What mount(8) and fstab pass (defaults, noauto, nofail, _netdev, user, x-systemd.…) is accepted as well.
+SIZE is a number of bytes, or one with K, M, G or T (KiB and the like; KB is 1000 bytes): 512M, 1.5G.
 
 The mount is read-only. End it with: umount MOUNTPOINT, or fusermount3 -u MOUNTPOINT.
-Exit codes: 0 mounted, 1 usage, 2 FILE is not a sound HDF5 file, 32 the mount failed.)";
+Exit codes: 0 mounted; 1 usage, or FILE is missing or cannot be read; 2 FILE is not a sound HDF5 file;
+32 the mount failed.)";
 
-std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
+std::string footer() {
+  return "\nOptions after -o, separated by commas:\n" + mount_options_help() + kLastHelp;
+}
+
+Error usage_error(std::string text) {
+  return {ErrorCode::InvalidValue, std::move(text)};
+}
+
+std::string absolute(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
 
 // /mnt/x/ and /mnt/x are one place; the kernel's lists have it without the stroke.
 std::string absolute_directory(const std::string& path) {
@@ -42,16 +47,62 @@ struct Words {
 };
 
 void add_common(CLI::App& app, Words& words) {
+  app.allow_extras();  // for words of our own about them
   app.add_option("FILE", words.file, "HDF5 file, or a file set by libhdf5's name for it (run-%05d.h5)");
   app.add_option("MOUNTPOINT", words.mountpoint, "an existing directory");
-  app.add_option("-o", words.options, "mount options; may be repeated")->type_name("OPT,...")->allow_extra_args(false);
+  app.add_option("-o", words.options, "mount options; may be repeated")
+      ->type_name("OPT,...")
+      ->allow_extra_args(false);
 }
 
-Parsed finish(const Words& words, MountCommand command) {
-  if (words.file.empty() || words.mountpoint.empty()) {
-    return fail(Error(ErrorCode::InvalidValue, "usage: h5mount [-o opt,...] FILE MOUNTPOINT (h5mount --help tells more)"));
+// A word that begins with '-' and is no option of ours: mount options are often written so.
+Error unknown_option(const std::string& word) {
+  const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  const std::string bare = name.substr(0, name.find('='));
+  const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
+  const std::string shown = "unknown option " + escape_for_log(word);
+  static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help",
+                                                    "version"};
+  const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
+  if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
+  return usage_error(meant.empty() ? shown + kSeeHelp
+                                   : shown + ": options of the mount follow -o: -o " + meant);
+}
+
+// What is left when FILE, MOUNTPOINT and the known options have been taken.
+Status check_surplus(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
   }
+  if (words.empty()) return {};
+  return fail(
+      usage_error("more than FILE and MOUNTPOINT (" + escape_for_log(words.back()) +
+                  "): several files cannot be mounted at one place; mount each on a directory of its own"));
+}
+
+Status check_arguments(const Words& words) {
+  if (words.file.empty())
+    return fail(usage_error(std::string("usage: h5mount [-o opt,...] FILE MOUNTPOINT") + kSeeHelp));
+  if (words.mountpoint.empty()) {
+    return fail(
+        usage_error("no MOUNTPOINT: h5mount " + escape_for_log(words.file) + " DIRECTORY" + kSeeHelp));
+  }
+  if (words.file.find("://") != std::string::npos) {
+    return fail(usage_error(words.file + " is a URL: only local files can be mounted; download it first"));
+  }
+  std::error_code none;
+  if (std::filesystem::is_directory(words.file, none) &&
+      std::filesystem::is_regular_file(words.mountpoint, none)) {
+    return fail(usage_error(words.file + " is a directory and " + words.mountpoint +
+                            " a file: swapped? h5mount FILE MOUNTPOINT"));
+  }
+  return {};
+}
+
+Parsed finish(const CLI::App& app, const Words& words, MountCommand command) {
   H5_ASSIGN(command.options, parse_mount_options(words.options, words.sloppy));
+  H5_TRY(check_surplus(app.remaining()));
+  H5_TRY(check_arguments(words));
   command.file = absolute(words.file);
   command.mountpoint = absolute_directory(words.mountpoint);
   return command;
@@ -61,11 +112,13 @@ Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optio
   try {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
-    told = Told{app.help()};
+    told = Told{app.help() + "\n"};
   } catch (const CLI::CallForVersion& version) {
     told = Told{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& trouble) {
-    return fail(Error(ErrorCode::InvalidValue, std::string(trouble.what()) + " (h5mount --help tells more)"));
+    const std::string said = trouble.what();
+    return fail(usage_error(said.starts_with("-o:") ? "-o needs options after it: -o NAME[=VALUE],…"
+                                                    : said + kSeeHelp));
   }
   return Told{};
 }
@@ -75,16 +128,16 @@ Parsed parse_h5mount(int count, const char* const* words) {
   Words said;
   MountCommand command;
   add_common(app, said);
-  app.add_flag("-f", command.foreground, "stay in the foreground");
-  app.add_flag("-d", command.debug, "tell every request on stderr (and stay in the foreground)");
-  app.add_flag("-s", command.single_thread, "serve on one thread");
+  app.add_flag("-f,--foreground", command.foreground, "stay in the foreground");
+  app.add_flag("-d,--debug", command.debug, "tell every request on stderr (and stay in the foreground)");
+  app.add_flag("-s,--single-thread", command.single_thread, "serve on one thread");
   app.set_version_flag("-V,--version", std::string("h5mount " H5MOUNT_VERSION));
-  app.footer(kOptionsHelp);
+  app.footer(footer());
   std::optional<Parsed> told;
   H5_TRY(parse_with(app, count, words, told));
   if (told) return *told;
   command.foreground = command.foreground || command.debug;
-  return finish(said, std::move(command));
+  return finish(app, said, std::move(command));
 }
 
 // mount(8) calls: mount.h5 FILE MOUNTPOINT [-sfnv] [-N namespace] [-o options] [-t type.subtype]
@@ -105,7 +158,7 @@ Parsed parse_mount_helper(int count, const char* const* words) {
   std::optional<Parsed> told;
   H5_TRY(parse_with(app, count, words, told));
   if (told) return *told;
-  Parsed parsed = finish(said, std::move(command));
+  Parsed parsed = finish(app, said, std::move(command));
   if (parsed && verbose) {
     if (auto* mount = std::get_if<MountCommand>(&*parsed); !mount->options.log_level) {
       mount->options.log_level = LogLevel::Info;

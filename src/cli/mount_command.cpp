@@ -16,6 +16,7 @@
 #include "h5mount/filter/plugins.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/fuse/session.h"
+#include "source_check.h"
 #include "source_stat.h"
 #include "status_report.h"
 
@@ -138,6 +139,10 @@ void tell(const std::string& about, const std::string& words) {
 
 int run_mount(const MountCommand& command) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
+  if (const Status readable = check_source(command.file); !readable) {
+    tell(command.file, readable.error().text());
+    return kExitUnreadable;
+  }
   if (const Status place = check_mountpoint(command.mountpoint); !place) {
     tell(command.file, place.error().text());
     return kExitMountFailed;
@@ -145,8 +150,8 @@ int run_mount(const MountCommand& command) {
   use_filter_plugins({.directories = command.options.plugins});
   auto files = open_files(command);
   if (!files) {
-    tell(command.file, files.error().text());
-    return kExitBadFile;
+    tell(command.file, explain_refusal(command.file, files.error()).text());
+    return files.error().code() == ErrorCode::Io ? kExitUnreadable : kExitBadFile;
   }
   if (command.check_only) return 0;
   // Root mounts without help; others need fusermount3, which is setuid, to mount and to unmount.

@@ -1,20 +1,30 @@
 #include "mount_options.h"
 
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 
 #include "h5mount/base/checked.h"
+#include "near_miss.h"
 
 namespace h5mount::cli {
 namespace {
 
 using Value = std::string_view;
 
-Error bad(std::string text) { return {ErrorCode::InvalidValue, std::move(text)}; }
+constexpr std::uint64_t kLeastRead = 4096;  // a page; the kernel asks for no less
+
+Error bad(std::string text) {
+  return {ErrorCode::InvalidValue, std::move(text)};
+}
 
 template <class Number>
 std::optional<Number> parse_number(Value text, int base = 10) {
@@ -22,6 +32,29 @@ std::optional<Number> parse_number(Value text, int base = 10) {
   const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   if (trouble != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+std::optional<std::uint64_t> parse_unit(Value text) {
+  static constexpr Value kUnits = "KMGT";
+  if (text.empty()) return 1;
+  const auto power = kUnits.find(static_cast<char>(text.front() & ~0x20));
+  if (power == Value::npos) return std::nullopt;
+  const Value ending = text.substr(1);
+  const bool decimal = ending == "B" || ending == "b";
+  if (!decimal && !ending.empty() && ending != "iB" && ending != "ib") return std::nullopt;
+  std::uint64_t unit = 1;
+  for (std::size_t i = 0; i <= power; ++i) unit *= decimal ? 1000 : 1024;
+  return unit;
+}
+
+// The digits behind the point, as a part of `unit`.
+std::optional<std::uint64_t> parse_fraction(Value digits, std::uint64_t unit) {
+  constexpr std::size_t kMostDigits = 6;  // so that digits and unit multiply within 64 bits
+  const auto number = parse_number<std::uint64_t>(digits);
+  if (!number || digits.size() > kMostDigits || unit == 1) return std::nullopt;
+  std::uint64_t scale = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
+  return *number * unit / scale;
 }
 
 std::optional<std::uint32_t> parse_mask(Value text) {
@@ -88,94 +121,144 @@ bool set_text(Value text, std::string& out) {
   return !text.empty();
 }
 
-// name=value. `take` is false where the value cannot be.
-struct ValueOption {
+// By number, or by the name that the user database has it under.
+std::optional<std::uint32_t> parse_user(Value text) {
+  constexpr std::uint32_t kNobodyAtAll = ~std::uint32_t{0};
+  if (const auto number = parse_number<std::uint32_t>(text))
+    return *number == kNobodyAtAll ? std::nullopt : number;
+  const struct passwd* const user = ::getpwnam(std::string(text).c_str());
+  return user != nullptr ? std::optional<std::uint32_t>(user->pw_uid) : std::nullopt;
+}
+
+std::optional<std::uint32_t> parse_group(Value text) {
+  constexpr std::uint32_t kNoGroupAtAll = ~std::uint32_t{0};
+  if (const auto number = parse_number<std::uint32_t>(text))
+    return *number == kNoGroupAtAll ? std::nullopt : number;
+  const struct group* const group = ::getgrnam(std::string(text).c_str());
+  return group != nullptr ? std::optional<std::uint32_t>(group->gr_gid) : std::nullopt;
+}
+
+bool set_umask(Value text, MountOptions& out) {
+  const auto mask = parse_mask(text);
+  out.file_umask = out.directory_umask = mask.value_or(0);
+  return mask.has_value();
+}
+
+bool set_max_read(Value text, MountOptions& out) {
+  const auto bytes = parse_bytes(text);
+  if (bytes && *bytes == 0) return out.max_read = 0, true;  // as many as the kernel asks for
+  if (!bytes || *bytes < kLeastRead || *bytes > std::numeric_limits<std::uint32_t>::max()) return false;
+  out.max_read = static_cast<std::uint32_t>(*bytes);
+  return true;
+}
+
+bool pass_on(Value name, MountOptions& out) {
+  out.for_libfuse.emplace_back(name);
+  return true;
+}
+
+// What is said after -o and means something to us: the one table that parsing, --help and the suggestions go
+// by. `form` is empty for a flag; `take` is false where the value cannot be.
+struct Option {
   Value name;
   Value form;
+  Value must_be;
+  Value help;
   bool (*take)(Value value, MountOptions& out);
 };
 
-constexpr ValueOption kValueOptions[] = {
-    {"uid", "a number", [](Value v, MountOptions& o) { return assign(parse_number<std::uint32_t>(v), o.uid); }},
-    {"gid", "a number", [](Value v, MountOptions& o) { return assign(parse_number<std::uint32_t>(v), o.gid); }},
-    {"umask", "an octal number",
-     [](Value v, MountOptions& o) {
-       o.directory_umask = parse_mask(v).value_or(0);
-       return assign(parse_mask(v), o.file_umask);
-     }},
-    {"fmask", "an octal number", [](Value v, MountOptions& o) { return assign(parse_mask(v), o.file_umask); }},
-    {"dmask", "an octal number", [](Value v, MountOptions& o) { return assign(parse_mask(v), o.directory_umask); }},
-    {"fsname", "a name", [](Value v, MountOptions& o) { return set_text(v, o.fsname); }},
-    {"subtype", "a name", [](Value v, MountOptions& o) { return set_text(v, o.subtype); }},
-    {"max_read", "a number of bytes, 4096 or more",
-     [](Value v, MountOptions& o) {
-       return assign(parse_number<std::uint32_t>(v), o.max_read) && (o.max_read == 0 || o.max_read >= 4096);
-     }},
-    {"cache_size", "bytes, or a number with K, M or G",
+constexpr Option kOptions[] = {
+    {"allow_other", "", "", "other users may use the mount (then external= is none unless said)",
+     [](Value, MountOptions& o) { return o.allow_other = true, pass_on("allow_other", o); }},
+    {"allow_root", "", "", "root may use the mount of another user",
+     [](Value, MountOptions& o) { return o.allow_other = true, pass_on("allow_root", o); }},
+    {"default_permissions", "", "", "the kernel checks permission bits (also done with allow_other)",
+     [](Value, MountOptions& o) { return o.default_permissions = true; }},
+    {"auto_unmount", "", "", "unmounted also when h5mount is killed",
+     [](Value, MountOptions& o) { return pass_on("auto_unmount", o); }},
+    {"uid", "USER", "the number or the name of a user", "owner shown, in place of the HDF5 file's",
+     [](Value v, MountOptions& o) { return assign(parse_user(v), o.uid); }},
+    {"gid", "GROUP", "the number or the name of a group", "group shown, in place of the HDF5 file's",
+     [](Value v, MountOptions& o) { return assign(parse_group(v), o.gid); }},
+    {"umask", "MASK", "an octal number such as 027", "permission bits taken away, octal", set_umask},
+    {"fmask", "MASK", "an octal number such as 027", "the same of files alone",
+     [](Value v, MountOptions& o) { return assign(parse_mask(v), o.file_umask); }},
+    {"dmask", "MASK", "an octal number such as 027", "the same of directories alone",
+     [](Value v, MountOptions& o) { return assign(parse_mask(v), o.directory_umask); }},
+    {"cache_size", "SIZE", "a size such as 512M or 1.5G",
+     "memory for decoded data; a quarter of memory, up to 1G, by default",
      [](Value v, MountOptions& o) { return assign(parse_bytes(v), o.cache_bytes); }},
-    {"threads", "a number from 1 to 1024",
+    {"threads", "N", "a number from 1 to 1024", "threads that decode; one a processor by default",
      [](Value v, MountOptions& o) { return assign(parse_threads(v), o.threads); }},
-    {"external", "beneath, any or none",
+    {"external", "beneath|any|none", "beneath, any or none",
+     "which files the HDF5 file may name: beneath its own directory (default), any, none",
      [](Value v, MountOptions& o) { return assign(parse_external(v), o.external); }},
-    {"swmr", "auto, on or off", [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
-    {"plugins", "directories that are there, with ':' between them",
+    {"swmr", "auto|on|off", "auto, on or off", "follow a file that is being written; auto by default",
+     [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
+    {"force", "", "", "mount although a writer seems to have the file open",
+     [](Value, MountOptions& o) { return o.force = true; }},
+    {"plugins", "DIR[:DIR]", "directories that are there, with ':' between them",
+     "where HDF5 filter plugins may be used from, for filters that h5mount lacks",
      [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},
-    {"log_level", "error, warning, info or debug",
+    {"log_level", "LEVEL", "error, warning, info or debug", "error, warning (default), info, debug",
      [](Value v, MountOptions& o) { return assign(parse_log_level(v), o.log_level); }},
+    {"fsname", "NAME", "a name", "source shown by df and findmnt, in place of the file's path",
+     [](Value v, MountOptions& o) { return set_text(v, o.fsname); }},
+    {"subtype", "NAME", "a name", "type shown after \"fuse.\"; h5mount by default",
+     [](Value v, MountOptions& o) { return set_text(v, o.subtype); }},
+    {"max_read", "SIZE", "a size of 4096 bytes or more, such as 128K",
+     "most bytes that the kernel asks for at once", set_max_read},
 };
 
 // libfuse knows them, or hands them to the kernel.
-constexpr Value kForLibfuse[] = {"allow_other", "allow_root", "auto_unmount", "noexec", "exec", "noatime", "atime",
-                                 "sync", "async", "dirsync", "nosymfollow"};
+constexpr Value kForLibfuse[] = {"noexec", "exec",  "noatime", "atime",
+                                 "sync",   "async", "dirsync", "nosymfollow"};
 constexpr Value kForKernel[] = {"context", "fscontext", "defcontext", "rootcontext", "blksize"};
 
-// Said by mount(8) and fstab for others than us, or true of every mount of ours anyway. `dev`, `suid` and `rw`
-// come unasked with `mount -t fuse.h5mount`; the mount stays nodev, nosuid and read-only.
+// Said by mount(8) and fstab for others than us, or true of every mount of ours anyway. `dev`, `suid` and
+// `rw` come unasked with `mount -t fuse.h5mount`; the mount stays nodev, nosuid and read-only.
 constexpr Value kNothingToDo[] = {
-    "ro",     "rw",      "dev",                 "nodev", "suid",  "nosuid",      "auto",
-    "noauto", "user",    "nouser",              "users", "owner", "group",       "defaults", "nofail",
-    "_netdev", "relatime", "norelatime",        "strictatime", "nostrictatime", "diratime", "nodiratime",
-    "lazytime", "nolazytime", "iversion",       "noiversion", "mand", "nomand",  "silent",   "loud",
-    "nonempty", "remount"};
+    "ro",         "rw",       "dev",        "nodev",      "suid",        "nosuid",        "auto",
+    "noauto",     "user",     "nouser",     "users",      "owner",       "group",         "defaults",
+    "nofail",     "_netdev",  "relatime",   "norelatime", "strictatime", "nostrictatime", "diratime",
+    "nodiratime", "lazytime", "nolazytime", "iversion",   "noiversion",  "mand",          "nomand",
+    "silent",     "loud",     "nonempty"};
 constexpr Value kNothingToDoWithValue[] = {"comment", "uhelper", "helper"};
 
-bool is_one_of(std::span<const Value> names, Value name) { return std::ranges::find(names, name) != names.end(); }
+bool is_one_of(std::span<const Value> names, Value name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 bool is_ignored(Value name, bool has_value) {
   if (name.starts_with("x-") || name.starts_with("X-")) return true;
   return is_one_of(has_value ? std::span<const Value>(kNothingToDoWithValue) : kNothingToDo, name);
 }
 
-Status take_flag(Value name, bool sloppy, MountOptions& out) {
-  if (is_one_of(kForLibfuse, name)) {
-    if (name == "allow_other" || name == "allow_root") out.allow_other = true;
-    out.for_libfuse.emplace_back(name);
-    return {};
-  }
-  if (name == "default_permissions") {
-    out.default_permissions = true;
-    return {};
-  }
-  if (name == "force") {
-    out.force = true;
-    return {};
-  }
-  if (sloppy || is_ignored(name, false)) return {};
-  return fail(bad(fmt::format("unknown option '{}' (see h5mount --help)", escape_for_log(name))));
+const Option* find_option(Value name) {
+  const auto found = std::ranges::find(kOptions, name, &Option::name);
+  return found == std::end(kOptions) ? nullptr : found;
 }
 
-Status take_value(Value name, Value value, bool sloppy, MountOptions& out) {
-  for (const ValueOption& option : kValueOptions) {
-    if (option.name != name) continue;
-    if (option.take(value, out)) return {};
-    return fail(bad(fmt::format("{}={}: must be {}", name, escape_for_log(value), option.form)));
+Status take_known(const Option& option, std::optional<Value> value, MountOptions& out) {
+  if (option.form.empty() && value) return fail(bad(fmt::format("option {} takes no value", option.name)));
+  if (!option.form.empty() && (!value || value->empty())) {
+    return fail(bad(fmt::format("option {0} needs a value: {0}={1}", option.name, option.form)));
   }
-  if (is_one_of(kForKernel, name)) {
-    out.for_libfuse.push_back(fmt::format("{}={}", name, value));
-    return {};
+  if (option.take(value.value_or(Value{}), out)) return {};
+  return fail(bad(fmt::format("{}={}: must be {}", option.name, escape_for_log(*value), option.must_be)));
+}
+
+Status take_option(Value name, std::optional<Value> value, bool sloppy, MountOptions& out) {
+  if (name == "remount")
+    return fail(bad("an h5mount file system cannot be remounted: umount and mount again"));
+  if (const Option* known = find_option(name)) return take_known(*known, value, out);
+  if (value ? is_one_of(kForKernel, name) : is_one_of(kForLibfuse, name)) {
+    return pass_on(value ? fmt::format("{}={}", name, *value) : std::string(name), out), Status{};
   }
-  if (sloppy || is_ignored(name, true)) return {};
-  return fail(bad(fmt::format("unknown option '{}=' (see h5mount --help)", escape_for_log(name))));
+  if (sloppy || is_ignored(name, value.has_value())) return {};
+  const std::string meant = meant_option(name);
+  return fail(bad(fmt::format("unknown option '{}{}'{}", escape_for_log(name), value ? "=" : "",
+                              meant.empty() ? " (see h5mount --help)" : ": did you mean " + meant + "?")));
 }
 
 }  // namespace
@@ -197,17 +280,18 @@ std::vector<std::string> split_options(std::string_view text) {
   return out;
 }
 
+// K is 1024, KiB as well, KB is 1000, as coreutils have it; a fraction needs a unit.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  static constexpr std::string_view kUnits = "KMGT";
-  std::uint64_t unit = 1;
-  const auto found = kUnits.find(static_cast<char>(text.back() & ~0x20));
-  if (found != std::string_view::npos) {
-    unit = 1ULL << (10 * (found + 1));
-    text.remove_suffix(1);
-  }
-  const auto number = parse_number<std::uint64_t>(text);
-  return number ? checked_mul(*number, unit) : std::nullopt;
+  const std::size_t unit_at = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto unit = parse_unit(text.substr(unit_at));
+  const std::string_view number = text.substr(0, unit_at);
+  const std::size_t point = number.find('.');
+  const auto whole = parse_number<std::uint64_t>(number.substr(0, point));
+  if (!unit || !whole) return std::nullopt;
+  const auto bytes = checked_mul(*whole, *unit);
+  if (point == std::string_view::npos || !bytes) return bytes;
+  const auto part = parse_fraction(number.substr(point + 1), *unit);
+  return part ? checked_add(*bytes, *part) : std::nullopt;
 }
 
 Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, bool sloppy) {
@@ -216,12 +300,31 @@ Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, 
     for (const std::string& option : split_options(text)) {
       const std::size_t equals = option.find('=');
       const Value name = Value(option).substr(0, equals);
-      if (equals == std::string::npos) {
-        H5_TRY(take_flag(name, sloppy, out));
-      } else {
-        H5_TRY(take_value(name, Value(option).substr(equals + 1), sloppy, out));
-      }
+      std::optional<Value> value;
+      if (equals != std::string::npos) value = Value(option).substr(equals + 1);
+      H5_TRY(take_option(name, value, sloppy, out));
     }
+  }
+  return out;
+}
+
+std::vector<std::string_view> mount_option_names() {
+  std::vector<std::string_view> out;
+  for (const Option& option : kOptions) out.push_back(option.name);
+  return out;
+}
+
+std::string meant_option(std::string_view word) {
+  const Option* const meant = find_option(near_miss(word, mount_option_names()));
+  return meant == nullptr ? std::string() : fmt::format("{}{}", meant->name, meant->form.empty() ? "" : "=");
+}
+
+std::string mount_options_help() {
+  constexpr std::size_t kNameWidth = 24;
+  std::string out;
+  for (const Option& option : kOptions) {
+    const std::string form = fmt::format("{}{}{}", option.name, option.form.empty() ? "" : "=", option.form);
+    out += fmt::format("  {:<{}}{}{}\n", form, kNameWidth, form.size() < kNameWidth ? "" : "  ", option.help);
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// What stands after -o: `name`, `name=value`, separated by commas; a backslash takes a comma or itself as it is.
+// What stands after -o: `name`, `name=value`, separated by commas; a backslash takes a comma or itself as it
+// is.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ enum class Swmr : std::uint8_t { Auto, On, Off };
 
 struct MountOptions {
   std::vector<std::string> for_libfuse;  // allow_other, noexec, auto_unmount…
-  bool allow_other = false;          // or allow_root
-  bool default_permissions = false;  // asked for
+  bool allow_other = false;              // or allow_root
+  bool default_permissions = false;      // asked for
   std::optional<std::uint32_t> uid, gid;
   std::uint32_t file_umask = 0, directory_umask = 0;
   std::string fsname;  // empty: the file
@@ -39,7 +40,13 @@ Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, 
 // The options of one -o, unescaped.
 std::vector<std::string> split_options(std::string_view text);
 
-// 1500, 64K, 512M, 2G: bytes.
+// 1500, 64K, 64KiB, 1.5G, 64MB (of 1000 * 1000): bytes.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+// Options that mean something to us (what mount(8) passes for others is taken as well): a line each for
+// --help, their names, and the one that whoever wrote `word` most likely meant (`cache_size=`), or nothing.
+std::string mount_options_help();
+std::vector<std::string_view> mount_option_names();
+std::string meant_option(std::string_view word);
 
 }  // namespace h5mount::cli

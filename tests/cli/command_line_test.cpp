@@ -56,6 +56,29 @@ TEST(CommandLine, UsageTrouble) {
   EXPECT_EQ(parse({"h5mount", "-z", "/a.h5", "/m"}).error().text().find('\n'), std::string::npos);
 }
 
+std::string refusal(std::vector<const char*> words) {
+  const auto out = parse(std::move(words));
+  return out ? "" : out.error().text();
+}
+
+TEST(CommandLine, UsageTroubleIsNamed) {
+  EXPECT_NE(refusal({"h5mount", "/a.h5"}).find("no MOUNTPOINT"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "/a.h5", "/b.h5", "/m"}).find("several files"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "/a.h5", "/m", "-o"}).find("-o needs options"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "--cache-size=1M", "/a.h5", "/m"}).find("-o cache_size="), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "--forground", "/a.h5", "/m"}).find("--foreground?"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "-z", "/a.h5", "/m"}).find("unknown option -z"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "https://host/a.h5", "/m"}).find("URL"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "/tmp", "/etc/passwd"}).find("swapped?"), std::string::npos);
+}
+
+TEST(CommandLine, LongNamesOfFlags) {
+  const MountCommand out = command({"h5mount", "--foreground", "--single-thread", "/a.h5", "/m"});
+  EXPECT_TRUE(out.foreground);
+  EXPECT_TRUE(out.single_thread);
+  EXPECT_TRUE(command({"h5mount", "--debug", "/a.h5", "/m"}).debug);
+}
+
 TEST(CommandLine, HelpAndVersion) {
   const auto help = parse({"h5mount", "-h"});
   ASSERT_TRUE(help);

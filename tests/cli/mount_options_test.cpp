@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "support/corpus.h"
+
 namespace h5mount::cli {
 namespace {
 
@@ -28,7 +32,14 @@ TEST(ParseBytes, TakesUnits) {
   EXPECT_EQ(parse_bytes("3m"), 3U << 20);
   EXPECT_EQ(parse_bytes("2G"), 2ULL << 30);
   EXPECT_EQ(parse_bytes("0"), 0U);
-  for (const char* bad : {"", "K", "-1", "1.5G", "1KB", "99999999999999999999", "18446744073709551615K"}) {
+  EXPECT_EQ(parse_bytes("64MiB"), 64U << 20);
+  EXPECT_EQ(parse_bytes("64MB"), 64'000'000U);
+  EXPECT_EQ(parse_bytes("64mb"), 64'000'000U);
+  EXPECT_EQ(parse_bytes("1.5G"), 3ULL << 29);
+  EXPECT_EQ(parse_bytes("0.25K"), 256U);
+  EXPECT_EQ(parse_bytes("16383.999999T"), 18'014'398'508'382'472ULL);
+  for (const char* bad : {"", "K", "-1", "1.5", "1.G", ".5G", "1.2.3G", "1.0000000G", "1B", "1KBB", "1Ki", "1 K", "1X",
+                          "99999999999999999999", "18446744073709551615K", "16777216T"}) {
     EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
   }
 }
@@ -84,6 +95,53 @@ TEST(MountOptionsTest, TroubleNamesTheOption) {
   EXPECT_NE(trouble("max_read=1").find("max_read"), std::string::npos);
   EXPECT_NE(trouble("fsname=").find("fsname"), std::string::npos);
   EXPECT_NE(trouble("plugins=/x").find("directories"), std::string::npos);
+}
+
+TEST(MountOptionsTest, UsersAndGroupsByName) {
+  const MountOptions options = parsed({"uid=root,gid=root"});
+  EXPECT_EQ(options.uid, 0U);
+  EXPECT_EQ(options.gid, 0U);
+  EXPECT_NE(trouble("uid=no-such-user").find("name of a user"), std::string::npos);
+  EXPECT_NE(trouble("gid=no-such-group").find("name of a group"), std::string::npos);
+  EXPECT_NE(trouble("uid=4294967295").find("uid="), std::string::npos);  // (uid_t)-1 is no user
+}
+
+TEST(MountOptionsTest, ValuesAreThereWhereTheyBelong) {
+  for (const std::string_view name : mount_option_names()) {
+    const std::string bare(name);
+    const bool flag = trouble(bare).empty();
+    if (flag) {
+      EXPECT_NE(trouble(bare + "=1").find("takes no value"), std::string::npos) << name;
+    } else {
+      EXPECT_NE(trouble(bare).find("needs a value: " + bare + "="), std::string::npos) << name;
+      EXPECT_NE(trouble(bare + "=").find("needs a value: " + bare + "="), std::string::npos) << name;
+    }
+  }
+}
+
+TEST(MountOptionsTest, NearMisses) {
+  EXPECT_NE(trouble("cachesize=1").find("did you mean cache_size=?"), std::string::npos);
+  EXPECT_NE(trouble("Allow-Other").find("did you mean allow_other?"), std::string::npos);
+  EXPECT_NE(trouble("extrenal=any").find("did you mean external=?"), std::string::npos);
+  EXPECT_NE(trouble("gdi=1").find("unknown"), std::string::npos);
+  EXPECT_EQ(trouble("frobnicate").find("did you mean"), std::string::npos);
+  EXPECT_EQ(trouble(std::string(10'000, 'u')).find("did you mean"), std::string::npos);
+}
+
+TEST(MountOptionsTest, NoRemount) {
+  EXPECT_NE(trouble("remount,ro").find("umount and mount again"), std::string::npos);
+  EXPECT_FALSE(parse_mount_options({"remount"}, true));
+}
+
+// Each has its line in --help and stands in README.
+TEST(MountOptionsTest, EachIsDocumented) {
+  const std::string help = mount_options_help();
+  std::ifstream file(test::source_root() / "README.md");
+  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string_view name : mount_option_names()) {
+    EXPECT_NE(help.find("  " + std::string(name)), std::string::npos) << name;
+    EXPECT_NE(readme.find("`" + std::string(name)), std::string::npos) << name;
+  }
 }
 
 TEST(MountOptionsTest, PluginsAreDirectoriesThatAreThere) {

@@ -1,0 +1,95 @@
+#include "source_check.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "foreign_format.h"
+#include "h5mount/io/drivers.h"
+#include "source_stat.h"
+
+namespace h5mount::cli {
+namespace {
+
+Error unreadable(std::string text) {
+  return {ErrorCode::Io, std::move(text)};
+}
+
+// The existing file that `path` leads to, itself or as the first member of a set.
+std::optional<std::string> existing(const std::string& path) {
+  for (const std::string& name : first_members(path)) {
+    struct stat st = {};
+    if (::stat(name.c_str(), &st) == 0) return name;
+  }
+  return std::nullopt;
+}
+
+// Where a symlink leads whose target is not there; empty where `path` is none.
+std::string dangling_target(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::read_symlink(path, none).string();
+}
+
+Error missing(const std::string& path) {
+  const std::string target = dangling_target(path);
+  if (target.find(".git/annex/objects/") != std::string::npos) {
+    return {ErrorCode::NotFound, path + " is a git-annex link whose data is not here: run git annex get"};
+  }
+  if (!target.empty())
+    return {ErrorCode::NotFound, path + " is a symlink to " + target + ", which is not there"};
+  if (is_family_name(path)) {
+    return {ErrorCode::NotFound,
+            "no such file: " + family_member_path(path, 0) + ", the first of the set " + path};
+  }
+  return {ErrorCode::NotFound, "no such file: " + path};
+}
+
+Error not_reached(const std::string& path, int reason) {
+  if (reason == ENOENT || reason == ENOTDIR) return missing(path);
+  if (reason == ENOTCONN) {
+    return unreadable(
+        path + " lies on a FUSE file system whose program has ended: unmount that one (fusermount3 -uz)");
+  }
+  if (reason == EACCES) {
+    return unreadable(fmt::format("{} cannot be reached: a directory above it may not be searched by user {}",
+                                  path, ::geteuid()));
+  }
+  return unreadable(path + " cannot be reached: " + std::strerror(reason));
+}
+
+Error not_opened(const std::string& path, const struct stat& st, int reason) {
+  if (reason != EACCES && reason != EPERM)
+    return unreadable(path + " cannot be opened: " + std::strerror(reason));
+  return unreadable(
+      fmt::format("{} cannot be opened: {} (its owner is user {}, its mode {:04o}, and this is user {})",
+                  path, std::strerror(reason), st.st_uid, st.st_mode & 07777, ::geteuid()));
+}
+
+}  // namespace
+
+Status check_source(const std::string& path) {
+  const std::string file = existing(path).value_or(path);
+  struct stat st = {};
+  if (::stat(file.c_str(), &st) != 0) return fail(not_reached(path, errno));
+  if (S_ISDIR(st.st_mode))
+    return fail(unreadable(file + " is a directory; name the HDF5 file to be mounted"));
+  if (!S_ISREG(st.st_mode)) return fail(unreadable(file + " is not a regular file"));
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return fail(not_opened(file, st, errno));
+  ::close(fd);
+  return {};
+}
+
+Error explain_refusal(const std::string& path, Error error) {
+  if (error.code() != ErrorCode::BadSignature) return error;
+  const std::string file = existing(path).value_or(path);
+  if (const auto format = foreign_file(file)) return {ErrorCode::BadSignature, file + " is " + *format};
+  return error;
+}
+
+}  // namespace h5mount::cli
