@@ -9,7 +9,7 @@
 namespace h5mount::cli {
 namespace {
 
-using Parsed = Result<std::variant<MountCommand, Told>>;
+using Parsed = Result<std::variant<MountCommand, UnmountCommand, Told>>;
 
 constexpr const char* kSeeHelp = " (h5mount --help tells more)";
 
@@ -167,12 +167,35 @@ Parsed parse_mount_helper(int count, const char* const* words) {
   return parsed;
 }
 
+// umount(8) calls: umount.fuse.h5mount MOUNTPOINT [-flnrv] [-N namespace] [-t type.subtype]
+Parsed parse_umount_helper(int count, const char* const* words) {
+  CLI::App app("umount(8)'s helper for HDF5 files: comes back when the file is no longer open.",
+               "umount.fuse.h5mount");
+  UnmountCommand command;
+  bool no_mtab = false, verbose = false, read_only = false;
+  std::string type;
+  app.add_option("MOUNTPOINT", command.mountpoint, "what is mounted there is unmounted")->required();
+  app.add_flag("-f", command.force, "what is being asked of it fails");
+  app.add_flag("-l", command.lazy, "detach it now, end it when nobody uses it");
+  app.add_flag("-n", no_mtab, "ignored");
+  app.add_flag("-r", read_only, "ignored");
+  app.add_flag("-v", verbose, "ignored");
+  app.add_option("-N", command.name_space, "the mount namespace");
+  app.add_option("-t", type, "ignored");
+  std::optional<Parsed> told;
+  H5_TRY(parse_with(app, count, words, told));
+  if (told) return *told;
+  command.mountpoint = absolute_directory(command.mountpoint);
+  return command;
+}
+
 }  // namespace
 
 Parsed parse_command_line(int count, const char* const* words) {
   const std::string_view name = count > 0 ? words[0] : "";
-  const bool helper = name.substr(name.rfind('/') + 1).starts_with("mount.");
-  return helper ? parse_mount_helper(count, words) : parse_h5mount(count, words);
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  if (last.starts_with("umount.")) return parse_umount_helper(count, words);
+  return last.starts_with("mount.") ? parse_mount_helper(count, words) : parse_h5mount(count, words);
 }
 
 }  // namespace h5mount::cli

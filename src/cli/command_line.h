@@ -1,4 +1,5 @@
-// The words of a command, as h5mount and as mount.h5 (mount(8)'s helper), whose letters differ.
+// The words of a command, as h5mount, as mount.h5 (mount(8)'s helper) and as umount.fuse.h5mount (umount(8)'s), whose
+// letters differ.
 #pragma once
 
 #include <string>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "mount_options.h"
+#include "unmount_command.h"
 
 namespace h5mount::cli {
 
@@ -25,6 +27,6 @@ struct Told {
 };
 
 // What the words ask for. InvalidValue: they cannot be understood.
-Result<std::variant<MountCommand, Told>> parse_command_line(int count, const char* const* words);
+Result<std::variant<MountCommand, UnmountCommand, Told>> parse_command_line(int count, const char* const* words);
 
 }  // namespace h5mount::cli

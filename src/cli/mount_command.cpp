@@ -16,6 +16,7 @@
 #include "h5mount/filter/plugins.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/fuse/session.h"
+#include "release_notice.h"
 #include "source_check.h"
 #include "source_stat.h"
 #include "status_report.h"
@@ -122,6 +123,7 @@ int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std
   std::atomic<bool> answered = false;
   const int result = (*session)->serve([&] {
     answered = true;
+    publish_release_notice(command.mountpoint);
     if (background && !background->ready()) (*session)->stop();
   });
   if (result == 0 && answered) return 0;

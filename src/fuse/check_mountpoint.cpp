@@ -1,13 +1,14 @@
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
+#include "h5mount/fuse/mount_table.h"
 #include "h5mount/fuse/session.h"
 
 namespace h5mount {
@@ -17,55 +18,69 @@ constexpr const char* kDevice = "/dev/fuse";
 
 Status trouble(std::string text) { return fail(Error(ErrorCode::Io, std::move(text))); }
 
-// mountinfo writes space, tab, newline and backslash as \ooo.
-std::string unescape(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      out += static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8));
-      i += 3;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
+bool has_type_on(const std::string& mountpoint, std::string_view type) {
+  const auto mounted = find_mount(mountpoint);
+  return mounted && mounted->type.starts_with(type);
 }
 
-// The type of the uppermost mount on exactly this directory; empty where it is none.
-std::string mounted_type(const std::string& mountpoint) {
-  std::ifstream mounts("/proc/self/mountinfo");
-  std::string type;
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, device, root, place, word;
-    fields >> id >> parent >> device >> root >> place;
-    if (unescape(place) != mountpoint) continue;
-    while (fields >> word && word != "-") {
-    }
-    fields >> type;
-  }
-  return type;
+std::string ending_command(const std::string& mountpoint) {
+  return (::geteuid() == 0 ? "umount " : "fusermount3 -u ") + mountpoint;
 }
 
 // A second mount would hide the first: almost always a command given twice. Over anything else (an automount, a
 // container's volume) mounting is as good as it is for mount(8).
 Status check_not_mounted(const std::string& mountpoint) {
-  char* const real = ::realpath(mountpoint.c_str(), nullptr);
-  const std::string place = real != nullptr ? real : mountpoint;
-  std::free(real);
-  if (mounted_type(place).starts_with("fuse.h5mount")) {
-    return trouble(mountpoint + " already has an h5mount file system on it (umount it first)");
+  if (!has_type_on(mountpoint, "fuse.h5mount")) return {};
+  return trouble(mountpoint + " already has an h5mount file system on it; end that one first: " +
+                 ending_command(mountpoint));
+}
+
+Status not_reached(const std::string& mountpoint, int reason) {
+  const std::string place = "mount point " + mountpoint;
+  if (reason == ENOENT) return trouble(place + " does not exist: mkdir -p " + mountpoint);
+  if (reason == ENOTCONN) {
+    return trouble(place + " has a dead FUSE file system on it, whose program has ended; remove it: " +
+                   ending_command(mountpoint));
   }
-  return {};
+  if (reason == EACCES && has_type_on(mountpoint, "fuse")) {
+    return trouble(place + " has a FUSE file system of another user on it: that user can end it");
+  }
+  if (reason == EACCES) {
+    return trouble(
+        fmt::format("{}: a directory above it may not be searched by user {}", place, ::geteuid()));
+  }
+  return trouble(place + ": " + std::strerror(reason));
+}
+
+std::string group_name(gid_t gid) {
+  const struct group* const group = ::getgrgid(gid);
+  return group != nullptr ? group->gr_name : std::to_string(gid);
+}
+
+std::string device_cure(int reason, const struct stat& device) {
+  constexpr mode_t kGroupMayOpen = 0060;
+  if (reason == EPERM) return "the container has not been given it: start it with --device /dev/fuse";
+  if (reason == ENODEV || reason == ENXIO) return "the kernel has no FUSE: modprobe fuse";
+  if (reason != EACCES) return std::strerror(reason);
+  const std::string mode = fmt::format("its mode is {:04o}: ", device.st_mode & 07777);
+  if ((device.st_mode & kGroupMayOpen) == kGroupMayOpen) {
+    return mode + "be in its group " + group_name(device.st_gid) + ", or, as root, chmod 666 /dev/fuse";
+  }
+  return mode + "as root, chmod 666 /dev/fuse";
 }
 
 Status check_device() {
   struct stat device = {};
   if (::stat(kDevice, &device) != 0) {
-    return trouble("there is no /dev/fuse here (modprobe fuse, or give the container --device /dev/fuse)");
+    return trouble(
+        "there is no /dev/fuse here: modprobe fuse, or start the container with --device /dev/fuse");
   }
   const int fd = ::open(kDevice, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return trouble(std::string(kDevice) + " cannot be opened: " + std::strerror(errno));
+  if (fd < 0) {
+    const int reason = errno;
+    return trouble(fmt::format("{} cannot be opened ({}); {}", kDevice, std::strerror(reason),
+                               device_cure(reason, device)));
+  }
   ::close(fd);
   return {};
 }
@@ -74,12 +89,11 @@ Status check_device() {
 
 Status check_mountpoint(const std::string& mountpoint) {
   struct stat place = {};
-  if (::stat(mountpoint.c_str(), &place) != 0) {
-    const int reason = errno;
-    if (reason == ENOTCONN) {
-      return trouble(mountpoint + " has a dead FUSE file system on it (umount it first)");
-    }
-    return trouble("mount point " + mountpoint + ": " + std::strerror(reason));
+  if (::stat(mountpoint.c_str(), &place) != 0) return not_reached(mountpoint, errno);
+  // The kernel may know the attributes of a dead one still; statfs always asks.
+  struct statfs file_system = {};
+  if (has_type_on(mountpoint, "fuse") && ::statfs(mountpoint.c_str(), &file_system) != 0) {
+    return not_reached(mountpoint, errno);
   }
   if (!S_ISDIR(place.st_mode)) return trouble("mount point " + mountpoint + " is not a directory");
   H5_TRY(check_not_mounted(mountpoint));

@@ -14,13 +14,23 @@ constexpr std::chrono::milliseconds kLongestWait{200};
 KernelNotifier::KernelNotifier(fuse_session* session) : session_(session), thread_([this] { run(); }) {}
 
 KernelNotifier::~KernelNotifier() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
-  done_.notify_all();
-  thread_.join();
+  stop();
+}
+
+void KernelNotifier::stop() {
+  std::call_once(stopped_, [this] {
+    refusing_ = true;
+    {
+      const std::unique_lock no_store_under_way(storing_);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    done_.notify_all();
+    thread_.join();
+  });
 }
 
 KernelPages::Ticket KernelNotifier::forget(NodeId node, const std::vector<ByteRange>& ranges) {

@@ -27,10 +27,10 @@ class KernelNotifier final : public KernelPages {
   bool wait(Ticket ticket) override;
   bool store(NodeId node, std::uint64_t offset, const Pieces& pieces) override;
 
-  // Around the end of the session: no store begins after the first, none is under way after the second, which may be
-  // called only once the kernel has given up the requests that a store may wait for.
-  void refuse_stores() { refusing_ = true; }
-  void await_stores() { const std::unique_lock lock(storing_); }
+  // Before the descriptor of the session is closed: after it nothing is written to the kernel any more. Waits
+  // for what is being written, so requests must still be answered, or the connection be dead. More than once
+  // does nothing.
+  void stop();
 
  private:
   struct Order {
@@ -47,6 +47,7 @@ class KernelNotifier final : public KernelPages {
   bool stop_ = false;
   std::atomic<bool> refusing_ = false;
   std::shared_mutex storing_;
+  std::once_flag stopped_;
   std::thread thread_;
 };
 

@@ -40,7 +40,33 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
+struct Cure {
+  std::string_view said;
+  std::string_view cure;
+};
+
+// By words of libfuse 3 and fusermount3, which are not translated. The first that is found in a message is
+// it.
+constexpr Cure kCures[] = {
+    {"user_allow_other", "add the line user_allow_other to it, or mount without allow_other"},
+    {"no write access to mountpoint", "mount on a directory of your own"},
+    {"exec fusermount", "install fusermount3 (package fuse3), or mount as root"},
+    {"too many FUSE filesystems", "or end some"},
+    {"Operation not permitted",
+     "in a container: start it with --device /dev/fuse --cap-add SYS_ADMIN, and --security-opt "
+     "apparmor=unconfined "
+     "where AppArmor is on; elsewhere: fusermount3 must be setuid root"},
+    {"Permission denied", "a security module (SELinux, AppArmor) forbids it; see the kernel's log"},
+};
+
 }  // namespace
+
+std::string with_cure(std::string said) {
+  for (const Cure& known : kCures) {
+    if (said.find(known.said) != std::string::npos) return said.append(" (").append(known.cure).append(")");
+  }
+  return said;
+}
 
 CaughtMessages::CaughtMessages() {
   fuse_set_log_func(to_stderr);

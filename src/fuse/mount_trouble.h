@@ -21,6 +21,9 @@ class CaughtMessages {
   int saved_stderr_ = -1;
 };
 
+// A message with what to do about it, where that is known.
+std::string with_cure(std::string said);
+
 // libfuse's messages into our log from now on.
 void log_libfuse_messages();
 

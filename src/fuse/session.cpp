@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <thread>
 
@@ -16,6 +15,7 @@
 #include "kernel_notifier.h"
 #include "mount_trouble.h"
 #include "read_ahead.h"
+#include "stop_request.h"
 
 namespace h5mount {
 namespace {
@@ -70,7 +70,8 @@ class SignalsBlocked {
 class FuseSession final : public Session {
  public:
   FuseSession(std::shared_ptr<Tree> tree, SessionOptions options)
-      : adapter_{.tree = std::move(tree), .options = std::move(options), .open_files = {}} {}
+      : adapter_{.tree = std::move(tree), .options = std::move(options), .open_files = {}},
+        stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
   FuseSession& operator=(const FuseSession&) = delete;
 
@@ -92,12 +93,12 @@ class FuseSession final : public Session {
   Adapter adapter_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
-  std::atomic<pthread_t> serving_thread_{};
+  fuse::StopRequest stop_request_;
 };
 
 Error FuseSession::mount_error(const std::string& said) const {
   const std::string& place = adapter_.options.mountpoint;
-  return {ErrorCode::Io, said.empty() ? "cannot mount on " + place : "cannot mount on " + place + ": " + said};
+  return {ErrorCode::Io, "cannot mount on " + place + (said.empty() ? "" : ": " + fuse::with_cure(said))};
 }
 
 Status FuseSession::begin() {
@@ -139,9 +140,6 @@ int FuseSession::loop() {
 }
 
 int FuseSession::serve(std::function<void()> on_ready) {
-  const bool signals = adapter_.options.handle_signals;
-  if (signals && fuse_set_signal_handlers(session_) != 0) return -1;
-  serving_thread_ = pthread_self();
   std::thread herald;
   std::shared_ptr<fuse::KernelNotifier> notifier;
   std::optional<fuse::ChangeWatch> watch;
@@ -151,22 +149,25 @@ int FuseSession::serve(std::function<void()> on_ready) {
     adapter_.tree->set_kernel(notifier);
     watch.emplace(adapter_.tree);
     herald = std::thread([this, &on_ready] { announce(on_ready); });
+    // What the notifier is writing may wait for reads of the same pages: it ends while they are still
+    // answered.
+    stop_request_.begin([this, notifier] {
+      notifier->stop();
+      fuse_session_exit(session_);
+    });
   }
   const int result = loop();
+  stop_request_.end();
   watch.reset();
   adapter_.tree->set_kernel(nullptr);
-  notifier->refuse_stores();
-  if (signals) fuse_remove_signal_handlers(session_);
-  end_mount();  // before the herald and the stores are waited for: what they wait for ends with it
-  notifier->await_stores();
+  notifier->stop();  // after an unmount; the connection is dead, and nothing that is written to it waits
+  end_mount();       // closes the descriptor, which nobody may be using; and ends what the herald waits for
   herald.join();
-  return std::min(result, 0);  // positive: the signal that ended it
+  return std::min(result, 0);
 }
 
 void FuseSession::stop() {
-  fuse_session_exit(session_);
-  // libfuse 3.14 does not wake its main thread; the handler for SIGTERM does.
-  if (adapter_.options.handle_signals && serving_thread_ != pthread_t{}) pthread_kill(serving_thread_, SIGTERM);
+  stop_request_.ask();
 }
 
 void FuseSession::end_mount() {

@@ -9,7 +9,7 @@
 namespace h5mount::cli {
 namespace {
 
-Result<std::variant<MountCommand, Told>> parse(std::vector<const char*> words) {
+Result<std::variant<MountCommand, UnmountCommand, Told>> parse(std::vector<const char*> words) {
   return parse_command_line(static_cast<int>(words.size()), words.data());
 }
 
@@ -96,6 +96,16 @@ TEST(CommandLine, TheMountHelpersLetters) {
   EXPECT_EQ(out.file, "/a.h5");
   EXPECT_EQ(out.options.log_level, LogLevel::Info);
   EXPECT_TRUE(command({"mount.h5", "/a.h5", "/m", "-f"}).check_only);
+}
+
+TEST(CommandLine, TheUmountHelpersLetters) {
+  const auto out = parse({"/sbin/umount.fuse.h5mount", "/m/", "-l", "-n", "-v", "-r", "-t", "fuse.h5mount"});
+  ASSERT_TRUE(out && std::holds_alternative<UnmountCommand>(*out));
+  EXPECT_EQ(std::get<UnmountCommand>(*out).mountpoint, "/m");
+  EXPECT_TRUE(std::get<UnmountCommand>(*out).lazy);
+  EXPECT_FALSE(std::get<UnmountCommand>(*out).force);
+  EXPECT_FALSE(parse({"umount.fuse.h5mount"}));
+  EXPECT_FALSE(parse({"umount.fuse.h5mount", "/m", "-z"}));
 }
 
 TEST(SourceStat, NamesOfFileSets) {

@@ -1,0 +1,92 @@
+#include "release_notice.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <optional>
+
+#include "h5mount/fuse/mount_table.h"
+
+namespace h5mount::cli {
+namespace {
+
+struct Address {
+  sockaddr_un socket{};
+  socklen_t length = 0;
+};
+
+std::optional<Address> address_of(const MountEntry& mounted) {
+  const std::string name = "h5mount/" + mounted.device;
+  Address out;
+  if (name.size() + 1 > sizeof out.socket.sun_path) return std::nullopt;
+  out.socket.sun_family = AF_UNIX;
+  std::ranges::copy(name, out.socket.sun_path + 1);  // behind a NUL: abstract
+  out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return out;
+}
+
+const sockaddr* generic(const Address& address) {
+  return reinterpret_cast<const sockaddr*>(&address.socket);
+}
+
+// The kernel may give a device number again before the process that had it has ended.
+bool bind_within_a_moment(int socket, const Address& address) {
+  constexpr int kAttempts = 20;
+  constexpr useconds_t kPause = 10'000;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (::bind(socket, generic(address), address.length) == 0) return true;
+    if (errno != EADDRINUSE) return false;
+    ::usleep(kPause);
+  }
+  return false;
+}
+
+// Anybody may have taken the name; only the user whose mount it is is waited for.
+bool is_mounter(int socket, const std::string& mount_options) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
+  return (mount_options + ",").find(",user_id=" + std::to_string(peer.uid) + ",") != std::string::npos;
+}
+
+}  // namespace
+
+void publish_release_notice(const std::string& mountpoint) {
+  constexpr int kMostWaiting = 16;
+  const auto mounted = find_mount(mountpoint);
+  const auto address = mounted.and_then(address_of);
+  if (!address) return;
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return;
+  if (!bind_within_a_moment(socket, *address) || ::listen(socket, kMostWaiting) != 0) ::close(socket);
+}
+
+ReleaseWait::ReleaseWait(const std::string& mountpoint) {
+  const auto mounted = find_mount(mountpoint);
+  const auto address = mounted.and_then(address_of);
+  if (!address) return;
+  connected_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (connected_ < 0) return;
+  if (::connect(connected_, generic(*address), address->length) == 0 &&
+      is_mounter(connected_, mounted->options))
+    return;
+  ::close(connected_);
+  connected_ = -1;
+}
+
+ReleaseWait::~ReleaseWait() {
+  if (connected_ >= 0) ::close(connected_);
+}
+
+void ReleaseWait::await(std::chrono::milliseconds most) const {
+  if (connected_ < 0) return;
+  pollfd end{.fd = connected_, .events = POLLIN, .revents = 0};
+  ::poll(&end, 1, static_cast<int>(most.count()));
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,67 @@
+#include "unmount_command.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "exit_codes.h"
+#include "mount_command.h"
+#include "release_notice.h"
+
+namespace h5mount::cli {
+namespace {
+
+// A process that does not end in this time is at a disk that does not answer.
+constexpr std::chrono::seconds kLongestWait{10};
+
+// Users may unmount what is theirs through fusermount3, which is setuid; it speaks for itself. The exit code.
+int unmount_as_user(const UnmountCommand& command) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execlp("fusermount3", "fusermount3", command.lazy ? "-uz" : "-u", "--", command.mountpoint.c_str(),
+             nullptr);
+    tell(command.mountpoint, std::string("fusermount3 cannot be run: ") + std::strerror(errno));
+    ::_exit(kExitMountFailed);
+  }
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : kExitMountFailed;
+}
+
+int unmount(const UnmountCommand& command) {
+  const int flags = (command.lazy ? MNT_DETACH : 0) | (command.force ? MNT_FORCE : 0);
+  if (::umount2(command.mountpoint.c_str(), flags) == 0) return 0;
+  if (errno == EPERM) return unmount_as_user(command);
+  const bool busy = errno == EBUSY;
+  tell(command.mountpoint, "cannot be unmounted: " + std::string(std::strerror(errno)) +
+                               (busy ? "; see who uses it with fuser -m, or detach it with umount -l" : ""));
+  return kExitMountFailed;
+}
+
+bool enter_mount_namespace(const std::string& name) {
+  const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+  const std::string path = number ? "/proc/" + name + "/ns/mnt" : name;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool entered = fd >= 0 && ::setns(fd, CLONE_NEWNS) == 0;
+  if (!entered) tell(name, std::string("the mount namespace cannot be entered: ") + std::strerror(errno));
+  if (fd >= 0) ::close(fd);
+  return entered;
+}
+
+}  // namespace
+
+int run_unmount(const UnmountCommand& command) {
+  if (!command.name_space.empty() && !enter_mount_namespace(command.name_space)) return kExitMountFailed;
+  const ReleaseWait release(command.mountpoint);
+  const int code = unmount(command);
+  if (code == 0 && !command.lazy) release.await(kLongestWait);
+  return code;
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,114 @@
+#include "stop_request.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenWakes{20};
+
+std::atomic<int> g_event = -1;
+
+void write_event(int event) {
+  const std::uint64_t one = 1;
+  (void)!::write(event, &one, sizeof one);
+}
+
+extern "C" void on_signal(int /*signal*/) {
+  const int saved = errno;
+  if (const int event = g_event.load(); event >= 0) write_event(event);
+  errno = saved;
+}
+
+extern "C" void interrupt(int /*signal*/) {}
+
+// Of no meaning to anybody else; its handler does nothing but end a system call with EINTR.
+int wake_signal() {
+  return SIGRTMIN;
+}
+
+struct sigaction handler(void (*function)(int)) {
+  struct sigaction out = {};
+  out.sa_handler = function;
+  return out;
+}
+
+}  // namespace
+
+StopRequest::StopRequest(bool handle_signals) : event_(::eventfd(0, EFD_CLOEXEC)), signals_(handle_signals) {
+  const struct sigaction waking = handler(interrupt);
+  ::sigaction(wake_signal(), &waking, nullptr);
+  if (signals_) take_signals();
+}
+
+StopRequest::~StopRequest() {
+  if (signals_) {
+    g_event = -1;
+    for (std::size_t i = 0; i < kAlways.size(); ++i) ::sigaction(kAlways[i], &before_[i], nullptr);
+    ::sigaction(kUnlessIgnored, &before_.back(), nullptr);
+  }
+  if (event_ >= 0) ::close(event_);
+}
+
+void StopRequest::take_signals() {
+  g_event = event_;
+  const struct sigaction asking = handler(on_signal);
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (std::size_t i = 0; i < kAlways.size(); ++i) {
+    ::sigaction(kAlways[i], &asking, &before_[i]);
+    sigaddset(&taken, kAlways[i]);
+  }
+  ::sigaction(kUnlessIgnored, nullptr, &before_.back());
+  if (before_.back().sa_handler != SIG_IGN) ::sigaction(kUnlessIgnored, &asking, nullptr);
+  ::pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);  // whoever started us may have had them blocked
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+void StopRequest::begin(std::function<void()> on_stop) {
+  on_stop_ = std::move(on_stop);
+  serving_ = ::pthread_self();
+  sigset_t waking;
+  sigemptyset(&waking);
+  sigaddset(&waking, wake_signal());
+  ::pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
+  thread_ = std::thread([this] { wait_and_stop(); });
+}
+
+void StopRequest::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  ask();
+  thread_.join();
+}
+
+void StopRequest::ask() const {
+  write_event(event_);
+}
+
+void StopRequest::wait_and_stop() {
+  std::uint64_t asked = 0;
+  while (::read(event_, &asked, sizeof asked) < 0 && errno == EINTR) {
+  }
+  std::unique_lock lock(mutex_);
+  if (ended_) return;
+  lock.unlock();
+  on_stop_();
+  lock.lock();
+  while (!ended_) {
+    ::pthread_kill(serving_, wake_signal());
+    changed_.wait_for(lock, kBetweenWakes);
+  }
+}
+
+}  // namespace h5mount::fuse
