@@ -86,28 +86,41 @@ void append_enum_type(const Datatype& type, std::string& out) {
   out.push_back('}');
 }
 
-bool is_packed(const Datatype& compound) {
-  std::uint64_t end = 0;
-  for (const CompoundMember& member : compound.members) {
-    if (member.offset != end) return false;
-    end += member.type->size;
+// A member's own name, in which an '@' is "%40" so that none is taken for an offset. What then looks like such an
+// escape, or like that of a '%', has its '%' escaped.
+std::string member_name(std::string_view name) {
+  std::string out;
+  out.reserve(name.size());
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view next = name.substr(i + 1, 2);
+    if (name[i] == '@')
+      out += "%40";
+    else if (name[i] == '%' && (next == "40" || next == "25"))
+      out += "%25";
+    else
+      out += name[i];
   }
-  return end == compound.size;
+  return out;
 }
 
+// Packed members are named alone. From the first gap on each says its offset, and the item's size is told last.
 void append_compound_type(const Datatype& type, std::string& out) {
-  const bool packed = is_packed(type);
+  std::uint64_t end = 0;
+  bool packed = true;
   out.push_back('{');
-  for (std::size_t i = 0; i < type.members.size(); ++i) {
-    const CompoundMember& member = type.members[i];
-    if (i > 0) out.push_back(',');
-    append_json_string(packed ? member.name : fmt::format("{}@{}", member.name, member.offset), out);
+  for (const CompoundMember& member : type.members) {
+    if (out.back() != '{') out.push_back(',');
+    packed = packed && member.offset == end;
+    end += member.type->size;
+    const std::string name = member_name(member.name);
+    append_json_string(packed ? name : fmt::format("{}@{}", name, member.offset), out);
     out.push_back(':');
     if (member.type->cls == DatatypeClass::Compound)
       append_type(*member.type, out);
     else
       append_json_string(datatype_text(*member.type), out);
   }
+  if (!packed || end != type.size) out += fmt::format("{}\"@size\":{}", out.back() == '{' ? "" : ",", type.size);
   out.push_back('}');
 }
 

@@ -236,6 +236,10 @@ void append_any_float(const Datatype& type, ByteSpan element, std::string& out) 
 
 void append_integer(const Datatype& type, ByteSpan element, std::string& out) {
   const bool is_signed = type.is_signed || type.cls == DatatypeClass::Time;
+  // The work grows with the square of the digits. The field for the precision has 16 bits; only a type that says
+  // nothing of its precision can be wider.
+  constexpr std::uint32_t kWidestBytes = 8192;
+  if (type.bit_precision == 0 && type.size > kWidestBytes) return append_hex_string(element, out);
   const unsigned precision = type.bit_precision == 0 ? 8 * type.size : type.bit_precision;
   if (type.size <= 8 && type.order != ByteOrder::Vax)
     return append_small_integer(load_number(type, element) >> type.bit_offset, precision, is_signed, out);

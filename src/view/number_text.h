@@ -7,7 +7,8 @@
 
 namespace h5mount {
 
-// In full, of any width. For Integer, Time (signed) and Enum's base.
+// In full, up to 65,536 bits; a wider number is a string of its bytes in hexadecimal. For Integer, Time (signed) and
+// Enum's base.
 void append_integer(const Datatype& type, ByteSpan element, std::string& out);
 
 // The shortest decimal that reads back to the same value in the element's own format, always with '.' or an exponent;

@@ -18,8 +18,12 @@ std::size_t most_text(const ValueContext& context) {
   return static_cast<std::size_t>(std::min(kMost, kFree + kPerFileByte * std::min(file_bytes, kMost)));
 }
 
-ValueWriter make_writer(const ValueContext& context, std::string& out) {
-  return {.context = context, .out = out, .most = out.size() + most_text(context)};
+ValueWriter make_writer(const ValueContext& context, std::string& out, std::size_t most_bytes = kAnyLength) {
+  const std::size_t sensible = most_text(context);
+  return {.context = context,
+          .out = out,
+          .most = out.size() + std::min(sensible, most_bytes),
+          .beyond = most_bytes < sensible ? ErrorCode::TooLarge : ErrorCode::LimitExceeded};
 }
 
 // A fixed string's own bytes, or those of a variable-length one.
@@ -56,20 +60,21 @@ Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan elem
   return part;
 }
 
-// Calls `use` with the string's bytes.
+// Calls `use` with the string's bytes; a string takes as much text at least.
 template <class Use>
 Status with_string(const ValueWriter& writer, const Datatype& type, ByteSpan element, Use use) {
+  VariablePart part;
+  std::string_view text;
   if (type.cls == DatatypeClass::String) {
-    use(without_padding(as_text(element), type.padding));
-    return {};
+    text = without_padding(as_text(element), type.padding);
+  } else {
+    H5_ASSIGN(part, load_variable_part(writer, element, 1));
+    // Whatever its padding says, a variable-length string ends at its NUL, as it does for every C program.
+    if (part.object)
+      text = without_padding(as_text(part.object->bytes().first(part.length)), StringPadding::NullTerminate);
   }
-  H5_ASSIGN(const VariablePart part, load_variable_part(writer, element, 1));
-  if (!part.object) {
-    use(std::string_view());
-    return {};
-  }
-  // Whatever its padding says, a variable-length string ends at its NUL, as it does for every C program.
-  use(without_padding(as_text(part.object->bytes().first(part.length)), StringPadding::NullTerminate));
+  H5_TRY(writer.room_for(text.size()));
+  use(text);
   return {};
 }
 
@@ -96,6 +101,7 @@ Status write_sequence(ValueWriter& writer, const Datatype& type, ByteSpan elemen
   writer.out.push_back('[');
   for (std::size_t i = 0; i < part.length; ++i) {
     if (i > 0) writer.out.push_back(',');
+    writer.drop_counted();
     H5_TRY(write_element(writer, *type.base, part.object->bytes().subspan(i * item, item)));
   }
   writer.out.push_back(']');
@@ -124,7 +130,8 @@ Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, st
   writer.out.push_back('[');
   for (std::uint64_t i = 0; i < dims[depth]; ++i) {
     if (i > 0) writer.out.push_back(',');
-    if (writer.out.size() > writer.most) return fail(Error(ErrorCode::LimitExceeded, "the value's text is too long"));
+    writer.drop_counted();
+    H5_TRY(writer.room_for(0));
     H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
   }
   writer.out.push_back(']');
@@ -177,13 +184,16 @@ Result<std::optional<GlobalHeapObject>> load_heap_place(const ValueWriter& write
 }
 
 Status write_element(ValueWriter& writer, const Datatype& type, ByteSpan element) {
-  if (writer.out.size() > writer.most) return fail(Error(ErrorCode::LimitExceeded, "the value's text is too long"));
+  H5_TRY(writer.room_for(0));
   switch (type.cls) {
     case DatatypeClass::Integer:
     case DatatypeClass::Time: append_integer(type, element, writer.out); return {};
     case DatatypeClass::Float: append_float(type, element, writer.out); return {};
     case DatatypeClass::Bitfield:
-    case DatatypeClass::Opaque: append_hex_string(element, writer.out); return {};
+    case DatatypeClass::Opaque:
+      H5_TRY(writer.room_for(2 * element.size()));
+      append_hex_string(element, writer.out);
+      return {};
     case DatatypeClass::Enum: write_enum(writer, type, element); return {};
     case DatatypeClass::Complex: write_complex(writer, type, element); return {};
     case DatatypeClass::Compound: return write_compound(writer, type, element);
@@ -210,22 +220,43 @@ Status append_string(const Datatype& type, ByteSpan element, const ValueContext&
   return with_string(writer, type, element.first(type.size), [&](std::string_view text) { out += text; });
 }
 
-Result<std::string> value_text(const Datatype& type, const Dataspace& space, ByteSpan data,
-                               const ValueContext& context) {
-  std::string out;
-  if (space.kind == DataspaceKind::Null) return "null";
+namespace {
+
+Status write_value(ValueWriter& writer, const Datatype& type, const Dataspace& space, ByteSpan data) {
+  if (space.kind == DataspaceKind::Null) {
+    writer.out += "null";
+    return {};
+  }
   const auto elements = space.element_count();
   if (!elements || *elements > data.size() / type.size)
     return fail(Error(ErrorCode::Truncated, "Value", "elements", 0).with_found(data.size() / type.size));
-  if (space.kind == DataspaceKind::Scalar && is_string(type)) {
-    H5_TRY(append_string(type, data, context, out));
-    return out;
-  }
   if (*elements == 0 && !has_sane_brackets(space))
     return fail(Error(ErrorCode::LimitExceeded, "an empty value of too many rows"));
-  ValueWriter writer = make_writer(context, out);
-  H5_TRY(write_array(writer, type, space.dims, data));
+  if (space.kind == DataspaceKind::Scalar && is_string(type)) {
+    H5_TRY(with_string(writer, type, data.first(type.size), [&](std::string_view text) { writer.out += text; }));
+  } else {
+    H5_TRY(write_array(writer, type, space.dims, data));
+  }
+  return writer.room_for(0);
+}
+
+}  // namespace
+
+Result<std::string> value_text(const Datatype& type, const Dataspace& space, ByteSpan data,
+                               const ValueContext& context, std::size_t most_bytes) {
+  std::string out;
+  ValueWriter writer = make_writer(context, out, most_bytes);
+  H5_TRY(write_value(writer, type, space, data));
   return out;
+}
+
+Result<std::size_t> value_text_size(const Datatype& type, const Dataspace& space, ByteSpan data,
+                                    const ValueContext& context) {
+  std::string out;
+  ValueWriter writer = make_writer(context, out);
+  writer.count_only = true;
+  H5_TRY(write_value(writer, type, space, data));
+  return writer.written();
 }
 
 }  // namespace h5mount

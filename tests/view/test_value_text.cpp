@@ -138,7 +138,7 @@ TEST(Values, EnumsCompoundsAndReferences) {
   compound.size = 4;
   compound.members = {{"x", 0, std::make_shared<Datatype>(integer(1, true))},
                       {"y", 2, std::make_shared<Datatype>(integer(2, true, ByteOrder::Big))}};
-  EXPECT_EQ(datatype_text(compound), "{\"x@0\":\"|i1\",\"y@2\":\">i2\"}");
+  EXPECT_EQ(datatype_text(compound), R"({"x":"|i1","y@2":">i2","@size":4})");
   EXPECT_EQ(json(compound, bytes(1, 0, 0, 2)), "{\"x\":1,\"y\":2}");
 
   Datatype reference;
@@ -146,6 +146,67 @@ TEST(Values, EnumsCompoundsAndReferences) {
   reference.size = 8;
   EXPECT_EQ(json(reference, bytes(0x30, 2, 0, 0, 0, 0, 0, 0)), "\"0x230\"");
   EXPECT_EQ(json(reference, bytes(0, 0, 0, 0, 0, 0, 0, 0)), "null");
+}
+
+Datatype compound_of(std::uint32_t size, std::vector<CompoundMember> members) {
+  Datatype compound;
+  compound.cls = DatatypeClass::Compound;
+  compound.size = size;
+  compound.members = std::move(members);
+  return compound;
+}
+
+TEST(Compounds, PaddingIsToldAndNoNameIsTakenForIt) {
+  const auto byte = std::make_shared<Datatype>(integer(1, false));
+  EXPECT_EQ(datatype_text(compound_of(2, {{"a", 0, byte}, {"b", 1, byte}})), R"({"a":"|u1","b":"|u1"})");
+  EXPECT_EQ(datatype_text(compound_of(3, {{"a", 0, byte}, {"b", 1, byte}})), R"({"a":"|u1","b":"|u1","@size":3})");
+  // From the first gap on every member says its offset, so that a reader need not know which one it is counted from.
+  EXPECT_EQ(datatype_text(compound_of(4, {{"a", 0, byte}, {"b", 2, byte}, {"c", 3, byte}})),
+            R"({"a":"|u1","b@2":"|u1","c@3":"|u1","@size":4})");
+  EXPECT_EQ(datatype_text(compound_of(2, {{"b", 1, byte}, {"a", 0, byte}})), R"({"b@1":"|u1","a@0":"|u1","@size":2})");
+  EXPECT_EQ(datatype_text(compound_of(2, {{"a@4", 0, byte}, {"@size", 1, byte}})),
+            R"({"a%404":"|u1","%40size":"|u1"})");
+  EXPECT_EQ(datatype_text(compound_of(3, {{"100%", 0, byte}, {"%40", 1, byte}, {"%2540", 2, byte}})),
+            R"({"100%":"|u1","%2540":"|u1","%252540":"|u1"})");
+  const auto inner = std::make_shared<Datatype>(compound_of(2, {{"x", 1, byte}}));
+  EXPECT_EQ(datatype_text(compound_of(2, {{"in", 0, inner}})), R"({"in":{"x@1":"|u1","@size":2}})");
+}
+
+TEST(Values, ATextThatIsTooLongEndsThere) {
+  constexpr std::size_t kElements = 1000;
+  Dataspace space{.kind = DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}};
+  const std::vector<std::byte> ones(kElements, std::byte{1});
+  const auto at_most = [&](std::size_t most) { return value_text(integer(1, false), space, ones, ValueContext{}, most); };
+  constexpr std::size_t kText = 2 * kElements + 1;
+  EXPECT_EQ(value_text_size(integer(1, false), space, ones, ValueContext{}).value(), kText);
+  EXPECT_EQ(at_most(kText).value().size(), kText);
+  ASSERT_FALSE(at_most(kText - 1));
+  EXPECT_EQ(at_most(kText - 1).error().code(), ErrorCode::TooLarge);
+}
+
+TEST(Values, AReferenceBehindTheBoundIsNotLookedUp) {
+  Datatype reference;
+  reference.cls = DatatypeClass::Reference;
+  reference.size = 8;
+  constexpr std::size_t kElements = 1000;
+  const Dataspace space{.kind = DataspaceKind::Simple, .dims = {kElements}, .max_dims = {kElements}};
+  std::size_t looked_up = 0;
+  const ValueContext context{nullptr, [&](std::uint64_t) {
+                               ++looked_up;
+                               return std::string(98, 'p');
+                             }};
+  const std::vector<std::byte> data(8 * kElements, std::byte{1});
+  EXPECT_FALSE(value_text(reference, space, data, context, 1000));
+  EXPECT_LE(looked_up, 11U);
+  EXPECT_EQ(value_text_size(reference, space, data, context).value(), kElements * 101 + 1);
+}
+
+TEST(Integers, OneTooWideToBeWrittenOutIsHexadecimal) {
+  Datatype type = integer(8193, false);
+  type.bit_precision = 0;  // as the class of times leaves it
+  EXPECT_TRUE(json(type, std::vector<std::byte>(8193, std::byte{0xFF})).starts_with("\"0xffff"));
+  type.size = 8192;
+  EXPECT_EQ(json(type, std::vector<std::byte>(8192)), "0");
 }
 
 }  // namespace

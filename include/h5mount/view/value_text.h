@@ -31,10 +31,16 @@ Status append_json(const Datatype& type, ByteSpan element, const ValueContext& c
 // Appends a string element's own bytes: fixed (padding and terminator removed) or variable-length.
 Status append_string(const Datatype& type, ByteSpan element, const ValueContext& context, std::string& out);
 
+inline constexpr std::size_t kAnyLength = ~std::size_t{0};
+
 // A whole value as an xattr shows it: a scalar string bare, all else JSON on one line, arrays nested row-major,
-// null dataspace `null`.
+// null dataspace `null`. Where that takes more than `most_bytes` it is TooLarge, found out without writing the rest.
 Result<std::string> value_text(const Datatype& type, const Dataspace& space, ByteSpan data,
-                               const ValueContext& context);
+                               const ValueContext& context, std::size_t most_bytes = kAnyLength);
+
+// The length of that text, which is not held for it.
+Result<std::size_t> value_text_size(const Datatype& type, const Dataspace& space, ByteSpan data,
+                                    const ValueContext& context);
 
 // A JSON string literal; bytes that are not UTF-8 become \udcXX.
 void append_json_string(std::string_view bytes, std::string& out);
