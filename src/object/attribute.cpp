@@ -115,23 +115,26 @@ Result<std::optional<AttributeInfo>> dense_info(const FileMetadata& file, const 
 
 Status for_each_attribute(const FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
-                          const std::function<void(const Error&)>& damaged, AttributeDetail detail) {
+                          const std::function<void(const Error&)>& damaged, AttributeDetail detail,
+                          const std::function<void(Attribute&)>& examine) {
   const auto tell = [&](const Error& error) {
     if (damaged) damaged(error);
   };
   for (const HeaderMessage* message : compact_messages(*object.header)) {
-    const auto attribute = from_message(file, object, *message, detail);
-    if (!attribute)
+    auto attribute = from_message(file, object, *message, detail);
+    if (!attribute) {
       tell(attribute.error());
-    else if (!visit(*attribute))
-      return {};
+      continue;
+    }
+    if (examine) examine(*attribute);
+    if (!visit(*attribute)) return {};
   }
   if (object.header->damage) tell(*object.header->damage);
   const auto info = dense_info(file, object);
   if (!info)
     tell(info.error());
   else if (*info)
-    return attribute_parts::for_each_dense(file, **info, visit, damaged, detail);
+    return attribute_parts::for_each_dense(file, **info, visit, damaged, detail, examine);
   return {};
 }
 

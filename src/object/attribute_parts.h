@@ -13,7 +13,8 @@ Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::s
 // Dense storage, in creation order where it is tracked, else in heap order (that of writing).
 Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
                       const std::function<bool(const Attribute&)>& visit,
-                      const std::function<void(const Error&)>& damaged, AttributeDetail detail);
+                      const std::function<void(const Error&)>& damaged, AttributeDetail detail,
+                      const std::function<void(Attribute&)>& examine);
 // By the name index. NotFound.
 Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name);
 

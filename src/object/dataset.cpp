@@ -74,20 +74,33 @@ Status need(const Describing& d, const HeaderMessage* message, std::string_view 
   return fail(Error(ErrorCode::InvalidValue, kDataset, field, d.offset()).with_detail("is missing"));
 }
 
-Status decode_type_and_space(Describing& d) {
+Status decode_type(Describing& d) {
   H5_TRY(need(d, d.messages.datatype, "datatype_message"));
-  H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
   const FileSizes sizes = d.file.sizes();
   H5_ASSIGN(d.out.type, decode_stored(d, *d.messages.datatype, "DatatypeMessage",
                                       [&](Cursor& cursor) { return decode_datatype(cursor, sizes); }));
-  H5_ASSIGN(d.out.space, decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
-                                       [&](Cursor& cursor) { return decode_dataspace(cursor, sizes); }));
   if (d.messages.datatype->is_shared()) {
     Cursor cursor = d.messages.datatype->cursor("SharedMessage");
     const auto reference = decode_shared_reference(cursor, sizes);
     if (reference && !reference->in_heap) d.out.committed_type_address = reference->header_address;
   }
   d.out.element_size = d.out.type->size;
+  return {};
+}
+
+Status decode_space(Describing& d) {
+  H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
+  const FileSizes sizes = d.file.sizes();
+  H5_ASSIGN(d.out.space, decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
+                                       [&](Cursor& cursor) { return decode_dataspace(cursor, sizes); }));
+  return {};
+}
+
+Status decode_layout(Describing& d) {
+  H5_TRY(need(d, d.messages.layout, "data_layout_message"));
+  const FileSizes sizes = d.file.sizes();
+  H5_ASSIGN(d.out.layout, decode_stored(d, *d.messages.layout, "DataLayoutMessage",
+                                        [&](Cursor& cursor) { return decode_data_layout(cursor, sizes); }));
   return {};
 }
 
@@ -194,20 +207,31 @@ Status check_layout(Describing& d) {
 
 }  // namespace
 
-Result<DatasetDescription> describe_dataset(const FileMetadata& file, const Object& object) {
+DatasetParts describe_parts(const FileMetadata& file, const Object& object) {
   Describing d{.file = file, .object = object, .messages = DatasetMessages(*object.header), .out = {}};
   d.out.address = object.address;
-  H5_TRY(decode_type_and_space(d));
-  H5_TRY(measure(d));
-  H5_TRY(need(d, d.messages.layout, "data_layout_message"));
-  const FileSizes sizes = file.sizes();
-  H5_ASSIGN(d.out.layout, decode_stored(d, *d.messages.layout, "DataLayoutMessage",
-                                        [&](Cursor& cursor) { return decode_data_layout(cursor, sizes); }));
-  H5_TRY(decode_fill(d));
-  H5_TRY(decode_pipeline(d));
-  H5_TRY(decode_external(d));
-  H5_TRY(check_layout(d));
-  return std::move(d.out);
+  DatasetParts parts;
+  const auto known = [&](const Status& status) {
+    if (!status && !parts.problem) parts.problem = status.error();
+    return status.has_value();
+  };
+  parts.type = known(decode_type(d));
+  parts.space = known(decode_space(d));
+  const bool measured = parts.type && parts.space && known(measure(d));
+  parts.layout = known(decode_layout(d));
+  parts.fill = parts.type && known(decode_fill(d));
+  // Which messages there are to a pipeline, and how they are written, depends on the layout.
+  parts.pipeline = parts.layout && known(decode_pipeline(d));
+  known(decode_external(d));
+  if (measured && parts.layout) known(check_layout(d));
+  parts.description = std::move(d.out);
+  return parts;
+}
+
+Result<DatasetDescription> describe_dataset(const FileMetadata& file, const Object& object) {
+  DatasetParts parts = describe_parts(file, object);
+  if (parts.problem) return fail(*std::move(parts.problem));
+  return std::move(parts.description);
 }
 
 Result<DatatypePtr> committed_datatype(const FileMetadata& file, const Object& object) {

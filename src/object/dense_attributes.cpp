@@ -67,7 +67,8 @@ Result<Attribute> read_shared(const FileMetadata& file, ByteSpan heap_id, std::u
 // All attributes of one listing, in the order in which they are to be shown.
 class Listing {
  public:
-  Listing(const FileMetadata& file, AttributeDetail detail) : file_(file), budget_(file), detail_(detail) {}
+  Listing(const FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
+      : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
   Status collect(const BTree2& index, const BTree2::Damaged& damaged) {
     const std::uint8_t type = index.type();
@@ -112,6 +113,7 @@ class Listing {
       errors_.push_back(attribute.error());
       return;
     }
+    if (examine_) examine_(*attribute);
     // A value held beside its name keeps the heap's block, and a type of its own.
     constexpr std::size_t kBesides = 256;
     if (!budget_.take(attribute->name.size() + attribute->data.size() + kBesides)) return;
@@ -123,6 +125,7 @@ class Listing {
   const FileMetadata& file_;
   ListingBudget budget_;
   AttributeDetail detail_;
+  std::function<void(Attribute&)> examine_;
   std::vector<std::byte> ids_;  // packed, kHeapIdBytes each
   std::vector<std::uint32_t> orders_;
   std::vector<Attribute> found_;
@@ -146,14 +149,15 @@ FileMetadataPtr borrow(const FileMetadata& file) { return {FileMetadataPtr(), &f
 
 Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
                       const std::function<bool(const Attribute&)>& visit,
-                      const std::function<void(const Error&)>& damaged, AttributeDetail detail) {
+                      const std::function<void(const Error&)>& damaged, AttributeDetail detail,
+                      const std::function<void(Attribute&)>& examine) {
   const FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   auto index = open_index(borrowed, info.name_index_address, kNameIndex);
   if (!index && info.creation_order_index_address != kUndefinedAddress)
     index = open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex);
   if (!index) return fail(index.error());
-  Listing listing(file, detail);
+  Listing listing(file, detail, examine);
   const auto tell = [&](const Error& error) {
     if (damaged) damaged(error);
   };

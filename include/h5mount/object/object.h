@@ -80,11 +80,13 @@ struct Attribute {
 // How much of an attribute is wanted: its name, character set and creation order alone, or all of it.
 enum class AttributeDetail : std::uint8_t { Name, Full };
 
-// All attributes, in creation order where it is tracked, else as stored.
+// All attributes, in creation order where it is tracked, else as stored. `examine` (may be null) is given each whole
+// one as soon as it is decoded, in any order: what it takes out of it is not held while others are read.
 Status for_each_attribute(const FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
                           const std::function<void(const Error&)>& damaged,
-                          AttributeDetail detail = AttributeDetail::Full);
+                          AttributeDetail detail = AttributeDetail::Full,
+                          const std::function<void(Attribute&)>& examine = nullptr);
 // One by its exact name; dense storage is searched by its name index. NotFound.
 Result<Attribute> find_attribute(const FileMetadata& file, const Object& object, std::string_view name);
 
@@ -111,6 +113,15 @@ struct DatasetDescription {
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.
 Result<DatasetDescription> describe_dataset(const FileMetadata& file, const Object& object);
+
+// The same of a dataset that may not be sound: those of its messages that can be decoded by themselves, so that what
+// is known of it can be shown. The description's other parts are empty.
+struct DatasetParts {
+  DatasetDescription description;
+  bool type = false, space = false, layout = false, fill = false, pipeline = false;
+  std::optional<Error> problem;  // the first one; nothing where the description is whole
+};
+DatasetParts describe_parts(const FileMetadata& file, const Object& object);
 
 // The type of a committed datatype object.
 Result<DatatypePtr> committed_datatype(const FileMetadata& file, const Object& object);
