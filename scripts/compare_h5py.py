@@ -30,7 +30,11 @@ def shown(name, limit=255, whole_names=True):
     if whole_names and name in (b".", b".."):
         return name.replace(b".", b"%2E")
     out = b"%25" if name == b"%" else re.sub(rb"%(?=[0-9A-Fa-f]{2})", b"%25", name)
-    out = out.replace(b"\0", b"%00").replace(b"/", b"%2F")
+    return within(limit, out.replace(b"\0", b"%00").replace(b"/", b"%2F"), name)
+
+
+def within(limit, out, name):
+    """The name as shown, cut where it is too long."""
     if len(out) <= limit:
         return out
     cut = out[: limit - 17]
@@ -208,7 +212,9 @@ class Compare:
 
     def large(self, at, name):
         inside = os.path.relpath(at, self.root)
-        side = os.path.join(self.root, b".h5/attributes", b"" if inside == b"." else inside, shown(name))
+        group, last = os.path.split(b"" if inside == b"." else inside.replace(b"@", b"%40"))
+        last += b"@" + shown(name, len(name) * 3 + 2, False)
+        side = os.path.join(self.root, b".h5/attributes", group, within(255, last, last))
         with open(side, "rb") as f:
             return f.read()
 

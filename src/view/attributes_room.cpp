@@ -1,211 +1,165 @@
-// /.h5/attributes: a mirror of the tree in which every object is a directory. It holds the object's attributes as
-// text files, without a bound on their size, and below a group the mirrors of what it links to. Symlinks are those
-// of the tree: the mirror has its shape, /.h5/external included, so they resolve alike.
-//
-// An attribute comes before a child of the same name, which is then shown as names that meet are.
-#include <unordered_set>
+// /.h5/attributes: attribute NAME of the object at PATH as the text file PATH@NAME, without a bound on its
+// size; an attribute of the root is @NAME. So attributes and children of one name do not meet (AnnData's
+// `_index`).
+#include <mutex>
 
-#include "external_files.h"
-#include "h5mount/base/log.h"
+#include "attribute_values.h"
 #include "h5mount/view/names.h"
+#include "mirror.h"
 #include "object_facts.h"
-#include "object_nodes.h"
 #include "open_files.h"
-#include "rooms.h"
 
 namespace h5mount {
 
 namespace {
 
-constexpr std::string_view kInoSalt = "attributes";
-constexpr std::size_t kAnySize = ~std::size_t{0};
+constexpr std::string_view kName = "attributes";
+constexpr char kAt = '@';
+
+// The text of a value, made once for all who have it open and gone with the last of them.
+class OpenedValue {
+ public:
+  explicit OpenedValue(std::uint64_t generation) : generation_(generation) {}
+  ~OpenedValue() {
+    if (budget_) budget_->give_back(text_.size());
+  }
+  OpenedValue(const OpenedValue&) = delete;
+  OpenedValue& operator=(const OpenedValue&) = delete;
+
+  std::uint64_t generation() const { return generation_; }
+
+  // `bytes`: the length of the text.
+  Status write(FileView& file, const Attribute& attribute, std::size_t bytes) {
+    const auto done = once_.get([&]() -> Result<bool> {
+      const auto& budget = file.context().open_texts;
+      if (!budget->take(bytes))
+        return fail(
+            Error(ErrorCode::LimitExceeded, "too much text of attributes is open at once").with_found(bytes));
+      auto text = attribute_text(file, attribute, bytes);
+      if (text && text->size() == bytes) {
+        text_ = *std::move(text);
+        budget_ = budget;
+        return true;
+      }
+      budget->give_back(bytes);
+      return fail(text ? Error(ErrorCode::Stale, "the text's length changed") : text.error());
+    });
+    if (!done) return fail(done.error());
+    return {};
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::uint64_t generation_;
+  JoinedOnce<bool> once_;
+  std::string text_;
+  std::shared_ptr<ByteBudget> budget_;  // where the text was taken from it
+};
 
 class AttributeTextNode : public Node {
  public:
-  AttributeTextNode(FileViewPtr file, std::uint64_t object, std::string_view shown)
-      : Node({file.get(), NodeKey::Kind::AttributeText, object, std::string(shown)}), file_(std::move(file)) {}
+  AttributeTextNode(FileViewPtr file, std::uint64_t object, std::string name)
+      : Node({file.get(), NodeKey::Kind::AttributeText, object, std::move(name)}), file_(std::move(file)) {}
 
+  // A listing does not write a value to measure it.
   Result<NodeStat> stat(StatDepth depth) override {
-    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kInoSalt), key().name);
+    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kName), key().name);
     NodeStat stat = plain_stat(file_->context(), NodeType::File, ino);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
-    if (const auto value = text()) stat.size = value->size();
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
+    if (const auto bytes = size(*object)) set_size(stat, *bytes);
     return stat;
   }
 
   Result<std::shared_ptr<OpenNode>> open() override {
-    H5_ASSIGN(std::string value, text());
-    return open_text(std::move(value));
-  }
-
- private:
-  Result<std::string> text() const {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
-    H5_ASSIGN(const Attribute attribute, find_shown_attribute(*file_, *object, key().name, AttributeNaming::File));
-    return attribute_text(*file_, attribute, kAnySize);
+    H5_ASSIGN(const std::size_t bytes, size(*object));
+    const std::shared_ptr<OpenedValue> value = opened(object->generation);
+    H5_ASSIGN(const Attribute attribute, find(*object));
+    H5_TRY(value->write(*file_, attribute, bytes));
+    return open_text(std::shared_ptr<const std::string>(value, &value->text()));
   }
 
+ private:
+  Result<Attribute> find(const OpenedObject& object) const {
+    return find_attribute(*file_->metadata(), object.object, key().name);
+  }
+
+  Result<std::size_t> size(const OpenedObject& object) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (measured_ && measured_->generation == object.generation) return measured_->bytes;
+    }
+    H5_ASSIGN(const Attribute attribute, find(object));
+    H5_ASSIGN(const std::size_t bytes, attribute_text_size(*file_, attribute));
+    const std::lock_guard lock(mutex_);
+    measured_ = {object.generation, bytes};
+    return bytes;
+  }
+
+  std::shared_ptr<OpenedValue> opened(std::uint64_t generation) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<OpenedValue> value = opened_.lock();
+    if (!value || value->generation() != generation)
+      opened_ = value = std::make_shared<OpenedValue>(generation);
+    return value;
+  }
+
+  struct Measured {
+    std::uint64_t generation;
+    std::size_t bytes;
+  };
   FileViewPtr file_;
+  std::mutex mutex_;  // of what follows
+  std::optional<Measured> measured_;
+  std::weak_ptr<OpenedValue> opened_;
 };
 
-// The attributes, then the links of a group.
-class MirrorListing : public DirectoryListing {
+// A part is `@` and the attribute's own name.
+class AttributesMirror : public Mirror {
  public:
-  MirrorListing(std::vector<std::string> attributes, std::shared_ptr<const GroupListing> links)
-      : attributes_(std::move(attributes)), links_(std::move(links)) {
-    std::unordered_set<std::string_view> taken(attributes_.begin(), attributes_.end());
-    if (!links_ || taken.empty()) return;
-    for (std::size_t i = 0; i < links_->size(); ++i) {
-      const std::string_view shown = links_->at(i).name;
-      if (taken.contains(shown)) renamed_.emplace(i, cut_name(links_->link(i).name, shown, kMaxShownName, 0));
-    }
+  std::string_view name() const override { return kName; }
+  NodeType entry_type() const override { return NodeType::File; }
+
+  std::string encode(const MirrorEntry& entry) const override {
+    if (entry.part.empty()) return encode_name_without_at(entry.link.value_or(""));
+    return encode_attribute_place({.object = entry.link, .attribute = entry.part.substr(1)});
   }
 
-  std::size_t size() const override { return attributes_.size() + (links_ ? links_->size() : 0); }
-
-  Item at(std::size_t position) const override {
-    if (position < attributes_.size()) return {.name = attributes_[position], .type = NodeType::File};
-    Item item = links_->at(position - attributes_.size());
-    item.ino = 0;
-    if (const auto other = renamed_.find(position - attributes_.size()); other != renamed_.end())
-      item.name = other->second;
-    return item;
+  std::optional<MirrorEntry> decode(std::string_view shown) const override {
+    if (auto place = decode_attribute_place(shown))
+      return MirrorEntry{.link = std::move(place->object), .part = kAt + place->attribute};
+    auto name = decode_name_without_at(shown);
+    if (!name || shown.find(kAt) != std::string_view::npos) return std::nullopt;
+    return MirrorEntry{.link = *std::move(name), .part = {}};
   }
 
-  // The position among the group's links; nothing for an attribute.
-  std::optional<std::size_t> link_position(std::size_t position) const {
-    if (position < attributes_.size()) return std::nullopt;
-    return position - attributes_.size();
-  }
-  const GroupListing& links() const { return *links_; }
+  std::string (*link_encoding() const)(std::string_view) override { return encode_name_without_at; }
 
- private:
-  std::vector<std::string> attributes_;
-  std::shared_ptr<const GroupListing> links_;
-  std::unordered_map<std::size_t, std::string> renamed_;
-};
-
-class MirrorNode : public Node {
- public:
-  // A group, or the root of a file (then with `room`, where a name of last resort leads).
-  MirrorNode(FileViewPtr file, std::uint64_t group, unsigned depth, NodePtr room)
-      : Node({file.get(), NodeKey::Kind::AttributesOf, group, {}}),
-        contents_(GroupContents(file, group, depth)),
-        file_(file),
-        object_(group),
-        room_(std::move(room)) {}
-
-  // Another object, one mirror a link: a directory cannot have two places.
-  MirrorNode(const GroupContents& parent, const Link& link)
-      : Node(link_key(parent, link, true)), file_(parent.file()), object_(link.address) {}
-
-  Result<NodeStat> stat(StatDepth) override {
-    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kInoSalt), key().name);
-    return plain_stat(file_->context(), NodeType::Directory, ino);
+  Status for_each_part(FileView& file, const OpenedObject& object,
+                       const std::function<void(std::string)>& each) const override {
+    H5_ASSIGN(const std::vector<std::string> names, attribute_names(file, object));
+    for (const std::string& attribute : names) each(kAt + attribute);
+    return {};
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
-    if (may_be_cut(shown)) return child_by_listing(shown);
-    if (auto attribute = attribute_node(shown)) return attribute;
-    if (!contents_) return fail({ErrorCode::NotFound, "no such attribute"});
-    auto link = contents_->find(shown);
-    if (!link && room_ && shown == ".h5" && link.error().code() == ErrorCode::NotFound) return room_;
-    if (!link) return fail(std::move(link).error());
-    return mirror_of(*link);
+  Status find_part(FileView& file, const OpenedObject& object, const std::string& part) const override {
+    if (part.empty()) return fail({ErrorCode::NotFound, "only groups have a directory"});
+    H5_TRY(find_attribute(*file.metadata(), object.object, std::string_view(part).substr(1)));
+    return {};
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, mirror_listing());
-    return listing;
+  NodePtr make_node(const GroupContents& group, const Link& link, const std::string& part) const override {
+    return std::make_shared<AttributeTextNode>(group.file(), link.address, part.substr(1));
   }
-
-  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
-    const auto* mirrored = dynamic_cast<const MirrorListing*>(&listing);
-    if (mirrored == nullptr) return child(listing.at(position).name);
-    const auto link_position = mirrored->link_position(position);
-    if (!link_position) return std::make_shared<AttributeTextNode>(file_, object_, listing.at(position).name);
-    H5_ASSIGN(const Link link, contents_->find_listed(mirrored->links(), *link_position));
-    return mirror_of(link);
-  }
-
- private:
-  Result<NodePtr> attribute_node(std::string_view shown) const {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(object_));
-    H5_TRY(find_shown_attribute(*file_, *object, shown, AttributeNaming::File));
-    return std::make_shared<AttributeTextNode>(file_, object_, shown);
-  }
-
-  // Damaged attributes do not hide what a group links to.
-  Result<std::shared_ptr<const MirrorListing>> mirror_listing() const {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(object_));
-    auto names = shown_attribute_names(*file_, *object, AttributeNaming::File);
-    if (!names) {
-      if (!contents_) return fail(std::move(names).error());
-      log_error(names.error().within("attributes of the object", object_));
-    }
-    std::shared_ptr<const GroupListing> links;
-    if (contents_) {
-      H5_ASSIGN(links, contents_->list());
-    }
-    return std::make_shared<const MirrorListing>(names ? *std::move(names) : std::vector<std::string>{},
-                                                 std::move(links));
-  }
-
-  Result<NodePtr> child_by_listing(std::string_view shown) {
-    H5_ASSIGN(const std::shared_ptr<const MirrorListing> listing, mirror_listing());
-    for (std::size_t i = 0; i < listing->size(); ++i)
-      if (listing->at(i).name == shown) return listed_child(*listing, i);
-    return fail({ErrorCode::NotFound, "no such attribute"});
-  }
-
-  Result<NodePtr> mirror_of(const Link& link) const {
-    LinkTarget target = contents_->resolve(link);
-    if (auto* symlink = std::get_if<LinkTarget::Symlink>(&target.what))
-      return make_symlink_node(*contents_, link, std::move(symlink->text), true);
-    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
-      return make_broken_node(*contents_, link, std::move(broken->why), true);
-    const Object& object = std::get<OpenedObjectPtr>(target.what)->object;
-    if (object.kind == ObjectKind::Group)
-      return std::make_shared<MirrorNode>(file_, object.address, contents_->depth() + 1, nullptr);
-    return std::make_shared<MirrorNode>(*contents_, link);
-  }
-
-  std::optional<GroupContents> contents_;  // groups
-  FileViewPtr file_;
-  std::uint64_t object_;
-  NodePtr room_;
-};
-
-// The mirror of /.h5/external.
-class MirrorExternal : public Node {
- public:
-  explicit MirrorExternal(ViewContextPtr context)
-      : Node(room_key("attributes/.h5/external")), context_(std::move(context)) {}
-
-  Result<NodeStat> stat(StatDepth) override {
-    return plain_stat(*context_, NodeType::Directory, room_ino(key().name));
-  }
-
-  Result<NodePtr> child(std::string_view shown) override {
-    H5_ASSIGN(const FileViewPtr file, context_->external->open(context_, shown));
-    return std::make_shared<MirrorNode>(file, file->root_address(), 0, nullptr);
-  }
-
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    return std::make_shared<const MirrorListing>(std::vector<std::string>{}, nullptr);
-  }
-
- private:
-  ViewContextPtr context_;
 };
 
 }  // namespace
 
 NodePtr make_attributes_room(const RoomSetup& setup) {
-  NodePtr room = make_fixed_directory(setup.context, "attributes/.h5",
-                                      {{"external", std::make_shared<MirrorExternal>(setup.context)}});
-  return std::make_shared<MirrorNode>(setup.main, setup.main->root_address(), 0, std::move(room));
+  return make_mirror(setup, std::make_shared<AttributesMirror>());
 }
 
 }  // namespace h5mount

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/log.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "open_nodes.h"
@@ -30,6 +31,17 @@ std::optional<std::uint64_t> storage_by_layout(const DatasetDescription& descrip
   if (layout.cls == LayoutClass::Contiguous && description.external.empty())
     return layout.address == kUndefinedAddress ? 0 : description.image_bytes;
   return std::nullopt;
+}
+
+// Bytes of storage as far as the depth allows to count them; nothing where they are not known.
+std::optional<std::uint64_t> storage_of(const DatasetReader& reader, StatDepth depth, NodeStat& stat) {
+  if (depth != StatDepth::Full) {
+    const auto known = reader.storage_bytes_known();
+    if (!known) stat.complete = false;
+    return known;
+  }
+  const auto exact = reader.storage_bytes();
+  return exact ? std::optional(*exact) : std::nullopt;
 }
 
 }  // namespace
@@ -214,9 +226,12 @@ void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
     stat.complete = false;
 }
 
+// At least 1 wherever SEEK_DATA finds bytes: `tar --sparse` writes a file without blocks as one hole.
 void DatasetImage::measure_blocks(StatDepth depth, const DatasetDescription& description, NodeStat& stat) {
   std::optional<std::uint64_t> bytes = storage_by_layout(description);
-  if (!bytes) {
+  // Text has no holes, and neither has what a virtual dataset shows of its sources.
+  bool all_data = is_shown_as_text(*description.type) || description.layout.cls == LayoutClass::Virtual;
+  if (!bytes || (*bytes == 0 && !all_data && stat.size > 0)) {
     std::shared_ptr<Version> pinned;
     {
       const std::lock_guard lock(mutex_);
@@ -224,20 +239,18 @@ void DatasetImage::measure_blocks(StatDepth depth, const DatasetDescription& des
     }
     // Counting takes the whole index; while it grows that would be done over and over.
     const std::uint64_t chunks = chunk_count(description);
-    if (grows() && chunks > kMostCounted) {
+    if (!bytes && grows() && chunks > kMostCounted) {
       stat.blocks = description.image_bytes / kBlockBytes;
       return;
     }
     const auto opened = pinned ? reader(*pinned) : open_reader(*file_, description);
     if (!opened) return;
-    if (depth == StatDepth::Full) {
-      if (const auto exact = (*opened)->storage_bytes()) bytes = *exact;
-    } else {
-      bytes = (*opened)->storage_bytes_known();
-      if (!bytes) stat.complete = false;
-    }
+    bytes = storage_of(**opened, depth, stat);
+    // Storage that is known to be none costs nothing to search.
+    all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0));
   }
-  stat.blocks = bytes.value_or(0) / kBlockBytes + (bytes.value_or(0) % kBlockBytes != 0 ? 1 : 0);
+  stat.blocks = divide_up(bytes.value_or(0), kBlockBytes);
+  if (stat.blocks == 0 && stat.size > 0 && all_data) stat.blocks = 1;
 }
 
 }  // namespace h5mount

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "byte_budget.h"
 #include "h5mount/view/tree.h"
 #include "h5mount/view/value_text.h"
 #include "joined_once.h"
@@ -27,6 +28,9 @@ struct ViewContext {
   TreeOptions options;
   std::shared_ptr<ExternalFiles> external;
   std::shared_ptr<OpenNodes> open_nodes;
+  // Of all attributes that are open as files. One may take it all.
+  static constexpr std::uint64_t kMaxOpenTextBytes = 1ULL << 30;
+  std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(kMaxOpenTextBytes);
 };
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
 

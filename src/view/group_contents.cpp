@@ -5,7 +5,6 @@
 #include "external_files.h"
 #include "h5mount/base/log.h"
 #include "h5mount/view/names.h"
-#include "symlink_text.h"
 
 namespace h5mount {
 
@@ -13,10 +12,6 @@ namespace {
 
 Error no_such_link() {
   return {ErrorCode::NotFound, "no such link"};
-}
-
-LinkTarget symlink(std::string text) {
-  return {LinkTarget::Symlink{std::move(text)}};
 }
 
 }  // namespace
@@ -43,6 +38,12 @@ Result<Link> GroupContents::find(std::string_view shown) const {
   const std::optional<std::string> name = decode_name(shown);
   if (!name) return fail(no_such_link());
   return opened->find(*name);
+}
+
+Result<Link> GroupContents::find_named(std::string_view name) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const Group> opened, group(object));
+  return opened->find(name);
 }
 
 // Which link a cut name means only the whole listing tells; it is made once for as long as the object is kept.
@@ -86,16 +87,16 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
 LinkTarget GroupContents::resolve(const Link& link) const {
   const unsigned depth_to_mount = depth_ + file_->depth();
   if (link.is(LinkType::Hard)) return resolve_hard(link);
-  if (link.is(LinkType::Soft)) return symlink(soft_link_text(link.target, depth_));
+  if (link.is(LinkType::Soft)) return {soft_link_path(link.target, depth_)};
   if (link.is(LinkType::External))
     return resolve_external(link, depth_to_mount);
-  return symlink(user_defined_link_text(link.type, depth_to_mount));
+  return {user_defined_link_path(link.type, depth_to_mount)};
 }
 
 LinkTarget GroupContents::resolve_external(const Link& link, unsigned depth_to_mount) const {
   const std::string name = external_name(link.file);
   file_->context().external->remember(name);
-  return symlink(external_link_text(name, link.target, depth_to_mount));
+  return {external_link_path(name, link.target, depth_to_mount)};
 }
 
 LinkTarget GroupContents::resolve_hard(const Link& link) const {
@@ -108,14 +109,14 @@ LinkTarget GroupContents::resolve_hard(const Link& link) const {
 // A directory at its own place only: a second place, or one of its own ancestors, would never end.
 LinkTarget GroupContents::resolve_group(const Link& link, const OpenedObjectPtr& object) const {
   const std::uint64_t address = link.address;
-  if (address == file_->root_address()) return symlink(place_text(std::vector<std::string_view>{}, depth_));
+  if (address == file_->root_address()) return {SymlinkPath{way_up(depth_), {}}};
   if (object->object.header->reference_count <= 1) {
     const auto home = file_->other_home(address, address_, link.name);
-    return home ? symlink(place_text(*home, depth_)) : LinkTarget{object};
+    return home ? LinkTarget{place_path(*home, depth_)} : LinkTarget{object};
   }
   const std::shared_ptr<const Places> places = file_->places();
   if (places->is_place(address, address_, link.name)) return {object};
-  if (const auto names = places->names_to(address)) return symlink(place_text(*names, depth_));
+  if (const auto names = places->names_to(address)) return {place_path(*names, depth_)};
   return {LinkTarget::Broken{{ErrorCode::LimitExceeded, "the walk to the group's place was cut short"}, address}};
 }
 

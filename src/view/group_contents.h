@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "file_view.h"
+#include "symlink_text.h"
 
 namespace h5mount {
 
@@ -44,14 +45,11 @@ class GroupListing : public DirectoryListing {
 
 // What a link leads to in the mount.
 struct LinkTarget {
-  struct Symlink {
-    std::string text;
-  };
   struct Broken {
     Error why;
     std::uint64_t address;
   };
-  std::variant<OpenedObjectPtr, Symlink, Broken> what;
+  std::variant<OpenedObjectPtr, SymlinkPath, Broken> what;
 };
 
 class GroupContents {
@@ -66,6 +64,8 @@ class GroupContents {
 
   // The link that a shown name stands for. NotFound. Lists the group only for names that may be cut.
   Result<Link> find(std::string_view shown) const;
+  // The link of that own name. NotFound.
+  Result<Link> find_named(std::string_view name) const;
   // The link as listed, with its target.
   Result<Link> find_listed(const GroupListing& listing, std::size_t position) const;
   Result<std::shared_ptr<const GroupListing>> list() const;

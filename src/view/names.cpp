@@ -20,14 +20,18 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
+enum class AtSign : std::uint8_t { Stands, Escaped };
+
 // Everything but the whole names and the cut.
-void append_escaped(std::string_view name, std::string& out) {
+void append_escaped(std::string_view name, AtSign at, std::string& out) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     if (c == '/')
       out += "%2F";
     else if (c == '\0')
       out += "%00";
+    else if (c == '@' && at == AtSign::Escaped)
+      out += "%40";
     else if (c == '%' && i + 2 < name.size() && is_hex(name[i + 1]) && is_hex(name[i + 2]))
       out += "%25";
     else
@@ -35,22 +39,36 @@ void append_escaped(std::string_view name, std::string& out) {
   }
 }
 
-std::string escaped(std::string_view name) {
+std::string escaped(std::string_view name, AtSign at = AtSign::Stands) {
   if (name.empty()) return "%";
   if (name == "%") return "%25";
   std::string out;
   out.reserve(name.size());
-  append_escaped(name, out);
+  append_escaped(name, at, out);
   return out;
 }
 
-std::string unescaped(std::string_view shown) {
+// The same for a name that stands alone or begins one: it may not be a directory's own entries.
+std::string escaped_whole(std::string_view name, AtSign at) {
+  if (name == ".") return "%2E";
+  if (name == "..") return "%2E%2E";
+  return escaped(name, at);
+}
+
+// What `three` stands for; NUL where it is no escape, or that of NUL.
+char escaped_by(std::string_view three, AtSign at) {
+  if (three == "%25") return '%';
+  if (three == "%2F") return '/';
+  return three == "%40" && at == AtSign::Escaped ? '@' : '\0';
+}
+
+std::string unescaped(std::string_view shown, AtSign at = AtSign::Stands) {
   if (shown == "%") return {};
   std::string out;
   out.reserve(shown.size());
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const std::string_view three = shown.substr(i, 3);
-    const char plain = three == "%25" ? '%' : three == "%2F" ? '/' : '\0';
+    const char plain = escaped_by(three, at);
     if (plain == '\0' && three != "%00") {
       out += shown[i];
       continue;
@@ -59,6 +77,14 @@ std::string unescaped(std::string_view shown) {
     i += 2;
   }
   return out;
+}
+
+std::optional<std::string> decoded_whole(std::string_view shown, AtSign at) {
+  if (shown == "%2E") return ".";
+  if (shown == "%2E%2E") return "..";
+  std::string name = unescaped(shown, at);
+  if (escaped_whole(name, at) != shown) return std::nullopt;
+  return name;
 }
 
 std::string within_bound(std::string_view name, std::string encoded, std::size_t bound) {
@@ -74,23 +100,42 @@ std::uint64_t fnv1a(std::string_view bytes) {
 }
 
 std::string encode_name(std::string_view name) {
-  if (name == ".") return "%2E";
-  if (name == "..") return "%2E%2E";
-  return within_bound(name, escaped(name), kMaxShownName);
+  return within_bound(name, escaped_whole(name, AtSign::Stands), kMaxShownName);
 }
 
-std::optional<std::string> decode_name(std::string_view shown) {
-  if (shown == "%2E") return ".";
-  if (shown == "%2E%2E") return "..";
-  std::string name = unescaped(shown);
-  if (name == "." || name == ".." || escaped(name) != shown) return std::nullopt;
-  return name;
+std::optional<std::string> decode_name(std::string_view shown) { return decoded_whole(shown, AtSign::Stands); }
+
+std::string encode_name_without_at(std::string_view name) {
+  return within_bound(name, escaped_whole(name, AtSign::Escaped), kMaxShownName);
+}
+
+std::optional<std::string> decode_name_without_at(std::string_view shown) {
+  return decoded_whole(shown, AtSign::Escaped);
+}
+
+std::string encode_attribute_place(const AttributePlace& place) {
+  std::string shown = place.object ? escaped_whole(*place.object, AtSign::Escaped) : std::string();
+  shown += '@';
+  shown += escaped(place.attribute);
+  return shown.size() <= kMaxShownName ? shown : cut_name(shown, shown, kMaxShownName, 0);
+}
+
+std::optional<AttributePlace> decode_attribute_place(std::string_view shown) {
+  const std::size_t at = shown.find('@');
+  if (at == std::string_view::npos) return std::nullopt;
+  AttributePlace place{.object = {}, .attribute = unescaped(shown.substr(at + 1))};
+  if (at > 0) {
+    place.object = decode_name_without_at(shown.substr(0, at));
+    if (!place.object) return std::nullopt;
+  }
+  if (encode_attribute_place(place) != shown) return std::nullopt;
+  return place;
 }
 
 std::string encode_attribute_name(std::string_view name) {
   if (!name.starts_with(kReservedPrefix)) return within_bound(name, escaped(name), kMaxShownAttribute);
   std::string out(kEscapedPrefix);
-  append_escaped(name.substr(kReservedPrefix.size()), out);
+  append_escaped(name.substr(kReservedPrefix.size()), AtSign::Stands, out);
   return within_bound(name, std::move(out), kMaxShownAttribute);
 }
 

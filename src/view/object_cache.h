@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
@@ -17,6 +18,9 @@ namespace h5mount {
 
 // Shown name to link name of those links of a group that are shown by a cut name, or by one that looks so.
 using CutNames = std::unordered_map<std::string, std::string>;
+
+// The own names of those attributes whose values are longer than an extended attribute can be.
+using LargeAttributes = std::unordered_set<std::string>;
 
 // An object and what was made of it on demand.
 struct OpenedObject {
@@ -28,6 +32,7 @@ struct OpenedObject {
   const std::uint64_t generation;  // of the file when it was opened, or an earlier one
   mutable JoinedOnce<std::shared_ptr<const Group>> group;
   mutable JoinedOnce<std::shared_ptr<const CutNames>> cut_names;
+  mutable JoinedOnce<std::shared_ptr<const LargeAttributes>> large_attributes;
   mutable JoinedOnce<std::shared_ptr<const DatasetDescription>> description;
   // A virtual dataset without a limit is as large as its sources: its reader, once the description was asked for, and
   // the one of the state before.

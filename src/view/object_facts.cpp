@@ -1,11 +1,9 @@
 #include "object_facts.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "dataset_image.h"
-#include "h5mount/base/log.h"
-#include "h5mount/view/names.h"
+#include "h5mount/base/checked.h"
 
 namespace h5mount {
 
@@ -54,70 +52,10 @@ NodeStat object_stat(const FileView& file, const Object& object, NodeType type) 
   return stat;
 }
 
-namespace {
-
-std::string encoded(std::string_view name, AttributeNaming naming) {
-  return naming == AttributeNaming::Xattr ? encode_attribute_name(name) : encode_name(name);
-}
-
-// Shown name and own name of every attribute, in order; stops where `each` says so.
-template <class Each>
-Status for_each_shown(const FileView& file, const Object& object, AttributeNaming naming, Each&& each) {
-  const std::size_t bound = naming == AttributeNaming::Xattr ? kMaxShownAttribute : kMaxShownName;
-  NameGiver giver;
-  return for_each_attribute(
-      *file.metadata(), object,
-      [&](const Attribute& attribute) {
-        const std::string shown = giver.give(attribute.name, encoded(attribute.name, naming), bound);
-        return each(shown, attribute.name);
-      },
-      [&](const Error& error) { log_error(error.within("attributes of the object", object.address)); },
-      AttributeDetail::Name);
-}
-
-Result<Attribute> find_cut_attribute(const FileView& file, const Object& object, std::string_view shown,
-                                     AttributeNaming naming) {
-  std::optional<std::string> name;
-  H5_TRY(for_each_shown(file, object, naming, [&](const std::string& candidate, const std::string& own) {
-    if (candidate == shown) name = own;
-    return !name.has_value();
-  }));
-  if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
-  return find_attribute(*file.metadata(), object, *name);
-}
-
-}  // namespace
-
-Result<Attribute> find_shown_attribute(const FileView& file, const OpenedObject& object, std::string_view shown,
-                                       AttributeNaming naming) {
-  if (may_be_cut(shown)) return find_cut_attribute(file, object.object, shown, naming);
-  const auto name = naming == AttributeNaming::Xattr ? decode_attribute_name(shown) : decode_name(shown);
-  if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
-  return find_attribute(*file.metadata(), object.object, *name);
-}
-
-Result<std::vector<std::string>> shown_attribute_names(const FileView& file, const OpenedObject& object,
-                                                       AttributeNaming naming) {
-  std::vector<std::string> names;
-  std::unordered_set<std::string> met;  // damaged storage may hold a name twice
-  H5_TRY(for_each_shown(file, object.object, naming, [&](const std::string& shown, const std::string&) {
-    if (met.insert(shown).second) names.push_back(shown);
-    return true;
-  }));
-  return names;
-}
-
-Result<std::string> attribute_text(FileView& file, const Attribute& attribute, std::size_t most_bytes) {
-  if (attribute.damage) return fail(*attribute.damage);
-  const Error too_large(ErrorCode::TooLarge, "the value's text is longer than an extended attribute can be");
-  // Each element of an array takes a character and a comma at least.
-  const auto count = attribute.space.element_count();
-  if (attribute.space.kind == DataspaceKind::Simple && (!count || *count > most_bytes / 2 + 1))
-    return fail(too_large);
-  H5_ASSIGN(std::string text,
-            value_text(*attribute.type, attribute.space, attribute.data, file.value_context()));
-  if (text.size() > most_bytes) return fail(too_large);
-  return text;
+void set_size(NodeStat& stat, std::uint64_t bytes) {
+  constexpr std::uint64_t kBlockBytes = 512;
+  stat.size = bytes;
+  stat.blocks = divide_up(bytes, kBlockBytes);
 }
 
 }  // namespace h5mount

@@ -21,20 +21,13 @@ NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino
 // The same with the object's own time and, but for groups, its link count.
 NodeStat object_stat(const FileView& file, const Object& object, NodeType type);
 
-// xattrs of an object: user.hdf5.* first, then its attributes, cut at what Linux can carry.
+// The size of a file that is made on demand, without holes. Its blocks are those of its bytes: SEEK_DATA finds them, and
+// `tar --sparse` takes a file without blocks for one hole.
+void set_size(NodeStat& stat, std::uint64_t bytes);
+
+// xattrs of an object: user.hdf5.* first, then its attributes, cut at what Linux can carry. Those with values that it
+// cannot carry are not listed but named in user.hdf5.large_attributes.
 Result<std::vector<std::string>> list_object_xattrs(FileView& file, const OpenedObject& object);
 Result<std::string> get_object_xattr(FileView& file, const OpenedObject& object, std::string_view name);
-
-inline constexpr std::size_t kMaxXattrBytes = 65'536;  // XATTR_SIZE_MAX and XATTR_LIST_MAX
-
-// An attribute by its shown name (without `user.`). NotFound.
-enum class AttributeNaming : std::uint8_t { Xattr, File };
-Result<Attribute> find_shown_attribute(const FileView& file, const OpenedObject& object, std::string_view shown,
-                                       AttributeNaming naming);
-// The shown names of all attributes, in order.
-Result<std::vector<std::string>> shown_attribute_names(const FileView& file, const OpenedObject& object,
-                                                       AttributeNaming naming);
-// The text of its value. `most_bytes`: a longer one is TooLarge, found out early where it can be.
-Result<std::string> attribute_text(FileView& file, const Attribute& attribute, std::size_t most_bytes);
 
 }  // namespace h5mount

@@ -1,6 +1,5 @@
 #include "object_nodes.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 #include "column_ahead.h"
@@ -12,14 +11,6 @@
 namespace h5mount {
 
 namespace {
-
-// Whoever copies a file leaves its holes out, so that they become zeros: unwritten parts that read as another fill
-// value are data.
-bool holes_read_as_zeros(const DatasetReader& reader) {
-  const FillValue& fill = reader.description().fill;
-  return !fill.defined || fill.time == FillTime::Never ||
-         std::ranges::all_of(fill.value, [](std::byte b) { return b == std::byte{0}; });
-}
 
 constexpr std::string_view kRoomName = ".h5";
 
@@ -84,14 +75,14 @@ class OpenDataset : public OpenNode {
 
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
     H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw && holes_read_as_zeros(*bytes.raw)) return bytes.raw->find_data(offset);
+    if (bytes.raw) return bytes.raw->find_data(offset);
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
 
   Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
     H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw && holes_read_as_zeros(*bytes.raw)) return bytes.raw->find_hole(offset);
+    if (bytes.raw) return bytes.raw->find_hole(offset);
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return bytes.size();
   }
@@ -137,7 +128,7 @@ class DatatypeNode : public ObjectNode {
   Result<NodeStat> stat(StatDepth) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
-    if (const auto line = text(*object)) stat.size = line->size();
+    if (const auto line = text(*object)) set_size(stat, line->size());
     return stat;
   }
 
@@ -153,6 +144,14 @@ class DatatypeNode : public ObjectNode {
     return datatype_text(*type) + "\n";
   }
 };
+
+// The key of a node that is a link rather than an object. The name begins with '/', so that it meets no object's.
+NodeKey link_key(const GroupContents& parent, const Link& link) {
+  return {parent.file().get(), NodeKey::Kind::Link, parent.address(), "/" + link.name};
+}
+
+// An object that could not be opened: a file that says why.
+NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error why);
 
 class GroupNode : public ObjectNode {
  public:
@@ -189,10 +188,10 @@ class GroupNode : public ObjectNode {
  private:
   Result<NodePtr> node_of(const Link& link) {
     LinkTarget target = contents_.resolve(link);
-    if (auto* symlink = std::get_if<LinkTarget::Symlink>(&target.what))
-      return make_symlink_node(contents_, link, std::move(symlink->text), false);
+    if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
+      return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
-      return make_broken_node(contents_, link, std::move(broken->why), false);
+      return make_broken_node(contents_, link, std::move(broken->why));
     const Object& object = std::get<OpenedObjectPtr>(target.what)->object;
     switch (object.kind) {
       case ObjectKind::Group:
@@ -206,7 +205,6 @@ class GroupNode : public ObjectNode {
   GroupContents contents_;
   NodePtr room_;
 };
-
 
 class SymlinkNode : public Node {
  public:
@@ -254,24 +252,19 @@ class BrokenNode : public Node {
   Error why_;
 };
 
-}  // namespace
-
-NodeKey link_key(const GroupContents& parent, const Link& link, bool mirror) {
-  const auto kind = mirror ? NodeKey::Kind::AttributesOf : NodeKey::Kind::Link;
-  return {parent.file().get(), kind, parent.address(), "/" + link.name};
+NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error why) {
+  return std::make_shared<BrokenNode>(link_key(parent, link), parent.file(), link.address, std::move(why));
 }
+
+}  // namespace
 
 NodePtr make_root_node(FileViewPtr file, NodePtr room) {
   const std::uint64_t address = file->root_address();
   return std::make_shared<GroupNode>(std::move(file), address, 0, std::move(room));
 }
 
-NodePtr make_symlink_node(const GroupContents& parent, const Link& link, std::string text, bool mirror) {
-  return std::make_shared<SymlinkNode>(link_key(parent, link, mirror), parent.file(), std::move(text));
-}
-
-NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error why, bool mirror) {
-  return std::make_shared<BrokenNode>(link_key(parent, link, mirror), parent.file(), link.address, std::move(why));
+NodePtr make_symlink_node(NodeKey key, FileViewPtr file, std::string text) {
+  return std::make_shared<SymlinkNode>(std::move(key), std::move(file), std::move(text));
 }
 
 }  // namespace h5mount

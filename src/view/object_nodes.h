@@ -10,13 +10,7 @@ namespace h5mount {
 // The directory of a file's root group. `room`: /.h5, for the mounted file only, else null.
 NodePtr make_root_node(FileViewPtr file, NodePtr room);
 
-// The key of a node that is a link rather than an object. The name begins with '/', so that it meets no object's.
-NodeKey link_key(const GroupContents& parent, const Link& link, bool mirror);
-
-// A symlink in the group `parent` (or in a view's mirror of it: then `mirror` keeps the two apart).
-NodePtr make_symlink_node(const GroupContents& parent, const Link& link, std::string text, bool mirror);
-
-// An object that could not be opened: a file that says why.
-NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error why, bool mirror);
+// A symlink; the key's address is that of the group that it is in.
+NodePtr make_symlink_node(NodeKey key, FileViewPtr file, std::string text);
 
 }  // namespace h5mount

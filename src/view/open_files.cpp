@@ -8,7 +8,7 @@ namespace {
 
 class OpenText : public OpenNode {
  public:
-  explicit OpenText(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+  explicit OpenText(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
 
   bool keeps_pages() const override { return false; }
 
@@ -37,6 +37,10 @@ class OpenText : public OpenNode {
 }  // namespace
 
 std::shared_ptr<OpenNode> open_text(std::string text) {
+  return open_text(std::make_shared<const std::string>(std::move(text)));
+}
+
+std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text) {
   return std::make_shared<OpenText>(std::move(text));
 }
 

@@ -10,5 +10,7 @@ namespace h5mount {
 
 // A text held in memory as long as the file is open.
 std::shared_ptr<OpenNode> open_text(std::string text);
+// One that several share.
+std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text);
 
 }  // namespace h5mount

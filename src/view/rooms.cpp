@@ -67,9 +67,10 @@ class FixedDirectory : public Node {
   std::vector<std::pair<std::string, NodePtr>> children_;
 };
 
-class ExternalRoom : public Node {
+class ExternalDirectory : public Node {
  public:
-  explicit ExternalRoom(ViewContextPtr context) : Node(room_key("external")), context_(std::move(context)) {}
+  ExternalDirectory(ViewContextPtr context, std::string path, std::function<NodePtr(FileViewPtr)> make_root)
+      : Node(room_key(std::move(path))), context_(std::move(context)), make_root_(std::move(make_root)) {}
 
   Result<NodeStat> stat(StatDepth) override {
     return plain_stat(*context_, NodeType::Directory, room_ino(key().name));
@@ -77,7 +78,7 @@ class ExternalRoom : public Node {
 
   Result<NodePtr> child(std::string_view shown) override {
     H5_ASSIGN(FileViewPtr file, context_->external->open(context_, shown));
-    return make_root_node(std::move(file), nullptr);
+    return make_root_(std::move(file));
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
@@ -86,6 +87,7 @@ class ExternalRoom : public Node {
 
  private:
   ViewContextPtr context_;
+  std::function<NodePtr(FileViewPtr)> make_root_;
 };
 
 }  // namespace
@@ -104,7 +106,13 @@ NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
 }
 
 NodePtr make_external_room(const RoomSetup& setup) {
-  return std::make_shared<ExternalRoom>(setup.context);
+  return make_external_directory(setup.context, "external",
+                                 [](FileViewPtr file) { return make_root_node(std::move(file), nullptr); });
+}
+
+NodePtr make_external_directory(ViewContextPtr context, std::string path,
+                                std::function<NodePtr(FileViewPtr)> make_root) {
+  return std::make_shared<ExternalDirectory>(std::move(context), std::move(path), std::move(make_root));
 }
 
 NodePtr make_hidden_root(const RoomSetup& setup) {

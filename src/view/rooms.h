@@ -4,6 +4,7 @@
 // the table (rooms.cpp), one line of the promise (CONTRACT), one test of that line.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,11 +23,15 @@ struct RoomSetup {
 // /.h5 itself.
 NodePtr make_hidden_root(const RoomSetup& setup);
 
-// /.h5/attributes: the tree once more, every object a directory of its attributes as text files.
+// /.h5/attributes: a mirror of the tree in which every attribute is a text file, PATH@NAME.
 NodePtr make_attributes_room(const RoomSetup& setup);
 
 // /.h5/external: the files that external links lead to, opened when looked up; it lists nothing.
 NodePtr make_external_room(const RoomSetup& setup);
+
+// A directory of these files, whose roots `make_root` makes. `path` tells it from others.
+NodePtr make_external_directory(ViewContextPtr context, std::string path,
+                                std::function<NodePtr(FileViewPtr)> make_root);
 
 // /.h5/sparse: the sparse datasets of the tree, each a directory of the lists that it holds.
 NodePtr make_sparse_room(const RoomSetup& setup);

@@ -1,36 +1,28 @@
-// /.h5/sparse: a mirror of the tree that holds its sparse datasets as what they are: lists of defined elements. Each
-// is a directory with the object's own extended attributes (shape and dtype are needed to use the lists) and
+// /.h5/sparse: a mirror of the tree that holds its sparse datasets as what they are: lists of defined
+// elements. Each is a directory with the object's own extended attributes (shape and dtype are needed to use
+// the lists) and
 //
 //   coordinates   rank little-endian u64 an element, in row-major order of the dataset
 //   values        the elements, as stored, in the same order
 //   count         how many there are, as text and a newline
 //
-// Groups and symlinks are those of the tree, so that paths resolve alike; what is neither sparse nor a group is left
-// out. The number of elements is known only once every chunk's selection was decoded: a listing does without it.
+// What is neither sparse nor a group is left out. The number of elements is known only once every chunk's
+// selection was decoded: a listing does without it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "external_files.h"
+#include "dataset_image.h"
+#include "mirror.h"
 #include "object_facts.h"
-#include "object_nodes.h"
 #include "open_files.h"
-#include "rooms.h"
 
 namespace h5mount {
 
 namespace {
 
-constexpr std::string_view kInoSalt = "sparse";
-
-Error not_sparse() {
-  return {ErrorCode::NotFound, "no sparse dataset or group of this name"};
-}
-
-bool is_sparse(const DatasetDescription& description) {
-  return description.layout.cls == LayoutClass::Structured;
-}
+constexpr std::string_view kName = "sparse";
 
 // One of the lists of a dataset: what a file of it holds.
 struct List {
@@ -60,7 +52,8 @@ Result<std::uint64_t> element_count(const DatasetReader& reader) {
 
 Result<DatasetReaderPtr> reader_of(DatasetImage& image) {
   H5_ASSIGN(DatasetImage::Bytes bytes, image.bytes());
-  if (!bytes.raw) return fail({ErrorCode::UnsupportedFeature, "sparse storage of a type that is shown as text"});
+  if (!bytes.raw)
+    return fail({ErrorCode::UnsupportedFeature, "sparse storage of a type that is shown as text"});
   return std::move(bytes.raw);
 }
 
@@ -110,7 +103,7 @@ struct SparseDataset {
     H5_ASSIGN(const OpenedObjectPtr object, file->object(address));
     NodeStat stat = object_stat(*file, object->object, type);
     stat.nlink = 1;
-    stat.ino = make_ino(make_ino(file->ino_of(address), kInoSalt), name);
+    stat.ino = make_ino(make_ino(file->ino_of(address), kName), name);
     return stat;
   }
 };
@@ -127,8 +120,7 @@ class ListNode : public Node {
     if (!stat.complete) return stat;
     const auto reader = reader_of(dataset_->image);
     if (!reader) return stat;
-    stat.size = list_bytes(**reader, list_).value_or(0);
-    stat.blocks = stat.size / 512 + (stat.size % 512 != 0 ? 1 : 0);
+    set_size(stat, list_bytes(**reader, list_).value_or(0));
     return stat;
   }
 
@@ -151,7 +143,7 @@ class CountNode : public Node {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, kCount));
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
-    if (const auto line = text()) stat.size = line->size();
+    if (const auto line = text()) set_size(stat, line->size());
     return stat;
   }
 
@@ -187,7 +179,7 @@ class SparseDatasetNode : public Node {
 
   Result<NodeStat> stat(StatDepth) override {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::Directory, ""));
-    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kInoSalt), key().name);
+    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kName), key().name);
     return stat;
   }
 
@@ -198,7 +190,9 @@ class SparseDatasetNode : public Node {
     return fail({ErrorCode::NotFound, "no such list"});
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override { return std::make_shared<const FilesListing>(); }
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    return std::make_shared<const FilesListing>();
+  }
 
   Result<std::vector<std::string>> list_xattrs() override {
     H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address));
@@ -214,128 +208,38 @@ class SparseDatasetNode : public Node {
   SparseDatasetPtr dataset_;
 };
 
-// Those links of a group that the room shows.
-class SparseListing : public DirectoryListing {
+class SparseMirror : public Mirror {
  public:
-  struct Shown {
-    std::size_t position;  // among the links
-    NodeType type;
-  };
-  SparseListing(std::shared_ptr<const GroupListing> links, std::vector<Shown> shown)
-      : links_(std::move(links)), shown_(std::move(shown)) {}
+  std::string_view name() const override { return kName; }
+  NodeType entry_type() const override { return NodeType::Directory; }
 
-  std::size_t size() const override { return shown_.size(); }
-  Item at(std::size_t position) const override {
-    return {.name = links_->at(shown_[position].position).name, .type = shown_[position].type};
-  }
-  const GroupListing& links() const { return *links_; }
-  std::size_t link_position(std::size_t position) const { return shown_[position].position; }
-
- private:
-  std::shared_ptr<const GroupListing> links_;
-  std::vector<Shown> shown_;
-};
-
-class SparseGroupNode : public Node {
- public:
-  // `room`: where a name of last resort leads, for the root of the mounted file.
-  SparseGroupNode(const FileViewPtr& file, std::uint64_t group, unsigned depth, NodePtr room)
-      : Node({file.get(), NodeKey::Kind::Sparse, group, {}}), contents_(file, group, depth), room_(std::move(room)) {}
-
-  Result<NodeStat> stat(StatDepth) override {
-    const FileView& file = *contents_.file();
-    return plain_stat(file.context(), NodeType::Directory, make_ino(file.ino_of(key().address), kInoSalt));
+  Status for_each_part(FileView& file, const OpenedObject& object,
+                       const std::function<void(std::string)>& each) const override {
+    if (is_sparse(file, object)) each({});
+    return {};
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
-    auto link = contents_.find(shown);
-    if (!link && room_ && shown == ".h5" && link.error().code() == ErrorCode::NotFound) return room_;
-    if (!link) return fail(std::move(link).error());
-    return node_of(*link);
+  Status find_part(FileView& file, const OpenedObject& object, const std::string&) const override {
+    if (is_sparse(file, object)) return {};
+    return fail({ErrorCode::NotFound, "no sparse dataset or group of this name"});
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list());
-    std::vector<SparseListing::Shown> shown;
-    for (std::size_t i = 0; i < links->size(); ++i)
-      if (const auto type = shown_as(*links, i)) shown.push_back({i, *type});
-    return std::make_shared<const SparseListing>(std::move(links), std::move(shown));
-  }
-
-  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
-    const auto* mirrored = dynamic_cast<const SparseListing*>(&listing);
-    if (mirrored == nullptr) return child(listing.at(position).name);
-    H5_ASSIGN(const Link link, contents_.find_listed(mirrored->links(), mirrored->link_position(position)));
-    return node_of(link);
+  NodePtr make_node(const GroupContents& group, const Link& link, const std::string&) const override {
+    return std::make_shared<SparseDatasetNode>(group, link);
   }
 
  private:
-  std::optional<NodeType> shown_as(const GroupListing& links, std::size_t position) const {
-    const Link link = links.link(position);
-    if (!link.is(LinkType::Hard)) return NodeType::Symlink;
-    const LinkTarget target = contents_.resolve(link);
-    if (std::holds_alternative<LinkTarget::Symlink>(target.what)) return NodeType::Symlink;
-    const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
-    if (object == nullptr || !has_place(**object)) return std::nullopt;
-    return NodeType::Directory;
-  }
-
-  bool has_place(const OpenedObject& opened) const {
-    if (opened.object.kind == ObjectKind::Group) return true;
+  static bool is_sparse(FileView& file, const OpenedObject& opened) {
     if (opened.object.kind != ObjectKind::Dataset) return false;
-    const auto description = description_of(*contents_.file(), opened);
-    return description && is_sparse(**description);
+    const auto description = description_of(file, opened);
+    return description && (*description)->layout.cls == LayoutClass::Structured;
   }
-
-  // Symlinks share their nodes with the mirror of attributes: text and number are the same in both.
-  Result<NodePtr> node_of(const Link& link) const {
-    LinkTarget target = contents_.resolve(link);
-    if (auto* symlink = std::get_if<LinkTarget::Symlink>(&target.what))
-      return make_symlink_node(contents_, link, std::move(symlink->text), true);
-    const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
-    if (object == nullptr || !has_place(**object)) return fail(not_sparse());
-    if ((*object)->object.kind == ObjectKind::Group)
-      return std::make_shared<SparseGroupNode>(contents_.file(), link.address, contents_.depth() + 1, nullptr);
-    return std::make_shared<SparseDatasetNode>(contents_, link);
-  }
-
-  GroupContents contents_;
-  NodePtr room_;
-};
-
-// The mirror of /.h5/external.
-class SparseExternal : public Node {
- public:
-  explicit SparseExternal(ViewContextPtr context)
-      : Node(room_key("sparse/.h5/external")), context_(std::move(context)) {}
-
-  Result<NodeStat> stat(StatDepth) override {
-    return plain_stat(*context_, NodeType::Directory, room_ino(key().name));
-  }
-
-  Result<NodePtr> child(std::string_view shown) override {
-    H5_ASSIGN(const FileViewPtr file, context_->external->open(context_, shown));
-    return std::make_shared<SparseGroupNode>(file, file->root_address(), 0, nullptr);
-  }
-
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    class Nothing : public DirectoryListing {
-      std::size_t size() const override { return 0; }
-      Item at(std::size_t) const override { return {}; }
-    };
-    return std::make_shared<const Nothing>();
-  }
-
- private:
-  ViewContextPtr context_;
 };
 
 }  // namespace
 
 NodePtr make_sparse_room(const RoomSetup& setup) {
-  NodePtr room = make_fixed_directory(setup.context, "sparse/.h5",
-                                      {{"external", std::make_shared<SparseExternal>(setup.context)}});
-  return std::make_shared<SparseGroupNode>(setup.main, setup.main->root_address(), 0, std::move(room));
+  return make_mirror(setup, std::make_shared<SparseMirror>());
 }
 
 }  // namespace h5mount

@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "attribute_values.h"
 #include "dataset_image.h"
 #include "h5mount/base/log.h"
-#include "h5mount/view/names.h"
 #include "object_facts.h"
 
 namespace h5mount {
@@ -17,11 +17,12 @@ using Text = Result<std::string>;
 constexpr std::string_view kPrefix = "user.";
 constexpr std::string_view kStructurePrefix = "user.hdf5.";
 
-// What a line of the table works on; the description is there for datasets that could be described.
+// What a line of the table works on. Of a dataset that cannot be described whole, `parts` says what is known.
 struct Subject {
   FileView& file;
   const OpenedObject& opened;
   const DatasetDescription* dataset = nullptr;
+  DatasetParts parts;
   std::optional<Error> problem;
 };
 
@@ -58,15 +59,23 @@ std::string_view layout_name(const DatasetDescription& dataset) {
   return "";
 }
 
+bool has_type(const Subject& subject) { return subject.parts.type; }
+bool has_space(const Subject& subject) { return subject.parts.space; }
+bool has_layout(const Subject& subject) { return subject.parts.layout; }
+bool has_fill(const Subject& subject) { return subject.parts.type && subject.parts.fill; }
 bool is_chunked(const Subject& subject) {
-  return subject.dataset != nullptr && (subject.dataset->layout.cls == LayoutClass::Chunked ||
-                                        subject.dataset->layout.cls == LayoutClass::Structured);
+  return subject.parts.layout && (subject.dataset->layout.cls == LayoutClass::Chunked ||
+                                  subject.dataset->layout.cls == LayoutClass::Structured);
 }
-bool is_dataset(const Subject& subject) { return subject.dataset != nullptr; }
+bool has_filters(const Subject& subject) { return is_chunked(subject) && subject.parts.pipeline; }
+bool has_sections(const Subject& subject) {
+  return has_filters(subject) && subject.dataset->layout.cls == LayoutClass::Structured;
+}
+bool is_whole(const Subject& subject) { return subject.dataset != nullptr && !subject.parts.problem; }
 bool is_any(const Subject&) { return true; }
 
 Text dtype_text(const Subject& subject) {
-  if (subject.dataset != nullptr) return datatype_text(*subject.dataset->type);
+  if (has_type(subject)) return datatype_text(*subject.dataset->type);
   H5_ASSIGN(const DatatypePtr type, committed_datatype(*subject.file.metadata(), subject.opened.object));
   return datatype_text(*type);
 }
@@ -77,7 +86,8 @@ Text fill_value_text(const Subject& subject) {
   const std::vector<std::byte> zeros(dataset.fill.value.empty() ? dataset.type->size : 0);
   const ByteSpan value = dataset.fill.value.empty() ? ByteSpan(zeros) : ByteSpan(dataset.fill.value);
   if (value.size() < dataset.type->size) return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
-  return value_text(*dataset.type, Dataspace{}, value.first(dataset.type->size), subject.file.value_context());
+  return value_text(*dataset.type, Dataspace{}, value.first(dataset.type->size), subject.file.value_context(),
+                    kMaxXattrBytes);
 }
 
 Text storage_size_text(const Subject& subject) {
@@ -102,36 +112,38 @@ struct Line {
   std::string_view name;
   bool (*applies)(const Subject&);
   Text (*text)(const Subject&);
+  bool may_be_long = false;  // longer than an extended attribute can be
 };
 
 const std::array kTable = {
     Line{"kind", is_any, [](const Subject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
     Line{"address", is_any, [](const Subject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
-    Line{"dtype", [](const Subject& s) { return is_dataset(s) || s.opened.object.kind == ObjectKind::Datatype; },
-         dtype_text},
+    Line{"dtype", [](const Subject& s) { return has_type(s) || s.opened.object.kind == ObjectKind::Datatype; },
+         dtype_text, true},
     Line{"shape",
-         is_dataset,
+         has_space,
          [](const Subject& s) -> Text {
            return s.dataset->space.kind == DataspaceKind::Null ? "null" : numbers_text(s.dataset->space.dims);
          }},
     Line{"maxshape",
-         is_dataset,
+         has_space,
          [](const Subject& s) -> Text {
            const Dataspace& space = s.dataset->space;
            if (space.kind == DataspaceKind::Null) return "null";
            return numbers_text(space.max_dims.empty() ? space.dims : space.max_dims);
          }},
-    Line{"layout", is_dataset, [](const Subject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
+    Line{"layout", has_layout, [](const Subject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
     Line{"chunks", is_chunked, [](const Subject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
-    Line{"filters", is_chunked, [](const Subject& s) -> Text { return filters_text(s.dataset->pipeline); }},
+    Line{"filters", has_filters, [](const Subject& s) -> Text { return filters_text(s.dataset->pipeline); }, true},
     Line{"sections",
-         [](const Subject& s) { return is_dataset(s) && s.dataset->layout.cls == LayoutClass::Structured; },
-         sections_text},
-    Line{"fill_value", is_dataset, fill_value_text},
-    Line{"storage_size", is_dataset, storage_size_text},
+         has_sections,
+         sections_text, true},
+    Line{"fill_value", has_fill, fill_value_text, true},
+    Line{"storage_size", is_whole, storage_size_text},
     Line{"comment",
          [](const Subject& s) { return object_comment(*s.file.metadata(), s.opened.object).has_value(); },
-         [](const Subject& s) -> Text { return object_comment(*s.file.metadata(), s.opened.object).value_or(""); }},
+         [](const Subject& s) -> Text { return object_comment(*s.file.metadata(), s.opened.object).value_or(""); },
+         true},
     Line{"error", [](const Subject& s) { return s.problem.has_value(); },
          [](const Subject& s) -> Text { return s.problem->text(); }},
 };
@@ -142,20 +154,29 @@ struct Gathered {
   Subject subject;
 };
 
+void gather_dataset(Gathered& out) {
+  Subject& subject = out.subject;
+  const auto description = description_of(subject.file, subject.opened);
+  if (description) {
+    out.description = *description;
+    DatasetParts& parts = subject.parts;
+    parts.type = parts.space = parts.layout = parts.fill = parts.pipeline = true;
+  } else {
+    subject.problem = description.error();
+    subject.parts = describe_parts(*subject.file.metadata(), subject.opened.object);
+    out.description = std::make_shared<const DatasetDescription>(std::move(subject.parts.description));
+    subject.parts.problem = description.error();
+  }
+  subject.dataset = out.description.get();
+}
+
 // `with_problem`: looking for trouble may cost reads that most names do not need.
 Gathered gather(FileView& file, const OpenedObject& opened, bool with_problem) {
-  Gathered out{nullptr, {file, opened, nullptr, std::nullopt}};
+  Gathered out{nullptr, {file, opened, nullptr, {}, std::nullopt}};
   std::optional<Error>& problem = out.subject.problem;
-  if (opened.object.kind == ObjectKind::Dataset) {
-    auto description = description_of(file, opened);
-    if (description)
-      out.description = *description;
-    else
-      problem = description.error();
-    out.subject.dataset = out.description.get();
-  }
+  if (opened.object.kind == ObjectKind::Dataset) gather_dataset(out);
   if (!with_problem || problem) return out;
-  if (out.description) {
+  if (is_whole(out.subject)) {
     const auto reader = open_reader(file, *out.description);
     problem = reader ? (*reader)->problem() : std::optional(reader.error());
   } else if (opened.object.kind == ObjectKind::Group) {
@@ -167,13 +188,83 @@ Gathered gather(FileView& file, const OpenedObject& opened, bool with_problem) {
   return out;
 }
 
+constexpr std::string_view kLargeAttributes = "large_attributes";
+
+// A list of names, bounded as Linux bounds it: what goes beyond is left out.
+class XattrList {
+ public:
+  bool add(std::string_view prefix, std::string_view name) {
+    const std::size_t bytes = prefix.size() + name.size() + 1;
+    if (bytes > kMaxXattrBytes - bytes_) return false;
+    bytes_ += bytes;
+    names_.push_back(std::string(prefix).append(name));
+    return true;
+  }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  std::vector<std::string> names_;
+  std::size_t bytes_ = 0;
+};
+
+bool is_too_long(const Text& text) {
+  return text ? text->size() > kMaxXattrBytes : text.error().code() == ErrorCode::TooLarge;
+}
+
+// The names of all xattrs without `user.`: first of the table's lines, then of the attributes.
+struct AllNames {
+  std::vector<std::string_view> lines;
+  std::vector<std::string_view> large_lines;
+  XattrNames attributes;
+};
+
+AllNames all_names(FileView& file, const OpenedObject& object) {
+  AllNames out;
+  const Gathered gathered = gather(file, object, true);
+  for (const Line& line : kTable) {
+    if (!line.applies(gathered.subject)) continue;
+    const bool large = line.may_be_long && is_too_long(line.text(gathered.subject));
+    (large ? out.large_lines : out.lines).push_back(line.name);
+  }
+  auto attributes = xattr_names(file, object);
+  if (attributes)
+    out.attributes = *std::move(attributes);
+  else
+    log_error(attributes.error().within("attributes of the object", object.object.address));
+  return out;
+}
+
+// JSON; ends in `null` where not all names fit.
+Text large_attributes_text(FileView& file, const OpenedObject& object) {
+  constexpr std::string_view kCut = "null]";
+  const AllNames names = all_names(file, object);
+  std::string out = "[";
+  const auto add = [&](std::string_view name) {
+    const std::size_t before = out.size();
+    append_json_string(name, out);
+    out += ',';
+    if (out.size() + kCut.size() <= kMaxXattrBytes) return true;
+    out.resize(before);
+    out += kCut;
+    return false;
+  };
+  for (const std::string_view name : names.large_lines)
+    if (!add(std::string("hdf5.").append(name))) return out;
+  for (const std::string& name : names.attributes.large)
+    if (!add(name)) return out;
+  if (out.size() == 1) return fail(absent());
+  out.back() = ']';
+  return out;
+}
+
 Text structure_text(FileView& file, const OpenedObject& opened, std::string_view name) {
+  if (name == kLargeAttributes) return large_attributes_text(file, opened);
   for (const Line& line : kTable) {
     if (line.name != name) continue;
     const Gathered gathered = gather(file, opened, name == "error");
     if (!line.applies(gathered.subject)) return fail(absent());
-    H5_ASSIGN(std::string text, line.text(gathered.subject));
-    if (text.size() > kMaxXattrBytes) return fail({ErrorCode::TooLarge, "longer than an extended attribute can be"});
+    Text text = line.text(gathered.subject);
+    if (is_too_long(text)) return fail({ErrorCode::TooLarge, "longer than an extended attribute can be"});
     return text;
   }
   return fail(absent());
@@ -182,32 +273,19 @@ Text structure_text(FileView& file, const OpenedObject& opened, std::string_view
 }  // namespace
 
 Result<std::vector<std::string>> list_object_xattrs(FileView& file, const OpenedObject& object) {
-  std::vector<std::string> names;
-  std::size_t bytes = 0;
-  const auto add = [&](std::string name) {
-    if (bytes + name.size() + 1 > kMaxXattrBytes) return false;
-    bytes += name.size() + 1;
-    names.push_back(std::move(name));
-    return true;
-  };
-  const Gathered gathered = gather(file, object, true);
-  for (const Line& line : kTable)
-    if (line.applies(gathered.subject)) add(std::string(kStructurePrefix).append(line.name));
-  const auto shown = shown_attribute_names(file, object, AttributeNaming::Xattr);
-  if (!shown) {
-    log_error(shown.error().within("attributes of the object", object.object.address));
-    return names;
-  }
-  for (const std::string& name : *shown)
-    if (!add(std::string(kPrefix) + name)) break;
-  return names;
+  const AllNames names = all_names(file, object);
+  XattrList list;
+  for (const std::string_view line : names.lines) list.add(kStructurePrefix, line);
+  if (!names.large_lines.empty() || !names.attributes.large.empty()) list.add(kStructurePrefix, kLargeAttributes);
+  for (const std::string& name : names.attributes.listed)
+    if (!list.add(kPrefix, name)) break;
+  return list.take();
 }
 
 Text get_object_xattr(FileView& file, const OpenedObject& object, std::string_view name) {
   if (name.starts_with(kStructurePrefix)) return structure_text(file, object, name.substr(kStructurePrefix.size()));
   if (!name.starts_with(kPrefix)) return fail(absent());
-  H5_ASSIGN(const Attribute attribute,
-            find_shown_attribute(file, object, name.substr(kPrefix.size()), AttributeNaming::Xattr));
+  H5_ASSIGN(const Attribute attribute, find_xattr(file, object, name.substr(kPrefix.size())));
   return attribute_text(file, attribute, kMaxXattrBytes);
 }
 

@@ -173,7 +173,7 @@ TEST_F(ToolsTest, WritingAnythingIsErofs) {
 
 TEST_F(ToolsTest, TheHiddenDirectoryIsReachableButNotListed) {
   EXPECT_EQ(mount.in("ls -a | grep -c '^.h5$'").out, "0\n");
-  EXPECT_EQ(mount.in("cat .h5/attributes/observations/temperature/units").out, "degC");
+  EXPECT_EQ(mount.in("cat .h5/attributes/observations/temperature@units").out, "degC");
 }
 
 TEST_F(ToolsTest, ManyReadersAtOnce) {

@@ -119,7 +119,7 @@ TEST(Follow, TextAndAttributesGrow) {
   pause_for(300);
   EXPECT_EQ(mount.in("wc -l <lines").out, "300\n");
   EXPECT_EQ(mount.in("tail -n 1 lines").out, "line 299 of the log\n");
-  EXPECT_EQ(mount.in("cat .h5/attributes/state").out, "300");
+  EXPECT_EQ(mount.in("cat .h5/attributes/@state").out, "300");
   EXPECT_EQ(mount.in("od -An -td8 -j 2392 counter | tr -d ' '").out, "898\n");
 }
 

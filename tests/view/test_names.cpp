@@ -68,5 +68,44 @@ TEST(Names, TheLaterOfTwoThatMeetIsCutAndHashed) {
   EXPECT_TRUE(may_be_cut(other));
 }
 
+using Place = AttributePlace;
+
+TEST(AttributePlaces, TheFirstAtDivides) {
+  const std::pair<Place, std::string> cases[] = {
+      {{"d", "units"}, "d@units"},       {{std::nullopt, "title"}, "@title"}, {{"", "a"}, "%@a"},
+      {{"a@b", "c@d"}, "a%40b@c@d"},     {{"d", ""}, "d@%"},                  {{"..", "."}, "%2E%2E@."},
+      {{"50%", "%"}, "50%@%25"},         {{"%40", "x/y"}, "%2540@x%2Fy"},     {{std::nullopt, "@"}, "@@"},
+      {{"%4@", "a\0"s}, "%4%40@a%00"},
+  };
+  for (const auto& [place, shown] : cases) {
+    EXPECT_EQ(encode_attribute_place(place), shown);
+    EXPECT_EQ(decode_attribute_place(shown), place) << shown;
+  }
+}
+
+TEST(AttributePlaces, OnlyTheShownFormIsAccepted) {
+  for (const std::string shown : {"d", "", "@", "d@", "a%2fb@c", "d@x%2fy", "..@a"}) {
+    const auto place = decode_attribute_place(shown);
+    EXPECT_TRUE(!place || encode_attribute_place(*place) == shown) << shown;
+  }
+  EXPECT_FALSE(decode_attribute_place("d"));
+  EXPECT_FALSE(decode_attribute_place("..@a"));
+  EXPECT_EQ(encode_name_without_at("a@b"), "a%40b");
+  EXPECT_EQ(decode_name_without_at("a%40b"), "a@b");
+  EXPECT_FALSE(decode_name_without_at("a@b"));
+  EXPECT_FALSE(decode_name("a%40b"));
+}
+
+TEST(AttributePlaces, LongOnesAreCutAndStayApart) {
+  const std::string object(250, 'x');
+  const std::string first = encode_attribute_place({object, "units"}), second = encode_attribute_place({object, "unit"});
+  EXPECT_EQ(encode_attribute_place({object, "unit"}), object + "@unit");
+  EXPECT_EQ(first.size(), 255U);
+  EXPECT_TRUE(may_be_cut(first));
+  EXPECT_NE(first, encode_attribute_place({object, "other"}));
+  EXPECT_FALSE(decode_attribute_place(first));
+  EXPECT_EQ(second.size(), 255U);
+}
+
 }  // namespace
 }  // namespace h5mount

@@ -29,6 +29,24 @@ std::optional<std::string> decode_name(std::string_view shown);
 std::string encode_attribute_name(std::string_view name);
 std::optional<std::string> decode_attribute_name(std::string_view shown);
 
+// ---- names with an attribute's behind them, as NeXus writes paths: `object@attribute` ---------------------------
+// An `@` in the object's own name is `%40`, so that the first one divides.
+
+// The object's name alone.
+std::string encode_name_without_at(std::string_view name);
+std::optional<std::string> decode_name_without_at(std::string_view shown);
+
+// An attribute of an object; of the root, which has no name, `@attribute`. One that is cut ends in the hash of all
+// of it as it would be shown.
+struct AttributePlace {
+  std::optional<std::string> object;
+  std::string attribute;
+  bool operator==(const AttributePlace&) const = default;
+};
+std::string encode_attribute_place(const AttributePlace& place);
+// Nothing where no place is shown so, or only a cut one.
+std::optional<AttributePlace> decode_attribute_place(std::string_view shown);
+
 // True where a shown name may be a cut one: its link is then found by listing, not by looking it up.
 bool may_be_cut(std::string_view shown);
 

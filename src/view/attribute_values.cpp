@@ -1,0 +1,122 @@
+#include "attribute_values.h"
+
+#include <unordered_set>
+
+#include "h5mount/base/log.h"
+#include "h5mount/view/names.h"
+#include "text_bounds.h"
+
+namespace h5mount {
+
+namespace {
+
+bool is_longer(const Attribute& attribute, const ValueContext& context) {
+  const auto text = value_text(*attribute.type, attribute.space, attribute.data, context, kMaxXattrBytes);
+  return !text && text.error().code() == ErrorCode::TooLarge;
+}
+
+// A value that cannot be read is not called large: whoever asks for it is told why.
+bool is_large(FileView& file, const Attribute& attribute) {
+  if (attribute.damage) return false;
+  const TextBounds bounds = value_text_bounds(*attribute.type, attribute.space, attribute.data);
+  if (bounds.most <= kMaxXattrBytes) return false;
+  if (bounds.least > kMaxXattrBytes) return true;
+  ValueContext context = file.value_context();
+  if (attribute.type->has_reference) {
+    // The paths of a file's objects are dear to know. No path that can be used is longer than this one.
+    constexpr std::size_t kPathMax = 4096;
+    const ValueContext any_path{context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); }};
+    if (!is_longer(attribute, any_path)) return false;
+  }
+  return is_longer(attribute, context);
+}
+
+// Calls `each` with every attribute's own name, in order, each once: damaged storage may hold a name twice.
+// `examine` (may be null) sees the attribute whole before that.
+template <class Each>
+Status for_each_name(const FileView& file, const Object& object,
+                     const std::function<void(Attribute&)>& examine, const Each& each) {
+  std::unordered_set<std::string> met;
+  return for_each_attribute(
+      *file.metadata(), object,
+      [&](const Attribute& attribute) {
+        if (met.insert(attribute.name).second) each(attribute.name);
+        return true;
+      },
+      [&](const Error& error) { log_error(error.within("attributes of the object", object.address)); },
+      examine ? AttributeDetail::Full : AttributeDetail::Name, examine);
+}
+
+// Shown name and own name of every attribute, in order.
+std::vector<std::pair<std::string, std::string>> with_shown_names(std::vector<std::string> names) {
+  std::vector<std::pair<std::string, std::string>> out;
+  out.reserve(names.size());
+  NameGiver giver;
+  for (std::string& name : names) {
+    std::string shown = giver.give(name, encode_attribute_name(name), kMaxShownAttribute);
+    out.emplace_back(std::move(shown), std::move(name));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> attribute_names(const FileView& file, const OpenedObject& object) {
+  std::vector<std::string> names;
+  H5_TRY(
+      for_each_name(file, object.object, nullptr, [&](const std::string& name) { names.push_back(name); }));
+  return names;
+}
+
+Result<XattrNames> xattr_names(FileView& file, const OpenedObject& object) {
+  std::optional<std::vector<std::string>> names;  // where this call is the one that looks at the values
+  H5_ASSIGN(const std::shared_ptr<const LargeAttributes> large,
+            object.large_attributes.get([&]() -> Result<std::shared_ptr<const LargeAttributes>> {
+              const auto found = std::make_shared<LargeAttributes>();
+              const auto examine = [&](Attribute& attribute) {
+                if (is_large(file, attribute)) found->insert(attribute.name);
+                // Values are not held together.
+                attribute.type = nullptr;
+                attribute.data = {};
+                attribute.owner = nullptr;
+              };
+              std::vector<std::string> met;
+              H5_TRY(for_each_name(file, object.object, examine,
+                                   [&](const std::string& name) { met.push_back(name); }));
+              names = std::move(met);
+              return found;
+            }));
+  if (!names) {
+    H5_ASSIGN(names, attribute_names(file, object));
+  }
+  XattrNames out;
+  for (auto& [shown, name] : with_shown_names(*std::move(names)))
+    (large->contains(name) ? out.large : out.listed).push_back(std::move(shown));
+  return out;
+}
+
+Result<Attribute> find_xattr(const FileView& file, const OpenedObject& object, std::string_view shown) {
+  std::optional<std::string> name = decode_attribute_name(shown);
+  if (may_be_cut(shown)) {
+    H5_ASSIGN(std::vector<std::string> names, attribute_names(file, object));
+    name.reset();
+    for (auto& [candidate, own] : with_shown_names(std::move(names)))
+      if (candidate == shown) name = std::move(own);
+  }
+  if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
+  return find_attribute(*file.metadata(), object.object, *name);
+}
+
+Result<std::string> attribute_text(FileView& file, const Attribute& attribute, std::size_t most_bytes) {
+  if (attribute.damage) return fail(*attribute.damage);
+  if (value_text_bounds(*attribute.type, attribute.space, attribute.data).least > most_bytes)
+    return fail({ErrorCode::TooLarge, "the value's text is too long"});
+  return value_text(*attribute.type, attribute.space, attribute.data, file.value_context(), most_bytes);
+}
+
+Result<std::size_t> attribute_text_size(FileView& file, const Attribute& attribute) {
+  if (attribute.damage) return fail(*attribute.damage);
+  return value_text_size(*attribute.type, attribute.space, attribute.data, file.value_context());
+}
+
+}  // namespace h5mount

@@ -1,0 +1,398 @@
+// Attributes of any size and name through the mount: as extended attributes where Linux can carry them, and
+// as files under /.h5/attributes; and the sizes and blocks that copying tools go by.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <vector>
+
+#include "command.h"
+
+namespace h5mount::test {
+namespace {
+
+std::string python() {
+  return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
+}
+
+// A file that a script writes as `made.h5`, mounted.
+class MadeFile : public ::testing::Test {
+ protected:
+  void make(const std::string& name, const std::string& script, const std::string& options = {}) {
+    H5MOUNT_NEEDS_FUSE();
+    if (run(python() + "-c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write a file with";
+    const auto program = scratch() / (name + ".py");
+    std::ofstream(program)
+        << "import sys, struct, h5py, numpy as np\nfrom h5py import h5a, h5d, h5p, h5s, h5t\n"
+        << "place = sys.argv[1]\n"
+        << script;
+    file_ = scratch() / (name + ".h5");
+    const Outcome made = run(python() + program.string() + " " + file_.string());
+    ASSERT_EQ(made.code, 0) << made.err;
+    const Outcome mounted = mount.mount(file_, options);
+    ASSERT_EQ(mounted.code, 0) << mounted.err;
+  }
+
+  std::string xattr(const std::string& name, const std::string& of) const {
+    std::string out(65'536, '\0');
+    const ssize_t length = ::getxattr(mount.path(of).c_str(), name.c_str(), out.data(), out.size());
+    out.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+    return length < 0 ? std::strerror(errno) : out;
+  }
+
+  std::vector<std::string> xattrs(const std::string& of) const {
+    std::string out(65'536, '\0');
+    const ssize_t length = ::listxattr(mount.path(of).c_str(), out.data(), out.size());
+    std::vector<std::string> names;
+    for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(names.back().size()) + 1)
+      names.emplace_back(out.c_str() + at);
+    return names;
+  }
+  bool has_xattr(const std::string& name, const std::string& of) const {
+    const auto names = xattrs(of);
+    return std::ranges::find(names, name) != names.end();
+  }
+
+  MountPoint mount;
+  std::filesystem::path file_;
+};
+
+class NamedAttributes : public MadeFile {
+ protected:
+  void SetUp() override {
+    make("named", R"(
+with h5py.File(place, 'w') as f:
+    f.attrs['title'] = 'of the root'
+    obs = f.create_group('obs')
+    obs.attrs['_index'] = 'cell_id'
+    obs['_index'] = ['AAA', 'CCC']
+    entry = f.create_group('entry')
+    entry.attrs['name'] = 'of the group'
+    entry['name'] = 'a dataset'
+    entry['d'] = [1, 2]
+    entry['d'].attrs['units'] = 'mm'
+    entry['d'].attrs['list'] = [1.5, 2.0]
+    entry['a@b'] = 1
+    entry['a@b'].attrs['c/d@e'] = 'odd'
+    entry['a@b'].attrs['50%'] = 'percent'
+    entry['plain'] = 1
+    entry['x' * 250] = 1
+    entry['x' * 250].attrs['y' * 200] = 'long'
+    entry['x' * 250].attrs['y' * 201] = 'longer'
+    entry['type'] = np.dtype('<i4')
+    entry['type'].attrs['about'] = 'of a type'
+    entry['soft'] = h5py.SoftLink('d')
+    f['absolute'] = h5py.SoftLink('/entry/d')
+    f['odd link'] = h5py.SoftLink('entry/a@b')
+    f['nowhere'] = h5py.SoftLink('/entry/none')
+    f['soft group'] = h5py.SoftLink('obs')
+    f['second'] = obs
+    entry['top'] = f['/']
+    f['elsewhere'] = h5py.ExternalLink('other.h5', '/g')
+with h5py.File(place.replace('named.h5', 'other.h5'), 'w') as f:
+    f.create_group('g/h').attrs['deep'] = 'in another file'
+)");
+  }
+  std::string text(const std::string& name) const { return slurp(mount.path(".h5/attributes/" + name)); }
+};
+
+TEST_F(NamedAttributes, AnAttributeIsAFileBehindThePathOfItsObject) {
+  EXPECT_EQ(text("@title"), "of the root");
+  EXPECT_EQ(text("entry/d@units"), "mm");
+  EXPECT_EQ(text("entry/d@list"), "[1.5,2.0]");
+  EXPECT_EQ(text("entry/type@about"), "of a type");
+  struct stat seen = {};
+  ASSERT_EQ(::stat(mount.path(".h5/attributes/entry/d@list").c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_size, 9);
+  EXPECT_EQ(seen.st_blocks, 1);
+}
+
+TEST_F(NamedAttributes, AttributesAndChildrenOfOneNameDoNotMeet) {
+  EXPECT_EQ(text("obs@_index"), "cell_id");
+  EXPECT_EQ(text("entry@name"), "of the group");
+  EXPECT_EQ(mount.in("ls .h5/attributes/obs").out, "");
+  EXPECT_EQ(::access(mount.path(".h5/attributes/entry/name").c_str(), F_OK), -1);
+}
+
+TEST_F(NamedAttributes, ListedAreGroupsTheirLinksAndAttributes) {
+  EXPECT_EQ(mount.in("ls .h5/attributes").out,
+            "@title\nabsolute@list\nabsolute@units\nelsewhere\nentry\nentry@name\nobs\nobs@_index\n"
+            "odd link@50%\nodd link@c%2Fd@e\nsecond\nsecond@_index\nsoft group\nsoft group@_index\n");
+  EXPECT_EQ(mount.in("ls .h5/attributes/entry | grep -v xxx").out,
+            "a%40b@50%\na%40b@c%2Fd@e\nd@list\nd@units\nsoft@list\nsoft@units\ntop\ntop@title\ntype@about\n");
+}
+
+TEST_F(NamedAttributes, NamesThatAFileCannotHaveAreEncoded) {
+  EXPECT_EQ(text("entry/a%40b@c%2Fd@e"), "odd");
+  EXPECT_EQ(text("entry/a%40b@50%"), "percent");
+  EXPECT_EQ(::access(mount.path(".h5/attributes/entry/a@b@50%").c_str(), F_OK), -1);
+  EXPECT_EQ(::access(mount.path(".h5/attributes/entry/a%40b@c%2fd@e").c_str(), F_OK), -1);
+}
+
+TEST_F(NamedAttributes, LongNamesAreCutAndStayApart) {
+  EXPECT_EQ(mount.in("cd .h5/attributes/entry && ls | grep -c '^xxx.*~................$'").out, "2\n");
+  EXPECT_EQ(
+      mount
+          .in("cd .h5/attributes/entry && cat $(ls | grep '^xxx') | sed 's/longer/L/;s/long/S/' | fold -w1 | "
+              "sort | tr -d '\\n'")
+          .out,
+      "LS");
+}
+
+TEST_F(NamedAttributes, LinksLeadToTheAttributesOfWhatTheyLeadTo) {
+  for (const char* name : {"absolute@units", "entry/soft@units", "entry/top/entry/d@units"})
+    EXPECT_EQ(text(name), "mm");
+  EXPECT_EQ(text("odd link@c%2Fd@e"), "odd");
+  EXPECT_EQ(text("second@_index"), "cell_id");
+  EXPECT_EQ(text("soft group@_index"), "cell_id");
+  EXPECT_EQ(text("entry/top@title"), "of the root");
+  EXPECT_EQ(text("elsewhere/h@deep"), "in another file");
+  EXPECT_EQ(mount.in("readlink .h5/attributes/absolute@units .h5/attributes/entry/top@title").out,
+            "entry/d@units\n../@title\n");
+  EXPECT_EQ(mount.in("find .h5/attributes -name 'nowhere*'").out, "");
+}
+
+TEST_F(NamedAttributes, WhatIsListedCanBeReadAndNothingElse) {
+  EXPECT_EQ(mount.in("find .h5/attributes -type f -exec cat {} + | wc -c").code, 0);
+  const Outcome copied = mount.in("cp -a .h5/attributes " + (scratch() / "copy").string() +
+                                  " && diff -r --no-dereference "
+                                  ".h5/attributes " +
+                                  (scratch() / "copy").string());
+  EXPECT_EQ(copied.code, 0) << copied.out << copied.err;
+  for (const char* none : {"@none", "entry/d@", "entry/plain@units", "entry/d@units@", "nowhere@units",
+                           "entry/soft", "absolute", "@_index", "obs/@_index"})
+    EXPECT_EQ(::access(mount.path(std::string(".h5/attributes/") + none).c_str(), F_OK), -1) << none;
+}
+
+class LargeAttributes : public MadeFile {
+ protected:
+  void SetUp() override {
+    make("large", R"(
+with h5py.File(place, 'w', libver='latest') as f:
+    d = f.create_dataset('d', data=np.arange(5), track_order=True)
+    d.attrs['small'] = 'kept'
+    d.attrs['text'] = 'x' * 1_000_000
+    d.attrs['zeros'] = np.zeros(200_000)
+    d.attrs['fits'] = 'y' * 65_536
+    d.attrs['one more'] = 'y' * 65_537
+    d.attrs['numbers'] = np.arange(20_000, dtype='<i8')
+    d.attrs['few numbers'] = np.arange(10_000, dtype='<i8')
+    d.attrs['strings'] = ['s' * 1000] * 70
+    members = [('\x01' * 8 + '%d' % i, '<i4') for i in range(2_000)]
+    f['wide'] = np.zeros(1, np.dtype(members))
+    many = f.create_dataset('many', data=1)
+    for i in range(400):
+        many.attrs['a%0200d' % i] = 'z' * 70_000
+)");
+  }
+};
+
+TEST_F(LargeAttributes, AreNamedInsteadOfListed) {
+  for (const char* name : {"text", "zeros", "one more", "numbers", "strings"}) {
+    EXPECT_FALSE(has_xattr(std::string("user.") + name, "d")) << name;
+    EXPECT_EQ(xattr(std::string("user.") + name, "d"), std::strerror(E2BIG)) << name;
+  }
+  EXPECT_EQ(xattr("user.hdf5.large_attributes", "d"), R"(["text","zeros","one more","numbers","strings"])");
+  EXPECT_TRUE(has_xattr("user.hdf5.large_attributes", "d"));
+  for (const char* name : {"small", "fits", "few numbers"})
+    EXPECT_TRUE(has_xattr(std::string("user.") + name, "d"));
+  EXPECT_EQ(xattr("user.fits", "d"), std::string(65'536, 'y'));
+  EXPECT_FALSE(has_xattr("user.hdf5.large_attributes", "."));
+  EXPECT_EQ(xattr("user.hdf5.large_attributes", "."), std::strerror(ENODATA));
+}
+
+TEST_F(LargeAttributes, EveryListedNameHasAValue) {
+  for (const char* object : {"d", "wide", "many", "."})
+    for (const std::string& name : xattrs(object))
+      EXPECT_GE(::getxattr(mount.path(object).c_str(), name.c_str(), nullptr, 0), 0) << name;
+}
+
+TEST_F(LargeAttributes, AreFiles) {
+  EXPECT_EQ(slurp(mount.path(".h5/attributes/d@text")), std::string(1'000'000, 'x'));
+  EXPECT_EQ(slurp(mount.path(".h5/attributes/d@zeros")).size(), 200'000 * 4 + 1U);
+  EXPECT_EQ(std::filesystem::file_size(mount.path(".h5/attributes/d@one more")), 65'537U);
+}
+
+TEST_F(LargeAttributes, AStructureThatIsTooLongIsNamedToo) {
+  EXPECT_FALSE(has_xattr("user.hdf5.dtype", "wide"));
+  EXPECT_EQ(xattr("user.hdf5.dtype", "wide"), std::strerror(E2BIG));
+  EXPECT_EQ(xattr("user.hdf5.large_attributes", "wide"), R"(["hdf5.dtype","hdf5.fill_value"])");
+  EXPECT_EQ(xattr("user.hdf5.shape", "wide"), "[1]");
+}
+
+TEST_F(LargeAttributes, ALongListOfThemSaysThatItIsCut) {
+  const std::string list = xattr("user.hdf5.large_attributes", "many");
+  EXPECT_LE(list.size(), 65'536U);
+  EXPECT_GT(list.size(), 65'000U);
+  EXPECT_TRUE(list.ends_with("\",null]")) << list.substr(list.size() - 20);
+}
+
+// A hundred strings of one mebibyte that lie in the heap once.
+class SharedString : public MadeFile {
+ protected:
+  void SetUp() override {
+    make("shared", R"(
+with h5py.File(place, 'w') as f:
+    d = f.create_dataset('d', data=1)
+    kind = h5py.string_dtype()
+    d.attrs.create('big', np.array(['s%d' % i for i in range(100)], dtype=object), dtype=kind)
+    d.attrs.create('one', 'Q' * (1 << 20), dtype=kind)
+data = bytearray(open(place, 'rb').read())
+places = [at for at in range(len(data) - 16)
+          if data[at + 4:at + 12] != bytes(8) and struct.unpack_from('<Q', data, at + 4)[0] < len(data)
+          and data[struct.unpack_from('<Q', data, at + 4)[0]:][:4] == b'GCOL']
+one = next(data[at:at + 16] for at in places if struct.unpack_from('<I', data, at)[0] == 1 << 20)
+changed = [at for at in places if struct.unpack_from('<I', data, at)[0] in (2, 3)]
+assert len(changed) == 100, len(changed)
+for at in changed: data[at:at + 16] = one
+open(place, 'wb').write(data)
+)");
+  }
+
+  // Peak memory of the process that serves this mount, in KiB.
+  long peak() const {
+    return std::atol(run("for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/cmdline 2>/dev/null | grep -qxF '" +
+                         mount.path() +
+                         "' && sed -n 's/VmHWM:[^0-9]*//p' $p/status; done | sort -n | tail -n 1")
+                         .out.c_str());
+  }
+};
+
+TEST_F(SharedString, ManyReadersShareOneText) {
+  const std::string path = mount.path(".h5/attributes/d@big");
+  struct stat seen = {};
+  ASSERT_EQ(::stat(path.c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_size, 100 * ((1 << 20) + 3) + 1);
+  std::vector<int> opened;
+  for (int i = 0; i < 12; ++i) opened.push_back(::open(path.c_str(), O_RDONLY));
+  char first = 0;
+  for (const int fd : opened) EXPECT_EQ(::pread(fd, &first, 1, 0), 1);
+  for (const int fd : opened) ::close(fd);
+  const long kib = peak();
+  EXPECT_GT(kib, 0);
+  EXPECT_LT(kib, 600 << 10);
+}
+
+TEST_F(SharedString, ATooLongValueIsNotWrittenToFindThatOut) {
+  EXPECT_EQ(xattr("user.big", "d"), std::strerror(E2BIG));
+  EXPECT_EQ(xattr("user.one", "d"), std::strerror(E2BIG));
+  EXPECT_EQ(xattr("user.hdf5.large_attributes", "d").size(), std::strlen(R"(["big","one"])"));
+  const long kib = peak();
+  EXPECT_GT(kib, 0);
+  EXPECT_LT(kib, 90 << 10);
+}
+
+class CopiedFiles : public MadeFile {
+ protected:
+  void SetUp() override {
+    make("copied", R"(
+with h5py.File(place, 'w', libver='latest') as f:
+    f.create_dataset('fill', (100, 100), '<i4', fillvalue=7)
+    f.create_dataset('chunked fill', (100, 100), '<i4', chunks=(10, 10), fillvalue=7)
+    f.create_dataset('zeros', (100, 100), '<i4')
+    f.create_dataset('chunked zeros', (100, 100), '<i4', chunks=(10, 10))
+    f.create_dataset('part', (1000, 1000), '<i4', chunks=(100, 100))[:100] = 3
+    f.create_dataset('text', (10,), h5py.string_dtype())
+    f.create_dataset('source', data=np.arange(100, dtype='<i4'))
+    view = h5py.VirtualLayout((100,), '<i4')
+    view[:] = h5py.VirtualSource(f['source'])
+    f.create_virtual_dataset('virtual', view)
+    f['type'] = np.dtype([('a', '<i4'), ('b', '<f8')])
+)");
+  }
+};
+
+TEST_F(CopiedFiles, BlocksSayWhetherThereIsData) {
+  for (const auto& file : std::filesystem::directory_iterator(mount.path())) {
+    struct stat seen = {};
+    ASSERT_EQ(::stat(file.path().c_str(), &seen), 0);
+    const int fd = ::open(file.path().c_str(), O_RDONLY);
+    ASSERT_GE(fd, 0) << file.path();
+    const bool data = ::lseek(fd, 0, SEEK_DATA) >= 0;
+    struct stat open = {};
+    ASSERT_EQ(::fstat(fd, &open), 0);
+    ::close(fd);
+    EXPECT_EQ(seen.st_blocks > 0, data) << file.path();
+    EXPECT_EQ(open.st_blocks > 0, data) << file.path();
+  }
+  struct stat zeros = {};
+  ASSERT_EQ(::stat(mount.path("zeros").c_str(), &zeros), 0);
+  EXPECT_EQ(zeros.st_blocks, 0);
+}
+
+TEST_F(CopiedFiles, SparseCopiesAreTrue) {
+  const auto copy = [](const char* name) { return (scratch() / name).string(); };
+  for (const auto& [name, command] :
+       {std::pair{"tar", "mkdir COPY && tar --sparse -c . | tar -x -C COPY"},
+        std::pair{"cp", "cp -r --sparse=auto . COPY"}, std::pair{"rsync", "rsync -rS ./ COPY/"}}) {
+    if (run(std::string("command -v ") + name).code != 0) continue;
+    const std::string place = copy(name);
+    std::string filled = command;
+    while (filled.find("COPY") != std::string::npos) filled.replace(filled.find("COPY"), 4, place);
+    const Outcome copied = mount.in(filled + " && diff -r . " + place);
+    EXPECT_EQ(copied.code, 0) << name << "\n" << copied.out << copied.err;
+  }
+}
+
+TEST_F(CopiedFiles, AttributesAndSparseListsAreCopiedTrue) {
+  const std::string place = (scratch() / "tar of types").string();
+  EXPECT_EQ(mount
+                .in("mkdir '" + place + "' && tar --sparse -c type text | tar -x -C '" + place +
+                    "' && cmp type '" + place + "/type' && cmp text '" + place + "/text'")
+                .code,
+            0);
+}
+
+// Most file systems take far less than 64 KiB of attributes, so the others are small here.
+TEST_F(MadeFile, RsyncTakesADatasetWithALargeAttribute) {
+  if (run("command -v rsync").code != 0) GTEST_SKIP() << "no rsync";
+  const std::string copy = (scratch() / "rsynced").string();
+  std::filesystem::create_directory(copy);
+  if (::setxattr(copy.c_str(), "user.probe", "1", 1, 0) != 0)
+    GTEST_SKIP() << "no user xattrs in the scratch directory";
+  make("one_large", R"(
+with h5py.File(place, 'w') as f:
+    f['d'] = np.arange(5)
+    f['d'].attrs['small'] = 'kept'
+    f['d'].attrs['history'] = 'x' * 1_000_000
+)");
+  const Outcome outcome = mount.in("rsync -aX d " + copy + "/");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(slurp(copy + "/d"), slurp(mount.path("d")));
+  for (const auto& [name, bytes] : {std::pair{"user.small", 4}, std::pair{"user.hdf5.large_attributes", 11}})
+    EXPECT_EQ(::getxattr((copy + "/d").c_str(), name, nullptr, 0), bytes);
+}
+
+// A dataset that cannot be opened is described as far as it is known.
+TEST_F(MadeFile, WhatCannotBeOpenedIsDescribed) {
+  make("unopened", R"(
+with h5py.File(place, 'w', libver='latest') as f:
+    f.create_dataset('huge', (1 << 40, 1 << 22), '<i4', chunks=(1 << 10, 1 << 10), fillvalue=3, compression=1)
+    padded = np.dtype({'names': ['a', 'b'], 'formats': ['<i4', '<f8'], 'offsets': [0, 8], 'itemsize': 24})
+    f['padded'] = np.zeros(2, padded)
+    f['tail'] = np.zeros(2, np.dtype({'names': ['a'], 'formats': [padded], 'offsets': [0], 'itemsize': 32}))
+    f['at'] = np.zeros(2, np.dtype([('a@4', '<i4'), ('b', '<i2')]))
+)");
+  struct stat seen = {};
+  ASSERT_EQ(::stat(mount.path("huge").c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_size, 0);
+  EXPECT_EQ(::open(mount.path("huge").c_str(), O_RDONLY), -1);
+  EXPECT_EQ(errno, EFBIG);
+  EXPECT_EQ(xattr("user.hdf5.dtype", "huge"), "<i4");
+  EXPECT_EQ(xattr("user.hdf5.shape", "huge"), "[1099511627776,4194304]");
+  EXPECT_EQ(xattr("user.hdf5.maxshape", "huge"), "[1099511627776,4194304]");
+  EXPECT_EQ(xattr("user.hdf5.layout", "huge"), "chunked");
+  EXPECT_EQ(xattr("user.hdf5.chunks", "huge"), "[1024,1024]");
+  EXPECT_EQ(xattr("user.hdf5.fill_value", "huge"), "3");
+  EXPECT_EQ(xattr("user.hdf5.filters", "huge"), R"([{"id":1,"name":"deflate","values":[1]}])");
+  EXPECT_NE(xattr("user.hdf5.error", "huge").find("2^63"), std::string::npos);
+  for (const char* name :
+       {"dtype", "shape", "maxshape", "layout", "chunks", "fill_value", "filters", "error"})
+    EXPECT_TRUE(has_xattr(std::string("user.hdf5.") + name, "huge")) << name;
+  EXPECT_EQ(xattr("user.hdf5.dtype", "padded"), R"({"a":"<i4","b@8":"<f8","@size":24})");
+  EXPECT_EQ(xattr("user.hdf5.dtype", "tail"), R"({"a":{"a":"<i4","b@8":"<f8","@size":24},"@size":32})");
+  EXPECT_EQ(xattr("user.hdf5.dtype", "at"), R"({"a%404":"<i4","b":"<i2"})");
+}
+
+}  // namespace
+}  // namespace h5mount::test
