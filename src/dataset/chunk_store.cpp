@@ -5,15 +5,10 @@
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/metadata/filter_pipeline.h"
 
 namespace h5mount {
 namespace {
-
-std::vector<FilterSpec> specs_of(const FilterPipelineMessage& message) {
-  std::vector<FilterSpec> specs;
-  for (const FilterDescription& f : message.filters) specs.push_back({f.id, f.name, f.client_data});
-  return specs;
-}
 
 // Optional filters may leave a chunk a little larger than it was; nothing sound is larger than this.
 std::uint64_t stored_limit(std::uint64_t chunk_bytes) { return 2 * chunk_bytes + (1U << 20); }
@@ -35,8 +30,7 @@ Result<std::unique_ptr<ChunkStore>> ChunkStore::open(OpenedFilePtr file, const D
                                                      ChunkGeometry geometry) {
   const FileMetadataPtr metadata = file->metadata;
   std::unique_ptr<ChunkStore> store(new ChunkStore(std::move(file), description, geometry));
-  const auto specs = specs_of(description.pipeline);
-  H5_ASSIGN(store->pipeline_, FilterPipeline::make(specs, static_cast<std::size_t>(geometry.chunk_bytes)));
+  H5_ASSIGN(store->pipeline_, make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
   H5_ASSIGN(store->index_, open_chunk_index(metadata, description.layout, geometry));
   return store;
 }

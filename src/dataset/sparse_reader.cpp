@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/metadata/filter_pipeline.h"
 #include "scratch_pool.h"
 
 namespace h5mount {
@@ -34,10 +35,7 @@ Result<std::shared_ptr<const DatasetReader>> SparseReader::open(const ReadEnviro
   H5_ASSIGN(auto index, open_chunk_index(file->metadata, description.layout, geometry));
   std::map<unsigned, std::shared_ptr<const FilterPipeline>> pipelines;
   for (const auto& section : description.pipeline.sections) {
-    std::vector<FilterSpec> specs;
-    for (const FilterDescription& f : section.filters) specs.push_back({f.id, f.name, f.client_data});
-    H5_ASSIGN(pipelines[section.number],
-              FilterPipeline::make(specs, static_cast<std::size_t>(geometry.chunk_bytes)));
+    H5_ASSIGN(pipelines[section.number], make_filter_pipeline(section.filters, geometry.chunk_bytes));
   }
   std::shared_ptr<SparseReader> reader(
       new SparseReader(environment, std::move(file), std::move(description), geometry));

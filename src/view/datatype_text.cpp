@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "h5mount/filter/filter.h"
 #include "h5mount/view/value_text.h"
 
 namespace h5mount {
@@ -192,17 +193,9 @@ void append_type(const Datatype& type, std::string& out) {
   }
 }
 
-// The library's own filters: a pipeline of version 2 does not store their names.
-std::string_view filter_name(std::uint16_t id) {
-  switch (id) {
-    case 1: return "deflate";
-    case 2: return "shuffle";
-    case 3: return "fletcher32";
-    case 4: return "szip";
-    case 5: return "nbit";
-    case 6: return "scaleoffset";
-    default: return "";
-  }
+// A pipeline of version 2 stores no names for ids below 256, the library's own filters.
+std::string_view filter_name(const FilterDescription& filter) {
+  return filter.name.empty() && filter.id < 256 ? filter_info(filter.id).name : std::string_view(filter.name);
 }
 
 void append_filters(const std::vector<FilterDescription>& filters, std::string& out) {
@@ -211,7 +204,7 @@ void append_filters(const std::vector<FilterDescription>& filters, std::string& 
     const FilterDescription& filter = filters[i];
     if (i > 0) out.push_back(',');
     out += fmt::format("{{\"id\":{},\"name\":", filter.id);
-    append_json_string(filter.name.empty() ? filter_name(filter.id) : filter.name, out);
+    append_json_string(filter_name(filter), out);
     out += ",\"values\":[";
     for (std::size_t v = 0; v < filter.client_data.size(); ++v)
       out += fmt::format("{}{}", v > 0 ? "," : "", filter.client_data[v]);

@@ -1,0 +1,16 @@
+// The pipeline that a filter pipeline message describes: `format` and `filter` do not know each other, this joins them.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "h5mount/filter/filter.h"
+#include "h5mount/format/filter_pipeline.h"
+
+namespace h5mount {
+
+// `most_bytes`: of one block with its filters undone. Errors: those of FilterPipeline::make.
+Result<std::shared_ptr<const FilterPipeline>> make_filter_pipeline(std::span<const FilterDescription> filters,
+                                                                   std::uint64_t most_bytes);
+
+}  // namespace h5mount
