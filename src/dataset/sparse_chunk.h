@@ -1,5 +1,5 @@
 // One structured chunk of sparse storage: an encoded selection of the defined elements and their values, each in a
-// section of its own (sparse storage RFC; how RFC and prototype differ: corpus FORMAT.md).
+// section of its own (sparse storage RFC; docs/format-notes.md "Structured chunks").
 //
 //   chunk in the file     | section 0: encoded selection, checksum | section 1: values |
 //

@@ -28,7 +28,7 @@ enum class ErrorCode : std::uint8_t {
   LimitExceeded,       // within the format, above a bound of base/limits.h
   Cycle,               // a structure leads back to itself
   FilterFailed,        // a chunk's bytes could not be decoded
-  Io,                  // the system's own error in reading (errno in `found`)
+  Io,                  // the system's own error in reading; errno_value() says which
   NotFound,            // no such link, attribute or object
   AccessDenied,        // the policy forbids to open what the file names
   TooLarge,            // larger than a file can be

@@ -1,4 +1,4 @@
-// The one table of bounds on what a file may ask for. Each has its reason; tests stand on both sides of each.
+// The one table of bounds on what a file may ask for, each with its reason.
 // A bound of the format itself is marked (format); the others are ours, far above what sound files hold.
 #pragma once
 
