@@ -11,6 +11,13 @@ namespace {
 // million that are not there, and each would cost an error.
 constexpr unsigned kMostDamagedRuns = 4'096;
 
+// The client that the dataset's layout and filters call for.
+ChunkClient expected_client(const DataLayout& layout, const ChunkGeometry& geometry) {
+  if (layout.cls == LayoutClass::Structured)
+    return geometry.filtered ? ChunkClient::StructuredFiltered : ChunkClient::Structured;
+  return geometry.filtered ? ChunkClient::Filtered : ChunkClient::Plain;
+}
+
 }  // namespace
 
 Result<ChunkRecord> ArrayIndex::find(std::span<const std::uint64_t> scaled) const {
@@ -93,43 +100,31 @@ Result<std::shared_ptr<const MetadataBlock>> ArrayIndex::load_page(std::uint64_t
                                                                    std::string_view structure) const {
   const std::uint64_t element_bytes = format_.record_bytes();
   if (entries > limits::kMaxNodeBytes / element_bytes)
-    return fail(Error(ErrorCode::LimitExceeded, structure, "elements", address).with_found(entries));
+    return fail(Error(ErrorCode::LimitExceeded, structure, "elements", file_->base_address() + address)
+                    .with_found(entries));
   return load_block(address, entries * element_bytes + 4, structure,
                     [&](Cursor& cursor) { return check_array_page(cursor, entries, element_bytes); });
 }
 
-Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
+Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const {
   if (bytes <= limits::kMaxNodeBytes) return {};
-  return fail(Error(ErrorCode::LimitExceeded, structure, "size", address)
+  return fail(Error(ErrorCode::LimitExceeded, structure, "size", file_->base_address() + address)
                   .with_found(bytes)
                   .with_expected(limits::kMaxNodeBytes));
 }
 
-ChunkClient expected_client(const DataLayout& layout, const ChunkGeometry& geometry) {
-  if (layout.cls == LayoutClass::Structured)
-    return geometry.filtered ? ChunkClient::StructuredFiltered : ChunkClient::Structured;
-  return geometry.filtered ? ChunkClient::Filtered : ChunkClient::Plain;
+ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout, const ChunkGeometry& geometry,
+                              const GridOrder& order) {
+  return {.record = record_parameters(file, layout, geometry, 0), .elements = order.end()};
 }
 
-Result<ChunkRecordFormat> array_record_format(const FileMetadata& file, const DataLayout& layout,
-                                              const ChunkGeometry& geometry, ChunkClient client,
-                                              std::uint64_t entry_bytes, std::string_view structure) {
-  const std::uint64_t header_at = file.base_address() + layout.address;
-  const ChunkClient expected = expected_client(layout, geometry);
-  if (client != expected)
-    return fail(Error(ErrorCode::InvalidValue, structure, "client_id", header_at + 5)
-                    .with_found(static_cast<std::uint64_t>(client))
-                    .with_expected(static_cast<std::uint64_t>(expected)));
-  const auto format = ChunkRecordFormat::make({.client = client,
-                                               .size_of_offsets = file.sizes().offsets,
-                                               .coordinates = 0,
-                                               .section_count = layout.structured.section_count,
-                                               .chunk_bytes = geometry.chunk_bytes},
-                                              entry_bytes);
-  if (!format)
-    return fail(
-        Error(ErrorCode::InvalidValue, structure, "entry_size", header_at + 6).with_found(entry_bytes));
-  return *format;
+ChunkRecordFormat::Parameters record_parameters(const FileMetadata& file, const DataLayout& layout,
+                                                const ChunkGeometry& geometry, std::size_t coordinates) {
+  return {.client = expected_client(layout, geometry),
+          .size_of_offsets = file.sizes().offsets,
+          .coordinates = static_cast<unsigned>(coordinates),
+          .section_count = layout.structured.section_count,
+          .chunk_bytes = geometry.chunk_bytes};
 }
 
 }  // namespace h5mount::chunk

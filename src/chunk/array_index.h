@@ -6,7 +6,7 @@
 
 #include "grid_order.h"
 #include "h5mount/chunk/chunk_index.h"
-#include "h5mount/format/chunk_record_format.h"
+#include "h5mount/format/fixed_array.h"
 #include "node_cache.h"
 
 namespace h5mount::chunk {
@@ -65,7 +65,7 @@ class ArrayIndex : public ChunkIndex {
   const ChunkRecordFormat& format() const { return format_; }
 
  private:
-  static Status check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure);
+  Status check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const;
   void fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const;
 
   FileMetadataPtr file_;
@@ -74,11 +74,10 @@ class ArrayIndex : public ChunkIndex {
   mutable NodeCache<MetadataBlock> cache_;
 };
 
-// The record format of an array's header: client against layout class and filters, entry size against both.
-Result<ChunkRecordFormat> array_record_format(const FileMetadata& file, const DataLayout& layout,
-                                              const ChunkGeometry& geometry, ChunkClient client,
-                                              std::uint64_t entry_bytes, std::string_view structure);
-// The client that a dataset's layout and filters call for.
-ChunkClient expected_client(const DataLayout& layout, const ChunkGeometry& geometry);
+// What a dataset calls for: the records of its chunks, `coordinates` scaled offsets in each; as elements of an array.
+ChunkRecordFormat::Parameters record_parameters(const FileMetadata& file, const DataLayout& layout,
+                                                const ChunkGeometry& geometry, std::size_t coordinates);
+ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout, const ChunkGeometry& geometry,
+                              const GridOrder& order);
 
 }  // namespace h5mount::chunk

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "grid_order.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "index_kinds.h"
 #include "node_cache.h"
@@ -37,8 +36,8 @@ class BTree1Index final : public ChunkIndex {
   friend class Walk;
   Result<NodePtr> load_root() const;
   Result<NodePtr> load_child(const ChunkBTree1Node& parent, std::size_t i) const;
-  Result<NodePtr> load_node(std::uint64_t address) const;
-  Result<ChunkBTree1Node> read_node(std::uint64_t address) const;
+  Result<NodePtr> load_node(std::uint64_t address, const ChunkBTree1Place& place) const;
+  Result<ChunkBTree1Node> read_node(std::uint64_t address, const ChunkBTree1Place& place) const;
   ChunkRecord record(const ChunkBTree1Node::Child& child) const;
 
   FileMetadataPtr file_;
@@ -159,43 +158,25 @@ Status BTree1Index::for_each(const Visit& visit) const {
   }
 }
 
-Result<NodePtr> BTree1Index::load_root() const {
-  H5_ASSIGN(NodePtr node, load_node(root_));
-  if (node->level > limits::kMaxTreeDepth)
-    return fail(Error(ErrorCode::LimitExceeded, kNode, "node_level", file_->base_address() + root_ + 5)
-                    .with_found(node->level)
-                    .with_expected(limits::kMaxTreeDepth));
-  return node;
-}
+Result<NodePtr> BTree1Index::load_root() const { return load_node(root_, ChunkBTree1Place{}); }
 
 Result<NodePtr> BTree1Index::load_child(const ChunkBTree1Node& parent, std::size_t i) const {
-  const std::uint64_t address = parent.children[i].address;
-  H5_ASSIGN(NodePtr node, load_node(address));
-  const std::uint64_t at = file_->base_address() + address;
-  if (node->level + 1 != parent.level)
-    return fail(Error(ErrorCode::Cycle, kNode, "node_level", at + 5)
-                    .with_found(node->level)
-                    .with_expected(static_cast<std::uint64_t>(parent.level) - 1)
-                    .with_detail("not one below its parent"));
-  if (node->size() == 0) return node;
-  const bool low = compare_coordinates(node->key(0), parent.key(i), node->rank) < 0;
-  const bool high = i + 1 < parent.size() &&
-                    compare_coordinates(node->key(node->size() - 1), parent.key(i + 1), node->rank) >= 0;
-  if (low || high)
-    return fail(Error(ErrorCode::InvalidValue, kNode, "chunk_offset", at)
-                    .with_detail("keys outside what the parent says of this node"));
-  return node;
+  return load_node(parent.children[i].address,
+                   {.level = static_cast<std::uint8_t>(parent.level - 1),
+                    .first = parent.key(i),
+                    .behind_last = i + 1 < parent.size() ? parent.key(i + 1) : nullptr});
 }
 
-Result<NodePtr> BTree1Index::load_node(std::uint64_t address) const {
-  if (auto kept = cache_.find(address)) return kept;
-  H5_ASSIGN(ChunkBTree1Node node, read_node(address));
+// A node that was decoded at another place and does not belong here is decoded again, for the error's sake.
+Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const ChunkBTree1Place& place) const {
+  if (auto kept = cache_.find(address); kept && place.holds(*kept)) return kept;
+  H5_ASSIGN(ChunkBTree1Node node, read_node(address, place));
   auto shared = std::make_shared<const ChunkBTree1Node>(std::move(node));
   cache_.insert(address, shared, shared->memory());
   return shared;
 }
 
-Result<ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address) const {
+Result<ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address, const ChunkBTree1Place& place) const {
   const FileSizes sizes = file_->sizes();
   const std::size_t rank = geometry().grid.size();
   const std::uint64_t usual = chunk_btree1_node_bytes(sizes, rank, kUsualChildren);
@@ -207,7 +188,7 @@ Result<ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address) const {
     H5_ASSIGN(block, file_->read(address, bytes, kNode));
   }
   Cursor cursor = block.cursor(kNode);
-  return decode_chunk_btree1_node(cursor, sizes, geometry().chunk_dims);
+  return decode_chunk_btree1_node(cursor, geometry().chunk_dims, place);
 }
 
 ChunkRecord BTree1Index::record(const ChunkBTree1Node::Child& child) const {

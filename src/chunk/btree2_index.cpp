@@ -12,7 +12,6 @@ namespace h5mount::chunk {
 
 namespace {
 
-constexpr std::string_view kHeader = "BTree2Header";
 constexpr std::uint8_t kFirstRecordType = 10;  // types 10 to 13 are the clients 0 to 3 of the arrays
 
 class BTree2Index final : public ChunkIndex {
@@ -104,23 +103,15 @@ void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {
 
 Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layout,
                                    const ChunkGeometry& geometry) {
-  H5_ASSIGN(auto tree, BTree2::open(file, layout.address));
-  const std::uint64_t header_at = file->base_address() + layout.address;
-  const ChunkClient client = expected_client(layout, geometry);
-  const auto type = static_cast<std::uint64_t>(client) + kFirstRecordType;
-  if (tree->type() != type)
-    return fail(Error(ErrorCode::InvalidValue, kHeader, "type", header_at + 5)
-                    .with_found(tree->type())
-                    .with_expected(type));
-  const auto format = ChunkRecordFormat::make({.client = client,
-                                               .size_of_offsets = file->sizes().offsets,
-                                               .coordinates = static_cast<unsigned>(geometry.grid.size()),
-                                               .section_count = layout.structured.section_count,
-                                               .chunk_bytes = geometry.chunk_bytes},
-                                              tree->record_size());
-  if (!format)
-    return fail(Error(ErrorCode::InvalidValue, kHeader, "record_size", header_at + 10)
-                    .with_found(tree->record_size()));
+  const auto parameters = record_parameters(*file, layout, geometry, geometry.grid.size());
+  const auto sizes = ChunkRecordFormat::sizes_of(parameters);
+  const BTree2Records records{
+      .type = static_cast<std::uint8_t>(kFirstRecordType + static_cast<unsigned>(parameters.client)),
+      .min_bytes = sizes.min,
+      .max_bytes = sizes.max};
+  H5_ASSIGN(auto tree, BTree2::open(std::move(file), layout.address, records));
+  const auto format = ChunkRecordFormat::make(parameters, tree->record_size());
+  if (!format) return fail(Error(ErrorCode::Internal, "a chunk record of a size that the header's decoder refuses"));
   return std::make_unique<BTree2Index>(std::move(tree), geometry, *format);
 }
 

@@ -32,8 +32,8 @@ struct Place {
 class ExtensibleArrayIndex final : public ArrayIndex {
  public:
   ExtensibleArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
-                       ChunkRecordFormat format, ExtensibleArrayHeader header, std::uint64_t header_address)
-      : ArrayIndex(std::move(file), geometry, std::move(order), format),
+                       const ExtensibleArrayHeader& header, std::uint64_t header_address)
+      : ArrayIndex(std::move(file), geometry, std::move(order), header.format),
         header_(header),
         header_address_(header_address) {}
 
@@ -54,8 +54,7 @@ class ExtensibleArrayIndex final : public ArrayIndex {
   std::uint64_t header_address_;
 };
 
-// open_extensible_array_index has seen to it that every number of the grid lies within the array's super
-// blocks.
+// Every number of the grid lies within the array's super blocks: the header's decoder has checked it.
 Place ExtensibleArrayIndex::locate(std::uint64_t number) const {
   const std::uint64_t element = number - header_.index_block_elements;
   const auto bits = std::bit_width(element / header_.min_data_block_elements + 1);
@@ -73,7 +72,7 @@ Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementR
   span = {.first = 0, .count = order().end(), .block = nullptr, .elements_at = 0};
   if (header_.index_block_address == kUndefinedAddress) return span;
   const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_index_block(cursor, file().sizes(), header_, header_address_);
+    return decode_extensible_array_index_block(cursor, header_, header_address_);
   };
   H5_ASSIGN(BlockPtr block,
             load_block(header_.index_block_address, header_.index_block_bytes, kIndexBlock, check));
@@ -100,8 +99,7 @@ Result<ElementRun> ExtensibleArrayIndex::load_data_block(const Place& place, std
   if (address == kUndefinedAddress) return span;
   const std::uint64_t elements = place.data_block_elements;
   const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements,
-                                              false);
+    return decode_extensible_array_data_block(cursor, header_, header_address_, elements, false);
   };
   ElementRun run = span;
   run.elements_at = header_.body_at;
@@ -123,7 +121,7 @@ Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& plac
           .elements_at = 0};
   if (address == kUndefinedAddress) return span;
   const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_super_block(cursor, file().sizes(), header_, header_address_, u);
+    return decode_extensible_array_super_block(cursor, header_, header_address_, u);
   };
   const std::uint64_t bytes = extensible_array_super_block_bytes(file().sizes(), header_, u);
   H5_ASSIGN(BlockPtr block, load_block(address, bytes, kSuperBlock, check));
@@ -160,20 +158,12 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
   const auto at = into && behind_prefix ? checked_add(*behind_prefix, *into) : std::nullopt;
   if (!at) return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(address));
   const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_data_block(cursor, file().sizes(), header_, header_address_, elements,
-                                              true);
+    return decode_extensible_array_data_block(cursor, header_, header_address_, elements, true);
   };
   H5_TRY(load_block(address, prefix, kDataBlock, check));
   ElementRun run = span;
   H5_ASSIGN(run.block, load_page(*at, run.count, kPage));
   return run;
-}
-
-// Whether element `last` lies within the array.
-bool within_array(const ExtensibleArrayHeader& header, std::uint64_t last) {
-  if (last < header.index_block_elements) return true;
-  const std::uint64_t q = (last - header.index_block_elements) / header.min_data_block_elements;
-  return q != ~std::uint64_t{0} && static_cast<unsigned>(std::bit_width(q + 1)) <= header.super_blocks;
 }
 
 }  // namespace
@@ -184,14 +174,9 @@ Result<IndexPtr> open_extensible_array_index(FileMetadataPtr file, const DataLay
   H5_ASSIGN(const MetadataBlock block,
             file->read(layout.address, extensible_array_header_bytes(file->sizes()), kHeader));
   Cursor cursor = block.cursor(kHeader);
-  H5_ASSIGN(const ExtensibleArrayHeader header, decode_extensible_array_header(cursor, file->sizes()));
-  H5_ASSIGN(const ChunkRecordFormat format,
-            array_record_format(*file, layout, geometry, header.client, header.element_size, kHeader));
-  if (order.end() > 0 && !within_array(header, order.end() - 1))
-    return fail(Error(ErrorCode::InvalidValue, kHeader, "max_element_bits", block.file_offset() + 7)
-                    .with_found(header.max_element_bits)
-                    .with_detail("the dataset has more chunks than the array can hold"));
-  return std::make_unique<ExtensibleArrayIndex>(std::move(file), geometry, std::move(order), format, header,
+  H5_ASSIGN(const ExtensibleArrayHeader header,
+            decode_extensible_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
+  return std::make_unique<ExtensibleArrayIndex>(std::move(file), geometry, std::move(order), header,
                                                 layout.address);
 }
 

@@ -14,8 +14,8 @@ constexpr std::string_view kPage = "FixedArrayDataBlockPage";
 class FixedArrayIndex final : public ArrayIndex {
  public:
   FixedArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
-                  ChunkRecordFormat format, FixedArrayHeader header, std::uint64_t header_address)
-      : ArrayIndex(std::move(file), geometry, std::move(order), format),
+                  const FixedArrayHeader& header, std::uint64_t header_address)
+      : ArrayIndex(std::move(file), geometry, std::move(order), header.format),
         header_(header),
         header_address_(header_address) {}
 
@@ -24,7 +24,7 @@ class FixedArrayIndex final : public ArrayIndex {
     span = {.first = 0, .count = header_.entry_count, .block = nullptr, .elements_at = 0};
     if (header_.data_block_address == kUndefinedAddress) return span;
     const auto check = [&](Cursor& cursor) {
-      return decode_fixed_array_data_block(cursor, file().sizes(), header_, header_address_);
+      return decode_fixed_array_data_block(cursor, header_, header_address_);
     };
     H5_ASSIGN(auto block,
               load_block(header_.data_block_address, header_.data_block_bytes, kDataBlock, check));
@@ -77,16 +77,9 @@ Result<IndexPtr> open_fixed_array_index(FileMetadataPtr file, const DataLayout& 
   H5_ASSIGN(const MetadataBlock block,
             file->read(layout.address, fixed_array_header_bytes(file->sizes()), kHeader));
   Cursor cursor = block.cursor(kHeader);
-  H5_ASSIGN(const FixedArrayHeader header, decode_fixed_array_header(cursor, file->sizes()));
-  H5_ASSIGN(const ChunkRecordFormat format,
-            array_record_format(*file, layout, geometry, header.client, header.entry_size, kHeader));
-  if (header.entry_count < order.end())
-    return fail(Error(ErrorCode::InvalidValue, kHeader, "entry_count", block.file_offset() + 8)
-                    .with_found(header.entry_count)
-                    .with_expected(order.end())
-                    .with_detail("fewer elements than the dataset has chunks"));
-  return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), format, header,
-                                           layout.address);
+  H5_ASSIGN(const FixedArrayHeader header,
+            decode_fixed_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
+  return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), header, layout.address);
 }
 
 }  // namespace h5mount::chunk

@@ -24,45 +24,48 @@ struct EncodedSelection {
 
 Result<EncodedSelection> decode_encoded_selection(Cursor& c, std::size_t rank) {
   EncodedSelection out;
-  const std::uint8_t message = c.u8("message");
-  c.require(message == 1, "message", "not a dataspace", message);
-  const std::uint8_t version = c.u8("version");
-  c.require(version == 0, "version", "unknown", version, ErrorCode::UnsupportedVersion);
+  c.u8("message");
+  c.require_equal(1, "not a dataspace");
+  c.version(0, 0);
   const std::uint8_t lengths = c.u8("size_of_lengths");
-  c.require(lengths == 2 || lengths == 4 || lengths == 8, "size_of_lengths", "not 2, 4 or 8", lengths);
+  c.require(lengths == 2 || lengths == 4 || lengths == 8, "not 2, 4 or 8");
   const std::uint32_t extent_bytes = c.u32("extent_length");
-  const std::uint64_t at = c.here();
-  const ByteSpan extent = c.bytes(extent_bytes, "extent");
+  Cursor inner = c.part(extent_bytes, "extent", "Dataspace");
+  const Field extent = c.last();
   H5_TRY(c.finish());
-  Cursor inner(extent, at, "Dataspace");
-  H5_ASSIGN(out.extent, decode_dataspace(inner, FileSizes{8, lengths}));
+  inner.set_sizes({8, lengths});
+  H5_ASSIGN(out.extent, decode_dataspace(inner));
   H5_ASSIGN(out.selection, decode_selection(c));
-  c.require(c.remaining() == 0, "length", "bytes are left over", c.remaining());
-  c.require(out.extent.rank() == rank, "rank", "not the dataset's", out.extent.rank());
+  c.require(c.remaining() == 0, {"length", c.here(), c.remaining()}, "bytes are left over");
+  c.require_equal(rank, extent.part("rank", out.extent.rank()), "not the dataset's");
   return c.finish(std::move(out));
 }
 
 }  // namespace
 
 Result<SparseSections> decode_sparse_sections(const ChunkRecord& record, bool filtered, std::uint64_t chunk_bytes) {
-  Cursor c(record.section_fields, record.address, "StructuredChunk");
+  Cursor c(record.section_fields, record.address, "StructuredChunk", {});
   const std::uint64_t split = c.u64("section_offset");
-  c.require(split <= record.stored_size, "section_offset", "beyond the chunk", split);
+  c.require(split <= record.stored_size, "beyond the chunk");
   SparseSections s;
   s.selection.stored = s.selection.plain = split;
   s.values.offset = split;
   s.values.stored = s.values.plain = record.stored_size - split;
+  Field selection_size = c.last().part("unfiltered_size", s.selection.plain);
+  Field values_size = c.last().part("unfiltered_size", s.values.plain);
   if (filtered) {
     s.selection.plain = c.u64("unfiltered_size");
+    selection_size = c.last();
     s.values.plain = c.u64("unfiltered_size");
+    values_size = c.last();
     s.selection.filter_mask = c.u32("filter_mask");
     s.values.filter_mask = c.u32("filter_mask");
   }
-  c.require(s.selection.plain >= 4 && s.selection.plain <= kMostSelectionBytes, "unfiltered_size",
-            "no size of an encoded selection", s.selection.plain);
-  c.require(s.values.plain <= chunk_bytes, "unfiltered_size", "more values than the chunk has elements", s.values.plain);
+  c.require(s.selection.plain >= 4 && s.selection.plain <= kMostSelectionBytes, selection_size,
+            "no size of an encoded selection");
+  c.require(s.values.plain <= chunk_bytes, values_size, "more values than the chunk has elements");
   c.require(s.selection.stored <= 2 * kMostSelectionBytes && s.values.stored <= 2 * chunk_bytes + (1U << 20),
-            "chunk_size", "no sound size", record.stored_size, ErrorCode::LimitExceeded);
+            {"chunk_size", record.address, record.stored_size}, "no sound size", ErrorCode::LimitExceeded);
   return c.finish(s);
 }
 
@@ -76,11 +79,11 @@ SparseChunk::SparseChunk(BlockPtr block) : block_(std::move(block)) {
 Result<std::shared_ptr<Block>> SparseChunk::make_block(ByteSpan encoded, std::uint64_t offset, ByteSpan values,
                                                        std::span<const std::uint64_t> chunk_dims,
                                                        std::uint64_t element_size) {
-  Cursor whole(encoded, offset, "EncodedSelection");
+  Cursor whole(encoded, offset, "EncodedSelection", {});
   whole.skip(encoded.size() < 4 ? encoded.size() + 1 : encoded.size() - 4, "selection");
   whole.checksum();
   H5_TRY(whole.finish());
-  Cursor cursor(encoded.first(encoded.size() - 4), offset, "EncodedSelection");
+  Cursor cursor(encoded.first(encoded.size() - 4), offset, "EncodedSelection", {});
   H5_ASSIGN(const EncodedSelection decoded, decode_encoded_selection(cursor, chunk_dims.size()));
   const auto& extent = decoded.extent.dims;
   for (std::size_t i = 0; i < extent.size(); ++i)

@@ -30,8 +30,8 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
     H5_ASSIGN(const auto object, load_global_heap_object(*file->metadata, d.layout.virtual_heap_address,
                                                          d.layout.virtual_heap_index));
     Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address,
-                  "VirtualMappings");
-    H5_ASSIGN(mappings, decode_virtual_mappings(cursor, file->metadata->sizes()));
+                  "VirtualMappings", file->metadata->sizes());
+    H5_ASSIGN(mappings, decode_virtual_mappings(cursor));
   }
   auto sources = std::make_unique<VirtualSources>(environment, file,
                                                   previous != nullptr ? previous->sources_.get() : nullptr);

@@ -27,7 +27,7 @@ Result<AttributeParts> decode_attribute(Cursor& cursor) {
   parts.version = cursor.version(1, 3);
   const std::uint8_t flags = cursor.u8("flags");
   if (parts.version > 1) {
-    cursor.require((flags & ~0x03U) == 0, "flags", "has unknown bits", flags);
+    cursor.require((flags & ~0x03U) == 0, "has unknown bits");
     parts.shared_datatype = (flags & 0x01) != 0;
     parts.shared_dataspace = (flags & 0x02) != 0;
   }
@@ -47,17 +47,17 @@ Result<AttributeParts> decode_attribute(Cursor& cursor) {
   return cursor.finish(std::move(parts));
 }
 
-Result<AttributeInfo> decode_attribute_info(Cursor& cursor, FileSizes sizes) {
+Result<AttributeInfo> decode_attribute_info(Cursor& cursor) {
   AttributeInfo info;
   cursor.version(0, 0);
   const std::uint8_t flags = cursor.u8("flags");
   info.creation_order_tracked = (flags & 0x01) != 0;
   info.creation_order_indexed = (flags & 0x02) != 0;
   if (info.creation_order_tracked) cursor.u16("max_creation_index");
-  info.fractal_heap_address = cursor.address(sizes, "fractal_heap_address");
-  info.name_index_address = cursor.address(sizes, "name_index_address");
+  info.fractal_heap_address = cursor.address("fractal_heap_address");
+  info.name_index_address = cursor.address("name_index_address");
   if (info.creation_order_indexed)
-    info.creation_order_index_address = cursor.address(sizes, "creation_order_index_address");
+    info.creation_order_index_address = cursor.address("creation_order_index_address");
   return cursor.finish(info);
 }
 

@@ -56,15 +56,21 @@ bool lay_out(BTree2Header& header, FileSizes sizes) {
   return leaf_records > 0;
 }
 
-void check_header(Cursor& cursor, BTree2Header& header, FileSizes sizes) {
-  cursor.require(header.node_size <= limits::kMaxNodeBytes, "node_size", "too large", header.node_size,
-                 ErrorCode::LimitExceeded);
-  cursor.require(header.depth <= limits::kMaxTreeDepth, "depth", "too deep", header.depth,
-                 ErrorCode::LimitExceeded);
+// The fields that are checked once the checksum holds.
+struct HeaderFields {
+  Field type, node_size, record_size, depth, root_record_count;
+};
+
+void check_header(Cursor& cursor, const BTree2Records& expected, const HeaderFields& fields, BTree2Header& header) {
+  cursor.require_equal(expected.type, fields.type, "not a tree of such records");
+  cursor.require(header.record_size >= expected.min_bytes && header.record_size <= expected.max_bytes,
+                 fields.record_size, "not the size of such records");
+  cursor.require_at_most(limits::kMaxNodeBytes, fields.node_size, "too large");
+  cursor.require_at_most(limits::kMaxTreeDepth, fields.depth, "too deep");
   if (!cursor.ok()) return;
-  if (!cursor.require(lay_out(header, sizes), "node_size", "no record fits in a node", header.node_size)) return;
-  cursor.require(header.root_record_count <= header.levels.back().max_records, "root_record_count",
-                 "more records than a node holds", header.root_record_count);
+  if (!cursor.require(lay_out(header, cursor.sizes()), fields.node_size, "no record fits in a node")) return;
+  cursor.require(header.root_record_count <= header.levels.back().max_records, fields.root_record_count,
+                 "more records than a node holds");
 }
 
 }  // namespace
@@ -77,21 +83,40 @@ std::uint64_t btree2_header_bytes(FileSizes sizes) {
   return 4 + 1 + 1 + 4 + 2 + 2 + 1 + 1 + std::uint64_t{sizes.offsets} + 2 + sizes.lengths + 4;
 }
 
-Result<BTree2Header> decode_btree2_header(Cursor& cursor, FileSizes sizes) {
+Result<BTree2Header> decode_btree2_header(Cursor& cursor, const BTree2Records& expected) {
   BTree2Header header;
+  HeaderFields fields;
   cursor.signature("BTHD");
   cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
   header.type = cursor.u8("type");
+  fields.type = cursor.last();
   header.node_size = cursor.u32("node_size");
+  fields.node_size = cursor.last();
   header.record_size = cursor.u16("record_size");
+  fields.record_size = cursor.last();
   header.depth = cursor.u16("depth");
+  fields.depth = cursor.last();
   cursor.skip(2, "split_and_merge_percent");
-  header.root_address = cursor.address(sizes, "root_address");
+  header.root_address = cursor.address("root_address");
   header.root_record_count = cursor.u16("root_record_count");
-  header.total_record_count = cursor.length(sizes, "total_record_count");
+  fields.root_record_count = cursor.last();
+  header.total_record_count = cursor.length("total_record_count");
   cursor.checksum();
-  if (cursor.ok()) check_header(cursor, header, sizes);
+  if (cursor.ok()) check_header(cursor, expected, fields, header);
   return cursor.finish(std::move(header));
+}
+
+BTree2Child btree2_root(const BTree2Header& header) {
+  return {.address = header.root_address, .record_count = header.root_record_count};
+}
+
+Status check_btree2_child(const BTree2Header& header, const BTree2Child& child, unsigned level) {
+  const std::uint64_t most = header.levels[level].max_records;
+  if (child.record_count <= most) return {};
+  return fail(Error(ErrorCode::InvalidValue, kBTree2InternalNode, "child_record_count", child.record_count_offset)
+                  .with_found(child.record_count)
+                  .with_expected(most)
+                  .with_detail("more records than a node holds"));
 }
 
 std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records) {
@@ -99,24 +124,25 @@ std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, uns
   return kNodeOverhead + records * header.record_size + pointers;
 }
 
-Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, FileSizes sizes, unsigned level,
+Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, unsigned level,
                                       std::uint64_t records) {
   BTree2Node node;
   cursor.signature(level == 0 ? "BTLF" : "BTIN");
   cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
-  const std::uint8_t type = cursor.u8("type");
-  cursor.require(type == header.type, "type", "not the type of its tree", type);
+  cursor.u8("type");
+  cursor.require_equal(header.type, "not the type of its tree");
   node.records_at = cursor.position();
   cursor.skip(static_cast<std::size_t>(records * header.record_size), "records");
   if (level > 0) {
     const std::uint8_t total_width = header.total_count_width(level);
+    const auto least = static_cast<std::size_t>(pointer_bytes(header, cursor.sizes(), level));
     const std::size_t children =
-        cursor.count(records + 1, static_cast<std::size_t>(pointer_bytes(header, sizes, level)),
-                     limits::kMaxNodeBytes, "children");
+        cursor.count({"children", cursor.here(), records + 1}, least, limits::kMaxNodeBytes);
     node.children.reserve(children);
     for (std::size_t i = 0; i < children; ++i) {
       BTree2Child child;
-      child.address = cursor.address(sizes, "child_address");
+      child.address = cursor.address("child_address");
+      child.record_count_offset = cursor.here();
       child.record_count = cursor.uint(header.record_count_width, "child_record_count");
       cursor.skip(total_width, "child_total_record_count");
       node.children.push_back(child);

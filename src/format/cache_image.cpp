@@ -13,42 +13,44 @@
 namespace h5mount {
 namespace {
 
-CacheImageEntry decode_entry(Cursor& cursor, FileSizes sizes) {
+CacheImageEntry decode_entry(Cursor& cursor) {
   CacheImageEntry entry;
   cursor.skip(4, "entry.type_flags_ring_age");
   cursor.skip(4, "entry.child_counts");
   const std::uint16_t parents = cursor.u16("entry.parent_count");
   cursor.skip(4, "entry.lru_index");
-  entry.address = cursor.address(sizes, "entry.address");
-  const std::uint64_t size = cursor.uint(sizes.lengths, "entry.size");
-  cursor.skip(std::size_t{parents} * sizes.offsets, "entry.parent_addresses");
-  entry.bytes = cursor.bytes(cursor.count(size, 1, std::numeric_limits<std::uint64_t>::max(), "entry.size"),
-                             "entry.bytes");
-  cursor.require(entry.address <= std::numeric_limits<std::uint64_t>::max() - size, "entry.address",
-                 "is undefined or too high", entry.address);
+  entry.address = cursor.address("entry.address");
+  const Field address = cursor.last();
+  const std::uint64_t size = cursor.plain_length("entry.size");
+  const Field entry_size = cursor.last();
+  cursor.skip(std::size_t{parents} * cursor.sizes().offsets, "entry.parent_addresses");
+  entry.bytes = cursor.bytes(cursor.count(entry_size, 1, size), "entry.bytes");
+  cursor.require(entry.address <= std::numeric_limits<std::uint64_t>::max() - size, address,
+                 "is undefined or too high");
   return entry;
 }
 
 }  // namespace
 
-Result<CacheImageMessage> decode_cache_image_message(Cursor& cursor, FileSizes sizes) {
+Result<CacheImageMessage> decode_cache_image_message(Cursor& cursor) {
   CacheImageMessage message;
   cursor.version(0, 0);
-  message.address = cursor.address(sizes, "address");
-  message.length = cursor.uint(sizes.lengths, "length");
+  message.address = cursor.address("address");
+  message.length = cursor.plain_length("length");
   return cursor.finish(message);
 }
 
-Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor, FileSizes sizes) {
+Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor) {
   cursor.signature("MDCI");
   cursor.version(0, 0);
   cursor.u8("flags");
-  cursor.uint(sizes.lengths, "image_length");
-  const std::size_t entry_bytes = 14U + sizes.offsets + sizes.lengths;
-  const std::size_t count = cursor.count(cursor.u32("entry_count"), entry_bytes, 1U << 24, "entry_count");
+  cursor.plain_length("image_length");
+  const std::size_t entry_bytes = 14U + cursor.sizes().offsets + cursor.sizes().lengths;
+  cursor.u32("entry_count");
+  const std::size_t count = cursor.count(entry_bytes, 1U << 24);
   std::vector<CacheImageEntry> entries(count);
   for (auto& entry : entries) {
-    entry = decode_entry(cursor, sizes);
+    entry = decode_entry(cursor);
     if (!cursor.ok()) break;
   }
   cursor.checksum();

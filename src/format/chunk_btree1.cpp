@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "h5mount/base/limits.h"
+
 namespace h5mount {
 
 namespace {
@@ -20,41 +22,71 @@ std::uint64_t key_bytes(std::size_t rank) {
   return 4 + 4 + 8 * (std::uint64_t{rank} + 1);
 }
 
-std::uint16_t decode_prefix(Cursor& cursor, std::uint8_t& level) {
+// Signature and type. The next field is the level.
+void decode_prefix(Cursor& cursor) {
   cursor.signature("TREE");
-  const std::uint64_t type_at = cursor.here();
-  const std::uint8_t type = cursor.u8("node_type");
-  if (cursor.ok() && type != 1)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "node_type", type_at)
-                    .with_found(type)
-                    .with_expected(1));
-  level = cursor.u8("node_level");
-  return cursor.u16("entries_used");
+  cursor.u8("node_type");
+  cursor.require_equal(1, "not a node of chunks");
 }
 
-bool is_undefined(std::uint64_t address, unsigned width) {
+bool is_undefined(std::uint64_t address, std::size_t width) {
   return address == ~std::uint64_t{0} >> (64 - 8 * width);
 }
 
-// The element offsets of key `i` (at file offset `place`), scaled; they must lie behind those of the key
-// before.
-void scale_key(Cursor& cursor, ChunkBTree1Node& node, std::size_t i, const std::byte* offsets,
-               std::span<const std::uint64_t> chunk_dims, std::uint64_t place) {
-  std::uint64_t* key = node.keys.data() + i * node.rank;
-  for (std::size_t d = 0; d < node.rank; ++d) {
+std::uint64_t load_address(const std::byte* at, std::size_t width) {
+  if (width == 8) return load_le<std::uint64_t>(at);
+  const std::uint64_t address = load_le_width(at, width);
+  return is_undefined(address, width) ? kUndefinedAddress : address;
+}
+
+// Scales a key's element offsets. Gives the first dimension whose offset is no multiple of the chunk's; the rank where
+// all are.
+std::size_t scale_key(std::uint64_t* key, const std::byte* offsets, std::span<const std::uint64_t> chunk_dims) {
+  for (std::size_t d = 0; d < chunk_dims.size(); ++d) {
     const auto offset = load_le<std::uint64_t>(offsets + 8 * d);
     key[d] = offset / chunk_dims[d];
-    if (key[d] * chunk_dims[d] != offset)
-      cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "chunk_offset", place + 8 * d)
-                      .with_found(offset)
-                      .with_detail("not a multiple of the chunk's dimension"));
+    if (key[d] * chunk_dims[d] != offset) [[unlikely]] return d;
   }
-  if (i > 0 && compare_coordinates(node.key(i - 1), key, node.rank) >= 0)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "chunk_offset", place)
-                    .with_detail("keys do not rise"));
+  return chunk_dims.size();
+}
+
+// Keys and children, which are all in `pairs`; they begin at file offset `place`. The hot loop of a scan: its checks
+// build what they would say only where they fail.
+void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place, std::span<const std::uint64_t> chunk_dims,
+                  ChunkBTree1Node& node) {
+  const std::size_t width = cursor.sizes().offsets;
+  const auto key_size = static_cast<std::size_t>(key_bytes(node.rank));
+  const auto refuse = [&](std::size_t i, std::size_t d, std::string_view why) {
+    const std::size_t position = i * (key_size + width) + 8 + 8 * d;
+    cursor.require(false, {"chunk_offset", place + position, load_le<std::uint64_t>(&pairs[position])}, why);
+  };
+  const std::byte* at = pairs.data();
+  for (std::size_t i = 0; i < node.size(); ++i, at += key_size + width) {
+    ChunkBTree1Node::Child& child = node.children[i];
+    child.stored_size = load_le<std::uint32_t>(at);
+    child.filter_mask = load_le<std::uint32_t>(at + 4);
+    child.address = load_address(at + key_size, width);
+    const std::size_t bad = scale_key(node.keys.data() + i * node.rank, at + 8, chunk_dims);
+    if (bad != node.rank) [[unlikely]] return refuse(i, bad, "not a multiple of the chunk's dimension");
+    if (i > 0 && compare_coordinates(node.key(i - 1), node.key(i), node.rank) >= 0) [[unlikely]]
+      return refuse(i, 0, "keys do not rise");
+  }
+}
+
+// The keys that bound the node against what its parent says of it.
+void check_bounds(Cursor& cursor, const Field& first, const Field& last, const ChunkBTree1Place& place,
+                  const ChunkBTree1Node& node) {
+  if (!cursor.ok() || node.size() == 0) return;
+  cursor.require(!place.before(node.key(0), node.rank), first, "before what the parent says of this node");
+  cursor.require(!place.behind(node.key(node.size() - 1), node.rank), last, "behind what the parent says of this node");
 }
 
 }  // namespace
+
+bool ChunkBTree1Place::holds(const ChunkBTree1Node& node) const {
+  if (level ? node.level != *level : node.level > limits::kMaxTreeDepth) return false;
+  return node.size() == 0 || (!before(node.key(0), node.rank) && !behind(node.key(node.size() - 1), node.rank));
+}
 
 std::size_t ChunkBTree1Node::upper_bound(const std::uint64_t* scaled) const {
   std::size_t low = 0, high = size();
@@ -73,34 +105,38 @@ std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::ui
 }
 
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor) {
-  std::uint8_t level = 0;
-  const std::uint16_t entries = decode_prefix(cursor, level);
+  decode_prefix(cursor);
+  cursor.u8("node_level");
+  const std::uint16_t entries = cursor.u16("entries_used");
   return cursor.finish(entries);
 }
 
-Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, FileSizes sizes,
-                                                 std::span<const std::uint64_t> chunk_dims) {
+Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
+                                                 const ChunkBTree1Place& place) {
   ChunkBTree1Node node;
   node.rank = chunk_dims.size();
-  const std::uint16_t entries = decode_prefix(cursor, node.level);
-  cursor.skip(sizes.offsets, "left_sibling_address");
-  cursor.skip(sizes.offsets, "right_sibling_address");
-  const std::size_t stride = static_cast<std::size_t>(key_bytes(node.rank)) + sizes.offsets;
-  const std::size_t count = cursor.count(entries, stride, 65'535, "entries_used");
-  const std::uint64_t first_at = cursor.here();
+  decode_prefix(cursor);
+  node.level = cursor.u8("node_level");
+  if (place.level)
+    cursor.require_equal(*place.level, "not one below its parent", ErrorCode::Cycle);
+  else
+    cursor.require_at_most(limits::kMaxTreeDepth, "too deep");
+  cursor.u16("entries_used");
+  const Field entries = cursor.last();
+  const std::size_t width = cursor.sizes().offsets;
+  cursor.skip(width, "left_sibling_address");
+  cursor.skip(width, "right_sibling_address");
+  const std::size_t stride = static_cast<std::size_t>(key_bytes(node.rank)) + width;
+  const std::size_t count = cursor.count(entries, stride, UINT16_MAX);
+  const std::uint64_t at = cursor.here();
   const ByteSpan pairs = cursor.bytes(count * stride, "keys_and_children");
   node.keys.resize(count * node.rank);
   node.children.resize(count);
-  // The hot loop of a scan: all bytes are there, so they are loaded without a look at each field's bounds.
-  for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
-    const std::byte* at = pairs.data() + i * stride;
-    ChunkBTree1Node::Child& child = node.children[i];
-    child.stored_size = load_le<std::uint32_t>(at);
-    child.filter_mask = load_le<std::uint32_t>(at + 4);
-    const std::uint64_t address = load_le_width(at + key_bytes(node.rank), sizes.offsets);
-    child.address = is_undefined(address, sizes.offsets) ? kUndefinedAddress : address;
-    scale_key(cursor, node, i, at + 8, chunk_dims, first_at + i * stride + 8);
-  }
+  decode_pairs(cursor, pairs, at, chunk_dims, node);
+  const auto key_field = [&](std::size_t i) {
+    return Field{"chunk_offset", at + i * stride + 8, load_le<std::uint64_t>(&pairs[i * stride + 8])};
+  };
+  if (count > 0) check_bounds(cursor, key_field(0), key_field(count - 1), place, node);
   return cursor.finish(std::move(node));
 }
 

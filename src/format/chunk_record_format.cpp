@@ -4,45 +4,45 @@ namespace h5mount {
 
 namespace {
 
+bool is_structured(ChunkClient client) {
+  return client == ChunkClient::Structured || client == ChunkClient::StructuredFiltered;
+}
+
 std::size_t section_field_bytes(const ChunkRecordFormat::Parameters& p) {
+  if (!is_structured(p.client) || p.section_count == 0) return 0;
   const std::size_t n = p.section_count;
-  if (n == 0) return 0;
-  if (p.client == ChunkClient::Structured) return 8 * (n - 1);
-  return 8 * (n - 1) + (8 + 4) * n;
+  return p.client == ChunkClient::Structured ? 8 * (n - 1) : 8 * (n - 1) + (8 + 4) * n;
+}
+
+std::size_t mask_bytes(const ChunkRecordFormat::Parameters& p) { return p.client == ChunkClient::Filtered ? 4 : 0; }
+
+// All of a record but its stored size.
+std::size_t bytes_besides_size(const ChunkRecordFormat::Parameters& p) {
+  return std::size_t{p.size_of_offsets} + mask_bytes(p) + 8 * std::size_t{p.coordinates} + section_field_bytes(p);
 }
 
 }  // namespace
 
+ChunkRecordFormat::SizeRange ChunkRecordFormat::sizes_of(const Parameters& p) {
+  if (is_structured(p.client) && p.section_count == 0) return {.min = 1, .max = 0};
+  const std::size_t others = bytes_besides_size(p);
+  if (p.client == ChunkClient::Plain) return {.min = others, .max = others};
+  return {.min = others + 1, .max = others + 8};
+}
+
 std::optional<ChunkRecordFormat> ChunkRecordFormat::make(const Parameters& p, std::uint64_t record_bytes) {
-  const bool structured = p.client == ChunkClient::Structured || p.client == ChunkClient::StructuredFiltered;
-  if (structured && p.section_count == 0) return std::nullopt;
+  if (!sizes_of(p).contains(record_bytes)) return std::nullopt;
   ChunkRecordFormat f;
   f.size_of_offsets_ = p.size_of_offsets;
   f.chunk_bytes_ = p.chunk_bytes;
-  f.section_bytes_ = structured ? section_field_bytes(p) : 0;
-  const std::size_t mask_bytes = p.client == ChunkClient::Filtered ? 4 : 0;
-  const std::size_t coordinate_bytes = 8 * std::size_t{p.coordinates};
-  const std::size_t others = p.size_of_offsets + mask_bytes + coordinate_bytes + f.section_bytes_;
-  const std::uint64_t lowest_width = p.client == ChunkClient::Plain ? 0 : 1;
-  const std::uint64_t highest_width = p.client == ChunkClient::Plain ? 0 : 8;
-  if (record_bytes < others + lowest_width || record_bytes > others + highest_width) return std::nullopt;
-
+  f.section_bytes_ = section_field_bytes(p);
   f.record_bytes_ = static_cast<std::size_t>(record_bytes);
-  f.size_width_ = static_cast<std::uint8_t>(record_bytes - others);
+  f.size_width_ = static_cast<std::uint8_t>(record_bytes - bytes_besides_size(p));
   const std::size_t behind_size = std::size_t{f.size_of_offsets_} + f.size_width_;
-  f.mask_at_ = mask_bytes != 0 ? behind_size : 0;
-  f.coordinates_at_ = behind_size + mask_bytes;
-  f.sections_at_ = f.coordinates_at_ + coordinate_bytes;
+  f.mask_at_ = mask_bytes(p) != 0 ? behind_size : 0;
+  f.coordinates_at_ = behind_size + mask_bytes(p);
+  f.sections_at_ = f.coordinates_at_ + 8 * std::size_t{p.coordinates};
   return f;
-}
-
-ChunkClient decode_chunk_client(Cursor& cursor) {
-  const std::uint64_t at = cursor.here();
-  const std::uint8_t id = cursor.u8("client_id");
-  if (id > 3)
-    cursor.fail(
-        Error(ErrorCode::InvalidValue, cursor.structure(), "client_id", at).with_found(id).with_expected(3));
-  return static_cast<ChunkClient>(id <= 3 ? id : 0);
 }
 
 }  // namespace h5mount

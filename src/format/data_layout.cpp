@@ -23,18 +23,39 @@ namespace h5mount {
 
 namespace layout_parts {
 
-void decode_chunk_dims(Cursor& cursor, std::uint8_t stored, std::size_t width, DataLayout& layout) {
-  cursor.require(stored >= 2 && stored <= limits::kMaxRank + 1, "dimensionality", "is not 2 to 33", stored);
-  cursor.require(width >= 1 && width <= 8, "dimension_width", "is not 1 to 8", width);
+Field decode_dimensionality(Cursor& cursor) {
+  const std::uint8_t stored = cursor.u8("dimensionality");
+  cursor.require(stored >= 2 && stored <= limits::kMaxRank + 1, "is not 2 to 33");
+  return cursor.last();
+}
+
+std::size_t decode_dimension_width(Cursor& cursor) {
+  const std::uint8_t width = cursor.u8("dimension_width");
+  cursor.require(width >= 1 && width <= 8, "is not 1 to 8");
+  return width;
+}
+
+void decode_chunk_dims(Cursor& cursor, const Field& dimensionality, std::size_t width, DataLayout& layout) {
+  const std::size_t stored = cursor.count(dimensionality, width, limits::kMaxRank + 1);
   if (!cursor.ok()) return;
-  layout.chunk_dims.resize(stored - 1U);
+  layout.chunk_dims.resize(stored - 1);
   for (std::uint64_t& dim : layout.chunk_dims) {
     dim = cursor.uint(width, "chunk_dimension");
-    cursor.require(dim != 0, "chunk_dimension", "is zero");
+    cursor.require(dim != 0, "is zero");
   }
   const std::uint64_t element = cursor.uint(width, "element_size");
-  cursor.require(element != 0 && element <= UINT32_MAX, "element_size", "is zero or too large", element);
+  cursor.require(element != 0 && element <= UINT32_MAX, "is zero or too large");
   layout.element_size = static_cast<std::uint32_t>(element);
+}
+
+std::uint8_t decode_flags_and_dims(Cursor& cursor, DataLayout& layout) {
+  const std::uint8_t flags = cursor.u8("flags");
+  cursor.require((flags & ~0x03U) == 0, "has unknown bits");
+  layout.partial_chunks_unfiltered = (flags & 0x01) != 0;
+  const Field dimensionality = decode_dimensionality(cursor);
+  const std::size_t width = decode_dimension_width(cursor);
+  decode_chunk_dims(cursor, dimensionality, width, layout);
+  return flags;
 }
 
 void decode_index_parameters(Cursor& cursor, DataLayout& layout) {
@@ -72,84 +93,81 @@ void take_compact(Cursor& cursor, std::size_t size, DataLayout& layout) {
   layout.has_size = true;
 }
 
-void decode_old(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
-  const std::uint8_t dimensionality = cursor.u8("dimensionality");
+void decode_old(Cursor& cursor, DataLayout& layout) {
+  const std::uint8_t stored = cursor.u8("dimensionality");
+  const Field dimensionality = cursor.last();
   const std::uint8_t cls = cursor.u8("class");
-  cursor.require(cls <= 2, "class", "is unknown", cls);
-  cursor.skip(5, "reserved");
+  cursor.require(cls <= 2, "is unknown");
   if (!cursor.ok()) return;
   layout.cls = static_cast<LayoutClass>(cls);
-  if (layout.cls != LayoutClass::Compact) layout.address = cursor.address(sizes, "address");
-  if (layout.cls == LayoutClass::Chunked)
-    return layout_parts::decode_chunk_dims(cursor, dimensionality, 4, layout);
-  cursor.require(dimensionality <= limits::kMaxRank + 1, "dimensionality", "above the greatest rank", dimensionality);
-  for (unsigned i = 0; i < dimensionality && cursor.ok(); ++i) cursor.u32("dimension_size");
+  const bool chunked = layout.cls == LayoutClass::Chunked;
+  cursor.require(!chunked || stored >= 2, dimensionality, "is not 2 to 33");
+  cursor.require(stored <= limits::kMaxRank + 1, dimensionality, "above the greatest rank");
+  cursor.skip(5, "reserved");
+  if (layout.cls != LayoutClass::Compact) layout.address = cursor.address("address");
+  if (chunked) return layout_parts::decode_chunk_dims(cursor, dimensionality, 4, layout);
+  for (unsigned i = 0; i < stored && cursor.ok(); ++i) cursor.u32("dimension_size");
   if (layout.cls == LayoutClass::Compact) take_compact(cursor, cursor.u32("compact_size"), layout);
 }
 
-void decode_chunked_3(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
-  const std::uint8_t dimensionality = cursor.u8("dimensionality");
-  layout.address = cursor.address(sizes, "btree_address");
+void decode_chunked_3(Cursor& cursor, DataLayout& layout) {
+  const Field dimensionality = layout_parts::decode_dimensionality(cursor);
+  layout.address = cursor.address("btree_address");
   layout_parts::decode_chunk_dims(cursor, dimensionality, 4, layout);
 }
 
-void decode_chunked_4(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
-  const std::uint8_t flags = cursor.u8("flags");
-  cursor.require((flags & ~0x03U) == 0, "flags", "has unknown bits", flags);
-  layout.partial_chunks_unfiltered = (flags & 0x01) != 0;
-  const std::uint8_t dimensionality = cursor.u8("dimensionality");
-  const std::uint8_t width = cursor.u8("dimension_width");
-  layout_parts::decode_chunk_dims(cursor, dimensionality, width, layout);
+void decode_chunked_4(Cursor& cursor, DataLayout& layout) {
+  const std::uint8_t flags = layout_parts::decode_flags_and_dims(cursor, layout);
   const std::uint8_t index = cursor.u8("index_type");
-  cursor.require(index >= 1 && index <= 5, "index_type", "is unknown", index);
+  cursor.require(index >= 1 && index <= 5, "is unknown");
   if (!cursor.ok()) return;
   layout.index = static_cast<ChunkIndexKind>(index);
   layout.single_filtered = layout.index == ChunkIndexKind::Single && (flags & 0x02) != 0;
   if (layout.single_filtered) {
-    layout.single_stored_size = cursor.uint(sizes.lengths, "single_stored_size");
+    layout.single_stored_size = cursor.plain_length("single_stored_size");
     layout.single_filter_mask = cursor.u32("single_filter_mask");
   }
   layout_parts::decode_index_parameters(cursor, layout);
-  layout.address = cursor.address(sizes, "index_address");
+  layout.address = cursor.address("index_address");
 }
 
-void decode_by_class(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+void decode_by_class(Cursor& cursor, DataLayout& layout) {
   switch (layout.cls) {
     case LayoutClass::Compact:
       return take_compact(cursor, cursor.u16("compact_size"), layout);
     case LayoutClass::Contiguous:
-      layout.address = cursor.address(sizes, "address");
-      layout.size = cursor.uint(sizes.lengths, "size");
+      layout.address = cursor.address("address");
+      layout.size = cursor.plain_length("size");
       layout.has_size = true;
       return;
     case LayoutClass::Chunked:
-      if (layout.version == 3) return decode_chunked_3(cursor, sizes, layout);
-      return decode_chunked_4(cursor, sizes, layout);
+      if (layout.version == 3) return decode_chunked_3(cursor, layout);
+      return decode_chunked_4(cursor, layout);
     case LayoutClass::Virtual:
-      layout.virtual_heap_address = cursor.address(sizes, "heap_address");
+      layout.virtual_heap_address = cursor.address("heap_address");
       layout.virtual_heap_index = cursor.u32("heap_index");
       return;
     case LayoutClass::Structured:
-      return layout_parts::decode_structured(cursor, sizes, layout);
+      return layout_parts::decode_structured(cursor, layout);
   }
 }
 
 }  // namespace
 
-Result<DataLayout> decode_data_layout(Cursor& cursor, FileSizes sizes) {
+Result<DataLayout> decode_data_layout(Cursor& cursor) {
   DataLayout layout;
   layout.version = cursor.version(1, 5);
   if (!cursor.ok()) return fail(*cursor.error());
   if (layout.version < 3) {
-    decode_old(cursor, sizes, layout);
+    decode_old(cursor, layout);
     return cursor.finish(std::move(layout));
   }
   const std::uint8_t greatest = layout.version == 3 ? 2 : layout.version == 4 ? 3 : 4;
   const std::uint8_t cls = cursor.u8("class");
-  cursor.require(cls <= greatest, "class", "is unknown to this version", cls);
+  cursor.require(cls <= greatest, "is unknown to this version");
   if (!cursor.ok()) return fail(*cursor.error());
   layout.cls = static_cast<LayoutClass>(cls);
-  decode_by_class(cursor, sizes, layout);
+  decode_by_class(cursor, layout);
   return cursor.finish(std::move(layout));
 }
 

@@ -5,13 +5,19 @@
 
 namespace h5mount::layout_parts {
 
-// The chunk's dimensions and, last of them, the element size; `stored` counts both.
-void decode_chunk_dims(Cursor& cursor, std::uint8_t stored, std::size_t width, DataLayout& layout);
+// How many dimensions a chunk has, the element size counted as one: 2 to 33.
+Field decode_dimensionality(Cursor& cursor);
+
+// The chunk's dimensions and, last of them, the element size, `width` bytes each; `dimensionality` counts both.
+void decode_chunk_dims(Cursor& cursor, const Field& dimensionality, std::size_t width, DataLayout& layout);
+
+// Flags, dimensionality, width and dimensions, as layout versions 4 and 5 begin. Gives the flags.
+std::uint8_t decode_flags_and_dims(Cursor& cursor, DataLayout& layout);
 
 // Creation parameters of fixed array, extensible array and B-tree.
 void decode_index_parameters(Cursor& cursor, DataLayout& layout);
 
 // Class 4, behind version and class.
-void decode_structured(Cursor& cursor, FileSizes sizes, DataLayout& layout);
+void decode_structured(Cursor& cursor, DataLayout& layout);
 
 }  // namespace h5mount::layout_parts

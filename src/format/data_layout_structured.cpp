@@ -32,30 +32,27 @@ std::uint8_t peek(const Cursor& cursor, std::size_t ahead) {
   return ahead < cursor.remaining() ? std::to_integer<std::uint8_t>(cursor.rest()[ahead]) : std::uint8_t{0};
 }
 
-void decode_offset_size(Cursor& cursor, DataLayout& layout) {
+void decode_offset_size(Cursor& cursor) {
   // Behind one byte stand the sections (2), or the flags and a dimensionality of 2 at least.
   const bool wide = peek(cursor, 0) == kOffsetSize && peek(cursor, 1) == 0 && peek(cursor, 2) == 0;
   const std::uint64_t size = cursor.uint(wide ? 8 : 1, "offset_size");
-  cursor.require(size == kOffsetSize, "offset_size", "is not 8", size, ErrorCode::UnsupportedFeature);
-  layout.structured.offset_size = kOffsetSize;
+  cursor.require(size == kOffsetSize, "is not 8", ErrorCode::UnsupportedFeature);
 }
 
 void decode_section_list(Cursor& cursor, DataLayout& layout) {
   StructuredLayout& structured = layout.structured;
   structured.section_count = cursor.u8("section_count");
-  cursor.require(structured.section_count == kSections, "section_count", "is not 2", structured.section_count,
-                 ErrorCode::UnsupportedFeature);
+  cursor.require(structured.section_count == kSections, "is not 2", ErrorCode::UnsupportedFeature);
   const std::uint8_t claimed = cursor.u8("checksummed_section_count");
-  cursor.require(claimed <= structured.section_count, "checksummed_section_count", "above the sections", claimed);
+  cursor.require(claimed <= structured.section_count, "above the sections");
   for (unsigned i = 0; i < claimed && cursor.ok(); ++i) {
     const std::uint8_t number = cursor.u8("checksummed_section");
-    cursor.require(number < structured.section_count, "checksummed_section", "is no section", number);
-    structured.checksummed_sections.push_back(number);
+    cursor.require(number < structured.section_count, "is no section");
   }
 }
 
 void decode_composition(Cursor& cursor, DataLayout& layout) {
-  decode_offset_size(cursor, layout);
+  decode_offset_size(cursor);
   decode_section_list(cursor, layout);
 }
 
@@ -76,54 +73,42 @@ void decode_single_chunk(Cursor& cursor, bool filtered, DataLayout& layout) {
   layout.structured.single_section_fields.assign(stored.begin(), stored.end());
 }
 
-void decode_index(Cursor& cursor, FileSizes sizes, std::uint8_t flags, DataLayout& layout) {
+void decode_index(Cursor& cursor, std::uint8_t flags, DataLayout& layout) {
   const std::uint8_t index = cursor.u8("index_type");
-  cursor.require(index == 1 || (index >= 3 && index <= 5), "index_type", "is unknown", index);
+  cursor.require(index == 1 || (index >= 3 && index <= 5), "is unknown");
   if (!cursor.ok()) return;
   layout.index = static_cast<ChunkIndexKind>(index);
   if (layout.index == ChunkIndexKind::Single)
     decode_single_chunk(cursor, (flags & 0x02) != 0, layout);
   else
     decode_index_parameters(cursor, layout);
-  layout.address = cursor.address(sizes, "index_address");
+  layout.address = cursor.address("index_address");
 }
 
-std::uint8_t decode_flags_and_dims(Cursor& cursor, DataLayout& layout) {
-  const std::uint8_t flags = cursor.u8("flags");
-  cursor.require((flags & ~0x03U) == 0, "flags", "has unknown bits", flags);
-  layout.partial_chunks_unfiltered = (flags & 0x01) != 0;
-  const std::uint8_t dimensionality = cursor.u8("dimensionality");
-  const std::uint8_t width = cursor.u8("dimension_width");
-  decode_chunk_dims(cursor, dimensionality, width, layout);
-  return flags;
-}
 
-void decode_sectioned(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+void decode_sectioned(Cursor& cursor, DataLayout& layout) {
   cursor.u8("storage_type");
   decode_section_list(cursor, layout);
-  decode_offset_size(cursor, layout);
+  decode_offset_size(cursor);
   const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
-  decode_index(cursor, sizes, flags, layout);
+  decode_index(cursor, flags, layout);
 }
 
 }  // namespace
 
-void decode_structured(Cursor& cursor, FileSizes sizes, DataLayout& layout) {
+void decode_structured(Cursor& cursor, DataLayout& layout) {
   const std::uint8_t property_version = cursor.u8("property_version");
-  cursor.require(property_version == 0, "property_version", "is unknown", property_version,
-                 ErrorCode::UnsupportedVersion);
+  cursor.require(property_version == 0, "is unknown", ErrorCode::UnsupportedVersion);
   const std::uint16_t type = cursor.u16("structured_chunk_type");
-  cursor.require(type <= 1, "structured_chunk_type", "holds variable-length data", type,
-                 ErrorCode::UnsupportedFeature);
-  layout.structured.type = static_cast<std::uint8_t>(type);
+  cursor.require(type <= 1, "holds variable-length data", ErrorCode::UnsupportedFeature);
   if (!cursor.ok()) return;
   if (peek(cursor, 0) == 0 && peek(cursor, 1) == kSections && peek(cursor, 2) == 1 && peek(cursor, 3) == 0)
-    return decode_sectioned(cursor, sizes, layout);
+    return decode_sectioned(cursor, layout);
   const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
-  layout.structured.composition_behind_address = peek(cursor, 0) != kOffsetSize;
-  if (!layout.structured.composition_behind_address) decode_composition(cursor, layout);
-  decode_index(cursor, sizes, flags, layout);
-  if (layout.structured.composition_behind_address) decode_composition(cursor, layout);
+  const bool composition_behind_address = peek(cursor, 0) != kOffsetSize;
+  if (!composition_behind_address) decode_composition(cursor, layout);
+  decode_index(cursor, flags, layout);
+  if (composition_behind_address) decode_composition(cursor, layout);
 }
 
 }  // namespace h5mount::layout_parts

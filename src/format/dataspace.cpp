@@ -13,37 +13,38 @@ namespace h5mount {
 
 namespace {
 
-void decode_kind(Cursor& cursor, std::uint8_t version, std::size_t rank, Dataspace& space) {
+void decode_kind(Cursor& cursor, std::uint8_t version, const Field& rank, Dataspace& space) {
   if (version == 1) {
     cursor.skip(5, "reserved");
-    space.kind = rank == 0 ? DataspaceKind::Scalar : DataspaceKind::Simple;
+    space.kind = rank.value == 0 ? DataspaceKind::Scalar : DataspaceKind::Simple;
     return;
   }
   const std::uint8_t type = cursor.u8("type");
-  cursor.require(type <= 2, "type", "is reserved", type);
+  cursor.require(type <= 2, "is reserved");
   space.kind = static_cast<DataspaceKind>(type);
-  cursor.require(rank == 0 || space.kind == DataspaceKind::Simple, "rank", "is not 0", rank);
+  cursor.require(rank.value == 0 || space.kind == DataspaceKind::Simple, rank, "is not 0");
   // Some writers call a space of rank 0 simple.
-  if (rank == 0 && space.kind == DataspaceKind::Simple) space.kind = DataspaceKind::Scalar;
+  if (rank.value == 0 && space.kind == DataspaceKind::Simple) space.kind = DataspaceKind::Scalar;
 }
 
 }  // namespace
 
-Result<Dataspace> decode_dataspace(Cursor& cursor, FileSizes sizes) {
+Result<Dataspace> decode_dataspace(Cursor& cursor) {
   Dataspace space;
   const std::uint8_t version = cursor.version(1, 2);
-  const std::uint8_t rank = cursor.u8("rank");
-  cursor.require(rank <= limits::kMaxRank, "rank", "above the greatest rank", rank, ErrorCode::LimitExceeded);
+  cursor.u8("rank");
+  const Field rank_field = cursor.last();
+  cursor.require_at_most(limits::kMaxRank, "above the greatest rank");
   const std::uint8_t flags = cursor.u8("flags");
-  decode_kind(cursor, version, rank, space);
-  if (!cursor.ok()) return fail(*cursor.error());
+  decode_kind(cursor, version, rank_field, space);
+  const std::size_t rank = cursor.count(rank_field, cursor.sizes().lengths, limits::kMaxRank);
   space.dims.resize(rank);
-  for (std::uint64_t& dim : space.dims) dim = cursor.uint(sizes.lengths, "dimension_size");
+  for (std::uint64_t& dim : space.dims) dim = cursor.plain_length("dimension_size");
   space.max_dims = space.dims;
   if ((flags & 0x01) == 0) return cursor.finish(std::move(space));
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::uint64_t max = cursor.length(sizes, "maximum_size");
-    cursor.require(max >= space.dims[i], "maximum_size", "below the current size", max);
+    const std::uint64_t max = cursor.length("maximum_size");
+    cursor.require(max >= space.dims[i], "below the current size");
     space.max_dims[i] = max;
   }
   return cursor.finish(std::move(space));

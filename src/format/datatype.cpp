@@ -26,16 +26,18 @@ namespace datatype_parts {
 
 namespace {
 
+// Bits [location, location + bits) must lie in the element. The error is at `field` and says where they end.
 void require_bits(Cursor& cursor, const Datatype& type, std::uint64_t location, std::uint64_t bits,
-                  std::string_view field) {
-  cursor.require(location + bits <= std::uint64_t{8} * type.size, field, "lies outside the element", location + bits);
+                  const Field& field) {
+  cursor.require(location + bits <= std::uint64_t{8} * type.size, field.part(field.name, location + bits),
+                 "lies outside the element");
 }
 
 void decode_bit_range(Cursor& cursor, Datatype& type) {
   type.bit_offset = cursor.u16("bit_offset");
   type.bit_precision = cursor.u16("bit_precision");
-  cursor.require(type.bit_precision > 0, "bit_precision", "is zero");
-  require_bits(cursor, type, type.bit_offset, type.bit_precision, "bit_precision");
+  cursor.require(type.bit_precision > 0, "is zero");
+  require_bits(cursor, type, type.bit_offset, type.bit_precision, cursor.last());
 }
 
 void decode_common_bits(std::uint32_t bits, Datatype& type) {
@@ -44,118 +46,129 @@ void decode_common_bits(std::uint32_t bits, Datatype& type) {
   type.high_pad = (bits & 0x04) != 0;
 }
 
-void decode_float(Cursor& cursor, std::uint32_t bits, Datatype& type) {
+void decode_exponent_and_mantissa(Cursor& cursor, Datatype& type) {
+  type.exponent_location = cursor.u8("exponent_location");
+  const Field exponent_location = cursor.last();
+  type.exponent_size = cursor.u8("exponent_size");
+  cursor.require(type.exponent_size > 0 && type.exponent_size <= 32, "is 0 or above 32");
+  require_bits(cursor, type, type.exponent_location, type.exponent_size, exponent_location);
+  type.mantissa_location = cursor.u8("mantissa_location");
+  const Field mantissa_location = cursor.last();
+  type.mantissa_size = cursor.u8("mantissa_size");
+  cursor.require(type.mantissa_size > 0, "is zero");
+  require_bits(cursor, type, type.mantissa_location, type.mantissa_size, mantissa_location);
+  type.exponent_bias = cursor.u32("exponent_bias");
+}
+
+void decode_float(Decoding& decoding, const TypeFields& fields, Datatype& type) {
+  Cursor& cursor = decoding.cursor;
+  const std::uint32_t bits = fields.bit_values();
   decode_common_bits(bits, type);
   const bool high_order_bit = (bits & 0x40) != 0;
-  cursor.require(!high_order_bit || type.order == ByteOrder::Big, "byte_order", "is reserved", bits);
+  cursor.require(!high_order_bit || type.order == ByteOrder::Big, fields.bits.part("byte_order", bits),
+                 "is reserved");
   if (high_order_bit) type.order = ByteOrder::Vax;
-  type.internal_pad = (bits & 0x08) != 0;
+  cursor.require(type.order != ByteOrder::Vax || type.size % 2 == 0, fields.size, "is odd in VAX order");
   const std::uint32_t normalization = bits >> 4 & 0x03;
-  cursor.require(normalization <= 2, "mantissa_normalization", "is reserved", normalization);
+  cursor.require(normalization <= 2, fields.bits.part("mantissa_normalization", normalization), "is reserved");
   type.normalization = static_cast<MantissaNormalization>(normalization);
   type.sign_location = static_cast<std::uint8_t>(bits >> 8);
+  require_bits(cursor, type, type.sign_location, 1, fields.bits.part("sign_location", type.sign_location));
   decode_bit_range(cursor, type);
-  type.exponent_location = cursor.u8("exponent_location");
-  type.exponent_size = cursor.u8("exponent_size");
-  type.mantissa_location = cursor.u8("mantissa_location");
-  type.mantissa_size = cursor.u8("mantissa_size");
-  type.exponent_bias = cursor.u32("exponent_bias");
-  cursor.require(type.exponent_size > 0 && type.exponent_size <= 32, "exponent_size", "is 0 or above 32",
-                 type.exponent_size);
-  cursor.require(type.mantissa_size > 0, "mantissa_size", "is zero");
-  require_bits(cursor, type, type.sign_location, 1, "sign_location");
-  require_bits(cursor, type, type.exponent_location, type.exponent_size, "exponent_location");
-  require_bits(cursor, type, type.mantissa_location, type.mantissa_size, "mantissa_location");
-  cursor.require(type.order != ByteOrder::Vax || type.size % 2 == 0, "size", "is odd in VAX order", type.size);
+  decode_exponent_and_mantissa(cursor, type);
 }
 
-void decode_time(Cursor& cursor, std::uint32_t bits, Datatype& type) {
-  decode_common_bits(bits, type);
-  type.bit_precision = cursor.u16("bit_precision");
-  require_bits(cursor, type, 0, type.bit_precision, "bit_precision");
+void decode_time(Decoding& decoding, const TypeFields& fields, Datatype& type) {
+  decode_common_bits(fields.bit_values(), type);
+  type.bit_precision = decoding.cursor.u16("bit_precision");
+  require_bits(decoding.cursor, type, 0, type.bit_precision, decoding.cursor.last());
 }
 
-void decode_string(Cursor& cursor, std::uint32_t bits, Datatype& type) {
-  cursor.require((bits & 0x0F) <= 2, "string_padding", "is reserved", bits & 0x0F);
-  cursor.require((bits >> 4 & 0x0F) <= 1, "character_set", "is reserved", bits >> 4 & 0x0F);
-  type.padding = static_cast<StringPadding>(bits & 0x0F);
-  type.charset = static_cast<CharacterSet>(bits >> 4 & 0x0F);
-}
-
-void decode_opaque(Cursor& cursor, std::uint32_t bits, Datatype& type) {
-  const std::string_view tag = as_text(cursor.bytes(bits & 0xFF, "tag"));
+void decode_opaque(Decoding& decoding, const TypeFields& fields, Datatype& type) {
+  const std::string_view tag = as_text(decoding.cursor.bytes(fields.bit_values() & 0xFF, "tag"));
   type.tag = tag.substr(0, tag.find('\0'));
 }
 
-void decode_reference(Decoding& decoding, std::uint32_t bits, Datatype& type) {
+void decode_reference(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   Cursor& cursor = decoding.cursor;
-  const std::uint32_t kind = bits & 0x0F;
-  cursor.require(kind <= 4, "reference_kind", "is unknown", kind);
+  const std::uint32_t kind = fields.bit_values() & 0x0F;
+  cursor.require(kind <= 4, fields.bits.part("reference_kind", kind), "is unknown");
   type.reference = static_cast<ReferenceKind>(kind);
   type.has_reference = true;
   // What the kind needs at least: an address, that and a heap index, or two bytes and what does not fit the rest.
-  const std::uint32_t offsets = decoding.sizes.offsets;
+  const std::uint32_t offsets = cursor.sizes().offsets;
   const std::uint32_t least = kind == 0 ? offsets : kind == 1 ? offsets + 4 : 2 + 4 + offsets + 4;
-  cursor.require(type.size >= least, "size", "below what a reference takes", type.size);
+  cursor.require(type.size >= least, fields.size, "below what a reference takes");
 }
 
-void decode_properties(Decoding& decoding, std::uint32_t bits, Datatype& type) {
-  Cursor& cursor = decoding.cursor;
+void decode_properties(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   switch (type.cls) {
     case DatatypeClass::Integer:
-      type.is_signed = (bits & 0x08) != 0;
+      type.is_signed = (fields.bit_values() & 0x08) != 0;
       [[fallthrough]];
     case DatatypeClass::Bitfield:
-      decode_common_bits(bits, type);
-      return decode_bit_range(cursor, type);
+      decode_common_bits(fields.bit_values(), type);
+      return decode_bit_range(decoding.cursor, type);
     case DatatypeClass::Float:
-      return decode_float(cursor, bits, type);
+      return decode_float(decoding, fields, type);
     case DatatypeClass::Time:
-      return decode_time(cursor, bits, type);
+      return decode_time(decoding, fields, type);
     case DatatypeClass::String:
-      return decode_string(cursor, bits, type);
+      return decode_string_bits(decoding.cursor, fields.bits, fields.bit_values(), type);
     case DatatypeClass::Opaque:
-      return decode_opaque(cursor, bits, type);
+      return decode_opaque(decoding, fields, type);
     case DatatypeClass::Compound:
-      return decode_compound(decoding, bits, type);
+      return decode_compound(decoding, fields, type);
     case DatatypeClass::Reference:
-      return decode_reference(decoding, bits, type);
+      return decode_reference(decoding, fields, type);
     case DatatypeClass::Enum:
-      return decode_enum(decoding, bits, type);
+      return decode_enum(decoding, fields, type);
     case DatatypeClass::VariableLength:
-      return decode_variable_length(decoding, bits, type);
+      return decode_variable_length(decoding, fields, type);
     case DatatypeClass::Array:
-      return decode_array(decoding, type);
+      return decode_array(decoding, fields, type);
     case DatatypeClass::Complex:
-      return decode_complex(decoding, bits, type);
+      return decode_complex(decoding, fields, type);
   }
 }
 
 }  // namespace
 
+void decode_string_bits(Cursor& cursor, const Field& bit_field, std::uint32_t bits, Datatype& type) {
+  const std::uint32_t padding = bits & 0x0F;
+  const std::uint32_t charset = bits >> 4 & 0x0F;
+  cursor.require(padding <= 2, bit_field.part("string_padding", padding), "is reserved");
+  cursor.require(charset <= 1, bit_field.part("character_set", charset), "is reserved");
+  type.padding = static_cast<StringPadding>(padding);
+  type.charset = static_cast<CharacterSet>(charset);
+}
+
 DatatypePtr decode_nested(Decoding& decoding) {
   Cursor& cursor = decoding.cursor;
-  cursor.require(decoding.depth < limits::kMaxDatatypeDepth, "class_and_version", "nests too deep", decoding.depth,
-                 ErrorCode::LimitExceeded);
-  cursor.require(decoding.nodes < limits::kMaxDatatypeNodes, "class_and_version", "has too many parts",
-                 decoding.nodes, ErrorCode::LimitExceeded);
-  const std::uint64_t at = cursor.here();
   const std::uint8_t head = cursor.u8("class_and_version");
-  const auto bits = static_cast<std::uint32_t>(cursor.uint(3, "class_bit_field"));
+  const Field class_and_version = cursor.last();
+  const std::uint8_t version = head >> 4;
+  const std::uint8_t cls = head & 0x0F;
+  cursor.require_at_most(limits::kMaxDatatypeDepth, class_and_version.part("nesting", decoding.depth + 1U),
+                         "nests too deep");
+  cursor.require_at_most(limits::kMaxDatatypeNodes, class_and_version.part("part_count", decoding.nodes + 1U),
+                         "has too many parts");
+  cursor.require(version >= 1 && version <= 5, class_and_version.part("version", version), "is unknown",
+                 ErrorCode::UnsupportedVersion);
+  cursor.require(cls <= 11, class_and_version.part("class", cls), "is unknown");
+  TypeFields fields;
+  cursor.uint(3, "class_bit_field");
+  fields.bits = cursor.last();
   auto type = std::make_shared<Datatype>();
-  type->version = head >> 4;
   type->size = cursor.u32("size");
+  fields.size = cursor.last();
+  cursor.require(type->size > 0, "is zero");
   if (!cursor.ok()) return nullptr;
-  if (type->version < 1 || type->version > 5)
-    cursor.fail(Error(ErrorCode::UnsupportedVersion, cursor.structure(), "version", at).with_found(type->version));
-  if ((head & 0x0F) > 11)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "class", at).with_found(head & 0x0F));
-  cursor.require(type->size > 0, "size", "is zero");
-  if (!cursor.ok()) return nullptr;
-  type->cls = static_cast<DatatypeClass>(head & 0x0F);
+  type->version = version;
+  type->cls = static_cast<DatatypeClass>(cls);
   ++decoding.depth;
   ++decoding.nodes;
-  decode_properties(decoding, bits, *type);
+  decode_properties(decoding, fields, *type);
   --decoding.depth;
   if (!cursor.ok()) return nullptr;
   return type;
@@ -163,8 +176,8 @@ DatatypePtr decode_nested(Decoding& decoding) {
 
 }  // namespace datatype_parts
 
-Result<DatatypePtr> decode_datatype(Cursor& cursor, FileSizes sizes) {
-  datatype_parts::Decoding decoding{.cursor = cursor, .sizes = sizes};
+Result<DatatypePtr> decode_datatype(Cursor& cursor) {
+  datatype_parts::Decoding decoding{.cursor = cursor};
   DatatypePtr type = datatype_parts::decode_nested(decoding);
   return cursor.finish(std::move(type));
 }

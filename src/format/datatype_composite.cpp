@@ -27,44 +27,59 @@ std::string decode_name(Cursor& cursor, std::uint8_t version) {
   return name;
 }
 
+// The class of a base type that begins at `offset`, as a field.
+Field base_type(std::uint64_t offset, const Datatype& base) {
+  return {"base_type", offset, static_cast<std::uint64_t>(base.cls)};
+}
+
 void inherit(Datatype& type, const Datatype& part) {
   type.has_variable_part = type.has_variable_part || part.has_variable_part;
   type.has_reference = type.has_reference || part.has_reference;
 }
 
-// An array type over `base`; its size must be the product.
-void finish_array(Cursor& cursor, DatatypePtr base, Datatype& array) {
+// An array's dimensions and where they stand.
+struct Dimensions {
+  std::vector<std::uint32_t> sizes;
+  Field first;  // the first size; where there is none, what says so
+};
+
+// Gives `array` its base and dimensions. `stored_size`: the size that must be the product; null where none is stored.
+void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field* stored_size, Datatype& array) {
   std::uint64_t bytes = base->size;
-  for (const std::uint32_t dim : array.dims) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
-  cursor.require(bytes > 0 && bytes <= UINT32_MAX, "dimension_size", "makes an impossible array", bytes);
-  if (array.size == 0) array.size = static_cast<std::uint32_t>(bytes);
-  cursor.require(bytes == array.size, "size", "is not that of the array's elements", array.size);
+  for (const std::uint32_t dim : dims.sizes) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
+  cursor.require(bytes > 0 && bytes <= UINT32_MAX, dims.first.part("dimension_size", bytes),
+                 "makes an impossible array");
+  if (stored_size != nullptr)
+    cursor.require_equal(bytes, *stored_size, "is not that of the array's elements");
+  else
+    array.size = static_cast<std::uint32_t>(bytes);
   inherit(array, *base);
   array.base = std::move(base);
+  array.dims = std::move(dims.sizes);
 }
 
 // Version 1 members carry up to four dimensions: such a member is an array of its type.
-std::vector<std::uint32_t> decode_member_dims(Cursor& cursor) {
+Dimensions decode_member_dims(Cursor& cursor) {
   constexpr std::size_t kSlots = 4;
   const std::uint8_t dimensionality = cursor.u8("dimensionality");
-  cursor.require(dimensionality <= kSlots, "dimensionality", "is above 4", dimensionality);
+  cursor.require(dimensionality <= kSlots, "is above 4");
   cursor.skip(3 + 4 + 4, "reserved_and_permutation");
-  std::vector<std::uint32_t> dims;
+  Dimensions dims;
   for (std::size_t i = 0; i < kSlots; ++i) {
     const std::uint32_t dim = cursor.u32("dimension_size");
-    if (i < dimensionality) dims.push_back(dim);
+    if (i == 0) dims.first = cursor.last();
+    if (i < dimensionality) dims.sizes.push_back(dim);
   }
   return dims;
 }
 
-DatatypePtr decode_member_type(Decoding& decoding, std::vector<std::uint32_t> dims) {
+DatatypePtr decode_member_type(Decoding& decoding, Dimensions dims) {
   DatatypePtr type = decode_nested(decoding);
-  if (!type || dims.empty()) return type;
+  if (!type || dims.sizes.empty()) return type;
   auto array = std::make_shared<Datatype>();
   array->cls = DatatypeClass::Array;
   array->version = type->version;
-  array->dims = std::move(dims);
-  finish_array(decoding.cursor, std::move(type), *array);
+  finish_array(decoding.cursor, std::move(type), std::move(dims), nullptr, *array);
   return array;
 }
 
@@ -72,16 +87,15 @@ void decode_member(Decoding& decoding, std::size_t offset_width, Datatype& compo
   Cursor& cursor = decoding.cursor;
   CompoundMember member;
   member.name = decode_name(cursor, compound.version);
-  const std::uint64_t at = cursor.here();
   member.offset = static_cast<std::uint32_t>(cursor.uint(offset_width, "member_offset"));
-  std::vector<std::uint32_t> dims;
+  const Field offset = cursor.last();
+  Dimensions dims;
   if (compound.version == 1) dims = decode_member_dims(cursor);
   member.type = decode_member_type(decoding, std::move(dims));
   if (!cursor.ok()) return;
-  if (!range_within(member.offset, member.type->size, compound.size))
-    return cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "member_offset", at)
-                           .with_found(member.offset)
-                           .with_detail("member ends beyond the compound"));
+  if (!cursor.require(range_within(member.offset, member.type->size, compound.size), offset,
+                      "member ends beyond the compound"))
+    return;
   inherit(compound, *member.type);
   compound.members.push_back(std::move(member));
 }
@@ -95,25 +109,27 @@ void decode_enum_values(Cursor& cursor, Datatype& type) {
 
 }  // namespace
 
-void decode_compound(Decoding& decoding, std::uint32_t bits, Datatype& type) {
+void decode_compound(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   constexpr std::size_t kLeastMemberBytes = 1 + 1 + 8;
   Cursor& cursor = decoding.cursor;
-  const std::size_t count = cursor.count(bits & 0xFFFF, kLeastMemberBytes, limits::kMaxDatatypeNodes, "member_count");
-  cursor.require(count > 0, "member_count", "is zero");
+  const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);
+  const std::size_t count = cursor.count(members, kLeastMemberBytes, limits::kMaxDatatypeNodes);
+  cursor.require(count > 0, members, "is zero");
   const std::size_t width = type.version < 3 ? 4 : divide_up(static_cast<std::uint64_t>(std::bit_width(type.size)), 8);
   type.members.reserve(count);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) decode_member(decoding, width, type);
 }
 
-void decode_enum(Decoding& decoding, std::uint32_t bits, Datatype& type) {
+void decode_enum(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   Cursor& cursor = decoding.cursor;
+  const std::uint64_t base_at = cursor.here();
   type.base = decode_nested(decoding);
   if (!cursor.ok()) return;
-  cursor.require(type.base->cls == DatatypeClass::Integer, "base_type", "is not an integer",
-                 static_cast<std::uint64_t>(type.base->cls));
-  cursor.require(type.base->size == type.size, "size", "is not that of the base type", type.size);
+  cursor.require(type.base->cls == DatatypeClass::Integer, base_type(base_at, *type.base), "is not an integer");
+  cursor.require_equal(type.base->size, fields.size, "is not that of the base type");
   const std::size_t least = 1 + std::size_t{type.base->size};
-  const std::size_t count = cursor.count(bits & 0xFFFF, least, limits::kMaxDatatypeNodes, "member_count");
+  const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);
+  const std::size_t count = cursor.count(members, least, limits::kMaxDatatypeNodes);
   type.enum_members.resize(count);
   for (EnumMember& member : type.enum_members) {
     if (!cursor.ok()) return;
@@ -122,47 +138,48 @@ void decode_enum(Decoding& decoding, std::uint32_t bits, Datatype& type) {
   decode_enum_values(cursor, type);
 }
 
-void decode_variable_length(Decoding& decoding, std::uint32_t bits, Datatype& type) {
+void decode_variable_length(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   Cursor& cursor = decoding.cursor;
-  cursor.require((bits & 0x0F) <= 1, "variable_length_type", "is unknown", bits & 0x0F);
-  type.variable_string = (bits & 0x0F) == 1;
-  if (type.variable_string) {
-    cursor.require((bits >> 4 & 0x0F) <= 2, "string_padding", "is reserved", bits >> 4 & 0x0F);
-    cursor.require((bits >> 8 & 0x0F) <= 1, "character_set", "is reserved", bits >> 8 & 0x0F);
-    type.padding = static_cast<StringPadding>(bits >> 4 & 0x0F);
-    type.charset = static_cast<CharacterSet>(bits >> 8 & 0x0F);
-  }
+  const std::uint32_t kind = fields.bit_values() & 0x0F;
+  cursor.require(kind <= 1, fields.bits.part("variable_length_type", kind), "is unknown");
+  type.variable_string = kind == 1;
+  if (type.variable_string) decode_string_bits(cursor, fields.bits, fields.bit_values() >> 4, type);
   type.base = decode_nested(decoding);
   if (!cursor.ok()) return;
   inherit(type, *type.base);
   type.has_variable_part = true;
-  const std::uint32_t least = 4 + std::uint32_t{decoding.sizes.offsets} + 4;
-  cursor.require(type.size >= least, "size", "below what a length and a heap place take", type.size);
+  const std::uint32_t least = 4 + std::uint32_t{cursor.sizes().offsets} + 4;
+  cursor.require(type.size >= least, fields.size, "below what a length and a heap place take");
 }
 
-void decode_array(Decoding& decoding, Datatype& type) {
+void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   Cursor& cursor = decoding.cursor;
-  const std::uint8_t claimed = cursor.u8("dimensionality");
+  cursor.u8("dimensionality");
+  const Field dimensionality = cursor.last();
+  cursor.require(dimensionality.value > 0, "is zero");
   if (type.version < 3) cursor.skip(3, "reserved");
-  const std::size_t rank = cursor.count(claimed, 4, limits::kMaxRank, "dimensionality");
-  cursor.require(rank > 0, "dimensionality", "is zero");
-  type.dims.resize(rank);
-  for (std::uint32_t& dim : type.dims) dim = cursor.u32("dimension_size");
+  const std::size_t rank = cursor.count(dimensionality, 4, limits::kMaxRank);
+  Dimensions dims;
+  dims.sizes.resize(rank);
+  for (std::uint32_t& dim : dims.sizes) {
+    dim = cursor.u32("dimension_size");
+    if (&dim == dims.sizes.data()) dims.first = cursor.last();
+  }
   if (type.version < 3) cursor.skip(4 * rank, "permutation");
   DatatypePtr base = decode_nested(decoding);
-  if (cursor.ok()) finish_array(cursor, std::move(base), type);
+  if (cursor.ok()) finish_array(cursor, std::move(base), std::move(dims), &fields.size, type);
 }
 
-void decode_complex(Decoding& decoding, std::uint32_t bits, Datatype& type) {
+void decode_complex(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   Cursor& cursor = decoding.cursor;
-  const bool homogeneous_rectangular = (bits & 0x07) == 0x01;
-  cursor.require(homogeneous_rectangular, "complex_form", "is not a pair of equal parts", bits,
+  const std::uint32_t form = fields.bit_values() & 0x07;
+  cursor.require(form == 0x01, fields.bits.part("complex_form", form), "is not a pair of equal parts",
                  ErrorCode::UnsupportedFeature);
+  const std::uint64_t base_at = cursor.here();
   type.base = decode_nested(decoding);
   if (!cursor.ok()) return;
-  cursor.require(type.base->cls == DatatypeClass::Float, "base_type", "is not a float",
-                 static_cast<std::uint64_t>(type.base->cls));
-  cursor.require(type.size == 2 * std::uint64_t{type.base->size}, "size", "is not that of two parts", type.size);
+  cursor.require(type.base->cls == DatatypeClass::Float, base_type(base_at, *type.base), "is not a float");
+  cursor.require_equal(2 * std::uint64_t{type.base->size}, fields.size, "is not that of two parts");
 }
 
 }  // namespace h5mount::datatype_parts

@@ -8,19 +8,29 @@ namespace h5mount::datatype_parts {
 // One decoding in progress: nesting and the number of types met so far are bounded.
 struct Decoding {
   Cursor& cursor;
-  FileSizes sizes;
   unsigned depth = 0;
   unsigned nodes = 0;
+};
+
+// Fields of a type's first eight bytes that the checks of its properties come back to.
+struct TypeFields {
+  Field bits;  // the class bit field
+  Field size;
+
+  std::uint32_t bit_values() const { return static_cast<std::uint32_t>(bits.value); }
 };
 
 // A nested type; null where the cursor has failed.
 DatatypePtr decode_nested(Decoding& decoding);
 
-// The properties of the composite classes. `bits` is the class bit field.
-void decode_compound(Decoding& decoding, std::uint32_t bits, Datatype& type);
-void decode_enum(Decoding& decoding, std::uint32_t bits, Datatype& type);
-void decode_variable_length(Decoding& decoding, std::uint32_t bits, Datatype& type);
-void decode_array(Decoding& decoding, Datatype& type);
-void decode_complex(Decoding& decoding, std::uint32_t bits, Datatype& type);
+// Padding and character set of a string: the low eight of `bits`, which stand in `bit_field`.
+void decode_string_bits(Cursor& cursor, const Field& bit_field, std::uint32_t bits, Datatype& type);
+
+// The properties of the composite classes.
+void decode_compound(Decoding& decoding, const TypeFields& fields, Datatype& type);
+void decode_enum(Decoding& decoding, const TypeFields& fields, Datatype& type);
+void decode_variable_length(Decoding& decoding, const TypeFields& fields, Datatype& type);
+void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type);
+void decode_complex(Decoding& decoding, const TypeFields& fields, Datatype& type);
 
 }  // namespace h5mount::datatype_parts

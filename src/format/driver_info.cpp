@@ -12,15 +12,14 @@ namespace h5mount {
 namespace {
 
 void decode_multi(Cursor& cursor, DriverInfo& info) {
-  for (auto& kind : info.mapping) kind = cursor.u8("member_mapping");
-  cursor.skip(2, "reserved");
   std::array<bool, 6> used{};
   for (std::size_t kind = 0; kind < 6; ++kind) {
-    const std::uint8_t to = info.mapping[kind];
-    cursor.require(to <= 6, "member_mapping", "not 0 to 6", to);
-    if (!cursor.ok()) return;
+    const std::uint8_t to = cursor.u8("member_mapping");
+    if (!cursor.require(to <= 6, "not 0 to 6")) return;
+    info.mapping[kind] = to;
     used[to == 0 ? kind : to - 1U] = true;
   }
+  cursor.skip(2, "reserved");
   info.members.resize(static_cast<std::size_t>(std::ranges::count(used, true)));
   for (auto& member : info.members) {
     member.start = cursor.u64("member_address");

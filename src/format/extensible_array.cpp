@@ -32,29 +32,41 @@ unsigned log2_of(std::uint8_t power) {
   return static_cast<unsigned>(std::countr_zero(power));
 }
 
-// Creation parameters against each other, and what follows from them.
-void derive(Cursor& cursor, FileSizes sizes, ExtensibleArrayHeader& h) {
-  cursor.require(h.element_size > 0, "element_size", "is zero");
-  cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, "max_element_bits", "not from 1 to 64",
-                 h.max_element_bits);
-  cursor.require(std::has_single_bit(h.min_data_block_elements), "min_data_block_elements",
-                 "not a power of two", h.min_data_block_elements);
+// The fields that are checked once the checksum holds.
+struct HeaderFields {
+  Field client_id, element_size, max_element_bits, min_data_block_elements, min_super_block_pointers, page_bits;
+};
+
+// Creation parameters against each other, and the counts of blocks that follow from them.
+bool derive_counts(Cursor& cursor, const HeaderFields& fields, ExtensibleArrayHeader& h) {
+  cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, fields.max_element_bits, "not from 1 to 64");
+  cursor.require(std::has_single_bit(h.min_data_block_elements), fields.min_data_block_elements,
+                 "not a power of two");
   cursor.require(std::has_single_bit(h.min_super_block_pointers) && h.min_super_block_pointers > 1,
-                 "min_super_block_pointers", "not a power of two above 1", h.min_super_block_pointers);
-  if (!cursor.ok()) return;
+                 fields.min_super_block_pointers, "not a power of two above 1");
+  if (!cursor.ok()) return false;
   const unsigned block_bits = log2_of(h.min_data_block_elements);
-  cursor.require(h.max_element_bits >= block_bits, "max_element_bits", "less than one data block",
-                 h.max_element_bits);
-  if (!cursor.ok()) return;
+  if (!cursor.require(h.max_element_bits >= block_bits, fields.max_element_bits, "less than one data block"))
+    return false;
   h.super_blocks = 1 + h.max_element_bits - block_bits;
   h.direct_super_blocks = 2 * log2_of(h.min_super_block_pointers);
-  cursor.require(h.super_blocks >= h.direct_super_blocks, "min_super_block_pointers",
-                 "more than there are blocks", h.min_super_block_pointers);
-  if (!cursor.ok()) return;
+  if (!cursor.require(h.super_blocks >= h.direct_super_blocks, fields.min_super_block_pointers,
+                      "more than there are blocks"))
+    return false;
   h.direct_data_blocks = 2 * (unsigned{h.min_super_block_pointers} - 1);
   h.offset_width = (unsigned{h.max_element_bits} + 7) / 8;
-  cursor.require(h.pages_per_data_block(h.direct_super_blocks - 1) == 0, "page_bits",
-                 "a data block of the index block would be paged", h.page_bits);
+  return cursor.require(h.pages_per_data_block(h.direct_super_blocks - 1) == 0, fields.page_bits,
+                        "a data block of the index block would be paged");
+}
+
+// Whether element `last` lies within the array.
+bool holds_element(const ExtensibleArrayHeader& h, std::uint64_t last) {
+  if (last < h.index_block_elements) return true;
+  const std::uint64_t q = (last - h.index_block_elements) / h.min_data_block_elements;
+  return q != ~std::uint64_t{0} && static_cast<unsigned>(std::bit_width(q + 1)) <= h.super_blocks;
+}
+
+void lay_out(FileSizes sizes, ExtensibleArrayHeader& h) {
   h.index_elements_at = 4 + 1 + 1 + std::size_t{sizes.offsets};
   h.body_at = h.index_elements_at + h.offset_width;
   h.index_data_blocks_at = h.index_elements_at + std::size_t{h.index_block_elements} * h.element_size;
@@ -69,31 +81,42 @@ std::uint64_t extensible_array_header_bytes(FileSizes sizes) {
   return 4 + 8 + 6 * std::uint64_t{sizes.lengths} + sizes.offsets + 4;
 }
 
-Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, FileSizes sizes) {
+Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, const ArrayOfChunks& expected) {
   ExtensibleArrayHeader h;
+  HeaderFields fields;
   cursor.signature("EAHD");
   cursor.version(0, 1);
-  h.client = decode_chunk_client(cursor);
+  cursor.u8("client_id");
+  fields.client_id = cursor.last();
   h.element_size = cursor.u8("element_size");
+  fields.element_size = cursor.last();
   h.max_element_bits = cursor.u8("max_element_bits");
+  fields.max_element_bits = cursor.last();
   h.index_block_elements = cursor.u8("index_block_elements");
   h.min_data_block_elements = cursor.u8("min_data_block_elements");
+  fields.min_data_block_elements = cursor.last();
   h.min_super_block_pointers = cursor.u8("min_super_block_pointers");
+  fields.min_super_block_pointers = cursor.last();
   h.page_bits = cursor.u8("page_bits");
-  cursor.skip(6 * std::size_t{sizes.lengths}, "statistics");
-  h.index_block_address = cursor.address(sizes, "index_block_address");
+  fields.page_bits = cursor.last();
+  cursor.skip(6 * std::size_t{cursor.sizes().lengths}, "statistics");
+  h.index_block_address = cursor.address("index_block_address");
   cursor.checksum();
-  if (cursor.ok()) derive(cursor, sizes, h);
+  h.client = expected.record.client;
+  check_array_elements(cursor, expected, fields.client_id, fields.element_size, h.format);
+  if (!cursor.ok() || !derive_counts(cursor, fields, h)) return fail(*cursor.error());
+  cursor.require(expected.elements == 0 || holds_element(h, expected.elements - 1), fields.max_element_bits,
+                 "the dataset has more chunks than the array can hold");
+  lay_out(cursor.sizes(), h);
   return cursor.finish(h);
 }
 
-Status decode_extensible_array_index_block(Cursor& cursor, FileSizes sizes,
-                                           const ExtensibleArrayHeader& header,
+Status decode_extensible_array_index_block(Cursor& cursor, const ExtensibleArrayHeader& header,
                                            std::uint64_t header_address) {
-  decode_array_block_prefix(cursor, sizes, "EAIB", header.client, header_address);
+  decode_array_block_prefix(cursor, "EAIB", header.client, header_address);
   cursor.skip(std::size_t{header.index_block_elements} * header.element_size, "elements");
-  cursor.skip(std::size_t{header.direct_data_blocks} * sizes.offsets, "data_block_addresses");
-  cursor.skip(std::size_t{header.super_blocks - header.direct_super_blocks} * sizes.offsets,
+  cursor.skip(std::size_t{header.direct_data_blocks} * cursor.sizes().offsets, "data_block_addresses");
+  cursor.skip(std::size_t{header.super_blocks - header.direct_super_blocks} * cursor.sizes().offsets,
               "super_block_addresses");
   cursor.checksum();
   return cursor.finish();
@@ -111,13 +134,12 @@ std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const Extensib
   return header.body_at + bitmap + header.data_blocks_of(u) * sizes.offsets + 4;
 }
 
-Status decode_extensible_array_super_block(Cursor& cursor, FileSizes sizes,
-                                           const ExtensibleArrayHeader& header, std::uint64_t header_address,
-                                           unsigned u) {
-  decode_array_block_prefix(cursor, sizes, "EASB", header.client, header_address);
+Status decode_extensible_array_super_block(Cursor& cursor, const ExtensibleArrayHeader& header,
+                                           std::uint64_t header_address, unsigned u) {
+  decode_array_block_prefix(cursor, "EASB", header.client, header_address);
   cursor.skip(header.offset_width, "block_offset");
   cursor.skip(static_cast<std::size_t>(extensible_array_page_bitmap_bytes(header, u)), "page_bitmap");
-  cursor.skip(static_cast<std::size_t>(header.data_blocks_of(u) * sizes.offsets), "data_block_addresses");
+  cursor.skip(static_cast<std::size_t>(header.data_blocks_of(u) * cursor.sizes().offsets), "data_block_addresses");
   cursor.checksum();
   return cursor.finish();
 }
@@ -129,10 +151,9 @@ std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& hea
   return header.body_at + *body + 4;
 }
 
-Status decode_extensible_array_data_block(Cursor& cursor, FileSizes sizes,
-                                          const ExtensibleArrayHeader& header, std::uint64_t header_address,
-                                          std::uint64_t elements, bool paged) {
-  decode_array_block_prefix(cursor, sizes, "EADB", header.client, header_address);
+Status decode_extensible_array_data_block(Cursor& cursor, const ExtensibleArrayHeader& header,
+                                          std::uint64_t header_address, std::uint64_t elements, bool paged) {
+  decode_array_block_prefix(cursor, "EADB", header.client, header_address);
   cursor.skip(header.offset_width, "block_offset");
   if (!paged) cursor.skip(static_cast<std::size_t>(elements * header.element_size), "elements");
   cursor.checksum();

@@ -22,7 +22,7 @@ void decode_sized_value(Cursor& cursor, FillValue& fill) {
 }
 
 FillTime decode_fill_time(Cursor& cursor, unsigned value) {
-  cursor.require(value <= 2, "fill_time", "is reserved", value);
+  cursor.require(value <= 2, cursor.last().part("fill_time", value), "is reserved");
   return static_cast<FillTime>(value);
 }
 
@@ -33,7 +33,7 @@ Result<FillValue> decode_fill_value(Cursor& cursor) {
   const std::uint8_t version = cursor.version(1, 3);
   if (version == 3) {
     const std::uint8_t flags = cursor.u8("flags");
-    cursor.require((flags & 0x30) != 0x30, "flags", "value both defined and undefined", flags);
+    cursor.require((flags & 0x30) != 0x30, "value both defined and undefined");
     fill.allocation_time = flags & 0x03;
     fill.time = decode_fill_time(cursor, (flags >> 2) & 0x03U);
     fill.defined = (flags & 0x10) == 0;

@@ -20,19 +20,20 @@ FilterDescription decode_filter(Cursor& cursor, bool padded) {
   filter.id = cursor.u16("filter_id");
   const std::size_t name_length = padded || filter.id >= 256 ? cursor.u16("name_length") : 0U;
   filter.flags = cursor.u16("flags");
-  const std::uint16_t claimed = cursor.u16("client_value_count");
+  cursor.u16("client_value_count");
+  const Field value_count = cursor.last();
   const std::string_view name = as_text(cursor.bytes(name_length, "name"));
   filter.name = name.substr(0, name.find('\0'));
-  const std::size_t values = cursor.count(claimed, 4, claimed, "client_value_count");
+  const std::size_t values = cursor.count(value_count, 4, UINT16_MAX);
   filter.client_data.resize(values);
   for (std::uint32_t& value : filter.client_data) value = cursor.u32("client_data");
   if (padded && values % 2 != 0) cursor.skip(4, "client_data_padding");
   return filter;
 }
 
-std::vector<FilterDescription> decode_filters(Cursor& cursor, std::uint8_t claimed, bool padded) {
+std::vector<FilterDescription> decode_filters(Cursor& cursor, const Field& filter_count, bool padded) {
   constexpr std::size_t kLeastFilterBytes = 6;
-  const std::size_t count = cursor.count(claimed, kLeastFilterBytes, limits::kMaxFilters, "filter_count");
+  const std::size_t count = cursor.count(filter_count, kLeastFilterBytes, limits::kMaxFilters);
   std::vector<FilterDescription> filters;
   filters.reserve(count);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) filters.push_back(decode_filter(cursor, padded));
@@ -41,20 +42,20 @@ std::vector<FilterDescription> decode_filters(Cursor& cursor, std::uint8_t claim
 
 void decode_sections(Cursor& cursor, FilterPipelineMessage& pipeline) {
   constexpr std::size_t kLeastSectionBytes = 4;
-  const std::uint8_t claimed = cursor.u8("section_count");
-  const std::size_t count = cursor.count(claimed, kLeastSectionBytes, 256, "section_count");
+  cursor.u8("section_count");
+  const std::size_t count = cursor.count(kLeastSectionBytes, UINT8_MAX);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
     FilterPipelineMessage::Section section;
     section.number = cursor.u8("section_number");
-    cursor.require(i == 0 || section.number > pipeline.sections.back().number, "section_number",
-                   "is not ascending", section.number);
-    const std::uint8_t filters = cursor.u8("filter_count");
+    cursor.require(i == 0 || section.number > pipeline.sections.back().number, "is not ascending");
+    cursor.u8("filter_count");
+    const Field filters = cursor.last();
     const std::uint16_t length = cursor.u16("filter_list_bytes");
-    const std::uint64_t at = cursor.here();
-    Cursor list(cursor.bytes(length, "filter_list"), at, cursor.structure());
+    const Field list_bytes = cursor.last();
+    Cursor list = cursor.part(length, "filter_list");
     section.filters = decode_filters(list, filters, false);
-    list.require(list.remaining() == 0, "filter_list_bytes", "has bytes left", list.remaining());
-    if (list.error()) cursor.fail(*list.error());
+    list.require(list.remaining() == 0, list_bytes, "is more than the filters take");
+    cursor.take_error(list);
     pipeline.sections.push_back(std::move(section));
   }
 }
@@ -68,7 +69,8 @@ Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor) {
     decode_sections(cursor, pipeline);
     return cursor.finish(std::move(pipeline));
   }
-  const std::uint8_t count = cursor.u8("filter_count");
+  cursor.u8("filter_count");
+  const Field count = cursor.last();
   if (pipeline.version == 1) cursor.skip(6, "reserved");
   pipeline.filters = decode_filters(cursor, count, pipeline.version == 1);
   return cursor.finish(std::move(pipeline));
@@ -77,8 +79,7 @@ Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor) {
 Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor) {
   FilterPipelineMessage pipeline;
   const std::uint8_t version = cursor.u8("version");
-  cursor.require(version == 1 || version == 3, "version", "is not one of a section pipeline", version,
-                 ErrorCode::UnsupportedVersion);
+  cursor.require(version == 1 || version == 3, "is not one of a section pipeline", ErrorCode::UnsupportedVersion);
   decode_sections(cursor, pipeline);
   pipeline.version = 3;
   return cursor.finish(std::move(pipeline));

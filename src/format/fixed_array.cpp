@@ -41,27 +41,37 @@ std::uint64_t fixed_array_header_bytes(FileSizes sizes) {
   return 4 + 1 + 1 + 1 + 1 + std::uint64_t{sizes.lengths} + sizes.offsets + 4;
 }
 
-Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, FileSizes sizes) {
+Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, const ArrayOfChunks& expected) {
   FixedArrayHeader h;
   cursor.signature("FAHD");
   cursor.version(0, 1);
-  h.client = decode_chunk_client(cursor);
+  cursor.u8("client_id");
+  const Field client_id = cursor.last();
   h.entry_size = cursor.u8("entry_size");
+  const Field entry_size = cursor.last();
   h.page_bits = cursor.u8("page_bits");
-  const std::uint64_t count_at = cursor.here();
-  h.entry_count = cursor.length(sizes, "entry_count");
-  h.data_block_address = cursor.address(sizes, "data_block_address");
+  h.entry_count = cursor.length("entry_count");
+  const Field entry_count = cursor.last();
+  h.data_block_address = cursor.address("data_block_address");
   cursor.checksum();
-  cursor.require(h.entry_size > 0, "entry_size", "is zero");
-  if (cursor.ok() && !lay_out(h, sizes))
-    cursor.fail(Error(ErrorCode::LimitExceeded, cursor.structure(), "entry_count", count_at)
-                    .with_found(h.entry_count));
+  h.client = expected.record.client;
+  check_array_elements(cursor, expected, client_id, entry_size, h.format);
+  cursor.require(h.entry_count >= expected.elements, entry_count, "fewer elements than the dataset has chunks");
+  if (cursor.ok())
+    cursor.require(lay_out(h, cursor.sizes()), entry_count, "too many elements", ErrorCode::LimitExceeded);
   return cursor.finish(h);
 }
 
-Status decode_fixed_array_data_block(Cursor& cursor, FileSizes sizes, const FixedArrayHeader& header,
-                                     std::uint64_t header_address) {
-  decode_array_block_prefix(cursor, sizes, "FADB", header.client, header_address);
+void check_array_elements(Cursor& cursor, const ArrayOfChunks& expected, const Field& client_id,
+                          const Field& element_size, ChunkRecordFormat& format) {
+  cursor.require_equal(static_cast<std::uint64_t>(expected.record.client), client_id,
+                       "not what the dataset's layout and filters call for");
+  const auto made = ChunkRecordFormat::make(expected.record, element_size.value);
+  if (cursor.require(made.has_value(), element_size, "not the size of such elements")) format = *made;
+}
+
+Status decode_fixed_array_data_block(Cursor& cursor, const FixedArrayHeader& header, std::uint64_t header_address) {
+  decode_array_block_prefix(cursor, "FADB", header.client, header_address);
   if (header.paged)
     cursor.skip(static_cast<std::size_t>(header.page_bitmap_bytes), "page_bitmap");
   else
@@ -76,22 +86,14 @@ Status check_array_page(Cursor& cursor, std::uint64_t entries, std::uint64_t ent
   return cursor.finish();
 }
 
-void decode_array_block_prefix(Cursor& cursor, FileSizes sizes, std::string_view signature,
-                               ChunkClient client, std::uint64_t header_address) {
+void decode_array_block_prefix(Cursor& cursor, std::string_view signature, ChunkClient client,
+                               std::uint64_t header_address) {
   cursor.signature(signature);
   cursor.version(0, 1);
-  const std::uint64_t client_at = cursor.here();
-  const ChunkClient found = decode_chunk_client(cursor);
-  if (cursor.ok() && found != client)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "client_id", client_at)
-                    .with_found(static_cast<std::uint64_t>(found))
-                    .with_expected(static_cast<std::uint64_t>(client)));
-  const std::uint64_t address_at = cursor.here();
-  const std::uint64_t address = cursor.address(sizes, "header_address");
-  if (cursor.ok() && address != header_address)
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "header_address", address_at)
-                    .with_found(address)
-                    .with_expected(header_address));
+  cursor.u8("client_id");
+  cursor.require_equal(static_cast<std::uint64_t>(client), "not that of the array's header");
+  cursor.address("header_address");
+  cursor.require_equal(header_address, "a block of another array");
 }
 
 }  // namespace h5mount

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/limits.h"
 
 namespace h5mount {
 
@@ -26,14 +27,14 @@ enum class IdType : unsigned { Managed = 0, Huge = 1, Tiny = 2 };
 constexpr std::size_t kShortTinyIds = 18;  // longer ids have the extended form of tiny objects
 
 // Signature, version, whose block it is and where in heap space: enough that no block can stand for another.
-void check_prefix(Cursor& cursor, std::string_view signature, FileSizes sizes, const FractalHeapHeader& header,
+void check_prefix(Cursor& cursor, std::string_view signature, const FractalHeapHeader& header,
                   std::uint64_t block_offset) {
   cursor.signature(signature);
   cursor.version(0, 0);
-  const std::uint64_t heap = cursor.address(sizes, "heap_header_address");
-  cursor.require(heap == header.address, "heap_header_address", "a block of another heap", heap);
-  const std::uint64_t offset = cursor.uint(header.offset_width, "block_offset");
-  cursor.require(offset == block_offset, "block_offset", "a block of another place in the heap", offset);
+  cursor.address("heap_header_address");
+  cursor.require_equal(header.address, "a block of another heap");
+  cursor.uint(header.offset_width, "block_offset");
+  cursor.require_equal(block_offset, "a block of another place in the heap");
 }
 
 // lookup3 takes its bytes twelve at a time, so the checksum cannot be worked out around the hole in one go without
@@ -48,14 +49,14 @@ std::size_t direct_huge_id_bytes(FileSizes sizes, bool filtered) {
   return std::size_t{sizes.offsets} + sizes.lengths + (filtered ? std::size_t{4} + sizes.lengths : 0);
 }
 
-HugeHeapObject decode_huge(Cursor& cursor, FileSizes sizes, bool filtered) {
+HugeHeapObject decode_huge(Cursor& cursor, bool filtered) {
   HugeHeapObject object;
-  object.address = cursor.address(sizes, "huge_object_address");
-  object.stored_size = cursor.length(sizes, "huge_object_length");
+  object.address = cursor.address("huge_object_address");
+  object.stored_size = cursor.length("huge_object_length");
   object.size = object.stored_size;
   if (filtered) {
     object.filter_mask = cursor.u32("filter_mask");
-    object.size = cursor.length(sizes, "huge_object_memory_size");
+    object.size = cursor.length("huge_object_memory_size");
   }
   return object;
 }
@@ -67,11 +68,11 @@ HeapId decode_managed_id(Cursor& cursor, const FractalHeapHeader& header) {
   return id;
 }
 
-HeapId decode_huge_id(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header) {
+HeapId decode_huge_id(Cursor& cursor, const FractalHeapHeader& header) {
   const bool filtered = header.filters.has_value();
-  const std::size_t room = std::size_t{header.heap_id_length} - 1;
-  if (room >= direct_huge_id_bytes(sizes, filtered)) return decode_huge(cursor, sizes, filtered);
-  return HugeHeapKey{cursor.uint(std::min<std::size_t>(room, 8), "huge_object_key")};
+  const std::size_t left = std::size_t{header.heap_id_length} - 1;
+  if (left >= direct_huge_id_bytes(cursor.sizes(), filtered)) return decode_huge(cursor, filtered);
+  return HugeHeapKey{cursor.uint(std::min<std::size_t>(left, 8), "huge_object_key")};
 }
 
 HeapId decode_tiny_id(Cursor& cursor, unsigned first, const FractalHeapHeader& header) {
@@ -82,33 +83,29 @@ HeapId decode_tiny_id(Cursor& cursor, unsigned first, const FractalHeapHeader& h
 
 }  // namespace
 
-Status check_direct_block(Cursor& cursor, ByteSpan block, FileSizes sizes, const FractalHeapHeader& header,
-                          std::uint64_t block_offset) {
-  check_prefix(cursor, "FHDB", sizes, header, block_offset);
+Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset) {
+  const ByteSpan block = cursor.rest();
+  check_prefix(cursor, "FHDB", header, block_offset);
   if (!header.checksummed_direct_blocks) return cursor.finish();
   const std::size_t hole = cursor.position();
-  const std::uint64_t at = cursor.here();
-  const std::uint32_t stored = cursor.u32("checksum");
-  if (!cursor.ok() || !metadata_checksums_enabled()) return cursor.finish();
-  const std::uint32_t computed = checksum_with_hole(block, hole);
-  if (stored != computed)
-    cursor.fail(Error(ErrorCode::ChecksumMismatch, cursor.structure(), "checksum", at)
-                    .with_found(stored)
-                    .with_expected(computed));
+  cursor.u32("checksum");
+  if (cursor.ok() && metadata_checksums_enabled())
+    cursor.require_equal(checksum_with_hole(block, hole), "", ErrorCode::ChecksumMismatch);
   return cursor.finish();
 }
 
-Status check_indirect_block(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
-                            std::uint64_t block_offset, unsigned rows) {
-  check_prefix(cursor, "FHIB", sizes, header, block_offset);
-  const std::uint64_t bytes = header.indirect_block_bytes(sizes, rows);
+Status check_indirect_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset,
+                            unsigned rows) {
+  check_prefix(cursor, "FHIB", header, block_offset);
+  const std::uint64_t bytes = header.indirect_block_bytes(cursor.sizes(), rows);
   cursor.skip(static_cast<std::size_t>(bytes) - 4 - cursor.position(), "child_addresses");
   cursor.checksum();
   return cursor.finish();
 }
 
-Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
+Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, const FractalHeapHeader& header,
                                              const DoublingTable::Entry& entry) {
+  const FileSizes sizes = cursor.sizes();
   const std::uint64_t prefix = std::uint64_t{4} + 1 + sizes.offsets + header.offset_width;
   const std::uint64_t direct_entries = std::uint64_t{header.table.max_direct_rows} * header.table.width;
   const bool direct = entry.index < direct_entries;
@@ -116,38 +113,46 @@ Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, FileSizes sizes, co
   cursor.seek(static_cast<std::size_t>(prefix + entry.index * sizes.offsets +
                                        std::min(entry.index, direct_entries) * filtered));
   HeapBlockEntry out;
-  out.address = cursor.address(sizes, "child_block_address");
+  out.address = cursor.address("child_block_address");
   if (direct && header.filters) {
-    out.filtered_size = cursor.length(sizes, "filtered_block_size");
+    out.filtered_size = cursor.length("filtered_block_size");
+    if (out.address != kUndefinedAddress) cursor.require_at_most(limits::kMaxNodeBytes, "too large");
     out.filter_mask = cursor.u32("filter_mask");
   }
   return cursor.finish(out);
 }
 
-Result<HeapId> decode_heap_id(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header) {
+Result<HeapId> decode_heap_id(Cursor& cursor, const FractalHeapHeader& header) {
   const unsigned first = cursor.u8("heap_id_type");
-  cursor.require(first >> 6 == 0, "heap_id_version", "not version 0", first >> 6, ErrorCode::UnsupportedVersion);
+  const Field id_type = cursor.last();
+  cursor.require(first >> 6 == 0, id_type.part("heap_id_version", first >> 6), "not version 0",
+                 ErrorCode::UnsupportedVersion);
   HeapId id;
   switch (static_cast<IdType>(first >> 4 & 3)) {
     case IdType::Managed:
       id = decode_managed_id(cursor, header);
       break;
     case IdType::Huge:
-      id = decode_huge_id(cursor, sizes, header);
+      id = decode_huge_id(cursor, header);
       break;
     case IdType::Tiny:
       id = decode_tiny_id(cursor, first, header);
       break;
     default:
-      cursor.require(false, "heap_id_type", "no such type", first >> 4 & 3);
+      cursor.require(false, id_type.part("heap_id_type", first >> 4 & 3), "no such type");
   }
   return cursor.finish(id);
 }
 
-Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, FileSizes sizes, bool filtered) {
+BTree2Records huge_records(FileSizes sizes, bool filtered) {
+  const std::uint64_t bytes = direct_huge_id_bytes(sizes, filtered) + sizes.lengths;
+  return {.type = filtered ? std::uint8_t{2} : std::uint8_t{1}, .min_bytes = bytes};
+}
+
+Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, bool filtered) {
   HugeHeapRecord record;
-  record.object = decode_huge(cursor, sizes, filtered);
-  record.key = cursor.uint(sizes.lengths, "huge_object_id");
+  record.object = decode_huge(cursor, filtered);
+  record.key = cursor.plain_length("huge_object_id");
   return cursor.finish(record);
 }
 

@@ -22,17 +22,21 @@ constexpr std::uint8_t kChecksummedDirectBlocks = 0x02;
 
 unsigned log2_of(std::uint64_t value) { return static_cast<unsigned>(std::bit_width(value | 1)) - 1; }
 
+// The fields that are checked once the checksum holds.
+struct HeaderFields {
+  Field heap_id_length, table_width, start_block_size, max_direct_block_size, max_heap_size, root_rows;
+  Field filtered_root_size;
+};
+
 // Checks the table's numbers, so that shifts and products by them fit in 64 bits, and works out the rest.
-void lay_out_table(Cursor& cursor, DoublingTable& table) {
-  cursor.require(std::has_single_bit(table.width), "table_width", "not a power of two", table.width);
-  cursor.require(std::has_single_bit(table.start_block_size), "start_block_size", "not a power of two",
-                 table.start_block_size);
-  cursor.require(std::has_single_bit(table.max_direct_block_size), "max_direct_block_size", "not a power of two",
-                 table.max_direct_block_size);
-  cursor.require(table.max_direct_block_size <= limits::kMaxNodeBytes, "max_direct_block_size", "too large",
-                 table.max_direct_block_size, ErrorCode::LimitExceeded);
-  cursor.require(table.start_block_size <= table.max_direct_block_size, "start_block_size",
-                 "larger than the largest direct block", table.start_block_size);
+void lay_out_table(Cursor& cursor, const HeaderFields& fields, DoublingTable& table) {
+  cursor.require(std::has_single_bit(table.width), fields.table_width, "not a power of two");
+  cursor.require(std::has_single_bit(table.start_block_size), fields.start_block_size, "not a power of two");
+  cursor.require(std::has_single_bit(table.max_direct_block_size), fields.max_direct_block_size,
+                 "not a power of two");
+  cursor.require_at_most(limits::kMaxNodeBytes, fields.max_direct_block_size, "too large");
+  cursor.require(table.start_block_size <= table.max_direct_block_size, fields.start_block_size,
+                 "larger than the largest direct block");
   if (!cursor.ok()) return;
   const unsigned start_bits = log2_of(table.start_block_size);
   const unsigned direct_bits = log2_of(table.max_direct_block_size);
@@ -40,57 +44,62 @@ void lay_out_table(Cursor& cursor, DoublingTable& table) {
   table.max_direct_rows = direct_bits - start_bits + 2;
   const bool fits = table.max_heap_bits <= 64 && table.max_heap_bits >= table.first_row_bits &&
                     table.max_heap_bits >= direct_bits;
-  if (cursor.require(fits, "max_heap_size", "does not go with the block sizes", table.max_heap_bits))
+  if (cursor.require(fits, fields.max_heap_size, "does not go with the block sizes"))
     table.max_rows = table.max_heap_bits - table.first_row_bits + 1;
 }
 
-void decode_statistics(Cursor& cursor, FileSizes sizes, FractalHeapHeader& header) {
-  cursor.skip(sizes.lengths, "next_huge_id");
-  header.huge_btree_address = cursor.address(sizes, "huge_btree_address");
-  cursor.skip(sizes.lengths, "free_space");
-  cursor.skip(sizes.offsets, "free_space_manager_address");
-  cursor.skip(std::size_t{8} * sizes.lengths, "counts");
+void decode_statistics(Cursor& cursor, FractalHeapHeader& header) {
+  cursor.length("next_huge_id");
+  header.huge_btree_address = cursor.address("huge_btree_address");
+  cursor.length("free_space");
+  cursor.address("free_space_manager_address");
+  cursor.skip(std::size_t{8} * cursor.sizes().lengths, "counts");
 }
 
-void decode_table(Cursor& cursor, FileSizes sizes, FractalHeapHeader& header) {
+void decode_table(Cursor& cursor, FractalHeapHeader& header, HeaderFields& fields) {
   header.table.width = cursor.u16("table_width");
-  header.table.start_block_size = cursor.length(sizes, "start_block_size");
-  header.table.max_direct_block_size = cursor.length(sizes, "max_direct_block_size");
+  fields.table_width = cursor.last();
+  header.table.start_block_size = cursor.length("start_block_size");
+  fields.start_block_size = cursor.last();
+  header.table.max_direct_block_size = cursor.length("max_direct_block_size");
+  fields.max_direct_block_size = cursor.last();
   header.table.max_heap_bits = cursor.u16("max_heap_size");
+  fields.max_heap_size = cursor.last();
   cursor.skip(2, "starting_root_rows");
-  header.root_address = cursor.address(sizes, "root_address");
+  header.root_address = cursor.address("root_address");
   header.root_rows = cursor.u16("root_rows");
+  fields.root_rows = cursor.last();
 }
 
-void decode_filters(Cursor& cursor, FileSizes sizes, std::uint16_t length, FractalHeapHeader& header) {
-  header.filtered_root_size = cursor.length(sizes, "filtered_root_size");
+void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& header, HeaderFields& fields) {
+  header.filtered_root_size = cursor.length("filtered_root_size");
+  fields.filtered_root_size = cursor.last();
   header.root_filter_mask = cursor.u32("root_filter_mask");
-  const std::uint64_t at = cursor.here();
-  Cursor message(cursor.bytes(length, "filters"), at, "FilterPipelineMessage");
+  Cursor message = cursor.part(length, "filters", "FilterPipelineMessage");
   if (!cursor.ok()) return;
-  auto filters = decode_filter_pipeline(message);
-  if (filters)
-    header.filters = *std::move(filters);
-  else
-    cursor.fail(std::move(filters).error());
+  if (auto filters = decode_filter_pipeline(message)) header.filters = *std::move(filters);
+  cursor.take_error(message);
 }
 
 // Least bytes that hold `value`.
 std::uint8_t bytes_to_hold(std::uint64_t value) { return static_cast<std::uint8_t>(log2_of(value) / 8 + 1); }
 
-void check(Cursor& cursor, FileSizes sizes, FractalHeapHeader& header) {
-  lay_out_table(cursor, header.table);
-  cursor.require(header.heap_id_length > 0 && header.heap_id_length <= limits::kMaxHeapIdBytes, "heap_id_length",
-                 "no such length", header.heap_id_length);
+void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeaderFields& fields,
+           FractalHeapHeader& header) {
+  lay_out_table(cursor, fields, header.table);
+  cursor.require(header.heap_id_length > 0 && header.heap_id_length <= limits::kMaxHeapIdBytes,
+                 fields.heap_id_length, "no such length");
+  if (id_length) cursor.require_equal(*id_length, fields.heap_id_length, "not the length of these ids");
   if (!cursor.ok()) return;
   header.offset_width = static_cast<std::uint8_t>((header.table.max_heap_bits + 7) / 8);
   const unsigned direct_bytes = (log2_of(header.table.max_direct_block_size) + 7) / 8;
   header.length_width =
       static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_to_hold(header.max_managed_size)));
-  cursor.require(header.root_rows <= header.table.max_rows, "root_rows", "more rows than heap space has",
-                 header.root_rows);
-  cursor.require(header.direct_block_overhead(sizes) < header.table.start_block_size, "start_block_size",
-                 "a block's own prefix does not fit", header.table.start_block_size);
+  cursor.require(header.root_rows <= header.table.max_rows, fields.root_rows, "more rows than heap space has");
+  cursor.require(header.direct_block_overhead(cursor.sizes()) < header.table.start_block_size,
+                 fields.start_block_size, "a block's own prefix does not fit");
+  if (header.root_address != kUndefinedAddress && header.root_rows == 0)
+    cursor.require_at_most(limits::kMaxNodeBytes, fields.filtered_root_size, "too large");
 }
 
 }  // namespace
@@ -109,20 +118,23 @@ std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_le
   return filter_length == 0 ? plain : plain + sizes.lengths + 4 + filter_length;
 }
 
-Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, FileSizes sizes, std::uint64_t address) {
+Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64_t address,
+                                                     std::optional<std::uint16_t> id_length) {
   FractalHeapHeader header;
+  HeaderFields fields;
   header.address = address;
   cursor.signature("FRHP");
   cursor.version(0, 0);
   header.heap_id_length = cursor.u16("heap_id_length");
+  fields.heap_id_length = cursor.last();
   const std::uint16_t filter_length = cursor.u16("filters_length");
   header.checksummed_direct_blocks = (cursor.u8("flags") & kChecksummedDirectBlocks) != 0;
   header.max_managed_size = cursor.u32("max_managed_size");
-  decode_statistics(cursor, sizes, header);
-  decode_table(cursor, sizes, header);
-  if (filter_length > 0) decode_filters(cursor, sizes, filter_length, header);
+  decode_statistics(cursor, header);
+  decode_table(cursor, header, fields);
+  if (filter_length > 0) decode_filters(cursor, filter_length, header, fields);
   cursor.checksum();
-  if (cursor.ok()) check(cursor, sizes, header);
+  if (cursor.ok()) check(cursor, id_length, fields, header);
   return cursor.finish(std::move(header));
 }
 

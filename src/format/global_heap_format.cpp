@@ -8,21 +8,24 @@
 
 namespace h5mount {
 
-Result<std::uint64_t> decode_global_heap_header(Cursor& cursor, FileSizes sizes) {
+Result<std::uint64_t> decode_global_heap_header(Cursor& cursor) {
   cursor.signature("GCOL");
   cursor.version(1, 1);
   cursor.skip(3, "reserved");
-  const std::uint64_t size = cursor.uint(sizes.lengths, "collection_size");
-  cursor.require(size >= global_heap_header_bytes(sizes), "collection_size", "smaller than its header", size);
+  const std::uint64_t size = cursor.plain_length("collection_size");
+  cursor.require(size >= global_heap_header_bytes(cursor.sizes()), "smaller than its header");
   return cursor.finish(size);
 }
 
-Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, FileSizes sizes) {
+Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, std::uint64_t left) {
   GlobalHeapObjectHeader header;
   header.index = cursor.u16("object.index");
-  header.reference_count = cursor.u16("object.reference_count");
+  cursor.u16("object.reference_count");
   cursor.skip(4, "object.reserved");
-  header.size = cursor.uint(sizes.lengths, "object.size");
+  header.size = cursor.plain_length("object.size");
+  header.size_offset = cursor.last().offset;
+  if (header.index != 0 && header.size > left - global_heap_header_bytes(cursor.sizes()))
+    cursor.require(false, "beyond the end of the collection", ErrorCode::OutOfRange);
   return cursor.finish(header);
 }
 

@@ -18,63 +18,62 @@ namespace h5mount {
 
 namespace {
 
-void decode_external_target(Cursor& cursor, ByteSpan data, std::uint64_t at, Link& link) {
-  Cursor inner(data, at, cursor.structure());
-  inner.u8("external_version_and_flags");
-  link.file = inner.c_string("external_file_name");
-  link.target = inner.c_string("external_object_path");
-  if (inner.error()) cursor.fail(*inner.error());
+void decode_external_target(Cursor& value, Link& link) {
+  value.u8("external_version_and_flags");
+  link.file = value.c_string("external_file_name");
+  link.target = value.c_string("external_object_path");
 }
 
-void decode_link_value(Cursor& cursor, FileSizes sizes, Link& link) {
+void decode_link_value(Cursor& cursor, Link& link) {
   if (link.is(LinkType::Hard)) {
-    link.address = cursor.address(sizes, "object_header_address");
+    link.address = cursor.address("object_header_address");
     return;
   }
   const std::uint16_t length = cursor.u16("value_length");
-  const std::uint64_t at = cursor.here();
-  const ByteSpan data = cursor.bytes(length, "value");
+  Cursor value = cursor.part(length, "value");
   if (!cursor.ok()) return;
-  if (link.is(LinkType::Soft)) link.target = as_text(data);
-  if (link.is(LinkType::External)) decode_external_target(cursor, data, at, link);
+  if (link.is(LinkType::Soft)) link.target = as_text(value.rest());
+  if (link.is(LinkType::External)) decode_external_target(value, link);
+  cursor.take_error(value);
 }
 
 }  // namespace
 
-Result<Link> decode_link(Cursor& cursor, FileSizes sizes) {
+Result<Link> decode_link(Cursor& cursor) {
   Link link;
   cursor.version(1, 1);
   const std::uint8_t flags = cursor.u8("flags");
-  if (flags & 0x08) link.type = cursor.u8("type");
-  cursor.require(link.type < 2 || link.type >= 64, "type", "is reserved", link.type);
+  if (flags & 0x08) {
+    link.type = cursor.u8("type");
+    cursor.require(link.type < 2 || link.type >= 64, "is reserved");
+  }
   if (flags & 0x04) link.creation_order = static_cast<std::int64_t>(cursor.u64("creation_order"));
   if (flags & 0x10) link.charset = cursor.u8("charset") == 0 ? CharacterSet::Ascii : CharacterSet::Utf8;
-  const std::uint64_t claimed = cursor.uint(std::size_t{1} << (flags & 0x03), "name_length");
-  const std::size_t length = cursor.count(claimed, 1, limits::kMaxLinkNameBytes, "name_length");
+  cursor.uint(std::size_t{1} << (flags & 0x03), "name_length");
+  const std::size_t length = cursor.count(1, limits::kMaxLinkNameBytes);
   link.name = as_text(cursor.bytes(length, "name"));
-  decode_link_value(cursor, sizes, link);
+  decode_link_value(cursor, link);
   return cursor.finish(std::move(link));
 }
 
-Result<LinkInfo> decode_link_info(Cursor& cursor, FileSizes sizes) {
+Result<LinkInfo> decode_link_info(Cursor& cursor) {
   LinkInfo info;
   cursor.version(0, 0);
   const std::uint8_t flags = cursor.u8("flags");
   info.creation_order_tracked = (flags & 0x01) != 0;
   info.creation_order_indexed = (flags & 0x02) != 0;
-  if (info.creation_order_tracked)
-    info.max_creation_index = static_cast<std::int64_t>(cursor.u64("max_creation_index"));
-  info.fractal_heap_address = cursor.address(sizes, "fractal_heap_address");
-  info.name_index_address = cursor.address(sizes, "name_index_address");
+  if (info.creation_order_tracked) cursor.u64("max_creation_index");
+  info.fractal_heap_address = cursor.address("fractal_heap_address");
+  info.name_index_address = cursor.address("name_index_address");
   if (info.creation_order_indexed)
-    info.creation_order_index_address = cursor.address(sizes, "creation_order_index_address");
+    info.creation_order_index_address = cursor.address("creation_order_index_address");
   return cursor.finish(info);
 }
 
-Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor, FileSizes sizes) {
+Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor) {
   SymbolTableMessage message;
-  message.btree_address = cursor.address(sizes, "btree_address");
-  message.local_heap_address = cursor.address(sizes, "local_heap_address");
+  message.btree_address = cursor.address("btree_address");
+  message.local_heap_address = cursor.address("local_heap_address");
   return cursor.finish(message);
 }
 

@@ -10,6 +10,8 @@
 //   continuation: version 1: | messages |     version 2: | "OCHK" | messages | gap | checksum (4) |
 #include "h5mount/format/object_header_format.h"
 
+#include "h5mount/base/limits.h"
+
 namespace h5mount {
 namespace {
 
@@ -19,6 +21,7 @@ void prefix_v1(Cursor& cursor, ObjectHeaderPrefix& prefix) {
   cursor.u16("message_count");  // of no use: the chunks' ends say where messages end
   prefix.reference_count = cursor.u32("reference_count");
   prefix.chunk0_bytes = cursor.u32("header_size");
+  cursor.require_at_most(limits::kMaxHeaderBytes, "too large");
   cursor.skip(4, "padding");
 }
 
@@ -26,7 +29,7 @@ void prefix_v2(Cursor& cursor, ObjectHeaderPrefix& prefix) {
   cursor.signature("OHDR");
   prefix.version = cursor.version(2, 2);
   prefix.flags = cursor.u8("flags");
-  cursor.require((prefix.flags & 0xC0) == 0, "flags", "reserved bits are set", prefix.flags);
+  cursor.require((prefix.flags & 0xC0) == 0, "reserved bits are set");
   if ((prefix.flags & 0x20) != 0) {
     auto& times = prefix.times.emplace();
     times.access = cursor.u32("access_time");
@@ -36,18 +39,21 @@ void prefix_v2(Cursor& cursor, ObjectHeaderPrefix& prefix) {
   }
   if ((prefix.flags & 0x10) != 0) cursor.skip(4, "attribute_phase_change");
   prefix.chunk0_bytes = cursor.uint(std::size_t{1} << (prefix.flags & 0x03), "size_of_chunk_0");
+  cursor.require_at_most(limits::kMaxHeaderBytes, "too large");
 }
 
 RawMessage message_header(Cursor& cursor, const ObjectHeaderPrefix& prefix, std::size_t& size) {
   RawMessage message;
   if (prefix.version == 1) {
     message.type = cursor.u16("message.type");
+    message.type_offset = cursor.last().offset;
     size = cursor.u16("message.size");
     message.flags = cursor.u8("message.flags");
     cursor.skip(3, "message.reserved");
     return message;
   }
   message.type = cursor.u8("message.type");
+  message.type_offset = cursor.last().offset;
   size = cursor.u16("message.size");
   message.flags = cursor.u8("message.flags");
   if (prefix.tracks_creation_order()) message.creation_order = cursor.u16("message.creation_order");
@@ -80,10 +86,14 @@ Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
   return cursor.finish();
 }
 
-Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, FileSizes sizes) {
+Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8_t header_version) {
+  constexpr std::uint64_t kLeastBytes = 4;
   HeaderContinuation continuation;
-  continuation.address = cursor.address(sizes, "offset");
-  continuation.length = cursor.uint(sizes.lengths, "length");
+  cursor.address("offset");
+  continuation.address = cursor.last();
+  cursor.plain_length("length");
+  continuation.length = cursor.last();
+  cursor.require(continuation.length.value >= kLeastBytes + header_checksum_bytes(header_version), "too small");
   return cursor.finish(continuation);
 }
 

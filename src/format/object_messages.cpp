@@ -21,9 +21,9 @@ namespace {
 // `width` ASCII digits.
 unsigned decimal(Cursor& cursor, std::size_t width, std::string_view field) {
   unsigned value = 0;
-  for (const std::byte b : cursor.bytes(width, field)) {
-    const unsigned digit = std::to_integer<unsigned>(b) - unsigned{'0'};
-    cursor.require(digit <= 9, field, "is not a digit", std::to_integer<unsigned>(b));
+  for (std::size_t i = 0; i < width; ++i) {
+    const unsigned digit = cursor.u8(field) - unsigned{'0'};
+    cursor.require(digit <= 9, "is not a digit");
     value = value * 10 + digit;
   }
   return value;
@@ -31,25 +31,26 @@ unsigned decimal(Cursor& cursor, std::size_t width, std::string_view field) {
 
 }  // namespace
 
-Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor, FileSizes sizes) {
+Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor) {
   ExternalDataFiles files;
   cursor.version(1, 1);
   cursor.skip(3, "reserved");
   const std::uint16_t allocated = cursor.u16("allocated_slots");
   const std::uint16_t used = cursor.u16("used_slots");
-  cursor.require(used <= allocated, "used_slots", "above the allocated slots", used);
-  files.heap_address = cursor.address(sizes, "heap_address");
-  const std::size_t count = cursor.count(used, std::size_t{3} * sizes.lengths, used, "used_slots");
+  cursor.require(used <= allocated, "above the allocated slots");
+  const Field used_slots = cursor.last();
+  files.heap_address = cursor.address("heap_address");
+  const std::size_t count = cursor.count(used_slots, std::size_t{3} * cursor.sizes().lengths, UINT16_MAX);
   files.slots.resize(count);
   for (ExternalFileSlot& slot : files.slots) {
-    slot.name_offset = cursor.uint(sizes.lengths, "name_offset");
-    slot.file_offset = cursor.uint(sizes.lengths, "file_offset");
-    slot.size = cursor.length(sizes, "size");
+    slot.name_offset = cursor.plain_length("name_offset");
+    slot.file_offset = cursor.plain_length("file_offset");
+    slot.size = cursor.length("size");
   }
   return cursor.finish(std::move(files));
 }
 
-Result<SharedMessageReference> decode_shared_reference(Cursor& cursor, FileSizes sizes) {
+Result<SharedMessageReference> decode_shared_reference(Cursor& cursor) {
   constexpr std::uint8_t kInSharedMessageHeap = 1;
   SharedMessageReference reference;
   const std::uint8_t version = cursor.version(1, 3);
@@ -57,13 +58,13 @@ Result<SharedMessageReference> decode_shared_reference(Cursor& cursor, FileSizes
   if (version == 1) {
     // What the specification calls a pointer is a symbol table entry's beginning: a name offset goes before it.
     cursor.skip(6, "reserved");
-    cursor.skip(sizes.lengths, "link_name_offset");
+    cursor.skip(cursor.sizes().lengths, "link_name_offset");
   }
   reference.in_heap = version == 3 && type == kInSharedMessageHeap;
   if (reference.in_heap)
     reference.heap_id = cursor.u64("heap_id");
   else
-    reference.header_address = cursor.address(sizes, "object_header_address");
+    reference.header_address = cursor.address("object_header_address");
   return cursor.finish(reference);
 }
 
@@ -76,7 +77,7 @@ Result<std::int64_t> decode_modification_time(Cursor& cursor) {
 
 Result<std::int64_t> decode_modification_time_old(Cursor& cursor) {
   using namespace std::chrono;
-  const std::uint64_t at = cursor.here();
+  const Field start{"date", cursor.here(), 0};
   const year y{static_cast<int>(decimal(cursor, 4, "year"))};
   const month m{decimal(cursor, 2, "month")};
   const day d{decimal(cursor, 2, "day")};
@@ -84,8 +85,7 @@ Result<std::int64_t> decode_modification_time_old(Cursor& cursor) {
   const unsigned minutes_ = decimal(cursor, 2, "minute");
   const unsigned seconds_ = decimal(cursor, 2, "second");
   const year_month_day date{y, m, d};
-  if (cursor.ok() && (!date.ok() || hours_ > 23 || minutes_ > 59 || seconds_ > 60))
-    cursor.fail(Error(ErrorCode::InvalidValue, cursor.structure(), "date", at).with_detail("is no date"));
+  cursor.require(date.ok() && hours_ <= 23 && minutes_ <= 59 && seconds_ <= 60, start, "is no date");
   if (!cursor.ok()) return fail(*cursor.error());
   const auto time = sys_days{date} + hours{hours_} + minutes{minutes_} + seconds{seconds_};
   return static_cast<std::int64_t>(duration_cast<seconds>(time.time_since_epoch()).count());

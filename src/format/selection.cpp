@@ -21,23 +21,14 @@ namespace {
 
 std::size_t decode_width(Cursor& cursor) {
   const std::uint8_t width = cursor.u8("encoding_width");
-  cursor.require(width == 2 || width == 4 || width == 8, "encoding_width", "is not 2, 4 or 8", width);
+  cursor.require(width == 2 || width == 4 || width == 8, "is not 2, 4 or 8");
   return cursor.ok() ? width : 4;
 }
 
 void decode_rank(Cursor& cursor, Selection& s) {
   const std::uint32_t rank = cursor.u32("rank");
-  cursor.require(rank > 0 && rank <= limits::kMaxRank, "rank", "is 0 or above the greatest rank", rank);
+  cursor.require(rank > 0 && rank <= limits::kMaxRank, "is 0 or above the greatest rank");
   s.rank = cursor.ok() ? rank : 0;
-}
-
-// `groups` * rank coordinates of `width` bytes.
-void decode_coordinates(Cursor& cursor, std::uint64_t groups, std::size_t per_group, std::size_t width,
-                        std::string_view field, std::vector<std::uint64_t>& out) {
-  if (!cursor.ok()) return;
-  const std::size_t count = cursor.count(groups, per_group * width, UINT64_MAX, field);
-  out.resize(count * per_group);
-  for (std::uint64_t& value : out) value = cursor.uint(width, field);
 }
 
 void decode_points(Cursor& cursor, Selection& s) {
@@ -47,37 +38,41 @@ void decode_points(Cursor& cursor, Selection& s) {
   else
     width = decode_width(cursor);
   decode_rank(cursor, s);
-  const std::uint64_t count = cursor.uint(width, "point_count");
-  decode_coordinates(cursor, count, s.rank, width, "point_coordinates", s.points);
+  cursor.uint(width, "point_count");
+  if (!cursor.ok()) return;
+  const std::size_t count = cursor.count(s.rank * width, UINT64_MAX);
+  s.points.resize(count * s.rank);
+  for (std::uint64_t& value : s.points) value = cursor.uint(width, "point_coordinate");
 }
 
 void decode_regular(Cursor& cursor, std::size_t width, Selection& s) {
   s.regular = true;
-  if (!cursor.ok()) return;
-  const std::size_t rank = cursor.count(s.rank, 4 * width, limits::kMaxRank, "rank");
+  const std::size_t rank = cursor.count(4 * width, limits::kMaxRank);  // decode_rank has just read it
   for (std::size_t i = 0; i < rank; ++i) {
     s.start.push_back(cursor.uint(width, "start"));
     s.stride.push_back(cursor.uint(width, "stride"));
+    const Field stride = cursor.last();
     s.count.push_back(cursor.widened(width, "count"));
+    cursor.require(stride.value != 0 || s.count.back() <= 1, stride, "is zero");
     s.block.push_back(cursor.widened(width, "block"));
-    cursor.require(s.stride.back() != 0 || s.count.back() <= 1, "stride", "is zero");
-    cursor.require(s.count.back() <= 1 || s.block.back() <= s.stride.back(), "block", "is longer than the stride",
-                   s.block.back());
+    cursor.require(s.count.back() <= 1 || s.block.back() <= stride.value, "is longer than the stride");
   }
 }
 
 void decode_blocks(Cursor& cursor, std::size_t width, Selection& s) {
-  const std::uint64_t count = cursor.uint(width, "block_count");
-  const std::uint64_t at = cursor.here();
-  decode_coordinates(cursor, count, 2 * std::size_t{s.rank}, width, "block_coordinates", s.blocks);
+  cursor.uint(width, "block_count");
   if (!cursor.ok()) return;
-  for (std::size_t block = 0; block < s.blocks.size(); block += 2 * std::size_t{s.rank})
-    for (std::size_t i = 0; i < s.rank; ++i)
-      if (s.blocks[block + i] > s.blocks[block + s.rank + i])
-        return cursor.fail(
-            Error(ErrorCode::InvalidValue, cursor.structure(), "block_end", at + (block + s.rank + i) * width)
-                .with_found(s.blocks[block + s.rank + i])
-                .with_detail("before the block's start"));
+  const std::size_t rank = s.rank;
+  const std::size_t count = cursor.count(2 * rank * width, UINT64_MAX);
+  s.blocks.resize(count * 2 * rank);
+  for (std::size_t block = 0; block < count; ++block) {
+    std::uint64_t* const start = s.blocks.data() + block * 2 * rank;
+    for (std::size_t i = 0; i < rank; ++i) start[i] = cursor.uint(width, "block_start");
+    for (std::size_t i = 0; i < rank; ++i) {
+      start[rank + i] = cursor.uint(width, "block_end");
+      cursor.require(start[rank + i] >= start[i], "before the block's start");
+    }
+  }
 }
 
 void decode_hyperslab(Cursor& cursor, Selection& s) {
@@ -88,11 +83,11 @@ void decode_hyperslab(Cursor& cursor, Selection& s) {
   }
   const std::uint8_t flags = cursor.u8("flags");
   const bool regular = (flags & 0x01) != 0;
-  cursor.require((flags & ~0x01U) == 0, "flags", "has unknown bits", flags);
+  cursor.require((flags & ~0x01U) == 0, "has unknown bits");
   std::size_t width = 8;
   if (s.version == 2) {
+    cursor.require(regular, "version 2 is not regular");
     cursor.skip(4, "length");
-    cursor.require(regular, "flags", "version 2 is not regular", flags);
   } else {
     width = decode_width(cursor);
   }
@@ -108,12 +103,11 @@ void decode_hyperslab(Cursor& cursor, Selection& s) {
 Result<Selection> decode_selection(Cursor& cursor) {
   Selection s;
   const std::uint32_t type = cursor.u32("selection_type");
-  cursor.require(type <= 3, "selection_type", "is unknown", type);
+  cursor.require(type <= 3, "is unknown");
   s.kind = static_cast<Selection::Kind>(cursor.ok() ? type : 0);
   const std::uint32_t version = cursor.u32("selection_version");
   const std::uint32_t newest = s.kind == Selection::Kind::Hyperslab ? 3 : s.kind == Selection::Kind::Points ? 2 : 1;
-  cursor.require(version >= 1 && version <= newest, "selection_version", "is unknown", version,
-                 ErrorCode::UnsupportedVersion);
+  cursor.require(version >= 1 && version <= newest, "is unknown", ErrorCode::UnsupportedVersion);
   s.version = static_cast<std::uint8_t>(version);
   if (!cursor.ok()) return fail(*cursor.error());
   switch (s.kind) {

@@ -8,30 +8,28 @@
 
 namespace h5mount {
 
-Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cursor, FileSizes sizes) {
+Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cursor) {
   SharedMessageTableMessage message;
   cursor.version(0, 0);
-  message.table_address = cursor.address(sizes, "table_address");
+  message.table_address = cursor.address("table_address");
   message.index_count = cursor.u8("index_count");
-  cursor.require(message.index_count >= 1 && message.index_count <= 8, "index_count", "not 1 to 8",
-                 message.index_count);
+  cursor.require(message.index_count >= 1 && message.index_count <= 8, "not 1 to 8");
   return cursor.finish(message);
 }
 
-Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, FileSizes sizes,
+Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor,
                                                                     std::uint8_t index_count) {
   cursor.signature("SMTB");
   std::vector<SharedMessageIndex> indexes(index_count);
   for (auto& index : indexes) {
     cursor.version(0, 0);
-    index.kind = cursor.u8("index_kind");
-    cursor.require(index.kind <= 1, "index_kind", "neither list nor B-tree", index.kind);
+    cursor.require(cursor.u8("index_kind") <= 1, "neither list nor B-tree");
     index.message_types = cursor.u16("message_types");
-    index.min_message_bytes = cursor.u32("min_message_size");
+    cursor.skip(4, "min_message_size");
     cursor.skip(4, "cutoffs");
-    index.message_count = cursor.u16("message_count");
-    index.index_address = cursor.address(sizes, "index_address");
-    index.heap_address = cursor.address(sizes, "heap_address");
+    cursor.skip(2, "message_count");
+    cursor.address("index_address");
+    index.heap_address = cursor.address("heap_address");
   }
   cursor.checksum();
   return cursor.finish(std::move(indexes));

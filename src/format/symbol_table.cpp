@@ -20,12 +20,11 @@ constexpr std::uint32_t kCacheSoftLink = 2;
 std::uint64_t tree_prefix_bytes(FileSizes sizes) { return 4 + 1 + 1 + 2 + 2 * std::uint64_t{sizes.offsets}; }
 std::uint64_t entry_bytes(FileSizes sizes) { return std::uint64_t{sizes.lengths} + sizes.offsets + 4 + 4 + 16; }
 
-std::uint16_t decode_tree_start(Cursor& cursor, std::uint8_t& level) {
+// Signature and type. The next field is the level.
+void decode_tree_start(Cursor& cursor) {
   cursor.signature("TREE");
-  const std::uint8_t type = cursor.u8("node_type");
-  cursor.require(type == 0, "node_type", "not a node of a group", type);
-  level = cursor.u8("node_level");
-  return cursor.u16("entries_used");
+  cursor.u8("node_type");
+  cursor.require_equal(0, "not a node of a group");
 }
 
 std::uint16_t decode_symbols_start(Cursor& cursor) {
@@ -35,10 +34,10 @@ std::uint16_t decode_symbols_start(Cursor& cursor) {
   return cursor.u16("symbol_count");
 }
 
-SymbolTableEntry decode_entry(Cursor& cursor, FileSizes sizes) {
+SymbolTableEntry decode_entry(Cursor& cursor) {
   SymbolTableEntry entry;
-  entry.name_offset = cursor.uint(sizes.lengths, "link_name_offset");
-  entry.header_address = cursor.address(sizes, "object_header_address");
+  entry.name_offset = cursor.plain_length("link_name_offset");
+  entry.header_address = cursor.address("object_header_address");
   entry.soft = cursor.u32("cache_type") == kCacheSoftLink;
   cursor.skip(4, "reserved");
   const std::uint32_t scratch = cursor.u32("scratch_pad");
@@ -54,25 +53,31 @@ std::uint64_t group_btree1_node_bytes(FileSizes sizes, std::uint64_t entries) {
 }
 
 Result<std::uint16_t> decode_group_btree1_entries(Cursor& cursor) {
-  std::uint8_t level = 0;
-  const std::uint16_t entries = decode_tree_start(cursor, level);
+  decode_tree_start(cursor);
+  cursor.u8("node_level");
+  const std::uint16_t entries = cursor.u16("entries_used");
   return cursor.finish(entries);
 }
 
-Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, FileSizes sizes, std::uint64_t max_entries) {
+Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, std::uint64_t max_entries,
+                                                 std::optional<std::uint8_t> level) {
   GroupBTree1Node node;
-  const std::uint16_t entries = decode_tree_start(cursor, node.level);
-  cursor.skip(sizes.offsets, "left_sibling_address");
-  cursor.skip(sizes.offsets, "right_sibling_address");
-  const std::size_t count =
-      cursor.count(entries, std::size_t{sizes.lengths} + sizes.offsets, max_entries, "entries_used");
+  decode_tree_start(cursor);
+  node.level = cursor.u8("node_level");
+  if (level) cursor.require_equal(*level, "not one below its parent");
+  cursor.u16("entries_used");
+  const Field entries = cursor.last();
+  cursor.address("left_sibling_address");
+  cursor.address("right_sibling_address");
+  const FileSizes sizes = cursor.sizes();
+  const std::size_t count = cursor.count(entries, std::size_t{sizes.lengths} + sizes.offsets, max_entries);
   node.keys.reserve(count + 1);
   node.children.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    node.keys.push_back(cursor.uint(sizes.lengths, "key"));
-    node.children.push_back(cursor.address(sizes, "child_address"));
+    node.keys.push_back(cursor.plain_length("key"));
+    node.children.push_back(cursor.address("child_address"));
   }
-  node.keys.push_back(cursor.uint(sizes.lengths, "key"));
+  node.keys.push_back(cursor.plain_length("key"));
   return cursor.finish(std::move(node));
 }
 
@@ -85,14 +90,12 @@ Result<std::uint16_t> decode_symbol_table_node_entries(Cursor& cursor) {
   return cursor.finish(entries);
 }
 
-Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, FileSizes sizes,
-                                                               std::uint64_t max_entries) {
-  const std::uint16_t found = decode_symbols_start(cursor);
-  const std::size_t count =
-      cursor.count(found, static_cast<std::size_t>(entry_bytes(sizes)), max_entries, "symbol_count");
+Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, std::uint64_t max_entries) {
+  decode_symbols_start(cursor);
+  const std::size_t count = cursor.count(static_cast<std::size_t>(entry_bytes(cursor.sizes())), max_entries);
   std::vector<SymbolTableEntry> entries;
   entries.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) entries.push_back(decode_entry(cursor, sizes));
+  for (std::size_t i = 0; i < count; ++i) entries.push_back(decode_entry(cursor));
   return cursor.finish(std::move(entries));
 }
 
@@ -100,14 +103,15 @@ std::uint64_t local_heap_header_bytes(FileSizes sizes) {
   return 4 + 1 + 3 + 2 * std::uint64_t{sizes.lengths} + sizes.offsets;
 }
 
-Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor, FileSizes sizes) {
+Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor) {
   LocalHeapHeader header;
   cursor.signature("HEAP");
   cursor.version(0, 0);
   cursor.skip(3, "reserved");
-  header.segment_size = cursor.uint(sizes.lengths, "segment_size");
-  cursor.skip(sizes.lengths, "free_list_head");
-  header.segment_address = cursor.address(sizes, "segment_address");
+  header.segment_size = cursor.plain_length("segment_size");
+  cursor.length("free_list_head");
+  header.segment_address = cursor.address("segment_address");
+  header.segment_address_offset = cursor.last().offset;
   return cursor.finish(header);
 }
 

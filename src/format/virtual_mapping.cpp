@@ -18,11 +18,11 @@ enum : std::uint8_t { kFileShared = 0x01, kDatasetShared = 0x02, kSameFile = 0x0
 
 using Mappings = std::vector<VirtualMapping>;
 
-std::string decode_name(Cursor& cursor, FileSizes sizes, bool shared, const Mappings& earlier,
+std::string decode_name(Cursor& cursor, bool shared, const Mappings& earlier,
                         std::string VirtualMapping::*which, std::string_view field) {
   if (!shared) return std::string(cursor.c_string(field));
-  const std::uint64_t number = cursor.uint(sizes.lengths, field);
-  cursor.require(number < earlier.size(), field, "is that of no earlier entry", number);
+  const std::uint64_t number = cursor.plain_length(field);
+  cursor.require(number < earlier.size(), "is that of no earlier entry");
   return cursor.ok() ? earlier[static_cast<std::size_t>(number)].*which : std::string();
 }
 
@@ -31,16 +31,16 @@ Selection decode_part(Cursor& cursor) {
   return selection ? *std::move(selection) : Selection{};  // the cursor keeps the error
 }
 
-VirtualMapping decode_mapping(Cursor& cursor, FileSizes sizes, std::uint8_t version, const Mappings& earlier) {
+VirtualMapping decode_mapping(Cursor& cursor, std::uint8_t version, const Mappings& earlier) {
   VirtualMapping mapping;
   const std::uint8_t flags = version == 0 ? std::uint8_t{0} : cursor.u8("entry_flags");
-  cursor.require((flags & ~(kFileShared | kDatasetShared | kSameFile)) == 0, "entry_flags", "has unknown bits", flags);
+  cursor.require((flags & ~(kFileShared | kDatasetShared | kSameFile)) == 0, "has unknown bits");
   if (flags & kSameFile)
     mapping.file = ".";
   else
-    mapping.file = decode_name(cursor, sizes, (flags & kFileShared) != 0, earlier, &VirtualMapping::file,
+    mapping.file = decode_name(cursor, (flags & kFileShared) != 0, earlier, &VirtualMapping::file,
                                "source_file_name");
-  mapping.dataset = decode_name(cursor, sizes, (flags & kDatasetShared) != 0, earlier, &VirtualMapping::dataset,
+  mapping.dataset = decode_name(cursor, (flags & kDatasetShared) != 0, earlier, &VirtualMapping::dataset,
                                 "source_dataset_name");
   mapping.source = decode_part(cursor);
   mapping.view = decode_part(cursor);
@@ -49,21 +49,21 @@ VirtualMapping decode_mapping(Cursor& cursor, FileSizes sizes, std::uint8_t vers
 
 }  // namespace
 
-Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor, FileSizes sizes) {
+Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor) {
   constexpr std::size_t kLeastEntryBytes = 2 + 2 * 16;
   // Names that entries share are held once each in the file but once an entry here.
   constexpr std::size_t kMaxNameBytes = std::size_t{256} << 20;
   Mappings mappings;
   const std::uint8_t version = cursor.version(0, 1);
-  const std::uint64_t claimed = cursor.uint(sizes.lengths, "entry_count");
-  const std::size_t count = cursor.count(claimed, kLeastEntryBytes, limits::kMaxVirtualMappings, "entry_count");
+  cursor.plain_length("entry_count");
+  const std::size_t count = cursor.count(kLeastEntryBytes, limits::kMaxVirtualMappings);
   mappings.reserve(count);
   std::size_t name_bytes = 0;
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
-    mappings.push_back(decode_mapping(cursor, sizes, version, mappings));
+    const std::uint64_t entry_at = cursor.here();
+    mappings.push_back(decode_mapping(cursor, version, mappings));
     name_bytes += mappings.back().file.size() + mappings.back().dataset.size();
-    cursor.require(name_bytes <= kMaxNameBytes, "source_file_name", "makes too many bytes of names", name_bytes,
-                   ErrorCode::LimitExceeded);
+    cursor.require_at_most(kMaxNameBytes, {"source_names", entry_at, name_bytes}, "bytes of all names together");
   }
   cursor.checksum();
   return cursor.finish(std::move(mappings));

@@ -1,7 +1,6 @@
 #include "h5mount/metadata/btree2.h"
 
 #include "h5mount/base/limits.h"
-#include "h5mount/format/btree2_node.h"
 #include "lru_cache.h"
 #include "walk_guard.h"
 
@@ -31,7 +30,7 @@ struct LoadedNode {
 };
 using NodePtr = std::shared_ptr<const LoadedNode>;
 
-std::string_view node_name(unsigned level) { return level == 0 ? "BTree2LeafNode" : "BTree2InternalNode"; }
+std::string_view node_name(unsigned level) { return level == 0 ? kBTree2LeafNode : kBTree2InternalNode; }
 
 // How many records of a node lie before what is sought; `equal` tells whether the one behind them is it.
 struct Position {
@@ -172,19 +171,15 @@ class Tree final : public BTree2 {
   };
 
   bool empty() const { return header_.root_address == kUndefinedAddress; }
-  BTree2Child root() const { return {header_.root_address, header_.root_record_count}; }
+  BTree2Child root() const { return btree2_root(header_); }
   std::uint64_t node_bytes(const BTree2Child& child, unsigned level) const {
     return btree2_node_bytes(header_, file_->sizes(), level, child.record_count);
   }
 
-  // Counts come from the parent; a child of no records, which deletions leave, is sound.
+  // A child of no records, which deletions leave, is sound.
   Status check(const BTree2Child& child, unsigned level) const {
-    if (child.record_count > header_.levels[level].max_records)
-      return fail(Error(ErrorCode::InvalidValue, node_name(level), "record_count",
-                        file_->base_address() + child.address)
-                      .with_found(child.record_count)
-                      .with_expected(header_.levels[level].max_records)
-                      .within("BTree2Header", offset_));
+    if (const Status status = check_btree2_child(header_, child, level); !status)
+      return fail(status.error().within(kBTree2Header, offset_));
     return {};
   }
 
@@ -194,10 +189,10 @@ class Tree final : public BTree2 {
       return held;
     H5_TRY(check(child, level));
     auto read = file_->read(child.address, node_bytes(child, level), node_name(level));
-    if (!read) return fail(read.error().within("BTree2Header", offset_));
+    if (!read) return fail(read.error().within(kBTree2Header, offset_));
     Cursor cursor = read->cursor(node_name(level));
-    auto node = decode_btree2_node(cursor, header_, file_->sizes(), level, child.record_count);
-    if (!node) return fail(node.error().within("BTree2Header", offset_));
+    auto node = decode_btree2_node(cursor, header_, level, child.record_count);
+    if (!node) return fail(node.error().within(kBTree2Header, offset_));
     auto loaded = std::make_shared<const LoadedNode>(
         LoadedNode{*std::move(read), *std::move(node), level, header_.record_size,
                    static_cast<std::size_t>(child.record_count)});
@@ -218,11 +213,12 @@ class Tree final : public BTree2 {
 
 }  // namespace
 
-Result<std::shared_ptr<const BTree2>> BTree2::open(FileMetadataPtr file, std::uint64_t header_address) {
-  const FileSizes sizes = file->sizes();
-  H5_ASSIGN(const MetadataBlock block, file->read(header_address, btree2_header_bytes(sizes), "BTree2Header"));
-  Cursor cursor = block.cursor("BTree2Header");
-  H5_ASSIGN(BTree2Header header, decode_btree2_header(cursor, sizes));
+Result<std::shared_ptr<const BTree2>> BTree2::open(FileMetadataPtr file, std::uint64_t header_address,
+                                                   const BTree2Records& expected) {
+  H5_ASSIGN(const MetadataBlock block,
+            file->read(header_address, btree2_header_bytes(file->sizes()), kBTree2Header));
+  Cursor cursor = block.cursor(kBTree2Header);
+  H5_ASSIGN(BTree2Header header, decode_btree2_header(cursor, expected));
   return std::make_shared<const Tree>(std::move(file), std::move(header), block.file_offset());
 }
 

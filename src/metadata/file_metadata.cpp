@@ -129,7 +129,7 @@ class OpenFileMetadata final : public FileMetadata {
       if (auto got = windows_.read(base_ + address, bytes); !got) return fail(got.error().within(structure, base_ + address));
       if (!overlay_.empty()) overlay_.apply(address, bytes);
     }
-    return MetadataBlock(std::move(bytes), base_ + address);
+    return MetadataBlock(std::move(bytes), base_ + address, sizes());
   }
 
   const std::shared_ptr<ByteSource> file_;

@@ -5,9 +5,9 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
-#include "h5mount/filter/filter.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/metadata/btree2.h"
+#include "h5mount/metadata/filter_pipeline.h"
 #include "lru_cache.h"
 
 namespace h5mount {
@@ -81,11 +81,11 @@ class Heap final : public FractalHeap {
  private:
   Result<HeapId> decode(ByteSpan heap_id) const {
     Cursor cursor(heap_id.first(std::min<std::size_t>(heap_id.size(), header_.heap_id_length)), offset_,
-                  "FractalHeapId");
-    cursor.require(heap_id.size() >= header_.heap_id_length, "length", "shorter than the heap's ids",
-                   heap_id.size());
+                  "FractalHeapId", sizes_);
+    cursor.require(heap_id.size() >= header_.heap_id_length, {"length", offset_, heap_id.size()},
+                   "shorter than the heap's ids");
     if (!cursor.ok()) return fail(*cursor.error());
-    return decode_heap_id(cursor, sizes_, header_);
+    return decode_heap_id(cursor, header_);
   }
 
   Result<Object> read_one(const ManagedHeapId& id) const;
@@ -143,7 +143,7 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
     if (entry.row >= rows) return fail(bad_offset("beyond the last row of blocks", offset));
     H5_ASSIGN(const IndirectBlockPtr block, load_indirect(address, base, rows));
     Cursor cursor = block->block.cursor(kIndirect);
-    H5_ASSIGN(const HeapBlockEntry child, decode_indirect_entry(cursor, sizes_, header_, entry));
+    H5_ASSIGN(const HeapBlockEntry child, decode_indirect_entry(cursor, header_, entry));
     if (child.address == kUndefinedAddress) return fail(bad_offset("in a block that is not there", offset));
     const std::uint64_t size = table.block_size(entry.row);
     base += entry.offset;
@@ -159,14 +159,11 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
 
 Result<IndirectBlockPtr> Heap::load_indirect(std::uint64_t address, std::uint64_t offset, unsigned rows) const {
   if (auto held = indirect_.find(address); held && held->offset == offset && held->rows == rows) return held;
+  // At most 32,768 entries a row of 20 bytes, and rows for what 64 bits leave beside them: below kMaxNodeBytes.
   const std::uint64_t bytes = header_.indirect_block_bytes(sizes_, rows);
-  if (bytes > limits::kMaxNodeBytes)
-    return fail(Error(ErrorCode::LimitExceeded, kIndirect, "size", file_->base_address() + address)
-                    .with_found(bytes)
-                    .with_expected(limits::kMaxNodeBytes));
   H5_ASSIGN(MetadataBlock block, file_->read(address, bytes, kIndirect));
   Cursor cursor = block.cursor(kIndirect);
-  H5_TRY(check_indirect_block(cursor, sizes_, header_, offset, rows));
+  H5_TRY(check_indirect_block(cursor, header_, offset, rows));
   auto loaded = std::make_shared<const IndirectBlock>(IndirectBlock{std::move(block), offset, rows});
   indirect_.insert(address, loaded, static_cast<std::size_t>(bytes));
   return loaded;
@@ -184,10 +181,6 @@ Result<DirectBlockPtr> Heap::load_direct(const DirectPlace& place) const {
 Result<DirectBlockPtr> Heap::read_direct(const DirectPlace& place) const {
   auto block = std::make_shared<DirectBlock>();
   if (pipeline_) {
-    if (place.stored_size > limits::kMaxNodeBytes)
-      return fail(Error(ErrorCode::LimitExceeded, kDirect, "filtered_block_size",
-                        file_->base_address() + place.address)
-                      .with_found(place.stored_size));
     H5_ASSIGN(const MetadataBlock stored, file_->read(place.address, place.stored_size, kDirect));
     H5_ASSIGN(block->decoded, unfilter(stored.bytes(), place.filter_mask, place.size));
     block->file_offset = stored.file_offset();
@@ -195,8 +188,8 @@ Result<DirectBlockPtr> Heap::read_direct(const DirectPlace& place) const {
     H5_ASSIGN(block->plain, file_->read(place.address, place.size, kDirect));
     block->file_offset = block->plain->file_offset();
   }
-  Cursor cursor(block->bytes(), block->file_offset, kDirect);
-  H5_TRY(check_direct_block(cursor, block->bytes(), sizes_, header_, place.offset));
+  Cursor cursor(block->bytes(), block->file_offset, kDirect, sizes_);
+  H5_TRY(check_direct_block(cursor, header_, place.offset));
   return block;
 }
 
@@ -223,7 +216,7 @@ FractalHeap::Object Heap::cut(const ManagedHeapId& id, const DirectPlace& place,
   const std::uint64_t at = id.offset - place.offset;
   const ByteSpan bytes =
       block->bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(id.length));
-  return Object{bytes, pipeline_ ? block->file_offset : block->file_offset + at, block};
+  return Object{bytes, pipeline_ ? block->file_offset : block->file_offset + at, sizes_, block};
 }
 
 Result<FractalHeap::Object> Heap::read_one(const ManagedHeapId& id) const {
@@ -232,7 +225,7 @@ Result<FractalHeap::Object> Heap::read_one(const ManagedHeapId& id) const {
   if (!pipeline_ && !header_.checksummed_direct_blocks) {
     H5_ASSIGN(MetadataBlock bytes, file_->read(place.address + (id.offset - place.offset), id.length, kDirect));
     auto owner = std::make_shared<const MetadataBlock>(std::move(bytes));
-    return Object{owner->bytes(), owner->file_offset(), owner};
+    return Object{owner->bytes(), owner->file_offset(), sizes_, owner};
   }
   H5_ASSIGN(const DirectBlockPtr block, load_direct(place));
   return cut(id, place, block);
@@ -248,19 +241,19 @@ Result<FractalHeap::Object> Heap::read_one(const HugeHeapObject& object) const {
   const std::uint64_t at = stored.file_offset();
   if (!pipeline_) {
     auto owner = std::make_shared<const MetadataBlock>(std::move(stored));
-    return Object{owner->bytes(), at, owner};
+    return Object{owner->bytes(), at, sizes_, owner};
   }
   H5_ASSIGN(std::vector<std::byte> bytes, unfilter(stored.bytes(), object.filter_mask, object.size));
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  return Object{*owner, at, owner};
+  return Object{*owner, at, sizes_, owner};
 }
 
 Result<FractalHeap::Object> Heap::read_one(const HugeHeapKey& key) const {
   H5_ASSIGN(const auto tree, huge_tree());
   const bool filtered = header_.filters.has_value();
   const auto decode_record = [&](ByteSpan record, std::uint64_t at) {
-    Cursor cursor(record, at, "HugeObjectRecord");
-    return decode_huge_record(cursor, sizes_, filtered);
+    Cursor cursor(record, at, "HugeObjectRecord", sizes_);
+    return decode_huge_record(cursor, filtered);
   };
   H5_ASSIGN(const auto record, tree->find([&](ByteSpan bytes) -> Result<int> {
     H5_ASSIGN(const HugeHeapRecord found, decode_record(bytes, offset_));
@@ -276,7 +269,7 @@ Result<FractalHeap::Object> Heap::read_one(const HugeHeapKey& key) const {
 
 Result<FractalHeap::Object> Heap::read_one(const TinyHeapObject& tiny) const {
   auto owner = std::make_shared<const std::vector<std::byte>>(tiny.bytes.begin(), tiny.bytes.end());
-  return Object{*owner, offset_, owner};
+  return Object{*owner, offset_, sizes_, owner};
 }
 
 Result<std::shared_ptr<const BTree2>> Heap::huge_tree() const {
@@ -284,13 +277,8 @@ Result<std::shared_ptr<const BTree2>> Heap::huge_tree() const {
     const std::lock_guard lock(huge_mutex_);
     if (huge_) return huge_;
   }
-  H5_ASSIGN(auto tree, BTree2::open(file_, header_.huge_btree_address));
-  const std::uint8_t type = header_.filters ? 2 : 1;
-  if (tree->type() != type)
-    return fail(Error(ErrorCode::InvalidValue, "BTree2Header", "type",
-                      file_->base_address() + header_.huge_btree_address)
-                    .with_found(tree->type())
-                    .with_expected(type));
+  H5_ASSIGN(auto tree, BTree2::open(file_, header_.huge_btree_address,
+                                    huge_records(sizes_, header_.filters.has_value())));
   const std::lock_guard lock(huge_mutex_);
   if (!huge_) huge_ = std::move(tree);
   return huge_;
@@ -343,15 +331,13 @@ Result<FractalHeap::Object> Heap::cut_checked(const ManagedHeapId& id, const Dir
 
 Result<std::shared_ptr<const FilterPipeline>> make_pipeline(const FractalHeapHeader& header) {
   if (!header.filters) return nullptr;
-  std::vector<FilterSpec> specs;
-  for (const FilterDescription& filter : header.filters->filters)
-    specs.push_back({filter.id, filter.name, filter.client_data});
-  return FilterPipeline::make(specs, static_cast<std::size_t>(header.table.max_direct_block_size));
+  return make_filter_pipeline(header.filters->filters, header.table.max_direct_block_size);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file, std::uint64_t header_address) {
+Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file, std::uint64_t header_address,
+                                                             std::optional<std::uint16_t> id_length) {
   constexpr std::string_view kName = "FractalHeapHeader";
   const FileSizes sizes = file->sizes();
   H5_ASSIGN(const MetadataBlock start, file->read(header_address, kFractalHeapHeaderStart, kName));
@@ -360,7 +346,7 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr fil
   H5_ASSIGN(const MetadataBlock block,
             file->read(header_address, fractal_heap_header_bytes(sizes, filter_length), kName));
   Cursor cursor = block.cursor(kName);
-  H5_ASSIGN(FractalHeapHeader header, decode_fractal_heap_header(cursor, sizes, header_address));
+  H5_ASSIGN(FractalHeapHeader header, decode_fractal_heap_header(cursor, header_address, id_length));
   H5_ASSIGN(auto pipeline, make_pipeline(header));
   return std::make_shared<const Heap>(std::move(file), std::move(header), block.file_offset(),
                                       std::move(pipeline));

@@ -14,17 +14,18 @@ namespace {
 constexpr std::string_view kName = "GlobalHeapCollection";
 constexpr std::uint64_t kKeptWhole = 1U << 20;
 
+// The header of the object at `position`; `left`: the collection's bytes from there.
 Result<GlobalHeapObjectHeader> header_at(const FileMetadata& file, const GlobalHeapCollection& collection,
-                                         std::uint64_t position) {
-  const std::size_t bytes = global_heap_header_bytes(file.sizes());
+                                         std::uint64_t position, std::uint64_t left) {
   if (collection.whole) {
-    const auto& block = *collection.whole;
-    Cursor cursor(block.bytes().subspan(static_cast<std::size_t>(position)), block.file_offset() + position, kName);
-    return decode_global_heap_object(cursor, file.sizes());
+    Cursor cursor = collection.whole->cursor(kName);
+    cursor.seek(static_cast<std::size_t>(position));
+    return decode_global_heap_object(cursor, left);
   }
-  H5_ASSIGN(const MetadataBlock block, file.read(collection.address + position, bytes, kName));
+  H5_ASSIGN(const MetadataBlock block,
+            file.read(collection.address + position, global_heap_header_bytes(file.sizes()), kName));
   Cursor cursor = block.cursor(kName);
-  return decode_global_heap_object(cursor, file.sizes());
+  return decode_global_heap_object(cursor, left);
 }
 
 // Progress is strict: every object takes its header's bytes at least. Indexes are 16 bits wide, so a collection with
@@ -33,15 +34,14 @@ Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, 
   const std::size_t header_bytes = global_heap_header_bytes(file.sizes());
   std::uint64_t position = header_bytes;
   while (size - position >= header_bytes) {
-    H5_ASSIGN(const auto header, header_at(file, collection, position));
+    H5_ASSIGN(const auto header, header_at(file, collection, position, size - position));
     if (header.index == 0) return {};
     const std::uint64_t data = position + header_bytes;
-    const std::uint64_t at = file.base_address() + collection.address + position;
-    if (header.size > size - data)
-      return fail(Error(ErrorCode::OutOfRange, kName, "object.size", at).with_found(header.size).with_expected(size - data));
     if (collection.entries.size() > 0xFFFF)
-      return fail(Error(ErrorCode::LimitExceeded, kName, "objects", at).with_detail("more than 65,536"));
-    collection.entries.push_back({header.index, data, header.size});
+      return fail(Error(ErrorCode::LimitExceeded, kName, "objects", file.base_address() + collection.address + position)
+                      .with_detail("more than 65,536"));
+    collection.entries.push_back(
+        {.index = header.index, .position = data, .size = header.size, .size_offset = header.size_offset});
     const std::uint64_t padded = divide_up(header.size, 8) * 8;
     if (padded > size - data) return {};
     position = data + padded;
@@ -66,7 +66,7 @@ Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(
                                                                                 std::uint64_t address) {
   H5_ASSIGN(const MetadataBlock head, file.read(address, global_heap_header_bytes(file.sizes()), kName));
   Cursor cursor = head.cursor(kName);
-  H5_ASSIGN(const std::uint64_t size, decode_global_heap_header(cursor, file.sizes()));
+  H5_ASSIGN(const std::uint64_t size, decode_global_heap_header(cursor));
   auto collection = std::make_shared<GlobalHeapCollection>();
   collection->address = address;
   if (size <= kKeptWhole) {
@@ -93,9 +93,9 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
                     .with_found(index));
   }
   if (found->size > limits::kMaxHeapObjectBytes)
-    return fail(Error(ErrorCode::LimitExceeded, kName, "object.size",
-                      file.base_address() + collection_address + found->position)
-                    .with_found(found->size));
+    return fail(Error(ErrorCode::LimitExceeded, kName, "object.size", found->size_offset)
+                    .with_found(found->size)
+                    .with_expected(limits::kMaxHeapObjectBytes));
   if (collection->whole) {
     const ByteSpan bytes = collection->whole->bytes().subspan(static_cast<std::size_t>(found->position),
                                                               static_cast<std::size_t>(found->size));

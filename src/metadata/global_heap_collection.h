@@ -15,6 +15,7 @@ struct GlobalHeapCollection {
     std::uint16_t index = 0;
     std::uint64_t position = 0;  // of its data, from the collection's start
     std::uint64_t size = 0;
+    std::uint64_t size_offset = 0;  // absolute, of the field that says it
   };
   std::uint64_t address = 0;
   std::vector<Entry> entries;  // by index

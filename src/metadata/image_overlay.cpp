@@ -14,8 +14,8 @@ Result<ImageOverlay> ImageOverlay::load(const FileMetadata& file, const CacheIma
     return fail(Error(ErrorCode::LimitExceeded, kName, "length", message.address).with_found(message.length));
   H5_ASSIGN(const MetadataBlock block, file.read(message.address, message.length, kName));
   overlay.block_.assign(block.bytes().begin(), block.bytes().end());
-  Cursor cursor(overlay.block_, block.file_offset(), kName);
-  H5_ASSIGN(overlay.entries_, decode_cache_image(cursor, file.sizes()));
+  Cursor cursor(overlay.block_, block.file_offset(), kName, file.sizes());
+  H5_ASSIGN(overlay.entries_, decode_cache_image(cursor));
   std::ranges::sort(overlay.entries_, {}, &CacheImageEntry::address);
   for (std::size_t i = 1; i < overlay.entries_.size(); ++i) {
     const auto& before = overlay.entries_[i - 1];

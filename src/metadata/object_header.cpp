@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kHeader = "ObjectHeader";
 constexpr std::string_view kContinuation = "ObjectHeaderContinuation";
+constexpr std::string_view kContinuationMessage = "ObjectHeaderContinuationMessage";
 constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole, and one read brings a window anyway
-constexpr auto kLastKnownType = static_cast<std::uint16_t>(MessageType::MetadataCacheImage);
 
 class HeaderLoader {
  public:
@@ -27,7 +27,7 @@ class HeaderLoader {
       const HeaderContinuation next = pending_.front();
       pending_.pop_front();
       if (auto loaded = load_continuation(next); !loaded)
-        note_damage(loaded.error().within(kContinuation, file_.base_address() + next.address));
+        note_damage(loaded.error().within(kContinuation, file_.base_address() + next.address.value));
     }
     return header_;
   }
@@ -47,7 +47,7 @@ class HeaderLoader {
     H5_ASSIGN(MetadataBlock block, file_.read_up_to(address, kFirstRead, kHeader));
     Cursor cursor = block.cursor(kHeader);
     H5_ASSIGN(prefix_, decode_object_header_prefix(cursor));
-    H5_TRY(check_room(prefix_.chunk0_bytes, block.file_offset()));
+    total_bytes_ = prefix_.chunk0_bytes;
     take_prefix();
     const std::uint64_t whole = prefix_.prefix_bytes + prefix_.chunk0_bytes + checksum_bytes();
     if (whole > block.bytes().size()) {
@@ -68,30 +68,35 @@ class HeaderLoader {
     header_->birth_time = prefix_.times->birth;
   }
 
-  std::size_t checksum_bytes() const { return prefix_.version == 1 ? 0 : 4; }
+  std::size_t checksum_bytes() const { return header_checksum_bytes(prefix_.version); }
 
-  Status check_room(std::uint64_t more, std::uint64_t at) {
-    total_bytes_ = checked_add(total_bytes_, more).value_or(~std::uint64_t{0});
+  // What a continuation's place says together with those before it. Errors are at the message that holds it.
+  Status check_continuation(const HeaderContinuation& next) {
+    const auto refused = [](ErrorCode code, const Field& field) {
+      return Error(code, kContinuationMessage, field.name, field.offset).with_found(field.value);
+    };
+    const std::uint64_t address = next.address.value, length = next.length.value;
+    if (chunks_.size() >= limits::kMaxHeaderChunks)
+      return fail(refused(ErrorCode::LimitExceeded, next.address).with_detail("too many parts of one header"));
+    for (const Extent& chunk : chunks_)
+      if (address < chunk.address + chunk.length && chunk.address - std::min(chunk.address, address) < length)
+        return fail(refused(ErrorCode::Cycle, next.address).with_detail("overlaps another part of the header"));
+    total_bytes_ = checked_add(total_bytes_, length).value_or(~std::uint64_t{0});
     if (total_bytes_ > limits::kMaxHeaderBytes)
-      return fail(Error(ErrorCode::LimitExceeded, kHeader, "size", at).with_found(total_bytes_).with_expected(limits::kMaxHeaderBytes));
+      return fail(refused(ErrorCode::LimitExceeded, next.length)
+                      .with_expected(limits::kMaxHeaderBytes)
+                      .with_detail("all parts of the header together"));
     return {};
   }
 
   Status load_continuation(const HeaderContinuation& next) {
-    const std::uint64_t at = file_.base_address() + next.address;
-    if (chunks_.size() >= limits::kMaxHeaderChunks)
-      return fail(Error(ErrorCode::LimitExceeded, kContinuation, "chunks", at).with_expected(limits::kMaxHeaderChunks));
-    for (const Extent& chunk : chunks_)
-      if (next.address < chunk.address + chunk.length && chunk.address - std::min(chunk.address, next.address) < next.length)
-        return fail(Error(ErrorCode::Cycle, kContinuation, "offset", at).with_detail("overlaps another part of the header"));
-    H5_TRY(check_room(next.length, at));
-    if (next.length < 4 + checksum_bytes())
-      return fail(Error(ErrorCode::InvalidValue, kContinuation, "length", at).with_found(next.length).with_detail("too small"));
-    H5_ASSIGN(MetadataBlock block, file_.read(next.address, next.length, kContinuation));
-    chunks_.push_back({next.address, next.length});
+    H5_TRY(check_continuation(next));
+    const std::uint64_t address = next.address.value, length = next.length.value;
+    H5_ASSIGN(MetadataBlock block, file_.read(address, length, kContinuation));
+    chunks_.push_back({address, length});
     Cursor cursor = block.cursor(kContinuation);
     if (prefix_.version != 1 && !cursor.signature("OCHK")) return cursor.finish();
-    return absorb(std::move(block), static_cast<std::size_t>(next.length), cursor.position(), kContinuation);
+    return absorb(std::move(block), static_cast<std::size_t>(length), cursor.position(), kContinuation);
   }
 
   // The messages of a chunk that is the first `length` bytes of `block`. A chunk whose checksum is wrong is an error;
@@ -102,12 +107,14 @@ class HeaderLoader {
     const ByteSpan chunk = block->bytes().first(length);
     const std::size_t end = length - checksum_bytes();
     if (prefix_.version != 1) {
-      Cursor checked(chunk, block->file_offset(), name);
+      Cursor checked(chunk, block->file_offset(), name, file_.sizes());
       checked.seek(end);
       checked.checksum();
       H5_TRY(checked.finish());
     }
-    Cursor cursor(chunk.subspan(start, end - start), block->file_offset() + start, name);
+    Cursor chunk_cursor(chunk, block->file_offset(), name, file_.sizes());
+    chunk_cursor.seek(start);
+    Cursor cursor = chunk_cursor.part(end - start, "messages");
     auto walked = for_each_raw_message(cursor, prefix_, [this](const RawMessage& raw) { return take_message(raw); });
     if (!walked) note_damage(walked.error());
     return {};
@@ -115,13 +122,16 @@ class HeaderLoader {
 
   Status take_message(const RawMessage& raw) {
     HeaderMessage message{.type = static_cast<MessageType>(raw.type), .flags = raw.flags,
-                          .creation_order = raw.creation_order, .body = raw.body, .offset = raw.offset, .owner = {}};
+                          .creation_order = raw.creation_order, .body = raw.body, .offset = raw.offset,
+                          .sizes = file_.sizes(), .owner = {}};
     if (message.type == MessageType::Nil) return {};
     if (message.type == MessageType::ObjectHeaderContinuation) return take_continuation(message);
     if (header_->messages.size() >= limits::kMaxHeaderMessages)
-      return fail(Error(ErrorCode::LimitExceeded, kHeader, "messages", raw.offset).with_expected(limits::kMaxHeaderMessages));
-    if (raw.type > kLastKnownType && (raw.flags & 0x80) != 0)
-      note_damage(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", raw.offset)
+      return fail(Error(ErrorCode::LimitExceeded, kHeader, "message.type", raw.type_offset)
+                      .with_expected(limits::kMaxHeaderMessages)
+                      .with_detail("too many messages"));
+    if (raw.type > kLastKnownMessageType && (raw.flags & 0x80) != 0)
+      note_damage(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", raw.type_offset)
                       .with_found(raw.type)
                       .with_detail("unknown message that a reader must understand"));
     if (message.type == MessageType::ObjectReferenceCount && prefix_.version != 1 && !message.is_shared()) {
@@ -134,8 +144,8 @@ class HeaderLoader {
 
   // A damaged continuation message hides its chunk, not the messages behind it.
   Status take_continuation(const HeaderMessage& message) {
-    Cursor cursor = message.cursor("ObjectHeaderContinuationMessage");
-    auto next = decode_header_continuation(cursor, file_.sizes());
+    Cursor cursor = message.cursor(kContinuationMessage);
+    auto next = decode_header_continuation(cursor, prefix_.version);
     if (!next)
       note_damage(next.error());
     else if (pending_.size() < limits::kMaxHeaderChunks)

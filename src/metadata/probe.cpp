@@ -15,7 +15,7 @@ Result<std::optional<DriverInfo>> driver_block(const ByteSource& source, std::ui
   if (at >= source.size()) return std::optional<DriverInfo>{};
   std::vector<std::byte> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(kDriverBlockBytes, source.size() - at)));
   H5_TRY(source.read_at(at, bytes));
-  Cursor cursor(bytes, at, "DriverInfoBlock");
+  Cursor cursor(bytes, at, "DriverInfoBlock", {});
   H5_ASSIGN(auto info, decode_driver_info_block(cursor));
   return std::optional(std::move(info));
 }
@@ -48,7 +48,7 @@ Result<Superblock> load_superblock(const ByteSource& source, std::uint64_t place
   const std::uint64_t left = source.size() > place ? source.size() - place : 0;
   std::vector<std::byte> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(kMaxSuperblockBytes, left)));
   H5_TRY(source.read_at(place, bytes));
-  Cursor cursor(bytes, place, "Superblock");
+  Cursor cursor(bytes, place, "Superblock", {});  // the sizes stand in it
   return decode_superblock(cursor);
 }
 

@@ -44,14 +44,14 @@ Result<HeaderMessage> from_heap(const FileMetadata& file, MessageType type, std:
                     .with_detail("in the shared message heap, but the file has no such table, or it is damaged"));
   H5_ASSIGN(const auto object, shared->read(type, heap_id));
   return HeaderMessage{.type = type, .flags = 0, .creation_order = {}, .body = object.bytes,
-                       .offset = object.file_offset, .owner = object.owner};
+                       .offset = object.file_offset, .sizes = object.sizes, .owner = object.owner};
 }
 
 }  // namespace
 
 Result<HeaderMessage> resolve_shared(const FileMetadata& file, MessageType type, ByteSpan body, std::uint64_t offset) {
-  Cursor cursor(body, offset, kShared);
-  H5_ASSIGN(const auto reference, decode_shared_reference(cursor, file.sizes()));
+  Cursor cursor(body, offset, kShared, file.sizes());
+  H5_ASSIGN(const auto reference, decode_shared_reference(cursor));
   auto resolved = reference.in_heap ? from_heap(file, type, reference.heap_id, offset)
                                     : from_header(file, type, reference.header_address);
   if (!resolved) return fail(resolved.error().within(kShared, offset));

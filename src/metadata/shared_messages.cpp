@@ -24,7 +24,7 @@ Result<std::unique_ptr<SharedMessages>> SharedMessages::load(const FileMetadata&
   H5_ASSIGN(const MetadataBlock block,
             file.read(message.table_address, shared_message_table_bytes(message.index_count, file.sizes()), kName));
   Cursor cursor = block.cursor(kName);
-  H5_ASSIGN(auto indexes, decode_shared_message_table(cursor, file.sizes(), message.index_count));
+  H5_ASSIGN(auto indexes, decode_shared_message_table(cursor, message.index_count));
   return std::unique_ptr<SharedMessages>(new SharedMessages(file, std::move(indexes)));
 }
 

@@ -21,16 +21,14 @@ Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, 
   H5_ASSIGN(const auto header, load_object_header(file, address));
   SuperblockExtension extension;
   if (header->damage) extension.damage.push_back(*header->damage);
-  const FileSizes sizes = file.sizes();
   for (const HeaderMessage& message : header->messages) {
     if (message.type == MessageType::BTreeKValues)
       take(message, "BTreeKValuesMessage", extension, extension.k, decode_btree_k_values);
     if (message.type == MessageType::SharedMessageTable)
       take(message, "SharedMessageTableMessage", extension, extension.shared_message_table,
-           [&](Cursor& c) { return decode_shared_message_table_message(c, sizes); });
+           decode_shared_message_table_message);
     if (message.type == MessageType::MetadataCacheImage)
-      take(message, "MetadataCacheImageMessage", extension, extension.cache_image,
-           [&](Cursor& c) { return decode_cache_image_message(c, sizes); });
+      take(message, "MetadataCacheImageMessage", extension, extension.cache_image, decode_cache_image_message);
   }
   return extension;
 }

@@ -37,28 +37,23 @@ Result<SymbolTable> SymbolTable::open(FileMetadataPtr file, std::uint64_t btree_
   return SymbolTable(std::move(file), btree_address, std::move(heap));
 }
 
-Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address) const {
+Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address, std::optional<std::uint8_t> level) const {
   H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeEntries, kTree,
                                                     decode_group_btree1_entries, group_btree1_node_bytes));
   Cursor cursor = block.cursor(kTree);
-  return decode_group_btree1_node(cursor, file_->sizes(), most_entries(file_->superblock().k.group_internal));
+  return decode_group_btree1_node(cursor, most_entries(file_->superblock().k.group_internal), level);
 }
 
-// Levels fall by one: what ends every way down.
+// Levels fall by one, which ends every path down.
 Result<GroupBTree1Node> SymbolTable::load_child(std::uint64_t address, std::uint8_t parent_level) const {
-  H5_ASSIGN(GroupBTree1Node node, load_node(address));
-  if (node.level + 1 != parent_level)
-    return fail(Error(ErrorCode::InvalidValue, kTree, "node_level", file_->base_address() + address + 5)
-                    .with_found(node.level)
-                    .with_expected(parent_level - 1U));
-  return node;
+  return load_node(address, static_cast<std::uint8_t>(parent_level - 1));
 }
 
 Result<std::vector<SymbolTableEntry>> SymbolTable::load_symbols(std::uint64_t address) const {
   H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualSymbolEntries, kSymbols,
                                                     decode_symbol_table_node_entries, symbol_table_node_bytes));
   Cursor cursor = block.cursor(kSymbols);
-  return decode_symbol_table_node(cursor, file_->sizes(), most_entries(file_->superblock().k.group_leaf));
+  return decode_symbol_table_node(cursor, most_entries(file_->superblock().k.group_leaf));
 }
 
 // ---- search ----------------------------------------------------------------------------------------------------
@@ -94,7 +89,7 @@ Result<std::optional<SymbolTableEntry>> SymbolTable::find_symbol(const std::vect
 }
 
 Result<std::optional<SymbolTableEntry>> SymbolTable::find(std::string_view name) const {
-  H5_ASSIGN(GroupBTree1Node node, load_node(btree_address_));
+  H5_ASSIGN(GroupBTree1Node node, load_node(btree_address_, std::nullopt));
   while (true) {
     H5_ASSIGN(const std::size_t i, child_for(node, name));
     if (i == node.children.size()) return std::nullopt;
@@ -148,7 +143,7 @@ struct SymbolTable::Walk {
 Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
   Walk walk{*this, visit, WalkGuard(*file_), {}};
   H5_TRY(walk.guard.enter(btree_address_, 0, kTree));
-  H5_ASSIGN(GroupBTree1Node root, load_node(btree_address_));
+  H5_ASSIGN(GroupBTree1Node root, load_node(btree_address_, std::nullopt));
   walk.steps.push_back({std::move(root), 0});
   while (!walk.steps.empty() && !walk.stopped) {
     if (walk.steps.back().next == walk.steps.back().node.children.size()) {

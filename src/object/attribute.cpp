@@ -13,28 +13,28 @@ namespace {
 constexpr std::string_view kStructure = "AttributeMessage";
 
 Status resolve_type(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
-  Cursor cursor(parts.datatype, parts.datatype_offset, "DatatypeMessage");
+  Cursor cursor(parts.datatype, parts.datatype_offset, "DatatypeMessage", file.sizes());
   if (!parts.shared_datatype) {
-    H5_ASSIGN(attribute.type, decode_datatype(cursor, file.sizes()));
+    H5_ASSIGN(attribute.type, decode_datatype(cursor));
     return {};
   }
   H5_ASSIGN(const HeaderMessage stored,
             resolve_shared(file, MessageType::Datatype, parts.datatype, parts.datatype_offset));
   Cursor elsewhere = stored.cursor("DatatypeMessage");
-  H5_ASSIGN(attribute.type, decode_datatype(elsewhere, file.sizes()));
+  H5_ASSIGN(attribute.type, decode_datatype(elsewhere));
   return {};
 }
 
 Status resolve_space(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
-  Cursor cursor(parts.dataspace, parts.dataspace_offset, "DataspaceMessage");
+  Cursor cursor(parts.dataspace, parts.dataspace_offset, "DataspaceMessage", file.sizes());
   if (!parts.shared_dataspace) {
-    H5_ASSIGN(attribute.space, decode_dataspace(cursor, file.sizes()));
+    H5_ASSIGN(attribute.space, decode_dataspace(cursor));
     return {};
   }
   H5_ASSIGN(const HeaderMessage stored,
             resolve_shared(file, MessageType::Dataspace, parts.dataspace, parts.dataspace_offset));
   Cursor elsewhere = stored.cursor("DataspaceMessage");
-  H5_ASSIGN(attribute.space, decode_dataspace(elsewhere, file.sizes()));
+  H5_ASSIGN(attribute.space, decode_dataspace(elsewhere));
   return {};
 }
 
@@ -102,11 +102,11 @@ std::vector<const HeaderMessage*> compact_messages(const ObjectHeader& header) {
 }
 
 // Where dense storage is; nothing where the object has none.
-Result<std::optional<AttributeInfo>> dense_info(const FileMetadata& file, const Object& object) {
+Result<std::optional<AttributeInfo>> dense_info(const Object& object) {
   const HeaderMessage* message = object.header->find(MessageType::AttributeInfo);
   if (message == nullptr) return std::nullopt;
   Cursor cursor = message->cursor("AttributeInfoMessage");
-  H5_ASSIGN(const AttributeInfo info, decode_attribute_info(cursor, file.sizes()));
+  H5_ASSIGN(const AttributeInfo info, decode_attribute_info(cursor));
   if (info.fractal_heap_address == kUndefinedAddress) return std::nullopt;
   return info;
 }
@@ -130,7 +130,7 @@ Status for_each_attribute(const FileMetadata& file, const Object& object,
     if (!visit(*attribute)) return {};
   }
   if (object.header->damage) tell(*object.header->damage);
-  const auto info = dense_info(file, object);
+  const auto info = dense_info(object);
   if (!info)
     tell(info.error());
   else if (*info)
@@ -147,7 +147,7 @@ Result<Attribute> find_attribute(const FileMetadata& file, const Object& object,
     if (named && named->name == name) return from_message(file, object, message, AttributeDetail::Full);
     if (!named && !met) met = named.error();
   }
-  H5_ASSIGN(const auto info, dense_info(file, object));
+  H5_ASSIGN(const auto info, dense_info(object));
   if (info) return attribute_parts::find_dense(file, *info, name);
   // Among messages that cannot be read it may have been: that is not the same as not being there.
   if (!met) met = object.header->damage;

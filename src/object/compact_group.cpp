@@ -34,7 +34,7 @@ class CompactGroup final : public Group {
   Result<Link> load(const HeaderMessage& stored) const {
     H5_ASSIGN(const HeaderMessage message, resolve_message(*file_, stored));
     Cursor cursor = message.cursor("LinkMessage");
-    return decode_link(cursor, file_->sizes());
+    return decode_link(cursor);
   }
 
   FileMetadataPtr file_;

@@ -76,31 +76,23 @@ Status need(const Describing& d, const HeaderMessage* message, std::string_view 
 
 Status decode_type(Describing& d) {
   H5_TRY(need(d, d.messages.datatype, "datatype_message"));
-  const FileSizes sizes = d.file.sizes();
   H5_ASSIGN(d.out.type, decode_stored(d, *d.messages.datatype, "DatatypeMessage",
-                                      [&](Cursor& cursor) { return decode_datatype(cursor, sizes); }));
-  if (d.messages.datatype->is_shared()) {
-    Cursor cursor = d.messages.datatype->cursor("SharedMessage");
-    const auto reference = decode_shared_reference(cursor, sizes);
-    if (reference && !reference->in_heap) d.out.committed_type_address = reference->header_address;
-  }
+                                      [](Cursor& cursor) { return decode_datatype(cursor); }));
   d.out.element_size = d.out.type->size;
   return {};
 }
 
 Status decode_space(Describing& d) {
   H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
-  const FileSizes sizes = d.file.sizes();
   H5_ASSIGN(d.out.space, decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
-                                       [&](Cursor& cursor) { return decode_dataspace(cursor, sizes); }));
+                                       [](Cursor& cursor) { return decode_dataspace(cursor); }));
   return {};
 }
 
 Status decode_layout(Describing& d) {
   H5_TRY(need(d, d.messages.layout, "data_layout_message"));
-  const FileSizes sizes = d.file.sizes();
   H5_ASSIGN(d.out.layout, decode_stored(d, *d.messages.layout, "DataLayoutMessage",
-                                        [&](Cursor& cursor) { return decode_data_layout(cursor, sizes); }));
+                                        [](Cursor& cursor) { return decode_data_layout(cursor); }));
   return {};
 }
 
@@ -121,9 +113,8 @@ Status decode_fill(Describing& d) {
 
 // The prototype of structured chunks also writes its pipeline as a message of a type above all known ones.
 void find_stray_section_pipeline(Describing& d) {
-  constexpr auto kLastKnownType = static_cast<std::uint16_t>(MessageType::FileSpaceInfo);
   for (const HeaderMessage& message : d.object.header->messages) {
-    if (static_cast<std::uint16_t>(message.type) <= kLastKnownType || message.is_shared()) continue;
+    if (static_cast<std::uint16_t>(message.type) <= kLastKnownMessageType || message.is_shared()) continue;
     Cursor cursor = message.cursor("SectionPipelineMessage");
     auto pipeline = decode_section_pipeline(cursor);
     if (!pipeline || cursor.remaining() != 0) continue;
@@ -150,10 +141,9 @@ Status decode_pipeline(Describing& d) {
 
 Status decode_external(Describing& d) {
   if (d.messages.external == nullptr) return {};
-  const FileSizes sizes = d.file.sizes();
   H5_ASSIGN(const ExternalDataFiles files,
             decode_stored(d, *d.messages.external, "ExternalDataFilesMessage",
-                          [&](Cursor& cursor) { return decode_external_data_files(cursor, sizes); }));
+                          [](Cursor& cursor) { return decode_external_data_files(cursor); }));
   if (files.slots.empty()) return {};
   // The heap is not kept: a pointer that owns nothing will do.
   const FileMetadataPtr borrowed(FileMetadataPtr(), &d.file);
@@ -242,7 +232,7 @@ Result<DatatypePtr> committed_datatype(const FileMetadata& file, const Object& o
                     .with_detail("is missing"));
   H5_ASSIGN(const HeaderMessage resolved, resolve_message(file, *message));
   Cursor cursor = resolved.cursor("DatatypeMessage");
-  return decode_datatype(cursor, file.sizes());
+  return decode_datatype(cursor);
 }
 
 }  // namespace h5mount

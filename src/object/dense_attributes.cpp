@@ -17,7 +17,7 @@ namespace h5mount::attribute_parts {
 
 namespace {
 
-constexpr std::size_t kHeapIdBytes = 8;
+constexpr std::uint16_t kHeapIdBytes = 8;
 constexpr std::uint8_t kNameIndex = 8;
 constexpr std::uint8_t kCreationOrderIndex = 9;
 
@@ -30,7 +30,7 @@ struct Record {
 
 Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t index_type) {
   constexpr std::uint8_t kSharedFlag = 0x02;
-  Cursor cursor(bytes, offset, "AttributeIndexRecord");
+  Cursor cursor(bytes, offset, "AttributeIndexRecord", {});  // holds neither addresses nor lengths
   Record record;
   record.heap_id = cursor.bytes(kHeapIdBytes, "heap_id");
   record.shared = (cursor.u8("message_flags") & kSharedFlag) != 0;
@@ -41,12 +41,8 @@ Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t 
 
 Result<std::shared_ptr<const BTree2>> open_index(const FileMetadataPtr& file, std::uint64_t address,
                                                  std::uint8_t type) {
-  H5_ASSIGN(auto tree, BTree2::open(file, address));
-  if (tree->type() != type)
-    return fail(Error(ErrorCode::InvalidValue, "BTree2Header", "type", file->base_address() + address)
-                    .with_found(tree->type())
-                    .with_expected(type));
-  return tree;
+  constexpr std::size_t kLeastBytes = kHeapIdBytes + 1 + 4;
+  return BTree2::open(file, address, {.type = type, .min_bytes = kLeastBytes + (type == kNameIndex ? 4 : 0)});
 }
 
 Result<Attribute> from_object(const FileMetadata& file, const Result<FractalHeap::Object>& object,
@@ -133,13 +129,7 @@ class Listing {
 };
 
 Result<std::shared_ptr<const FractalHeap>> open_heap(const FileMetadataPtr& file, const AttributeInfo& info) {
-  H5_ASSIGN(auto heap, FractalHeap::open(file, info.fractal_heap_address));
-  if (heap->heap_id_length() != kHeapIdBytes)
-    return fail(Error(ErrorCode::InvalidValue, "FractalHeapHeader", "heap_id_length",
-                      file->base_address() + info.fractal_heap_address)
-                    .with_found(heap->heap_id_length())
-                    .with_expected(kHeapIdBytes));
-  return heap;
+  return FractalHeap::open(file, info.fractal_heap_address, kHeapIdBytes);
 }
 
 // The caller keeps the file for as long as heap and index live here.

@@ -19,9 +19,9 @@ constexpr std::size_t kCreationOrderBytes = 8;
 // some 10 MiB of ids at a time.
 constexpr std::size_t kBatch = 262'144;
 
-Result<Link> decode(const FractalHeap::Object& object, FileSizes sizes) {
+Result<Link> decode(const FractalHeap::Object& object) {
   Cursor cursor = object.cursor("LinkMessage");
-  return decode_link(cursor, sizes);
+  return decode_link(cursor);
 }
 
 // A shared index, and how many bytes of a record are key.
@@ -35,7 +35,6 @@ class DenseGroup final : public Group {
   DenseGroup(FileMetadataPtr file, std::shared_ptr<const FractalHeap> heap, Index index,
              bool creation_order_indexed)
       : file_(std::move(file)),
-        sizes_(file_->sizes()),
         heap_(std::move(heap)),
         index_(std::move(index)),
         creation_order_indexed_(creation_order_indexed) {}
@@ -78,14 +77,14 @@ class DenseGroup final : public Group {
 
   Result<Link> load(ByteSpan record) const {
     H5_ASSIGN(const FractalHeap::Object object, heap_->read(record.subspan(index_.key_bytes)));
-    return decode(object, sizes_);
+    return decode(object);
   }
 
   bool visit_batch(ByteSpan ids, const std::function<bool(const Link&)>& visit,
                    const std::function<void(const Error&)>& damaged) const {
     bool more = true;
     heap_->read_many(ids, [&](std::size_t, const Result<FractalHeap::Object>& object) {
-      const Result<Link> link = object ? decode(*object, sizes_) : fail(object.error());
+      const Result<Link> link = object ? decode(*object) : fail(object.error());
       if (link)
         more = visit(*link);
       else if (damaged)
@@ -118,7 +117,6 @@ class DenseGroup final : public Group {
   }
 
   FileMetadataPtr file_;
-  FileSizes sizes_;
   std::shared_ptr<const FractalHeap> heap_;
   Index index_;
   bool creation_order_indexed_;
@@ -129,15 +127,7 @@ Result<Index> open_index(const FileMetadataPtr& file, const LinkInfo& info, std:
   const std::uint64_t address = by_name ? info.name_index_address : info.creation_order_index_address;
   const std::size_t key_bytes = by_name ? kHashBytes : kCreationOrderBytes;
   const std::uint8_t type = by_name ? kNameIndex : kCreationOrderIndex;
-  H5_ASSIGN(auto tree, BTree2::open(file, address));
-  const auto wrong = [&](std::string_view field, std::uint64_t found, std::uint64_t expected) {
-    return fail(Error(ErrorCode::InvalidValue, "BTree2Header", field, file->base_address() + address)
-                    .with_found(found)
-                    .with_expected(expected));
-  };
-  if (tree->type() != type) return wrong("type", tree->type(), type);
-  if (tree->record_size() < key_bytes + id_bytes)
-    return wrong("record_size", tree->record_size(), key_bytes + id_bytes);
+  H5_ASSIGN(auto tree, BTree2::open(file, address, {.type = type, .min_bytes = key_bytes + id_bytes}));
   return Index{std::move(tree), key_bytes};
 }
 

@@ -7,14 +7,14 @@ namespace {
 Result<std::unique_ptr<Group>> open_symbol_table(FileMetadataPtr file, const HeaderMessage& message) {
   H5_ASSIGN(const HeaderMessage found, resolve_message(*file, message));
   Cursor cursor = found.cursor("SymbolTableMessage");
-  H5_ASSIGN(const SymbolTableMessage table, decode_symbol_table_message(cursor, file->sizes()));
+  H5_ASSIGN(const SymbolTableMessage table, decode_symbol_table_message(cursor));
   return open_old_group(std::move(file), table);
 }
 
 Result<LinkInfo> load_link_info(const FileMetadata& file, const HeaderMessage& message) {
   H5_ASSIGN(const HeaderMessage found, resolve_message(file, message));
   Cursor cursor = found.cursor("LinkInfoMessage");
-  return decode_link_info(cursor, file.sizes());
+  return decode_link_info(cursor);
 }
 
 }  // namespace

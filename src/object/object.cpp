@@ -1,54 +1,17 @@
 #include "h5mount/object/object.h"
 
+#include "kind_signs.h"
+
 namespace h5mount {
-
-namespace {
-
-struct KindSigns {
-  bool dataset = false, group = false, datatype = false;
-};
-
-KindSigns signs_of(const ObjectHeader& header) {
-  KindSigns signs;
-  for (const HeaderMessage& message : header.messages) {
-    switch (message.type) {
-      case MessageType::Dataspace:
-      case MessageType::DataLayout:
-        signs.dataset = true;
-        break;
-      case MessageType::SymbolTable:
-      case MessageType::LinkInfo:
-      case MessageType::Link:
-        signs.group = true;
-        break;
-      case MessageType::Datatype:
-        signs.datatype = true;
-        break;
-      default:
-        break;
-    }
-  }
-  return signs;
-}
-
-}  // namespace
 
 Result<Object> open_object(const FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(auto header, load_object_header(file, address));
-  const KindSigns signs = signs_of(*header);
-  Object object{.address = address, .kind = ObjectKind::Group, .header = nullptr};
-  if (signs.dataset) {
-    object.kind = ObjectKind::Dataset;
-  } else if (!signs.group) {
-    if (!signs.datatype) {
-      if (header->damage) return fail(*header->damage);
-      return fail(Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file.base_address() + address)
-                      .with_detail("neither a group nor a dataset nor a datatype"));
-    }
-    object.kind = ObjectKind::Datatype;
-  }
-  object.header = std::move(header);
-  return object;
+  KindSigns signs;
+  for (const HeaderMessage& message : header->messages) signs.take(message.type);
+  if (const auto kind = signs.kind()) return Object{.address = address, .kind = *kind, .header = std::move(header)};
+  if (header->damage) return fail(*header->damage);
+  return fail(Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file.base_address() + address)
+                  .with_detail("neither a group nor a dataset nor a datatype"));
 }
 
 std::optional<std::int64_t> object_modification_time(const Object& object) {

@@ -85,8 +85,8 @@ void write_selection(const Selection& s, std::string& out) {
 }
 
 Status write_old_object(ValueWriter& writer, ByteSpan element) {
-  Cursor cursor(element, 0, kStructure);
-  const std::uint64_t address = cursor.address(writer.sizes(), "object_address");
+  Cursor cursor(element, 0, kStructure, writer.sizes());
+  const std::uint64_t address = cursor.address("object_address");
   H5_TRY(cursor.finish());
   if (is_empty_address(address))
     writer.out += "null";
@@ -96,14 +96,14 @@ Status write_old_object(ValueWriter& writer, ByteSpan element) {
 }
 
 Status write_old_region(ValueWriter& writer, ByteSpan element) {
-  Cursor cursor(element, 0, kStructure);
+  Cursor cursor(element, 0, kStructure, writer.sizes());
   H5_ASSIGN(const auto object, load_heap_place(writer, cursor));
   if (!object) {
     writer.out += "null";
     return {};
   }
-  Cursor heap(object->bytes(), 0, "RegionReferenceHeapObject");
-  const std::uint64_t address = heap.address(writer.sizes(), "object_address");
+  Cursor heap(object->bytes(), 0, "RegionReferenceHeapObject", writer.sizes());
+  const std::uint64_t address = heap.address("object_address");
   H5_ASSIGN(const Selection selection, decode_selection(heap));
   writer.out += "{\"object\":";
   write_object(writer, address);
@@ -123,7 +123,7 @@ struct Target {
 
 std::uint64_t decode_token(Cursor& cursor) {
   const std::uint8_t length = cursor.u8("token_length");
-  cursor.require(length > 0 && length <= 16, "token_length", "is not 1 to 16", length);
+  cursor.require(length > 0 && length <= 16, "is not 1 to 16");
   const ByteSpan token = cursor.bytes(length, "token");
   return load_le_width(token.data(), std::min<std::size_t>(token.size(), 8));
 }
@@ -175,9 +175,9 @@ Status write_new(ValueWriter& writer, ByteSpan element) {
     writer.out += "null";
     return {};
   }
-  Cursor cursor(element, 0, kStructure);
+  Cursor cursor(element, 0, kStructure, writer.sizes());
   const std::uint8_t stored_kind = cursor.u8("kind");
-  cursor.require(stored_kind >= 2 && stored_kind <= 4, "kind", "is unknown", stored_kind);
+  cursor.require(stored_kind >= 2 && stored_kind <= 4, "is unknown");
   const bool external = (cursor.u8("flags") & kExternalFlag) != 0;
   H5_TRY(cursor.finish());
   const auto kind = static_cast<ReferenceKind>(stored_kind);
@@ -192,7 +192,7 @@ Status write_new(ValueWriter& writer, ByteSpan element) {
     writer.out += "null";
     return {};
   }
-  Cursor heap(object->bytes(), 0, "ReferenceHeapObject");
+  Cursor heap(object->bytes(), 0, "ReferenceHeapObject", writer.sizes());
   H5_ASSIGN(const Target target, decode_target(heap, kind, external));
   write_target(writer, target);
   return {};

@@ -43,7 +43,7 @@ struct VariablePart {
 
 // A variable-length element: length (4) | heap collection (O) | index (4).
 Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan element, std::uint64_t item_bytes) {
-  Cursor cursor(element, 0, "VariableLengthElement");
+  Cursor cursor(element, 0, "VariableLengthElement", writer.sizes());
   VariablePart part;
   part.length = cursor.u32("length");
   H5_TRY(cursor.finish());
@@ -174,7 +174,7 @@ Status need_bytes(const Datatype& type, ByteSpan element) {
 }  // namespace
 
 Result<std::optional<GlobalHeapObject>> load_heap_place(const ValueWriter& writer, Cursor& cursor) {
-  const std::uint64_t address = cursor.address(writer.sizes(), "heap_collection_address");
+  const std::uint64_t address = cursor.address("heap_collection_address");
   const std::uint32_t index = cursor.u32("heap_object_index");
   H5_TRY(cursor.finish());
   if (address == 0 || address == kUndefinedAddress) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "h5mount/base/checksum.h"
 #include "h5mount/chunk/chunk_index.h"
 
 namespace h5mount::test {

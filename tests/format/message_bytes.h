@@ -40,7 +40,7 @@ inline Bytes little(std::uint64_t value, std::size_t width) {
 
 template <class Decode>
 auto decode_all(const Bytes& whole, Decode decode) {
-  Cursor cursor(whole, kAt, "Test");
+  Cursor cursor(whole, kAt, "Test", {});
   return decode(cursor);
 }
 
@@ -53,7 +53,7 @@ void expect_every_cut_to_fail(const Bytes& whole, Decode decode) {
   }
 }
 
-// One byte of a sound message, and what must be said of it.
+// One byte of a sound message, and what must be said of it: code, field, and where that field begins.
 struct Lie {
   std::string what;
   Bytes whole;
@@ -61,7 +61,19 @@ struct Lie {
   int value;
   ErrorCode code;
   std::string field;
+  std::size_t field_at;
 };
+
+// A message that as a whole is not to be accepted.
+template <class Decode>
+void expect_refused_whole(const Bytes& whole, ErrorCode code, std::string_view field, std::size_t field_at,
+                          Decode decode) {
+  const auto refused = decode_all(whole, decode);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), code) << refused.error().text();
+  EXPECT_EQ(refused.error().field(), field) << refused.error().text();
+  EXPECT_EQ(refused.error().offset(), kAt + field_at) << refused.error().text();
+}
 
 template <class Decode>
 void expect_refusal(const Lie& lie, Decode decode) {
@@ -71,7 +83,9 @@ void expect_refusal(const Lie& lie, Decode decode) {
   const auto refused = decode_all(lying, decode);
   ASSERT_FALSE(refused) << lie.what;
   EXPECT_EQ(refused.error().code(), lie.code) << lie.what << ": " << refused.error().text();
+  EXPECT_EQ(refused.error().structure(), "Test") << lie.what << ": " << refused.error().text();
   EXPECT_EQ(refused.error().field(), lie.field) << lie.what << ": " << refused.error().text();
+  EXPECT_EQ(refused.error().offset(), kAt + lie.field_at) << lie.what << ": " << refused.error().text();
 }
 
 }  // namespace h5mount::test

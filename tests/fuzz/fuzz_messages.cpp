@@ -25,11 +25,11 @@
 namespace {
 
 using namespace h5mount;
-using Decoder = void (*)(Cursor&, FileSizes);
+using Decoder = void (*)(Cursor&);
 
 // A type that was decoded is also shown, and checked for what the rooms above rely on.
-void datatype(Cursor& cursor, FileSizes sizes) {
-  const auto type = decode_datatype(cursor, sizes);
+void datatype(Cursor& cursor) {
+  const auto type = decode_datatype(cursor);
   if (!type) return;
   if ((*type)->size == 0) std::abort();
   for (const CompoundMember& member : (*type)->members)
@@ -39,24 +39,24 @@ void datatype(Cursor& cursor, FileSizes sizes) {
 
 constexpr std::array<Decoder, 19> kDecoders = {
     datatype,
-    [](Cursor& c, FileSizes s) { (void)decode_dataspace(c, s); },
-    [](Cursor& c, FileSizes s) { (void)decode_data_layout(c, s); },
-    [](Cursor& c, FileSizes) { (void)decode_filter_pipeline(c); },
-    [](Cursor& c, FileSizes) { (void)decode_section_pipeline(c); },
-    [](Cursor& c, FileSizes) { (void)decode_fill_value(c); },
-    [](Cursor& c, FileSizes) { (void)decode_fill_value_old(c); },
-    [](Cursor& c, FileSizes s) { (void)decode_link(c, s); },
-    [](Cursor& c, FileSizes s) { (void)decode_link_info(c, s); },
-    [](Cursor& c, FileSizes) { (void)decode_attribute(c); },
-    [](Cursor& c, FileSizes s) { (void)decode_attribute_info(c, s); },
-    [](Cursor& c, FileSizes s) { (void)decode_external_data_files(c, s); },
-    [](Cursor& c, FileSizes s) { (void)decode_virtual_mappings(c, s); },
-    [](Cursor& c, FileSizes) { (void)decode_selection(c); },
-    [](Cursor& c, FileSizes s) { (void)decode_group_btree1_node(c, s, 65'535); },
-    [](Cursor& c, FileSizes s) { (void)decode_symbol_table_node(c, s, 65'535); },
-    [](Cursor& c, FileSizes s) { (void)decode_btree2_header(c, s); },
-    [](Cursor& c, FileSizes s) { (void)decode_fractal_heap_header(c, s, 0); },
-    [](Cursor& c, FileSizes s) { (void)decode_shared_reference(c, s); },
+    [](Cursor& c) { (void)decode_dataspace(c); },
+    [](Cursor& c) { (void)decode_data_layout(c); },
+    [](Cursor& c) { (void)decode_filter_pipeline(c); },
+    [](Cursor& c) { (void)decode_section_pipeline(c); },
+    [](Cursor& c) { (void)decode_fill_value(c); },
+    [](Cursor& c) { (void)decode_fill_value_old(c); },
+    [](Cursor& c) { (void)decode_link(c); },
+    [](Cursor& c) { (void)decode_link_info(c); },
+    [](Cursor& c) { (void)decode_attribute(c); },
+    [](Cursor& c) { (void)decode_attribute_info(c); },
+    [](Cursor& c) { (void)decode_external_data_files(c); },
+    [](Cursor& c) { (void)decode_virtual_mappings(c); },
+    [](Cursor& c) { (void)decode_selection(c); },
+    [](Cursor& c) { (void)decode_group_btree1_node(c, 65'535, std::nullopt); },
+    [](Cursor& c) { (void)decode_symbol_table_node(c, 65'535); },
+    [](Cursor& c) { (void)decode_btree2_header(c, {.type = 5}); },
+    [](Cursor& c) { (void)decode_fractal_heap_header(c, 0, std::nullopt); },
+    [](Cursor& c) { (void)decode_shared_reference(c); },
 };
 
 }  // namespace
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   // A copy of exactly its size, so that a sanitizer sees every step beyond it.
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   const std::vector<std::byte> structure(bytes + 2, bytes + length);
-  Cursor cursor(structure, 0, "Fuzzed");
-  kDecoders[data[0] % kDecoders.size()](cursor, sizes);
+  Cursor cursor(structure, 0, "Fuzzed", sizes);
+  kDecoders[data[0] % kDecoders.size()](cursor);
   return 0;
 }

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   const std::size_t type_bytes = load_le<std::uint16_t>(bytes);
   if (type_bytes > length - 2) return 0;
   const std::vector<std::byte> message(bytes + 2, bytes + 2 + type_bytes);
-  Cursor cursor(message, 0, "DatatypeMessage");
-  const auto type = decode_datatype(cursor, FileSizes{});
+  Cursor cursor(message, 0, "DatatypeMessage", {});
+  const auto type = decode_datatype(cursor);
   if (!type) return 0;
   (void)datatype_text(**type);
   const std::vector<std::byte> data_bytes(bytes + 2 + type_bytes, bytes + length);

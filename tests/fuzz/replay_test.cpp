@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
 #include "memory_peak.h"
 #include "mutator.h"

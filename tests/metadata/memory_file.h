@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/checksum.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/file_metadata.h"
 
@@ -35,7 +36,7 @@ class MemoryFile : public FileMetadata {
     if (length > source_->size() - address) return fail(Error(ErrorCode::Truncated, structure, "size", address));
     std::vector<std::byte> bytes(static_cast<std::size_t>(length));
     H5_TRY(source_->read_at(address, bytes));
-    return MetadataBlock(std::move(bytes), address);
+    return MetadataBlock(std::move(bytes), address, sizes());
   }
   Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                    std::string_view structure) const override {

@@ -216,6 +216,9 @@ struct HeapLie {
   std::size_t width;
   ErrorCode code;
   std::string told_field;
+  // The builder's name of that field; "header": an id's error is at the heap's header, where ids have no place of their
+  // own; empty: the error is at the address that was the lie.
+  std::string told_at;
 };
 void PrintTo(const HeapLie& lie, std::ostream* out) { *out << lie.field << "=" << lie.value; }
 
@@ -228,33 +231,41 @@ TEST_P(HeapLies, AreRefused) {
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code(), GetParam().code) << object.error().text();
   EXPECT_EQ(object.error().field(), GetParam().told_field) << object.error().text();
+  const std::string& at = GetParam().told_at;
+  const std::uint64_t expected = at.empty()       ? GetParam().value
+                                 : at == "header" ? tall.heap.address()
+                                                  : tall.writer.marks.at(at);
+  // Of an id that ends too soon the error is where its next field would begin: behind the type.
+  EXPECT_EQ(object.error().offset(), expected + (object.error().code() == ErrorCode::Truncated ? 1 : 0))
+      << object.error().text();
 }
 
 INSTANTIATE_TEST_SUITE_P(
     FractalHeap, HeapLies,
     testing::Values(
-        HeapLie{"id_length", 0, 2, ErrorCode::InvalidValue, "heap_id_length"},
-        HeapLie{"id_length", 9, 2, ErrorCode::InvalidValue, "length"},
-        HeapLie{"id_length", 2, 2, ErrorCode::Truncated, "heap_offset"},
-        HeapLie{"width", 0, 2, ErrorCode::InvalidValue, "table_width"},
-        HeapLie{"width", 3, 2, ErrorCode::InvalidValue, "table_width"},
-        HeapLie{"start_size", 0, 8, ErrorCode::InvalidValue, "start_block_size"},
-        HeapLie{"start_size", 16, 8, ErrorCode::InvalidValue, "start_block_size"},
-        HeapLie{"start_size", 1024, 8, ErrorCode::InvalidValue, "start_block_size"},
-        HeapLie{"max_direct", 0, 8, ErrorCode::InvalidValue, "max_direct_block_size"},
-        HeapLie{"max_direct", std::uint64_t{1} << 40, 8, ErrorCode::LimitExceeded, "max_direct_block_size"},
-        HeapLie{"max_bits", 65, 2, ErrorCode::InvalidValue, "max_heap_size"},
-        HeapLie{"max_bits", 3, 2, ErrorCode::InvalidValue, "max_heap_size"},
-        HeapLie{"rows", 60, 2, ErrorCode::InvalidValue, "root_rows"},
-        HeapLie{"rows", 3, 2, ErrorCode::OutOfRange, "heap_offset"},
-        HeapLie{"indirect0", 0, 1, ErrorCode::BadSignature, "signature"},
-        HeapLie{"indirect0_heap", 1, 8, ErrorCode::InvalidValue, "heap_header_address"},
-        HeapLie{"indirect0_offset", 512, 2, ErrorCode::InvalidValue, "block_offset"},
-        HeapLie{"indirect512_offset", 0, 2, ErrorCode::InvalidValue, "block_offset"},
-        HeapLie{"indirect0_child6", kUndefinedAddress, 8, ErrorCode::OutOfRange, "heap_offset"},
-        HeapLie{"indirect0_child6", 1U << 30, 8, ErrorCode::OutOfRange, "address"},
-        HeapLie{"direct512", 0, 1, ErrorCode::BadSignature, "signature"},
-        HeapLie{"direct512_offset", 5, 2, ErrorCode::InvalidValue, "block_offset"}));
+        HeapLie{"id_length", 0, 2, ErrorCode::InvalidValue, "heap_id_length", "id_length"},
+        HeapLie{"id_length", 9, 2, ErrorCode::InvalidValue, "length", "header"},
+        HeapLie{"id_length", 2, 2, ErrorCode::Truncated, "heap_offset", "header"},
+        HeapLie{"width", 0, 2, ErrorCode::InvalidValue, "table_width", "width"},
+        HeapLie{"width", 3, 2, ErrorCode::InvalidValue, "table_width", "width"},
+        HeapLie{"start_size", 0, 8, ErrorCode::InvalidValue, "start_block_size", "start_size"},
+        HeapLie{"start_size", 16, 8, ErrorCode::InvalidValue, "start_block_size", "start_size"},
+        HeapLie{"start_size", 1024, 8, ErrorCode::InvalidValue, "start_block_size", "start_size"},
+        HeapLie{"max_direct", 0, 8, ErrorCode::InvalidValue, "max_direct_block_size", "max_direct"},
+        HeapLie{"max_direct", std::uint64_t{1} << 40, 8, ErrorCode::LimitExceeded, "max_direct_block_size",
+                "max_direct"},
+        HeapLie{"max_bits", 65, 2, ErrorCode::InvalidValue, "max_heap_size", "max_bits"},
+        HeapLie{"max_bits", 3, 2, ErrorCode::InvalidValue, "max_heap_size", "max_bits"},
+        HeapLie{"rows", 60, 2, ErrorCode::InvalidValue, "root_rows", "rows"},
+        HeapLie{"rows", 3, 2, ErrorCode::OutOfRange, "heap_offset", "header"},
+        HeapLie{"indirect0", 0, 1, ErrorCode::BadSignature, "signature", "indirect0"},
+        HeapLie{"indirect0_heap", 1, 8, ErrorCode::InvalidValue, "heap_header_address", "indirect0_heap"},
+        HeapLie{"indirect0_offset", 512, 2, ErrorCode::InvalidValue, "block_offset", "indirect0_offset"},
+        HeapLie{"indirect512_offset", 0, 2, ErrorCode::InvalidValue, "block_offset", "indirect512_offset"},
+        HeapLie{"indirect0_child6", kUndefinedAddress, 8, ErrorCode::OutOfRange, "heap_offset", "header"},
+        HeapLie{"indirect0_child6", 1U << 30, 8, ErrorCode::OutOfRange, "address", ""},
+        HeapLie{"direct512", 0, 1, ErrorCode::BadSignature, "signature", "direct512"},
+        HeapLie{"direct512_offset", 5, 2, ErrorCode::InvalidValue, "block_offset", "direct512_offset"}));
 
 TEST(FractalHeap, AFlippedBitIsAChecksumMismatch) {
   Tall tall(plan_of(true, false));

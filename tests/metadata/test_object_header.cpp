@@ -111,15 +111,19 @@ struct Lie {
   const char* what;
   std::uint64_t address, length;
   ErrorCode code;
+  std::uint64_t told_at;
 };
 
 TEST(ObjectHeader, LyingContinuations) {
-  for (const Lie& lie : {Lie{"undefined", ~std::uint64_t{0}, 64, ErrorCode::OutOfRange},
-                         Lie{"beyond the end", 1U << 20, 64, ErrorCode::OutOfRange},
-                         Lie{"too long", 512, 1U << 20, ErrorCode::Truncated},
-                         Lie{"giant", 512, ~std::uint64_t{0} - 9, ErrorCode::LimitExceeded},
-                         Lie{"empty", 512, 0, ErrorCode::InvalidValue},
-                         Lie{"address wraps", ~std::uint64_t{0} - 9, 64, ErrorCode::OutOfRange}}) {
+  // The continuation's message: behind the header's ten bytes, the first message (4 + 4) and its own four.
+  constexpr std::uint64_t kBody = kAt + 10 + 8 + 4, kLength = kBody + 8;
+  for (const Lie& lie : {Lie{"undefined", ~std::uint64_t{0}, 64, ErrorCode::OutOfRange, ~std::uint64_t{0}},
+                         Lie{"beyond the end", 1U << 20, 64, ErrorCode::OutOfRange, 1U << 20},
+                         Lie{"too long", 512, 1U << 20, ErrorCode::Truncated, 512},
+                         Lie{"giant", 512, ~std::uint64_t{0} - 9, ErrorCode::LimitExceeded, kLength},
+                         Lie{"on itself", kAt, 64, ErrorCode::Cycle, kBody},
+                         Lie{"empty", 512, 0, ErrorCode::InvalidValue, kLength},
+                         Lie{"address wraps", ~std::uint64_t{0} - 9, 64, ErrorCode::OutOfRange, ~std::uint64_t{0} - 9}}) {
     const ByteBuilder first = message2(0x0D, ByteBuilder().text("kept"))
                                   .add(message2(0x10, ByteBuilder().u64(lie.address).u64(lie.length)));
     const auto small = open_small(at_64(header2(first)).at(1024));
@@ -128,13 +132,16 @@ TEST(ObjectHeader, LyingContinuations) {
     EXPECT_EQ(types_of(**header), "13 ") << lie.what;
     ASSERT_TRUE((*header)->damage) << lie.what;
     EXPECT_EQ((*header)->damage->code(), lie.code) << lie.what << ": " << (*header)->damage->text();
+    EXPECT_EQ((*header)->damage->offset(), lie.told_at) << lie.what << ": " << (*header)->damage->text();
   }
 }
 
 TEST(ObjectHeader, GiantChunk0) {
   const ByteBuilder lying = ByteBuilder().u8(1).u8(0).u16(1).u32(1).u32(0xFFFF'FFF0).u32(0);
   auto small = open_small(at_64(lying).at(4096));
-  EXPECT_EQ(load_object_header(*small.file, kAt).error().code(), ErrorCode::LimitExceeded);
+  const Error giant = load_object_header(*small.file, kAt).error();
+  EXPECT_EQ(giant.code(), ErrorCode::LimitExceeded);
+  EXPECT_EQ(giant.offset(), kAt + 8);
   small = open_small(at_64(ByteBuilder().u8(1).u8(0).u16(1).u32(1).u32(100'000).u32(0)).at(4096));
   EXPECT_EQ(load_object_header(*small.file, kAt).error().code(), ErrorCode::Truncated);
 }
@@ -158,6 +165,7 @@ TEST(ObjectHeader, UnknownMessages) {
   const auto header = load_object_header(*small.file, kAt);
   ASSERT_TRUE((*header)->damage);
   EXPECT_EQ((*header)->damage->code(), ErrorCode::UnsupportedFeature);
+  EXPECT_EQ((*header)->damage->offset(), kAt + 10);  // of the type
 }
 
 TEST(ObjectHeader, NotAHeader) {

@@ -31,15 +31,33 @@ struct BTree2Header {
   std::uint8_t total_count_width(unsigned level) const;
 };
 
+inline constexpr std::string_view kBTree2Header = "BTree2Header";
+inline constexpr std::string_view kBTree2LeafNode = "BTree2LeafNode";
+inline constexpr std::string_view kBTree2InternalNode = "BTree2InternalNode";
+
+// The records that a tree must hold: their type and the bytes that one may take.
+struct BTree2Records {
+  std::uint8_t type = 0;
+  std::uint64_t min_bytes = 1;
+  std::uint64_t max_bytes = UINT16_MAX;
+};
+
 std::uint64_t btree2_header_bytes(FileSizes sizes);
 
-// Refuses depths, sizes and counts that no tree can have, so that `levels` holds good numbers.
-Result<BTree2Header> decode_btree2_header(Cursor& cursor, FileSizes sizes);
+// Refuses trees of other records, and depths, sizes and counts that no tree can have, so that `levels` holds good
+// numbers.
+Result<BTree2Header> decode_btree2_header(Cursor& cursor, const BTree2Records& expected);
 
 struct BTree2Child {
   std::uint64_t address = kUndefinedAddress;
-  std::uint64_t record_count = 0;  // checked when it is followed
+  std::uint64_t record_count = 0;
+  std::uint64_t record_count_offset = 0;  // absolute, of the field that says it
 };
+BTree2Child btree2_root(const BTree2Header& header);
+
+// Whether a node at `level` can hold as many records as its parent says of it. Asked when the child is followed, so
+// that a bad count hides this child and not its siblings.
+Status check_btree2_child(const BTree2Header& header, const BTree2Child& child, unsigned level);
 
 struct BTree2Node {
   std::size_t records_at = 0;         // position of the first record in the node's bytes
@@ -49,8 +67,8 @@ struct BTree2Node {
 // Bytes in use at the front of a node: all that there is to read of it.
 std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records);
 
-// `records`: as the parent (or header) says, at most levels[level].max_records.
-Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, FileSizes sizes, unsigned level,
+// `records`: as the parent (or header) says; check_btree2_child has passed it.
+Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, unsigned level,
                                       std::uint64_t records);
 
 }  // namespace h5mount

@@ -14,13 +14,13 @@ struct CacheImageMessage {
   std::uint64_t address = kUndefinedAddress;
   std::uint64_t length = 0;
 };
-Result<CacheImageMessage> decode_cache_image_message(Cursor& cursor, FileSizes sizes);
+Result<CacheImageMessage> decode_cache_image_message(Cursor& cursor);
 
 struct CacheImageEntry {
   std::uint64_t address = kUndefinedAddress;  // relative to the base address, as all addresses
   ByteSpan bytes;                             // into the image
 };
 // The whole block, its checksum verified.
-Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor, FileSizes sizes);
+Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor);
 
 }  // namespace h5mount

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,14 +42,31 @@ struct ChunkBTree1Node {
   std::size_t upper_bound(const std::uint64_t* scaled) const;
 };
 
+// What a node's parent says of it; nothing of a root.
+struct ChunkBTree1Place {
+  std::optional<std::uint8_t> level;      // of the node; a root: limits::kMaxTreeDepth at most
+  const std::uint64_t* first = nullptr;   // no key lies before it
+  const std::uint64_t* behind_last = nullptr;  // every key lies before it; null: the parent's last child
+
+  bool before(const std::uint64_t* key, std::size_t rank) const {
+    return first != nullptr && compare_coordinates(key, first, rank) < 0;
+  }
+  bool behind(const std::uint64_t* key, std::size_t rank) const {
+    return behind_last != nullptr && compare_coordinates(key, behind_last, rank) >= 0;
+  }
+  // Whether a node that was decoded at another place also belongs here.
+  bool holds(const ChunkBTree1Node& node) const;
+};
+
 // Bytes from the node's start that `entries` children take, the last key (which only bounds) left out.
 std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::uint64_t entries);
 
 // Only the first bytes: how many children the node says to have.
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
 
-// The node whole; `chunk_dims` (rank entries, none zero) scale the keys.
-Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, FileSizes sizes,
-                                                 std::span<const std::uint64_t> chunk_dims);
+// The node whole; `chunk_dims` (rank entries, none zero) scale the keys. What does not fit `place` is refused: Cycle
+// for a level that does not fall, InvalidValue for keys.
+Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
+                                                 const ChunkBTree1Place& place);
 
 }  // namespace h5mount

@@ -41,6 +41,13 @@ class ChunkRecordFormat {
     std::uint64_t chunk_bytes = 0;   // stored size of a plain chunk, which its record does not tell
   };
 
+  // The bytes that such a record may take; none where no such record exists.
+  struct SizeRange {
+    std::uint64_t min = 1, max = 0;
+    bool contains(std::uint64_t bytes) const { return bytes >= min && bytes <= max; }
+  };
+  static SizeRange sizes_of(const Parameters& parameters);
+
   // `record_bytes` is what the structure's header says a record takes. Nothing where no such record exists.
   static std::optional<ChunkRecordFormat> make(const Parameters& parameters, std::uint64_t record_bytes);
 
@@ -76,7 +83,5 @@ class ChunkRecordFormat {
   std::uint64_t chunk_bytes_ = 0;
 };
 
-// The client byte of an array structure; fails the cursor where it is none of the four.
-ChunkClient decode_chunk_client(Cursor& cursor);
 
 }  // namespace h5mount

@@ -1,6 +1,16 @@
-// Cursor: how every byte of the format is read. It walks a span, knows the absolute file offset of each byte and
-// the name of the structure, and cannot leave its span. Its error is sticky: after the first failure reads give
-// zero (empty spans), and `finish(value)` gives that first error. Each read names its field, for the message.
+// Cursor: how every byte of the format is read. It walks a span and cannot leave it. It knows the absolute file
+// offset of each byte, the name of the structure and the file's sizes of offsets and lengths. Each read names its
+// field; the cursor remembers name, offset and value of the field read last, so that a check that follows the read
+// refuses at the field's own first byte:
+//
+//   header.page_bits = cursor.u8("page_bits");
+//   cursor.require(header.page_bits < 64, "not below 64");
+//
+// A check that comes later (behind the checksum, say, so that a damaged structure is reported as such) keeps the
+// field: `const Field page_bits = cursor.last();` and passes it to `require`.
+//
+// The error is sticky: after the first failure reads give zero (empty spans), and `finish(value)` gives that error.
+// Nothing but `count` may size a container.
 //
 // Not for sharing among threads. Borrows the span.
 #pragma once
@@ -11,7 +21,6 @@
 #include <string_view>
 
 #include "h5mount/base/bytes.h"
-#include "h5mount/base/checksum.h"
 #include "h5mount/base/error.h"
 
 namespace h5mount {
@@ -25,11 +34,27 @@ struct FileSizes {
 inline constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};  // all ones at every width
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
+// A field that was read: what an error about it says.
+struct Field {
+  std::string_view name;     // static storage
+  std::uint64_t offset = 0;  // absolute file offset of its first byte
+  std::uint64_t value = 0;   // 0 for fields that are no integers
+
+  // Some bits of this field, or a number made of it, under a name of its own.
+  Field part(std::string_view part_name, std::uint64_t part_value) const { return {part_name, offset, part_value}; }
+};
+
 class Cursor {
  public:
   // `offset` is the absolute file offset of bytes[0]; `structure` has static storage.
-  Cursor(ByteSpan bytes, std::uint64_t offset, std::string_view structure)
-      : bytes_(bytes), offset_(offset), structure_(structure) {}
+  Cursor(ByteSpan bytes, std::uint64_t offset, std::string_view structure, FileSizes sizes)
+      : bytes_(bytes), offset_(offset), structure_(structure), sizes_(sizes) {}
+
+  FileSizes sizes() const { return sizes_; }
+  // For the superblock, which is where the sizes stand.
+  void set_sizes(FileSizes sizes) { sizes_ = sizes; }
+
+  // ---- reads ----------------------------------------------------------------------------------------------------
 
   std::uint8_t u8(std::string_view field) { return static_cast<std::uint8_t>(uint(1, field)); }
   std::uint16_t u16(std::string_view field) { return static_cast<std::uint16_t>(uint(2, field)); }
@@ -39,26 +64,28 @@ class Cursor {
   // A little-endian unsigned integer of `width` bytes (0 to 8).
   std::uint64_t uint(std::size_t width, std::string_view field) {
     const ByteSpan b = bytes(width, field);
-    return b.size() == width && width <= 8 ? load_le_width(b.data(), width) : 0;
+    value_ = b.size() == width && width <= 8 ? load_le_width(b.data(), width) : 0;
+    return value_;
   }
 
   // A file address: all ones at its width is kUndefinedAddress.
-  std::uint64_t address(FileSizes sizes, std::string_view field) { return widened(sizes.offsets, field); }
-  // A length or extent: all ones at its width is kUnlimited.
-  std::uint64_t length(FileSizes sizes, std::string_view field) { return widened(sizes.lengths, field); }
+  std::uint64_t address(std::string_view field) { return widened(sizes_.offsets, field); }
+  // A length or extent that may be unlimited: all ones at its width is kUnlimited.
+  std::uint64_t length(std::string_view field) { return widened(sizes_.lengths, field); }
+  // A number of `size of lengths` bytes for which all ones means nothing special.
+  std::uint64_t plain_length(std::string_view field) { return uint(sizes_.lengths, field); }
   std::uint64_t widened(std::size_t width, std::string_view field) {
     const std::uint64_t value = uint(width, field);
-    return ok() && width > 0 && width < 8 && value == (std::uint64_t{1} << (8 * width)) - 1 ? ~std::uint64_t{0}
-                                                                                          : value;
+    const bool all_ones = width > 0 && width < 8 && value == (std::uint64_t{1} << (8 * width)) - 1;
+    value_ = all_ones ? ~std::uint64_t{0} : value;
+    return value_;
   }
 
   ByteSpan bytes(std::size_t count, std::string_view field) {
-    if (error_) return {};
-    if (count > bytes_.size() - position_) {
-      error_ = Error(ErrorCode::Truncated, structure_, field, here())
-                   .with_found(bytes_.size() - position_)
-                   .with_expected(count)
-                   .with_detail("bytes left");
+    if (error_) [[unlikely]] return {};
+    begin_field(field);
+    if (count > bytes_.size() - position_) [[unlikely]] {
+      refuse_short(count);
       return {};
     }
     const ByteSpan out = bytes_.subspan(position_, count);
@@ -68,79 +95,68 @@ class Cursor {
 
   void skip(std::size_t count, std::string_view field) { (void)bytes(count, field); }
 
-  // Text up to a NUL, which is consumed; the NUL must be there.
-  std::string_view c_string(std::string_view field) {
-    if (error_) return {};
-    const auto rest = bytes_.subspan(position_);
-    const auto nul = std::ranges::find(rest, std::byte{0});
-    if (nul == rest.end()) {
-      error_ = Error(ErrorCode::Truncated, structure_, field, here()).with_detail("no terminating NUL");
-      return {};
-    }
-    const auto length = static_cast<std::size_t>(nul - rest.begin());
-    position_ += length + 1;
-    return as_text(rest.first(length));
+  // A cursor over the next `count` bytes, which this one passes over. `take_error` hands its error back.
+  Cursor part(std::size_t count, std::string_view field) { return part(count, field, structure_); }
+  Cursor part(std::size_t count, std::string_view field, std::string_view structure) {
+    const std::uint64_t at = here();
+    return {bytes(count, field), at, structure, sizes_};
+  }
+  void take_error(const Cursor& inner) {
+    if (inner.error_) fail(*inner.error_);
   }
 
-  // Checks the four signature bytes.
-  bool signature(std::string_view four) {
-    const std::uint64_t at = here();
-    const ByteSpan b = bytes(four.size(), "signature");
-    if (!error_ && as_text(b) != four)
-      error_ = Error(ErrorCode::BadSignature, structure_, "signature", at).with_detail(std::string("expected ").append(four));
+  // Text up to a NUL, which is consumed; the NUL must be there.
+  std::string_view c_string(std::string_view field);
+
+  // ---- checks ---------------------------------------------------------------------------------------------------
+
+  // The field read last.
+  Field last() const { return {field_, offset_ + field_position_, value_}; }
+
+  // Fails with InvalidValue (or `code`) at `field`, or the field read last, unless `condition`.
+  bool require(bool condition, std::string_view why, ErrorCode code = ErrorCode::InvalidValue) {
+    return require(condition, last(), why, code);
+  }
+  bool require(bool condition, const Field& field, std::string_view why, ErrorCode code = ErrorCode::InvalidValue) {
+    if (!condition) [[unlikely]] refuse(field, why, code);
     return ok();
   }
+  // The same for a value that must be another one, which the error then says.
+  bool require_equal(std::uint64_t expected, std::string_view why, ErrorCode code = ErrorCode::InvalidValue) {
+    return require_equal(expected, last(), why, code);
+  }
+  bool require_equal(std::uint64_t expected, const Field& field, std::string_view why,
+                     ErrorCode code = ErrorCode::InvalidValue) {
+    if (field.value != expected) [[unlikely]] refuse(field, why, code, expected);
+    return ok();
+  }
+  // The same for a value that must not be above a limit: LimitExceeded.
+  bool require_at_most(std::uint64_t limit, std::string_view why) { return require_at_most(limit, last(), why); }
+  bool require_at_most(std::uint64_t limit, const Field& field, std::string_view why) {
+    if (field.value > limit) [[unlikely]] refuse(field, why, ErrorCode::LimitExceeded, limit);
+    return ok();
+  }
+
+  // The field read last as a count that a container may be sized by: refused where that many items of at least
+  // `min_item_bytes` each cannot fit in the bytes left, or above `limit`.
+  std::size_t count(std::size_t min_item_bytes, std::uint64_t limit) { return count(last(), min_item_bytes, limit); }
+  // A count that was read before.
+  std::size_t count(const Field& field, std::size_t min_item_bytes, std::uint64_t limit);
+
+  // Checks the signature's bytes.
+  bool signature(std::string_view expected);
 
   // A version byte that must lie in [lowest, highest].
-  std::uint8_t version(std::uint8_t lowest, std::uint8_t highest) {
-    const std::uint64_t at = here();
-    const std::uint8_t v = u8("version");
-    if (!error_ && (v < lowest || v > highest)) {
-      error_ = Error(ErrorCode::UnsupportedVersion, structure_, "version", at).with_found(v).with_expected(highest);
-      return 0;
-    }
-    return v;
-  }
-
-  // A count that a container may be sized by: refused where `found` items of at least `min_item_bytes` each cannot
-  // fit in the bytes left, or above `limit`.
-  std::size_t count(std::uint64_t found, std::size_t min_item_bytes, std::uint64_t limit, std::string_view field) {
-    if (error_) return 0;
-    if (found > limit) {
-      error_ = Error(ErrorCode::LimitExceeded, structure_, field, here()).with_found(found).with_expected(limit);
-      return 0;
-    }
-    if (min_item_bytes != 0 && found > remaining() / min_item_bytes) {
-      error_ = Error(ErrorCode::Truncated, structure_, field, here())
-                   .with_found(found)
-                   .with_detail("more items than the bytes left can hold");
-      return 0;
-    }
-    return static_cast<std::size_t>(found);
-  }
+  std::uint8_t version(std::uint8_t lowest, std::uint8_t highest);
 
   // The lookup3 checksum of all bytes from the span's start to here, then the four bytes that must equal it.
-  void checksum(std::string_view field = "checksum") { checksum_from(0, field); }
-  void checksum_from(std::size_t start, std::string_view field = "checksum") {
-    if (error_) return;
-    const std::uint32_t computed = lookup3_checksum(bytes_.subspan(start, position_ - start));
-    const std::uint64_t at = here();
-    const std::uint32_t stored = u32(field);
-    if (!error_ && stored != computed && metadata_checksums_enabled())
-      error_ = Error(ErrorCode::ChecksumMismatch, structure_, field, at).with_found(stored).with_expected(computed);
-  }
-
-  // Fails here with InvalidValue (or `code`) unless `condition`.
-  bool require(bool condition, std::string_view field, std::string_view why, std::uint64_t found = 0,
-               ErrorCode code = ErrorCode::InvalidValue) {
-    if (!error_ && !condition)
-      error_ = Error(code, structure_, field, here()).with_found(found).with_detail(std::string(why));
-    return ok();
-  }
+  void checksum();
 
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
   }
+
+  // ---- state ----------------------------------------------------------------------------------------------------
 
   bool ok() const { return !error_.has_value(); }
   const std::optional<Error>& error() const { return error_; }
@@ -153,19 +169,33 @@ class Cursor {
 
   template <class T>
   Result<T> finish(T value) const {
-    if (error_) return h5mount::fail(*error_);
+    if (error_) [[unlikely]] return h5mount::fail(*error_);
     return value;
   }
   Status finish() const {
-    if (error_) return h5mount::fail(*error_);
+    if (error_) [[unlikely]] return h5mount::fail(*error_);
     return {};
   }
 
  private:
+  void begin_field(std::string_view field) {
+    field_ = field;
+    field_position_ = position_;
+    value_ = 0;
+  }
+  // The failures, out of line.
+  [[gnu::cold]] void refuse_short(std::size_t wanted);
+  [[gnu::cold]] void refuse(const Field& field, std::string_view why, ErrorCode code,
+                            std::optional<std::uint64_t> expected = std::nullopt);
+
   ByteSpan bytes_;
   std::uint64_t offset_;
   std::string_view structure_;
   std::size_t position_ = 0;
+  FileSizes sizes_;
+  std::string_view field_;  // read last: name, position in bytes_, value
+  std::size_t field_position_ = 0;
+  std::uint64_t value_ = 0;
   std::optional<Error> error_;
 };
 

@@ -1,5 +1,5 @@
-// The data layout message (specification IV.A.2.i; versions 4 and 5: FORMAT-NOTES, specification 3.0), versions 1
-// to 5, as one struct that the upper rooms can use without knowing the version.
+// The data layout message (specification IV.A.2.i; versions 4 and 5: specification 3.0, same section, and
+// docs/format-notes.md "Data layout"), as one struct that can be used without knowing the version.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,10 @@ enum class ChunkIndexKind : std::uint8_t {
   BTree2 = 5,
 };
 
-// Structured (sparse) chunks: parts that only layout class 4 has. See corpus FORMAT.md for its two forms.
+// Structured (sparse) chunks: parts that only layout class 4 has. Its three forms: docs/format-notes.md "Structured
+// chunks".
 struct StructuredLayout {
-  std::uint8_t type = 0;
   std::uint8_t section_count = 0;
-  std::uint8_t offset_size = 0;
-  std::vector<std::uint8_t> checksummed_sections;
-  bool composition_behind_address = false;  // the form of RFC version 22
   // Single chunk index: its chunk metadata as stored (the section fields of a record; chunk/chunk_index.h). The chunk
   // size in front of it is DataLayout::single_stored_size.
   std::vector<std::byte> single_section_fields;
@@ -55,7 +52,7 @@ struct DataLayout {
   bool single_filtered = false;
   std::uint64_t single_stored_size = 0;
   std::uint32_t single_filter_mask = 0;
-  // Index creation parameters (informational: headers of the structures repeat and rule)
+  // Index creation parameters. They inform only: the headers of the structures repeat them, and those count.
   std::uint8_t fixed_array_page_bits = 0;
   std::uint8_t ea_max_bits = 0, ea_index_elements = 0, ea_min_pointers = 0, ea_min_elements = 0, ea_page_bits = 0;
   std::uint32_t bt2_node_size = 0;
@@ -70,6 +67,6 @@ struct DataLayout {
 };
 
 // `bytes` is a whole message body.
-Result<DataLayout> decode_data_layout(Cursor& cursor, FileSizes sizes);
+Result<DataLayout> decode_data_layout(Cursor& cursor);
 
 }  // namespace h5mount

@@ -35,6 +35,6 @@ struct Dataspace {
   }
 };
 
-Result<Dataspace> decode_dataspace(Cursor& cursor, FileSizes sizes);
+Result<Dataspace> decode_dataspace(Cursor& cursor);
 
 }  // namespace h5mount

@@ -62,7 +62,6 @@ struct Datatype {
   bool is_signed = false;
 
   // Float
-  bool internal_pad = false;
   MantissaNormalization normalization = MantissaNormalization::None;
   std::uint8_t sign_location = 0;
   std::uint8_t exponent_location = 0;
@@ -92,6 +91,6 @@ struct Datatype {
 // Decodes one datatype message body. Every invariant that users rely on is checked here: sizes not zero, members
 // within their compound, array product fits, bit fields within the size, nesting within limits::kMaxDatatypeDepth.
 // Leaves the cursor behind the type. `sizes`: for the sizes of references and variable-length elements.
-Result<DatatypePtr> decode_datatype(Cursor& cursor, FileSizes sizes);
+Result<DatatypePtr> decode_datatype(Cursor& cursor);
 
 }  // namespace h5mount

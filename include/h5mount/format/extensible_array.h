@@ -10,11 +10,12 @@
 
 #include <cstdint>
 
-#include "h5mount/format/chunk_record_format.h"
+#include "h5mount/format/fixed_array.h"
 
 namespace h5mount {
 
 struct ExtensibleArrayHeader {
+  ChunkRecordFormat format;  // of an element
   ChunkClient client = ChunkClient::Plain;
   std::uint8_t element_size = 0;      // bytes
   std::uint8_t max_element_bits = 0;  // the array may hold 2^max_element_bits elements
@@ -60,28 +61,27 @@ struct ExtensibleArrayHeader {
 };
 
 std::uint64_t extensible_array_header_bytes(FileSizes sizes);
-Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, FileSizes sizes);
+// Refuses an array of other elements than `expected`, or one that cannot hold so many.
+Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, const ArrayOfChunks& expected);
 
-// The decoders of blocks check them whole; their contents are addresses and elements at the places told
-// above, and are read where they are.
-Status decode_extensible_array_index_block(Cursor& cursor, FileSizes sizes,
-                                           const ExtensibleArrayHeader& header, std::uint64_t header_address);
+// The decoders of blocks check them whole; their contents are addresses and elements at the positions given above,
+// and are read where they are.
+Status decode_extensible_array_index_block(Cursor& cursor, const ExtensibleArrayHeader& header,
+                                           std::uint64_t header_address);
 
 // Super block `u`: its page bitmap (bit data_block * pages_per_data_block + page; empty where not paged),
 // behind it data_blocks_of(u) addresses. kUnlimited: larger than any bound.
 std::uint64_t extensible_array_page_bitmap_bytes(const ExtensibleArrayHeader& header, unsigned u);
 std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header,
                                                  unsigned u);
-Status decode_extensible_array_super_block(Cursor& cursor, FileSizes sizes,
-                                           const ExtensibleArrayHeader& header, std::uint64_t header_address,
-                                           unsigned u);
+Status decode_extensible_array_super_block(Cursor& cursor, const ExtensibleArrayHeader& header,
+                                           std::uint64_t header_address, unsigned u);
 
 // Bytes of a data block whose elements are not paged, or of the prefix (before the first page) of a paged
 // one. kUnlimited: larger than any bound.
 std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& header, std::uint64_t elements,
                                                 bool paged);
-Status decode_extensible_array_data_block(Cursor& cursor, FileSizes sizes,
-                                          const ExtensibleArrayHeader& header, std::uint64_t header_address,
-                                          std::uint64_t elements, bool paged);
+Status decode_extensible_array_data_block(Cursor& cursor, const ExtensibleArrayHeader& header,
+                                          std::uint64_t header_address, std::uint64_t elements, bool paged);
 
 }  // namespace h5mount

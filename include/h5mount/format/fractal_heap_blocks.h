@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "h5mount/format/btree2_node.h"
 #include "h5mount/format/cursor.h"
 #include "h5mount/format/filter_pipeline.h"
 
@@ -64,16 +65,17 @@ struct FractalHeapHeader {
 inline constexpr std::uint64_t kFractalHeapHeaderStart = 4 + 1 + 2 + 2;
 Result<std::uint16_t> decode_fractal_heap_filter_length(Cursor& cursor);
 std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_length);
-Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, FileSizes sizes, std::uint64_t address);
+// `id_length`: of the ids that the heap's user has, where there is only one that it can read.
+Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64_t address,
+                                                     std::optional<std::uint16_t> id_length);
 
-// Checks a direct block's prefix, and its checksum where the heap has them. The span is the block, filters undone.
+// Checks a direct block's prefix, and its checksum where the heap has them. `cursor` holds the block, filters undone.
 // Objects are placed by their distance from the block's first byte, prefix included.
-Status check_direct_block(Cursor& cursor, ByteSpan block, FileSizes sizes, const FractalHeapHeader& header,
-                          std::uint64_t block_offset);
+Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset);
 
 // Checks an indirect block's prefix and checksum.
-Status check_indirect_block(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
-                            std::uint64_t block_offset, unsigned rows);
+Status check_indirect_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset,
+                            unsigned rows);
 
 struct HeapBlockEntry {
   std::uint64_t address = kUndefinedAddress;  // undefined: not allocated
@@ -81,7 +83,7 @@ struct HeapBlockEntry {
   std::uint32_t filter_mask = 0;
 };
 // One entry of an indirect block that was checked.
-Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header,
+Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, const FractalHeapHeader& header,
                                              const DoublingTable::Entry& entry);
 
 struct ManagedHeapId {
@@ -103,13 +105,15 @@ struct TinyHeapObject {
 using HeapId = std::variant<ManagedHeapId, HugeHeapObject, HugeHeapKey, TinyHeapObject>;
 
 // `cursor` holds the id; what is behind the heap's own id length is not looked at.
-Result<HeapId> decode_heap_id(Cursor& cursor, FileSizes sizes, const FractalHeapHeader& header);
+Result<HeapId> decode_heap_id(Cursor& cursor, const FractalHeapHeader& header);
 
-// A record of the huge objects' B-tree, types 1 and 2.
+// The records of the huge objects' B-tree: type 1, and 2 where the heap has filters.
+BTree2Records huge_records(FileSizes sizes, bool filtered);
+
 struct HugeHeapRecord {
   HugeHeapObject object;
   std::uint64_t key = 0;
 };
-Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, FileSizes sizes, bool filtered);
+Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, bool filtered);
 
 }  // namespace h5mount

@@ -13,13 +13,15 @@ inline constexpr std::size_t global_heap_header_bytes(FileSizes sizes) {
 }
 
 // The collection's size, its header included. `cursor` begins at "GCOL".
-Result<std::uint64_t> decode_global_heap_header(Cursor& cursor, FileSizes sizes);
+Result<std::uint64_t> decode_global_heap_header(Cursor& cursor);
 
 struct GlobalHeapObjectHeader {
   std::uint16_t index = 0;  // 0: free space up to the collection's end
-  std::uint16_t reference_count = 0;
-  std::uint64_t size = 0;         // bytes of data
+  std::uint64_t size = 0;   // bytes of data
+  std::uint64_t size_offset = 0;  // absolute, of the field that says it
 };
-Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, FileSizes sizes);
+// `left`: bytes from the object's header to the collection's end; at least a header's. An object that reaches beyond
+// them is OutOfRange.
+Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, std::uint64_t left);
 
 }  // namespace h5mount

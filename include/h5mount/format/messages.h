@@ -39,6 +39,7 @@ enum class MessageType : std::uint16_t {
   FileSpaceInfo = 0x17,
   MetadataCacheImage = 0x18,
 };
+inline constexpr auto kLastKnownMessageType = static_cast<std::uint16_t>(MessageType::MetadataCacheImage);
 
 // Link message, IV.A.2.g
 enum class LinkType : std::uint8_t { Hard = 0, Soft = 1, External = 64 };  // 65..255: user-defined
@@ -52,17 +53,16 @@ struct Link {
   CharacterSet charset = CharacterSet::Ascii;
   bool is(LinkType t) const { return type == static_cast<std::uint8_t>(t); }
 };
-Result<Link> decode_link(Cursor& cursor, FileSizes sizes);
+Result<Link> decode_link(Cursor& cursor);
 
 // Link info message, IV.A.2.c
 struct LinkInfo {
   bool creation_order_tracked = false, creation_order_indexed = false;
-  std::int64_t max_creation_index = 0;
   std::uint64_t fractal_heap_address = kUndefinedAddress;  // undefined: links are compact
   std::uint64_t name_index_address = kUndefinedAddress;
   std::uint64_t creation_order_index_address = kUndefinedAddress;
 };
-Result<LinkInfo> decode_link_info(Cursor& cursor, FileSizes sizes);
+Result<LinkInfo> decode_link_info(Cursor& cursor);
 
 // Attribute info message, IV.A.2.v
 struct AttributeInfo {
@@ -71,14 +71,14 @@ struct AttributeInfo {
   std::uint64_t name_index_address = kUndefinedAddress;
   std::uint64_t creation_order_index_address = kUndefinedAddress;
 };
-Result<AttributeInfo> decode_attribute_info(Cursor& cursor, FileSizes sizes);
+Result<AttributeInfo> decode_attribute_info(Cursor& cursor);
 
 // Symbol table message, IV.A.2.r
 struct SymbolTableMessage {
   std::uint64_t btree_address = kUndefinedAddress;
   std::uint64_t local_heap_address = kUndefinedAddress;
 };
-Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor, FileSizes sizes);
+Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor);
 
 // Fill value messages, IV.A.2.e and f, as one
 enum class FillTime : std::uint8_t { Alloc = 0, Never = 1, IfSet = 2 };
@@ -91,7 +91,7 @@ struct FillValue {
 Result<FillValue> decode_fill_value(Cursor& cursor);
 Result<FillValue> decode_fill_value_old(Cursor& cursor);
 
-// External data files message, IV.A.2.h. Names are offsets into a local heap, resolved by the object room.
+// External data files message, IV.A.2.h. Names are offsets into a local heap, resolved by `object`.
 struct ExternalFileSlot {
   std::uint64_t name_offset = 0;
   std::uint64_t file_offset = 0;
@@ -101,7 +101,7 @@ struct ExternalDataFiles {
   std::uint64_t heap_address = kUndefinedAddress;
   std::vector<ExternalFileSlot> slots;
 };
-Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor, FileSizes sizes);
+Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor);
 
 // The parts of an attribute message (IV.A.2.m) before shared types and spaces are resolved: spans into the body.
 struct AttributeParts {
@@ -120,7 +120,7 @@ struct SharedMessageReference {
   std::uint64_t header_address = kUndefinedAddress;
   std::uint64_t heap_id = 0;  // the 8 id bytes, little-endian
 };
-Result<SharedMessageReference> decode_shared_reference(Cursor& cursor, FileSizes sizes);
+Result<SharedMessageReference> decode_shared_reference(Cursor& cursor);
 
 // Modification times, IV.A.2.o (old: fourteen ASCII digits) and s: seconds since 1970.
 Result<std::int64_t> decode_modification_time(Cursor& cursor);

@@ -9,8 +9,8 @@
 
 namespace h5mount {
 
-inline constexpr std::size_t kMinHeaderPrefixBytes = 16;
-inline constexpr std::size_t kMaxHeaderPrefixBytes = 34;  // version 2 with times, phase change and eight-byte size
+// Bytes of the checksum at the end of each chunk of a header.
+inline constexpr std::size_t header_checksum_bytes(std::uint8_t header_version) { return header_version == 1 ? 0 : 4; }
 
 struct ObjectHeaderTimes {
   std::uint32_t access = 0, modification = 0, change = 0, birth = 0;
@@ -26,11 +26,13 @@ struct ObjectHeaderPrefix {
 
   bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
 };
-// `cursor` begins at the header; it may hold more or less than chunk 0.
+// `cursor` begins at the header; it may hold more or less than chunk 0. A chunk 0 beyond limits::kMaxHeaderBytes is
+// LimitExceeded.
 Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor);
 
 struct RawMessage {
   std::uint16_t type = 0;
+  std::uint64_t type_offset = 0;  // absolute file offset of the type
   std::uint8_t flags = 0;
   std::optional<std::uint16_t> creation_order;
   ByteSpan body;
@@ -41,10 +43,12 @@ struct RawMessage {
 Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
                             const std::function<Status(const RawMessage&)>& visit);
 
+// Where a continuation block lies, as fields: whether it may lie there is known only by those read before it.
 struct HeaderContinuation {
-  std::uint64_t address = kUndefinedAddress;
-  std::uint64_t length = 0;
+  Field address;
+  Field length;
 };
-Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, FileSizes sizes);
+// A block too short for its signature and checksum is refused.
+Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8_t header_version);
 
 }  // namespace h5mount

@@ -13,21 +13,17 @@ struct SharedMessageTableMessage {
   std::uint64_t table_address = kUndefinedAddress;
   std::uint8_t index_count = 0;
 };
-Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cursor, FileSizes sizes);
+Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cursor);
 
 struct SharedMessageIndex {
-  std::uint8_t kind = 0;  // 0 list, 1 version 2 B-tree
   std::uint16_t message_types = 0;  // bit n: message type n (see metadata/shared_messages)
-  std::uint32_t min_message_bytes = 0;
-  std::uint16_t message_count = 0;
-  std::uint64_t index_address = kUndefinedAddress;
   std::uint64_t heap_address = kUndefinedAddress;
 };
 
 inline std::uint64_t shared_message_table_bytes(std::uint8_t index_count, FileSizes sizes) {
   return 8 + std::uint64_t{index_count} * (std::uint64_t{14} + 2U * sizes.offsets);
 }
-Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, FileSizes sizes,
+Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor,
                                                                     std::uint8_t index_count);
 
 }  // namespace h5mount

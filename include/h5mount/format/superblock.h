@@ -30,9 +30,6 @@ struct Superblock {
   std::uint64_t driver_info_address = kUndefinedAddress;  // versions 0 and 1
   std::uint64_t extension_address = kUndefinedAddress;    // versions 2 and 3
   std::uint64_t root_address = kUndefinedAddress;         // object header of the root group
-  // Versions 0 and 1: where the root's symbol table entry caches them (cache type 1).
-  std::uint64_t root_btree_address = kUndefinedAddress;
-  std::uint64_t root_heap_address = kUndefinedAddress;
 
   bool open_for_writing() const { return version >= 3 && (status_flags & 0x01) != 0; }
   bool open_for_swmr_writing() const { return version >= 3 && (status_flags & 0x04) != 0; }
@@ -61,15 +58,5 @@ struct DriverInfo {
 };
 Result<DriverInfo> decode_driver_info_block(Cursor& cursor);
 Result<DriverInfo> decode_driver_info_message(Cursor& cursor);
-
-// File space info message (0x17), versions 0 and 1.
-struct FileSpaceInfo {
-  std::uint8_t version = 0;
-  std::uint8_t strategy = 0;  // version 1: 0 free-space managers and aggregators, 1 page, 2 aggregators, 3 none
-  bool persistent = false;
-  std::uint64_t threshold = 0;
-  std::uint64_t page_size = 0;  // version 1
-};
-Result<FileSpaceInfo> decode_file_space_info(Cursor& cursor, FileSizes sizes);
 
 }  // namespace h5mount

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "h5mount/format/cursor.h"
@@ -20,8 +21,9 @@ struct GroupBTree1Node {
 std::uint64_t group_btree1_node_bytes(FileSizes sizes, std::uint64_t entries);
 // Only the first eight bytes: how many children the node says to have.
 Result<std::uint16_t> decode_group_btree1_entries(Cursor& cursor);
-// `max_entries`: 2K of the superblock.
-Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, FileSizes sizes, std::uint64_t max_entries);
+// `max_entries`: 2K of the superblock. `level`: one below the parent's; nothing for a root.
+Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, std::uint64_t max_entries,
+                                                 std::optional<std::uint8_t> level);
 
 struct SymbolTableEntry {
   std::uint64_t name_offset = 0;  // in the local heap
@@ -32,15 +34,15 @@ struct SymbolTableEntry {
 
 std::uint64_t symbol_table_node_bytes(FileSizes sizes, std::uint64_t entries);
 Result<std::uint16_t> decode_symbol_table_node_entries(Cursor& cursor);
-Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, FileSizes sizes,
-                                                               std::uint64_t max_entries);
+Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, std::uint64_t max_entries);
 
 struct LocalHeapHeader {
   std::uint64_t segment_size = 0;  // bytes
   std::uint64_t segment_address = kUndefinedAddress;
+  std::uint64_t segment_address_offset = 0;  // absolute, of the field that says it
 };
 
 std::uint64_t local_heap_header_bytes(FileSizes sizes);
-Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor, FileSizes sizes);
+Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor);
 
 }  // namespace h5mount

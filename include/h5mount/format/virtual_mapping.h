@@ -1,5 +1,5 @@
 // The global heap object behind a virtual layout: which part of the view comes from which dataset of which file
-// (FORMAT-NOTES 'Virtual datasets'). Versions 0 and 1.
+// (specification 3.0 "Virtual Dataset", docs/format-notes.md "Virtual datasets"). Versions 0 and 1.
 #pragma once
 
 #include <string>
@@ -16,6 +16,6 @@ struct VirtualMapping {
   Selection view;
 };
 
-Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor, FileSizes sizes);
+Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor);
 
 }  // namespace h5mount

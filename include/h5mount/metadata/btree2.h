@@ -12,13 +12,16 @@
 #include <optional>
 #include <vector>
 
+#include "h5mount/format/btree2_node.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount {
 
 class BTree2 {
  public:
-  static Result<std::shared_ptr<const BTree2>> open(FileMetadataPtr file, std::uint64_t header_address);
+  // A tree of other records than `expected` is InvalidValue.
+  static Result<std::shared_ptr<const BTree2>> open(FileMetadataPtr file, std::uint64_t header_address,
+                                                    const BTree2Records& expected);
   virtual ~BTree2() = default;
 
   virtual std::uint8_t type() const = 0;         // 1 … 11 (12, 13: sparse chunks)

@@ -1,7 +1,8 @@
 // One open HDF5 file's metadata: superblock, sizes, and reads of structures at addresses.
 //
 // Addresses are relative to the file's base address; errors and cursors speak in absolute file offsets.
-// Threads: everything is safe from any thread; no lock is held while reading.
+// Threads: everything is safe from any thread. No lock is held while structures are read; of several threads that find
+// the file changed, one reads its superblock while the others go on.
 #pragma once
 
 #include <chrono>
@@ -22,15 +23,16 @@ struct MetadataCaches;  // the room's own
 // Bytes of a structure, owned, with their place in the file.
 class MetadataBlock {
  public:
-  MetadataBlock(std::vector<std::byte> bytes, std::uint64_t file_offset)
-      : bytes_(std::move(bytes)), file_offset_(file_offset) {}
+  MetadataBlock(std::vector<std::byte> bytes, std::uint64_t file_offset, FileSizes sizes)
+      : bytes_(std::move(bytes)), file_offset_(file_offset), sizes_(sizes) {}
   ByteSpan bytes() const { return bytes_; }
   std::uint64_t file_offset() const { return file_offset_; }
-  Cursor cursor(std::string_view structure) const { return {bytes_, file_offset_, structure}; }
+  Cursor cursor(std::string_view structure) const { return {bytes_, file_offset_, structure, sizes_}; }
 
  private:
   std::vector<std::byte> bytes_;
   std::uint64_t file_offset_;
+  FileSizes sizes_;
 };
 
 // What is done when the file changes while it is open.
@@ -84,8 +86,7 @@ class FileMetadata {
   virtual std::uint64_t source_reads() const = 0;
 
   // ---- a file that changes -------------------------------------------------------------------------------------
-  // Nobody watches in the background: who is about to use the file calls `look`, which is an fstat, and that at most
-  // every look_interval. Where the file has changed and is followed, the generation goes up and all that this room
+  // Whoever is about to use the file calls `look`, which is an fstat, at most every look_interval. Where the file has changed and is followed, the generation goes up and all that this room
   // keeps is dropped, so that what is loaded afterwards is what stands in the file now; whatever was made of an older
   // generation is to be made anew. Errors: Stale where it has changed and is not followed, or another file has
   // taken its name.

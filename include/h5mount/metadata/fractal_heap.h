@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "h5mount/metadata/file_metadata.h"
 
@@ -17,7 +18,9 @@ namespace h5mount {
 class FractalHeap {
  public:
   // Nothing but the header is read.
-  static Result<std::shared_ptr<const FractalHeap>> open(FileMetadataPtr file, std::uint64_t header_address);
+  // `id_length`: that its ids must have, where the user of the heap can read no others.
+  static Result<std::shared_ptr<const FractalHeap>> open(FileMetadataPtr file, std::uint64_t header_address,
+                                                         std::optional<std::uint16_t> id_length = std::nullopt);
   virtual ~FractalHeap() = default;
 
   virtual std::uint16_t heap_id_length() const = 0;  // bytes
@@ -28,9 +31,10 @@ class FractalHeap {
   struct Object {
     ByteSpan bytes;
     std::uint64_t file_offset = 0;
+    FileSizes sizes;
     std::shared_ptr<const void> owner;
 
-    Cursor cursor(std::string_view structure) const { return {bytes, file_offset, structure}; }
+    Cursor cursor(std::string_view structure) const { return {bytes, file_offset, structure, sizes}; }
   };
   // `heap_id` may be longer than heap_id_length, not shorter.
   virtual Result<Object> read(ByteSpan heap_id) const = 0;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount {
@@ -24,15 +25,13 @@ class LocalHeap {
   // end) texts are read one by one as before.
   void load();
 
-  std::uint64_t segment_size() const { return segment_size_; }
+  std::uint64_t segment_size() const { return header_.segment_size; }
 
  private:
-  LocalHeap(FileMetadataPtr file, std::uint64_t segment_address, std::uint64_t segment_size)
-      : file_(std::move(file)), segment_address_(segment_address), segment_size_(segment_size) {}
+  LocalHeap(FileMetadataPtr file, const LocalHeapHeader& header) : file_(std::move(file)), header_(header) {}
 
   FileMetadataPtr file_;
-  std::uint64_t segment_address_;
-  std::uint64_t segment_size_;
+  LocalHeapHeader header_;
   std::shared_ptr<const MetadataBlock> segment_;
 };
 

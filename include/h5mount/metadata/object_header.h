@@ -18,10 +18,11 @@ struct HeaderMessage {
   std::optional<std::uint16_t> creation_order;
   ByteSpan body;
   std::uint64_t offset = 0;  // absolute file offset of the body
+  FileSizes sizes;           // of the file
   std::shared_ptr<const void> owner;
 
   bool is_shared() const { return (flags & 0x02) != 0; }
-  Cursor cursor(std::string_view structure) const { return {body, offset, structure}; }
+  Cursor cursor(std::string_view structure) const { return {body, offset, structure, sizes}; }
 };
 
 struct ObjectHeader {

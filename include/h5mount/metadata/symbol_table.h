@@ -33,7 +33,8 @@ class SymbolTable {
   SymbolTable(FileMetadataPtr file, std::uint64_t btree_address, LocalHeap heap)
       : file_(std::move(file)), btree_address_(btree_address), heap_(std::move(heap)) {}
   struct Walk;
-  Result<GroupBTree1Node> load_node(std::uint64_t address) const;
+  // `level`: that the node must have; nothing for the root.
+  Result<GroupBTree1Node> load_node(std::uint64_t address, std::optional<std::uint8_t> level) const;
   Result<GroupBTree1Node> load_child(std::uint64_t address, std::uint8_t parent_level) const;
   Result<std::vector<SymbolTableEntry>> load_symbols(std::uint64_t address) const;
   Result<std::size_t> child_for(const GroupBTree1Node& node, std::string_view name) const;

@@ -101,7 +101,6 @@ struct ExternalSegment {
 struct DatasetDescription {
   std::uint64_t address = 0;  // of its object header
   DatatypePtr type;
-  std::optional<std::uint64_t> committed_type_address;
   Dataspace space;
   DataLayout layout;
   FillValue fill;
