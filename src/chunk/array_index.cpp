@@ -113,8 +113,8 @@ Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::s
                   .with_expected(limits::kMaxNodeBytes));
 }
 
-ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout, const ChunkGeometry& geometry,
-                              const GridOrder& order) {
+ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout,
+                              const ChunkGeometry& geometry, const GridOrder& order) {
   return {.record = record_parameters(file, layout, geometry, 0), .elements = order.end()};
 }
 

@@ -74,10 +74,11 @@ class ArrayIndex : public ChunkIndex {
   mutable NodeCache<MetadataBlock> cache_;
 };
 
-// What a dataset calls for: the records of its chunks, `coordinates` scaled offsets in each; as elements of an array.
+// What a dataset calls for: the records of its chunks, `coordinates` scaled offsets in each; as elements of
+// an array.
 ChunkRecordFormat::Parameters record_parameters(const FileMetadata& file, const DataLayout& layout,
                                                 const ChunkGeometry& geometry, std::size_t coordinates);
-ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout, const ChunkGeometry& geometry,
-                              const GridOrder& order);
+ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout,
+                              const ChunkGeometry& geometry, const GridOrder& order);
 
 }  // namespace h5mount::chunk

@@ -158,7 +158,9 @@ Status BTree1Index::for_each(const Visit& visit) const {
   }
 }
 
-Result<NodePtr> BTree1Index::load_root() const { return load_node(root_, ChunkBTree1Place{}); }
+Result<NodePtr> BTree1Index::load_root() const {
+  return load_node(root_, ChunkBTree1Place{});
+}
 
 Result<NodePtr> BTree1Index::load_child(const ChunkBTree1Node& parent, std::size_t i) const {
   return load_node(parent.children[i].address,

@@ -111,7 +111,8 @@ Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layou
       .max_bytes = sizes.max};
   H5_ASSIGN(auto tree, BTree2::open(std::move(file), layout.address, records));
   const auto format = ChunkRecordFormat::make(parameters, tree->record_size());
-  if (!format) return fail(Error(ErrorCode::Internal, "a chunk record of a size that the header's decoder refuses"));
+  if (!format)
+    return fail(Error(ErrorCode::Internal, "a chunk record of a size that the header's decoder refuses"));
   return std::make_unique<BTree2Index>(std::move(tree), geometry, *format);
 }
 

@@ -79,7 +79,8 @@ Result<IndexPtr> open_fixed_array_index(FileMetadataPtr file, const DataLayout& 
   Cursor cursor = block.cursor(kHeader);
   H5_ASSIGN(const FixedArrayHeader header,
             decode_fixed_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
-  return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), header, layout.address);
+  return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), header,
+                                           layout.address);
 }
 
 }  // namespace h5mount::chunk

@@ -1,10 +1,10 @@
-// One structured chunk of sparse storage: an encoded selection of the defined elements and their values, each in a
-// section of its own (sparse storage RFC; docs/format-notes.md "Structured chunks").
+// One structured chunk of sparse storage: an encoded selection of the defined elements and their values, each
+// in a section of its own (sparse storage RFC; docs/format-notes.md "Structured chunks").
 //
 //   chunk in the file     | section 0: encoded selection, checksum | section 1: values |
 //
-// Decoded, it is one flat block that the cache can charge: the stretches of defined elements, sorted by their place
-// in the chunk, and the values in the order of the selection.
+// Decoded, it is one flat block that the cache can charge: the stretches of defined elements, sorted by their
+// place in the chunk, and the values in the order of the selection.
 #pragma once
 
 #include <vector>

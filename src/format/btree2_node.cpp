@@ -61,7 +61,8 @@ struct HeaderFields {
   Field type, node_size, record_size, depth, root_record_count;
 };
 
-void check_header(Cursor& cursor, const BTree2Records& expected, const HeaderFields& fields, BTree2Header& header) {
+void check_header(Cursor& cursor, const BTree2Records& expected, const HeaderFields& fields,
+                  BTree2Header& header) {
   cursor.require_equal(expected.type, fields.type, "not a tree of such records");
   cursor.require(header.record_size >= expected.min_bytes && header.record_size <= expected.max_bytes,
                  fields.record_size, "not the size of such records");
@@ -113,10 +114,11 @@ BTree2Child btree2_root(const BTree2Header& header) {
 Status check_btree2_child(const BTree2Header& header, const BTree2Child& child, unsigned level) {
   const std::uint64_t most = header.levels[level].max_records;
   if (child.record_count <= most) return {};
-  return fail(Error(ErrorCode::InvalidValue, kBTree2InternalNode, "child_record_count", child.record_count_offset)
-                  .with_found(child.record_count)
-                  .with_expected(most)
-                  .with_detail("more records than a node holds"));
+  return fail(
+      Error(ErrorCode::InvalidValue, kBTree2InternalNode, "child_record_count", child.record_count_offset)
+          .with_found(child.record_count)
+          .with_expected(most)
+          .with_detail("more records than a node holds"));
 }
 
 std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records) {

@@ -39,21 +39,23 @@ std::uint64_t load_address(const std::byte* at, std::size_t width) {
   return is_undefined(address, width) ? kUndefinedAddress : address;
 }
 
-// Scales a key's element offsets. Gives the first dimension whose offset is no multiple of the chunk's; the rank where
-// all are.
-std::size_t scale_key(std::uint64_t* key, const std::byte* offsets, std::span<const std::uint64_t> chunk_dims) {
+// Scales a key's element offsets. Gives the first dimension whose offset is no multiple of the chunk's; the
+// rank where all are.
+std::size_t scale_key(std::uint64_t* key, const std::byte* offsets,
+                      std::span<const std::uint64_t> chunk_dims) {
   for (std::size_t d = 0; d < chunk_dims.size(); ++d) {
     const auto offset = load_le<std::uint64_t>(offsets + 8 * d);
     key[d] = offset / chunk_dims[d];
-    if (key[d] * chunk_dims[d] != offset) [[unlikely]] return d;
+    if (key[d] * chunk_dims[d] != offset) [[unlikely]]
+      return d;
   }
   return chunk_dims.size();
 }
 
-// Keys and children, which are all in `pairs`; they begin at file offset `place`. The hot loop of a scan: its checks
-// build what they would say only where they fail.
-void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place, std::span<const std::uint64_t> chunk_dims,
-                  ChunkBTree1Node& node) {
+// Keys and children, which are all in `pairs`; they begin at file offset `place`. The hot loop of a scan: its
+// checks build what they would say only where they fail.
+void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place,
+                  std::span<const std::uint64_t> chunk_dims, ChunkBTree1Node& node) {
   const std::size_t width = cursor.sizes().offsets;
   const auto key_size = static_cast<std::size_t>(key_bytes(node.rank));
   const auto refuse = [&](std::size_t i, std::size_t d, std::string_view why) {
@@ -67,7 +69,8 @@ void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place, std::span
     child.filter_mask = load_le<std::uint32_t>(at + 4);
     child.address = load_address(at + key_size, width);
     const std::size_t bad = scale_key(node.keys.data() + i * node.rank, at + 8, chunk_dims);
-    if (bad != node.rank) [[unlikely]] return refuse(i, bad, "not a multiple of the chunk's dimension");
+    if (bad != node.rank) [[unlikely]]
+      return refuse(i, bad, "not a multiple of the chunk's dimension");
     if (i > 0 && compare_coordinates(node.key(i - 1), node.key(i), node.rank) >= 0) [[unlikely]]
       return refuse(i, 0, "keys do not rise");
   }
@@ -78,14 +81,16 @@ void check_bounds(Cursor& cursor, const Field& first, const Field& last, const C
                   const ChunkBTree1Node& node) {
   if (!cursor.ok() || node.size() == 0) return;
   cursor.require(!place.before(node.key(0), node.rank), first, "before what the parent says of this node");
-  cursor.require(!place.behind(node.key(node.size() - 1), node.rank), last, "behind what the parent says of this node");
+  cursor.require(!place.behind(node.key(node.size() - 1), node.rank), last,
+                 "behind what the parent says of this node");
 }
 
 }  // namespace
 
 bool ChunkBTree1Place::holds(const ChunkBTree1Node& node) const {
   if (level ? node.level != *level : node.level > limits::kMaxTreeDepth) return false;
-  return node.size() == 0 || (!before(node.key(0), node.rank) && !behind(node.key(node.size() - 1), node.rank));
+  return node.size() == 0 ||
+         (!before(node.key(0), node.rank) && !behind(node.key(node.size() - 1), node.rank));
 }
 
 std::size_t ChunkBTree1Node::upper_bound(const std::uint64_t* scaled) const {

@@ -14,11 +14,14 @@ std::size_t section_field_bytes(const ChunkRecordFormat::Parameters& p) {
   return p.client == ChunkClient::Structured ? 8 * (n - 1) : 8 * (n - 1) + (8 + 4) * n;
 }
 
-std::size_t mask_bytes(const ChunkRecordFormat::Parameters& p) { return p.client == ChunkClient::Filtered ? 4 : 0; }
+std::size_t mask_bytes(const ChunkRecordFormat::Parameters& p) {
+  return p.client == ChunkClient::Filtered ? 4 : 0;
+}
 
 // All of a record but its stored size.
 std::size_t bytes_besides_size(const ChunkRecordFormat::Parameters& p) {
-  return std::size_t{p.size_of_offsets} + mask_bytes(p) + 8 * std::size_t{p.coordinates} + section_field_bytes(p);
+  return std::size_t{p.size_of_offsets} + mask_bytes(p) + 8 * std::size_t{p.coordinates} +
+         section_field_bytes(p);
 }
 
 }  // namespace

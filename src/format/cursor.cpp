@@ -65,7 +65,8 @@ void Cursor::refuse_short(std::size_t wanted) {
                .with_detail("bytes left");
 }
 
-void Cursor::refuse(const Field& field, std::string_view why, ErrorCode code, std::optional<std::uint64_t> expected) {
+void Cursor::refuse(const Field& field, std::string_view why, ErrorCode code,
+                    std::optional<std::uint64_t> expected) {
   if (error_) return;
   Error error = Error(code, structure_, field.name, field.offset).with_found(field.value);
   if (expected) error = error.with_expected(*expected);

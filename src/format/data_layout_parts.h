@@ -8,7 +8,8 @@ namespace h5mount::layout_parts {
 // How many dimensions a chunk has, the element size counted as one: 2 to 33.
 Field decode_dimensionality(Cursor& cursor);
 
-// The chunk's dimensions and, last of them, the element size, `width` bytes each; `dimensionality` counts both.
+// The chunk's dimensions and, last of them, the element size, `width` bytes each; `dimensionality` counts
+// both.
 void decode_chunk_dims(Cursor& cursor, const Field& dimensionality, std::size_t width, DataLayout& layout);
 
 // Flags, dimensionality, width and dimensions, as layout versions 4 and 5 begin. Gives the flags.

@@ -85,7 +85,6 @@ void decode_index(Cursor& cursor, std::uint8_t flags, DataLayout& layout) {
   layout.address = cursor.address("index_address");
 }
 
-
 void decode_sectioned(Cursor& cursor, DataLayout& layout) {
   cursor.u8("storage_type");
   decode_section_list(cursor, layout);

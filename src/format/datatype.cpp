@@ -70,7 +70,8 @@ void decode_float(Decoding& decoding, const TypeFields& fields, Datatype& type) 
   if (high_order_bit) type.order = ByteOrder::Vax;
   cursor.require(type.order != ByteOrder::Vax || type.size % 2 == 0, fields.size, "is odd in VAX order");
   const std::uint32_t normalization = bits >> 4 & 0x03;
-  cursor.require(normalization <= 2, fields.bits.part("mantissa_normalization", normalization), "is reserved");
+  cursor.require(normalization <= 2, fields.bits.part("mantissa_normalization", normalization),
+                 "is reserved");
   type.normalization = static_cast<MantissaNormalization>(normalization);
   type.sign_location = static_cast<std::uint8_t>(bits >> 8);
   require_bits(cursor, type, type.sign_location, 1, fields.bits.part("sign_location", type.sign_location));

@@ -43,8 +43,10 @@ struct Dimensions {
   Field first;  // the first size; where there is none, what says so
 };
 
-// Gives `array` its base and dimensions. `stored_size`: the size that must be the product; null where none is stored.
-void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field* stored_size, Datatype& array) {
+// Gives `array` its base and dimensions. `stored_size`: the size that must be the product; null where none is
+// stored.
+void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field* stored_size,
+                  Datatype& array) {
   std::uint64_t bytes = base->size;
   for (const std::uint32_t dim : dims.sizes) bytes = checked_mul(bytes, dim).value_or(UINT64_MAX);
   cursor.require(bytes > 0 && bytes <= UINT32_MAX, dims.first.part("dimension_size", bytes),
@@ -125,7 +127,8 @@ void decode_enum(Decoding& decoding, const TypeFields& fields, Datatype& type) {
   const std::uint64_t base_at = cursor.here();
   type.base = decode_nested(decoding);
   if (!cursor.ok()) return;
-  cursor.require(type.base->cls == DatatypeClass::Integer, base_type(base_at, *type.base), "is not an integer");
+  cursor.require(type.base->cls == DatatypeClass::Integer, base_type(base_at, *type.base),
+                 "is not an integer");
   cursor.require_equal(type.base->size, fields.size, "is not that of the base type");
   const std::size_t least = 1 + std::size_t{type.base->size};
   const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);

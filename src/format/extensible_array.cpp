@@ -34,12 +34,14 @@ unsigned log2_of(std::uint8_t power) {
 
 // The fields that are checked once the checksum holds.
 struct HeaderFields {
-  Field client_id, element_size, max_element_bits, min_data_block_elements, min_super_block_pointers, page_bits;
+  Field client_id, element_size, max_element_bits, min_data_block_elements, min_super_block_pointers,
+      page_bits;
 };
 
 // Creation parameters against each other, and the counts of blocks that follow from them.
 bool derive_counts(Cursor& cursor, const HeaderFields& fields, ExtensibleArrayHeader& h) {
-  cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, fields.max_element_bits, "not from 1 to 64");
+  cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, fields.max_element_bits,
+                 "not from 1 to 64");
   cursor.require(std::has_single_bit(h.min_data_block_elements), fields.min_data_block_elements,
                  "not a power of two");
   cursor.require(std::has_single_bit(h.min_super_block_pointers) && h.min_super_block_pointers > 1,
@@ -139,7 +141,8 @@ Status decode_extensible_array_super_block(Cursor& cursor, const ExtensibleArray
   decode_array_block_prefix(cursor, "EASB", header.client, header_address);
   cursor.skip(header.offset_width, "block_offset");
   cursor.skip(static_cast<std::size_t>(extensible_array_page_bitmap_bytes(header, u)), "page_bitmap");
-  cursor.skip(static_cast<std::size_t>(header.data_blocks_of(u) * cursor.sizes().offsets), "data_block_addresses");
+  cursor.skip(static_cast<std::size_t>(header.data_blocks_of(u) * cursor.sizes().offsets),
+              "data_block_addresses");
   cursor.checksum();
   return cursor.finish();
 }

@@ -79,7 +79,8 @@ Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor) {
 Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor) {
   FilterPipelineMessage pipeline;
   const std::uint8_t version = cursor.u8("version");
-  cursor.require(version == 1 || version == 3, "is not one of a section pipeline", ErrorCode::UnsupportedVersion);
+  cursor.require(version == 1 || version == 3, "is not one of a section pipeline",
+                 ErrorCode::UnsupportedVersion);
   decode_sections(cursor, pipeline);
   pipeline.version = 3;
   return cursor.finish(std::move(pipeline));

@@ -56,7 +56,8 @@ Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, const ArrayOf
   cursor.checksum();
   h.client = expected.record.client;
   check_array_elements(cursor, expected, client_id, entry_size, h.format);
-  cursor.require(h.entry_count >= expected.elements, entry_count, "fewer elements than the dataset has chunks");
+  cursor.require(h.entry_count >= expected.elements, entry_count,
+                 "fewer elements than the dataset has chunks");
   if (cursor.ok())
     cursor.require(lay_out(h, cursor.sizes()), entry_count, "too many elements", ErrorCode::LimitExceeded);
   return cursor.finish(h);
@@ -70,7 +71,8 @@ void check_array_elements(Cursor& cursor, const ArrayOfChunks& expected, const F
   if (cursor.require(made.has_value(), element_size, "not the size of such elements")) format = *made;
 }
 
-Status decode_fixed_array_data_block(Cursor& cursor, const FixedArrayHeader& header, std::uint64_t header_address) {
+Status decode_fixed_array_data_block(Cursor& cursor, const FixedArrayHeader& header,
+                                     std::uint64_t header_address) {
   decode_array_block_prefix(cursor, "FADB", header.client, header_address);
   if (header.paged)
     cursor.skip(static_cast<std::size_t>(header.page_bitmap_bytes), "page_bitmap");

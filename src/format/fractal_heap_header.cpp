@@ -95,7 +95,8 @@ void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeaderF
   const unsigned direct_bytes = (log2_of(header.table.max_direct_block_size) + 7) / 8;
   header.length_width =
       static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_to_hold(header.max_managed_size)));
-  cursor.require(header.root_rows <= header.table.max_rows, fields.root_rows, "more rows than heap space has");
+  cursor.require(header.root_rows <= header.table.max_rows, fields.root_rows,
+                 "more rows than heap space has");
   cursor.require(header.direct_block_overhead(cursor.sizes()) < header.table.start_block_size,
                  fields.start_block_size, "a block's own prefix does not fit");
   if (header.root_address != kUndefinedAddress && header.root_rows == 0)

@@ -93,7 +93,8 @@ Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8
   continuation.address = cursor.last();
   cursor.plain_length("length");
   continuation.length = cursor.last();
-  cursor.require(continuation.length.value >= kLeastBytes + header_checksum_bytes(header_version), "too small");
+  cursor.require(continuation.length.value >= kLeastBytes + header_checksum_bytes(header_version),
+                 "too small");
   return cursor.finish(continuation);
 }
 

@@ -19,7 +19,7 @@ enum : std::uint8_t { kFileShared = 0x01, kDatasetShared = 0x02, kSameFile = 0x0
 using Mappings = std::vector<VirtualMapping>;
 
 std::string decode_name(Cursor& cursor, bool shared, const Mappings& earlier,
-                        std::string VirtualMapping::*which, std::string_view field) {
+                        std::string VirtualMapping::* which, std::string_view field) {
   if (!shared) return std::string(cursor.c_string(field));
   const std::uint64_t number = cursor.plain_length(field);
   cursor.require(number < earlier.size(), "is that of no earlier entry");
@@ -38,8 +38,8 @@ VirtualMapping decode_mapping(Cursor& cursor, std::uint8_t version, const Mappin
   if (flags & kSameFile)
     mapping.file = ".";
   else
-    mapping.file = decode_name(cursor, (flags & kFileShared) != 0, earlier, &VirtualMapping::file,
-                               "source_file_name");
+    mapping.file =
+        decode_name(cursor, (flags & kFileShared) != 0, earlier, &VirtualMapping::file, "source_file_name");
   mapping.dataset = decode_name(cursor, (flags & kDatasetShared) != 0, earlier, &VirtualMapping::dataset,
                                 "source_dataset_name");
   mapping.source = decode_part(cursor);
@@ -63,7 +63,8 @@ Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor) {
     const std::uint64_t entry_at = cursor.here();
     mappings.push_back(decode_mapping(cursor, version, mappings));
     name_bytes += mappings.back().file.size() + mappings.back().dataset.size();
-    cursor.require_at_most(kMaxNameBytes, {"source_names", entry_at, name_bytes}, "bytes of all names together");
+    cursor.require_at_most(kMaxNameBytes, {"source_names", entry_at, name_bytes},
+                           "bytes of all names together");
   }
   cursor.checksum();
   return cursor.finish(std::move(mappings));

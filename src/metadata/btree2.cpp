@@ -30,7 +30,9 @@ struct LoadedNode {
 };
 using NodePtr = std::shared_ptr<const LoadedNode>;
 
-std::string_view node_name(unsigned level) { return level == 0 ? kBTree2LeafNode : kBTree2InternalNode; }
+std::string_view node_name(unsigned level) {
+  return level == 0 ? kBTree2LeafNode : kBTree2InternalNode;
+}
 
 // How many records of a node lie before what is sought; `equal` tells whether the one behind them is it.
 struct Position {

@@ -6,7 +6,8 @@ Result<std::shared_ptr<const FilterPipeline>> make_filter_pipeline(std::span<con
                                                                    std::uint64_t most_bytes) {
   std::vector<FilterSpec> specs;
   specs.reserve(filters.size());
-  for (const FilterDescription& filter : filters) specs.push_back({filter.id, filter.name, filter.client_data});
+  for (const FilterDescription& filter : filters)
+    specs.push_back({filter.id, filter.name, filter.client_data});
   return FilterPipeline::make(specs, static_cast<std::size_t>(most_bytes));
 }
 

@@ -159,7 +159,8 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
 
 Result<IndirectBlockPtr> Heap::load_indirect(std::uint64_t address, std::uint64_t offset, unsigned rows) const {
   if (auto held = indirect_.find(address); held && held->offset == offset && held->rows == rows) return held;
-  // At most 32,768 entries a row of 20 bytes, and rows for what 64 bits leave beside them: below kMaxNodeBytes.
+  // At most 32,768 entries a row of 20 bytes, and rows for what 64 bits leave beside them: below
+  // kMaxNodeBytes.
   const std::uint64_t bytes = header_.indirect_block_bytes(sizes_, rows);
   H5_ASSIGN(MetadataBlock block, file_->read(address, bytes, kIndirect));
   Cursor cursor = block.cursor(kIndirect);
@@ -336,7 +337,8 @@ Result<std::shared_ptr<const FilterPipeline>> make_pipeline(const FractalHeapHea
 
 }  // namespace
 
-Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file, std::uint64_t header_address,
+Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr file,
+                                                             std::uint64_t header_address,
                                                              std::optional<std::uint16_t> id_length) {
   constexpr std::string_view kName = "FractalHeapHeader";
   const FileSizes sizes = file->sizes();

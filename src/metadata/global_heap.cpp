@@ -38,7 +38,8 @@ Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, 
     if (header.index == 0) return {};
     const std::uint64_t data = position + header_bytes;
     if (collection.entries.size() > 0xFFFF)
-      return fail(Error(ErrorCode::LimitExceeded, kName, "objects", file.base_address() + collection.address + position)
+      return fail(Error(ErrorCode::LimitExceeded, kName, "objects",
+                        file.base_address() + collection.address + position)
                       .with_detail("more than 65,536"));
     collection.entries.push_back(
         {.index = header.index, .position = data, .size = header.size, .size_offset = header.size_offset});

@@ -15,7 +15,8 @@ constexpr std::uint64_t kFirstGuess = 64;  // most names are shorter
 bool holds_nul(ByteSpan bytes) { return std::ranges::find(bytes, std::byte{0}) != bytes.end(); }
 
 Result<std::string> decode_text(ByteSpan bytes, std::uint64_t file_offset) {
-  Cursor cursor(bytes.first(std::min(bytes.size(), limits::kMaxLinkNameBytes + 1)), file_offset, kSegment, {});
+  Cursor cursor(bytes.first(std::min(bytes.size(), limits::kMaxLinkNameBytes + 1)), file_offset, kSegment,
+                {});
   const std::string_view text = cursor.c_string("text");
   if (!cursor.ok() && bytes.size() > limits::kMaxLinkNameBytes)
     return fail(Error(ErrorCode::LimitExceeded, kSegment, "text", file_offset)
@@ -36,19 +37,22 @@ Result<LocalHeap> LocalHeap::open(FileMetadataPtr file, std::uint64_t address) {
 
 Result<std::string> LocalHeap::text(std::uint64_t offset) const {
   if (offset >= header_.segment_size)
-    return fail(Error(ErrorCode::OutOfRange, kSegment, "offset", file_->base_address() + header_.segment_address)
-                    .with_found(offset)
-                    .with_expected(header_.segment_size));
+    return fail(
+        Error(ErrorCode::OutOfRange, kSegment, "offset", file_->base_address() + header_.segment_address)
+            .with_found(offset)
+            .with_expected(header_.segment_size));
   if (segment_)
     return decode_text(segment_->bytes().subspan(static_cast<std::size_t>(offset)),
                        segment_->file_offset() + offset);
   if (header_.segment_address > kUndefinedAddress - header_.segment_size)
     return fail(Error(ErrorCode::OutOfRange, "LocalHeap", "segment_address", header_.segment_address_offset)
                     .with_found(header_.segment_address));
-  const std::uint64_t most = std::min<std::uint64_t>(header_.segment_size - offset, limits::kMaxLinkNameBytes + 1);
+  const std::uint64_t most =
+      std::min<std::uint64_t>(header_.segment_size - offset, limits::kMaxLinkNameBytes + 1);
   for (std::uint64_t guess = kFirstGuess;; guess *= 16) {
     const std::uint64_t length = std::min(guess, most);
-    H5_ASSIGN(const MetadataBlock block, file_->read_up_to(header_.segment_address + offset, length, kSegment));
+    H5_ASSIGN(const MetadataBlock block,
+              file_->read_up_to(header_.segment_address + offset, length, kSegment));
     if (length == most || block.bytes().size() < length || holds_nul(block.bytes()))
       return decode_text(block.bytes(), block.file_offset());
   }

@@ -77,10 +77,12 @@ class HeaderLoader {
     };
     const std::uint64_t address = next.address.value, length = next.length.value;
     if (chunks_.size() >= limits::kMaxHeaderChunks)
-      return fail(refused(ErrorCode::LimitExceeded, next.address).with_detail("too many parts of one header"));
+      return fail(
+          refused(ErrorCode::LimitExceeded, next.address).with_detail("too many parts of one header"));
     for (const Extent& chunk : chunks_)
       if (address < chunk.address + chunk.length && chunk.address - std::min(chunk.address, address) < length)
-        return fail(refused(ErrorCode::Cycle, next.address).with_detail("overlaps another part of the header"));
+        return fail(
+            refused(ErrorCode::Cycle, next.address).with_detail("overlaps another part of the header"));
     total_bytes_ = checked_add(total_bytes_, length).value_or(~std::uint64_t{0});
     if (total_bytes_ > limits::kMaxHeaderBytes)
       return fail(refused(ErrorCode::LimitExceeded, next.length)
@@ -121,9 +123,13 @@ class HeaderLoader {
   }
 
   Status take_message(const RawMessage& raw) {
-    HeaderMessage message{.type = static_cast<MessageType>(raw.type), .flags = raw.flags,
-                          .creation_order = raw.creation_order, .body = raw.body, .offset = raw.offset,
-                          .sizes = file_.sizes(), .owner = {}};
+    HeaderMessage message{.type = static_cast<MessageType>(raw.type),
+                          .flags = raw.flags,
+                          .creation_order = raw.creation_order,
+                          .body = raw.body,
+                          .offset = raw.offset,
+                          .sizes = file_.sizes(),
+                          .owner = {}};
     if (message.type == MessageType::Nil) return {};
     if (message.type == MessageType::ObjectHeaderContinuation) return take_continuation(message);
     if (header_->messages.size() >= limits::kMaxHeaderMessages)

@@ -43,8 +43,13 @@ Result<HeaderMessage> from_heap(const FileMetadata& file, MessageType type, std:
     return fail(Error(ErrorCode::InvalidValue, kShared, "location", offset)
                     .with_detail("in the shared message heap, but the file has no such table, or it is damaged"));
   H5_ASSIGN(const auto object, shared->read(type, heap_id));
-  return HeaderMessage{.type = type, .flags = 0, .creation_order = {}, .body = object.bytes,
-                       .offset = object.file_offset, .sizes = object.sizes, .owner = object.owner};
+  return HeaderMessage{.type = type,
+                       .flags = 0,
+                       .creation_order = {},
+                       .body = object.bytes,
+                       .offset = object.file_offset,
+                       .sizes = object.sizes,
+                       .owner = object.owner};
 }
 
 }  // namespace

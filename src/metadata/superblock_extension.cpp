@@ -28,7 +28,8 @@ Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, 
       take(message, "SharedMessageTableMessage", extension, extension.shared_message_table,
            decode_shared_message_table_message);
     if (message.type == MessageType::MetadataCacheImage)
-      take(message, "MetadataCacheImageMessage", extension, extension.cache_image, decode_cache_image_message);
+      take(message, "MetadataCacheImageMessage", extension, extension.cache_image,
+           decode_cache_image_message);
   }
   return extension;
 }

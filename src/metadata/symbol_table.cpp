@@ -37,7 +37,8 @@ Result<SymbolTable> SymbolTable::open(FileMetadataPtr file, std::uint64_t btree_
   return SymbolTable(std::move(file), btree_address, std::move(heap));
 }
 
-Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address, std::optional<std::uint8_t> level) const {
+Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
+                                               std::optional<std::uint8_t> level) const {
   H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeEntries, kTree,
                                                     decode_group_btree1_entries, group_btree1_node_bytes));
   Cursor cursor = block.cursor(kTree);

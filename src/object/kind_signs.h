@@ -1,5 +1,5 @@
-// What kind an object is, by the types of its header's messages: a dataset has a layout or a dataspace, a group a
-// symbol table, link info or link, a committed datatype a datatype alone.
+// What kind an object is, by the types of its header's messages: a dataset has a layout or a dataspace, a
+// group a symbol table, link info or link, a committed datatype a datatype alone.
 #pragma once
 
 #include "h5mount/object/object.h"

@@ -8,7 +8,8 @@ Result<Object> open_object(const FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(auto header, load_object_header(file, address));
   KindSigns signs;
   for (const HeaderMessage& message : header->messages) signs.take(message.type);
-  if (const auto kind = signs.kind()) return Object{.address = address, .kind = *kind, .header = std::move(header)};
+  if (const auto kind = signs.kind())
+    return Object{.address = address, .kind = *kind, .header = std::move(header)};
   if (header->damage) return fail(*header->damage);
   return fail(Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file.base_address() + address)
                   .with_detail("neither a group nor a dataset nor a datatype"));

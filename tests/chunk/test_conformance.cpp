@@ -129,7 +129,9 @@ TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
       {0, ErrorCode::BadSignature, "signature"},
       {4, btree1 ? ErrorCode::InvalidValue : ErrorCode::UnsupportedVersion, btree1 ? "node_type" : "version"},
       {5, btree1 ? ErrorCode::LimitExceeded : ErrorCode::InvalidValue,
-       btree1 ? "node_level" : kind == ChunkIndexKind::BTree2 ? "type" : "client_id"}};
+       btree1                           ? "node_level"
+       : kind == ChunkIndexKind::BTree2 ? "type"
+                                        : "client_id"}};
   set_metadata_checksums_enabled(false);
   for (const Broken& broken : cases) {
     auto bytes = built.bytes;

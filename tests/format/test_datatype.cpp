@@ -164,7 +164,8 @@ TEST(Datatype, HasAsManyPartsAsTheLimit) {
   EXPECT_TRUE(decode_all(compound(limits::kMaxDatatypeNodes - 1), decode));
   const Bytes one_more = joined({bytes({0x36, 2, 0, 0, 8, 0, 0, 0}), bytes({'x', 0, 0}),
                                  compound(limits::kMaxDatatypeNodes - 2), bytes({'y', 0, 4}), kInt});
-  expect_refused_whole(one_more, ErrorCode::LimitExceeded, "part_count", one_more.size() - kInt.size(), decode);
+  expect_refused_whole(one_more, ErrorCode::LimitExceeded, "part_count", one_more.size() - kInt.size(),
+                       decode);
 }
 
 }  // namespace

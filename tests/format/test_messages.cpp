@@ -109,7 +109,8 @@ TEST(FilterPipelineMessage, HasAsManyFiltersAsTheLimit) {
   const auto most = decode_all(pipeline(limits::kMaxFilters), decode);
   ASSERT_TRUE(most) << most.error().text();
   EXPECT_EQ(most->filters.size(), limits::kMaxFilters);
-  expect_refused_whole(pipeline(limits::kMaxFilters + 1), ErrorCode::LimitExceeded, "filter_count", 1, decode);
+  expect_refused_whole(pipeline(limits::kMaxFilters + 1), ErrorCode::LimitExceeded, "filter_count", 1,
+                       decode);
 }
 
 const auto link_of = [](Cursor& c) { return decode_link(c); };
@@ -144,7 +145,8 @@ TEST(LinkMessage, NamesAreAsLongAsTheLimit) {
   const auto longest = decode_all(named(limits::kMaxLinkNameBytes), link_of);
   ASSERT_TRUE(longest) << longest.error().text();
   EXPECT_EQ(longest->name.size(), limits::kMaxLinkNameBytes);
-  expect_refused_whole(named(limits::kMaxLinkNameBytes + 1), ErrorCode::LimitExceeded, "name_length", 2, link_of);
+  expect_refused_whole(named(limits::kMaxLinkNameBytes + 1), ErrorCode::LimitExceeded, "name_length", 2,
+                       link_of);
 }
 
 TEST(FillValueMessage, ThreeVersions) {

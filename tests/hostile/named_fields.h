@@ -1,7 +1,9 @@
-// Builds one structure of named fields, so that a test can lie in one of them: the field gets another value, the
-// checksum is made right again, and the decoder must refuse with the code, structure, field and offset expected.
+// Builds one structure of named fields, so that a test can lie in one of them: the field gets another value,
+// the checksum is made right again, and the decoder must refuse with the code, structure, field and offset
+// expected.
 //
-// Names are those of the decoders. A name that occurs again takes a suffix ("chunk_offset[1]") that no error shows.
+// Names are those of the decoders. A name that occurs again takes a suffix ("chunk_offset[1]") that no error
+// shows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +20,8 @@ class NamedFields {
  public:
   static constexpr std::uint64_t kAt = 0x4000;  // where the structure is said to lie
 
-  explicit NamedFields(std::string_view structure, FileSizes sizes = {}) : structure_(structure), sizes_(sizes) {}
+  explicit NamedFields(std::string_view structure, FileSizes sizes = {})
+      : structure_(structure), sizes_(sizes) {}
 
   NamedFields& uint(std::string_view name, std::uint64_t value, std::size_t width) {
     fields_.push_back({std::string(name), bytes_.size(), width});
@@ -30,8 +33,12 @@ class NamedFields {
   NamedFields& u16(std::string_view name, std::uint64_t value) { return uint(name, value, 2); }
   NamedFields& u32(std::string_view name, std::uint64_t value) { return uint(name, value, 4); }
   NamedFields& u64(std::string_view name, std::uint64_t value) { return uint(name, value, 8); }
-  NamedFields& address(std::string_view name, std::uint64_t value) { return uint(name, value, sizes_.offsets); }
-  NamedFields& length(std::string_view name, std::uint64_t value) { return uint(name, value, sizes_.lengths); }
+  NamedFields& address(std::string_view name, std::uint64_t value) {
+    return uint(name, value, sizes_.offsets);
+  }
+  NamedFields& length(std::string_view name, std::uint64_t value) {
+    return uint(name, value, sizes_.lengths);
+  }
   NamedFields& text(std::string_view name, std::string_view value) {
     uint(name, 0, value.size());
     std::ranges::copy(as_bytes(value), bytes_.end() - static_cast<std::ptrdiff_t>(value.size()));
@@ -105,7 +112,8 @@ void expect_refused(const NamedFields& sound, const FieldLie& lie, Decode decode
   const Error& error = refused.error();
   EXPECT_EQ(error.code(), lie.code) << what << ": " << error.text();
   EXPECT_EQ(error.structure(), sound.structure()) << what << ": " << error.text();
-  EXPECT_EQ(error.field(), lie.name.empty() ? at.substr(0, at.find('[')) : lie.name) << what << ": " << error.text();
+  EXPECT_EQ(error.field(), lie.name.empty() ? at.substr(0, at.find('[')) : lie.name)
+      << what << ": " << error.text();
   EXPECT_EQ(error.offset(), sound.offset_of(at)) << what << ": " << error.text();
 }
 

@@ -1,5 +1,5 @@
-// One lie in each field that a message's decoder checks: code, structure, field and the field's own offset. The
-// datatype message has its own tests in tests/format.
+// One lie in each field that a message's decoder checks: code, structure, field and the field's own offset.
+// The datatype message has its own tests in tests/format.
 #include "h5mount/base/limits.h"
 #include "h5mount/format/data_layout.h"
 #include "h5mount/format/dataspace.h"
@@ -20,7 +20,12 @@ constexpr auto kInvalid = ErrorCode::InvalidValue;
 
 TEST(HostileFields, Dataspaces) {
   NamedFields s("DataspaceMessage");
-  s.u8("version", 2).u8("rank", 1).u8("flags", 1).u8("type", 1).length("dimension_size", 5).length("maximum_size", 5);
+  s.u8("version", 2)
+      .u8("rank", 1)
+      .u8("flags", 1)
+      .u8("type", 1)
+      .length("dimension_size", 5)
+      .length("maximum_size", 5);
   expect_each_refused(s, decode_dataspace,
                       {{"version", 3, kVersion},
                        {"rank", 33, kLimit},
@@ -32,7 +37,11 @@ TEST(HostileFields, Dataspaces) {
 
 TEST(HostileFields, OldDataLayouts) {
   NamedFields old("DataLayoutMessage");
-  old.u8("version", 1).u8("dimensionality", 2).u8("class", 2).uint("reserved", 0, 5).address("address", 0x100);
+  old.u8("version", 1)
+      .u8("dimensionality", 2)
+      .u8("class", 2)
+      .uint("reserved", 0, 5)
+      .address("address", 0x100);
   old.u32("chunk_dimension", 8).u32("element_size", 4);
   expect_each_refused(old, decode_data_layout,
                       {{"version", 0, kVersion},
@@ -43,17 +52,29 @@ TEST(HostileFields, OldDataLayouts) {
                        {"chunk_dimension", 0},
                        {"element_size", 0}});
   NamedFields three("DataLayoutMessage");
-  three.u8("version", 3).u8("class", 2).u8("dimensionality", 2).address("btree", 0x100).u32("chunk_dimension", 8);
+  three.u8("version", 3)
+      .u8("class", 2)
+      .u8("dimensionality", 2)
+      .address("btree", 0x100)
+      .u32("chunk_dimension", 8);
   three.u32("element_size", 4);
   expect_each_refused(three, decode_data_layout,
-                      {{"class", 3}, {"dimensionality", 1}, {"dimensionality", 34}, {"dimensionality", 3, kShort},
-                       {"chunk_dimension", 0}, {"element_size", 0}});
+                      {{"class", 3},
+                       {"dimensionality", 1},
+                       {"dimensionality", 34},
+                       {"dimensionality", 3, kShort},
+                       {"chunk_dimension", 0},
+                       {"element_size", 0}});
 }
 
 TEST(HostileFields, NewDataLayouts) {
   NamedFields four("DataLayoutMessage");
   four.u8("version", 4).u8("class", 2).u8("flags", 0).u8("dimensionality", 2).u8("dimension_width", 8);
-  four.u64("chunk_dimension", 8).u64("element_size", 4).u8("index_type", 3).u8("page_bits", 10).address("index", 0x100);
+  four.u64("chunk_dimension", 8)
+      .u64("element_size", 4)
+      .u8("index_type", 3)
+      .u8("page_bits", 10)
+      .address("index", 0x100);
   expect_each_refused(four, decode_data_layout,
                       {{"class", 4},
                        {"flags", 4},
@@ -66,9 +87,16 @@ TEST(HostileFields, NewDataLayouts) {
                        {"index_type", 0},
                        {"index_type", 6}});
   NamedFields sparse("DataLayoutMessage");
-  sparse.u8("version", 5).u8("class", 4).u8("property_version", 0).u16("structured_chunk_type", 0).u8("flags", 0);
+  sparse.u8("version", 5)
+      .u8("class", 4)
+      .u8("property_version", 0)
+      .u16("structured_chunk_type", 0)
+      .u8("flags", 0);
   sparse.u8("dimensionality", 2).u8("dimension_width", 1).u8("chunk_dimension", 8).u8("element_size", 4);
-  sparse.u8("offset_size", 8).u8("section_count", 2).u8("checksummed_section_count", 1).u8("checksummed_section", 0);
+  sparse.u8("offset_size", 8)
+      .u8("section_count", 2)
+      .u8("checksummed_section_count", 1)
+      .u8("checksummed_section", 0);
   sparse.u8("index_type", 3).u8("page_bits", 10).address("index", 0x100);
   expect_each_refused(sparse, decode_data_layout,
                       {{"property_version", 1, kVersion},
@@ -84,11 +112,20 @@ TEST(HostileFields, FilterPipelines) {
   NamedFields p("FilterPipelineMessage");
   p.u8("version", 2).u8("filter_count", 1).u16("filter_id", 1).u16("flags", 0).u16("client_value_count", 1);
   p.u32("client_data", 6);
-  expect_each_refused(p, decode_filter_pipeline,
-                      {{"version", 0, kVersion}, {"filter_count", 33, kLimit}, {"client_value_count", 2, kShort}});
+  expect_each_refused(
+      p, decode_filter_pipeline,
+      {{"version", 0, kVersion}, {"filter_count", 33, kLimit}, {"client_value_count", 2, kShort}});
   NamedFields s("SectionPipelineMessage");
-  s.u8("version", 3).u8("section_count", 2).u8("section_number", 0).u8("filter_count", 1).u16("filter_list_bytes", 6);
-  s.u16("filter_id", 1).u16("flags", 0).u16("client_value_count", 0).u8("section_number[1]", 1).u8("filter_count[1]", 0);
+  s.u8("version", 3)
+      .u8("section_count", 2)
+      .u8("section_number", 0)
+      .u8("filter_count", 1)
+      .u16("filter_list_bytes", 6);
+  s.u16("filter_id", 1)
+      .u16("flags", 0)
+      .u16("client_value_count", 0)
+      .u8("section_number[1]", 1)
+      .u8("filter_count[1]", 0);
   s.u16("filter_list_bytes[1]", 0);
   expect_each_refused(s, decode_section_pipeline,
                       {{"version", 2, kVersion},
@@ -101,7 +138,12 @@ TEST(HostileFields, FilterPipelines) {
 
 TEST(HostileFields, FillValues) {
   NamedFields two("FillValueMessage");
-  two.u8("version", 2).u8("allocation_time", 2).u8("fill_time", 2).u8("defined", 1).u32("size", 4).u32("value", 7);
+  two.u8("version", 2)
+      .u8("allocation_time", 2)
+      .u8("fill_time", 2)
+      .u8("defined", 1)
+      .u32("size", 4)
+      .u32("value", 7);
   expect_each_refused(two, decode_fill_value,
                       {{"version", 4, kVersion}, {"fill_time", 3}, {"size", 5, kShort, "value"}});
   NamedFields three("FillValueMessage");
@@ -112,24 +154,42 @@ TEST(HostileFields, FillValues) {
 
 TEST(HostileFields, Links) {
   NamedFields soft("LinkMessage");
-  soft.u8("version", 1).u8("flags", 0x08).u8("type", 1).u8("name_length", 1).u8("name", 's').u16("value_length", 2);
+  soft.u8("version", 1)
+      .u8("flags", 0x08)
+      .u8("type", 1)
+      .u8("name_length", 1)
+      .u8("name", 's')
+      .u16("value_length", 2);
   soft.u16("value", 0x6161);
   expect_each_refused(soft, decode_link,
-                      {{"version", 2, kVersion}, {"type", 2}, {"type", 63}, {"name_length", 255, kShort},
+                      {{"version", 2, kVersion},
+                       {"type", 2},
+                       {"type", 63},
+                       {"name_length", 255, kShort},
                        {"value_length", 3, kShort, "value"}});
   NamedFields external("LinkMessage");
-  external.u8("version", 1).u8("flags", 0x08).u8("type", 64).u8("name_length", 1).u8("name", 'e').u16("value_length", 5);
+  external.u8("version", 1)
+      .u8("flags", 0x08)
+      .u8("type", 64)
+      .u8("name_length", 1)
+      .u8("name", 'e')
+      .u16("value_length", 5);
   external.u8("external_version", 0).text("external_file_name", std::string_view("f\0", 2));
   external.text("external_object_path", std::string_view("x\0", 2));
-  expect_each_refused(external, decode_link,
-                      {{"external_object_path", 0x4141, kShort}});
+  expect_each_refused(external, decode_link, {{"external_object_path", 0x4141, kShort}});
 }
 
 TEST(HostileFields, Attributes) {
   NamedFields a("AttributeMessage");
-  a.u8("version", 3).u8("flags", 0).u16("name_size", 2).u16("datatype_size", 8).u16("dataspace_size", 4).u8("charset", 0);
+  a.u8("version", 3)
+      .u8("flags", 0)
+      .u16("name_size", 2)
+      .u16("datatype_size", 8)
+      .u16("dataspace_size", 4)
+      .u8("charset", 0);
   a.text("name", std::string_view("a\0", 2)).u64("datatype", 0).u32("dataspace", 0);
-  expect_each_refused(a, decode_attribute, {{"version", 4, kVersion}, {"flags", 4}, {"datatype_size", 13, kShort, "datatype"}});
+  expect_each_refused(a, decode_attribute,
+                      {{"version", 4, kVersion}, {"flags", 4}, {"datatype_size", 13, kShort, "datatype"}});
   NamedFields i("AttributeInfoMessage");
   i.u8("version", 0).u8("flags", 0).address("heap", 0x100).address("index", 0x200);
   expect_each_refused(i, decode_attribute_info, {{"version", 1, kVersion}});
@@ -139,8 +199,9 @@ TEST(HostileFields, SmallMessages) {
   NamedFields files("ExternalDataFilesMessage");
   files.u8("version", 1).zeros(3).u16("allocated", 1).u16("used_slots", 1).address("heap", 0x100);
   files.length("name", 0).length("offset", 0).length("size", 9);
-  expect_each_refused(files, decode_external_data_files, {{"version", 2, kVersion}, {"used_slots", 2},
-                                                          {"allocated", 0, kInvalid, "used_slots"}});
+  expect_each_refused(
+      files, decode_external_data_files,
+      {{"version", 2, kVersion}, {"used_slots", 2}, {"allocated", 0, kInvalid, "used_slots"}});
   expect_refused(files.with("allocated", 3), {"used_slots", 2, kShort}, decode_external_data_files);
   NamedFields shared("SharedMessage");
   shared.u8("version", 2).u8("type", 0).address("header", 0x100);
@@ -150,7 +211,8 @@ TEST(HostileFields, SmallMessages) {
   expect_each_refused(time, decode_modification_time, {{"version", 0, kVersion}});
   NamedFields date("ObjectModificationTimeOldMessage");
   date.text("date", "2024").text("month", "02").text("day", "2").u8("day[1]", '9').text("rest", "120000");
-  expect_each_refused(date, decode_modification_time_old, {{"day[1]", 'x'}, {"month", 0x3331, kInvalid, "date"}});
+  expect_each_refused(date, decode_modification_time_old,
+                      {{"day[1]", 'x'}, {"month", 0x3331, kInvalid, "date"}});
 }
 
 TEST(HostileFields, Selections) {
@@ -165,15 +227,28 @@ TEST(HostileFields, Selections) {
                        {"rank", 33},
                        {"point_count", 2, kShort}});
   NamedFields slab("Selection");
-  slab.u32("selection_type", 2).u32("selection_version", 3).u8("flags", 1).u8("encoding_width", 2).u32("rank", 1);
+  slab.u32("selection_type", 2)
+      .u32("selection_version", 3)
+      .u8("flags", 1)
+      .u8("encoding_width", 2)
+      .u32("rank", 1);
   slab.u16("start", 0).u16("stride", 4).u16("count", 2).u16("block", 3);
   expect_each_refused(slab, decode_selection,
-                      {{"selection_version", 0, kVersion}, {"flags", 2}, {"encoding_width", 0}, {"rank", 2, kShort},
-                       {"stride", 0}, {"block", 5}});
+                      {{"selection_version", 0, kVersion},
+                       {"flags", 2},
+                       {"encoding_width", 0},
+                       {"rank", 2, kShort},
+                       {"stride", 0},
+                       {"block", 5}});
   NamedFields blocks("Selection");
-  blocks.u32("selection_type", 2).u32("selection_version", 3).u8("flags", 0).u8("encoding_width", 2).u32("rank", 1);
+  blocks.u32("selection_type", 2)
+      .u32("selection_version", 3)
+      .u8("flags", 0)
+      .u8("encoding_width", 2)
+      .u32("rank", 1);
   blocks.u16("block_count", 2).u16("start", 1).u16("block_end", 1).u16("start[1]", 4).u16("block_end[1]", 6);
-  expect_each_refused(blocks, decode_selection, {{"block_count", 3, kShort}, {"block_end", 0}, {"block_end[1]", 3}});
+  expect_each_refused(blocks, decode_selection,
+                      {{"block_count", 3, kShort}, {"block_end", 0}, {"block_end[1]", 3}});
 }
 
 // As many mappings as the limit allows are 36 MiB of the shortest names and selections of all.
@@ -186,8 +261,10 @@ TEST(HostileFields, AVirtualLayoutHasAsManyMappingsAsTheLimit) {
     entry.push_back(std::byte{1});
     entry.resize(entry.size() + 11);
   }
-  for (std::size_t i = 0; i < limits::kMaxVirtualMappings; ++i) bytes.insert(bytes.end(), entry.begin(), entry.end());
-  for (int i = 0; i < 8; ++i) bytes[1U + static_cast<unsigned>(i)] = static_cast<std::byte>(limits::kMaxVirtualMappings >> (8 * i));
+  for (std::size_t i = 0; i < limits::kMaxVirtualMappings; ++i)
+    bytes.insert(bytes.end(), entry.begin(), entry.end());
+  for (int i = 0; i < 8; ++i)
+    bytes[1U + static_cast<unsigned>(i)] = static_cast<std::byte>(limits::kMaxVirtualMappings >> (8 * i));
   const std::uint32_t sum = lookup3_checksum(bytes);
   for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<std::byte>(sum >> (8 * i)));
   Cursor cursor(bytes, 0, "VirtualMappings", {});
@@ -198,7 +275,10 @@ TEST(HostileFields, AVirtualLayoutHasAsManyMappingsAsTheLimit) {
 
 NamedFields virtual_mappings(std::uint64_t entries, std::uint8_t flags) {
   NamedFields m("VirtualMappings");
-  m.u8("version", 1).length("entry_count", entries).u8("entry_flags", flags).text("file", std::string_view("f\0", 2));
+  m.u8("version", 1)
+      .length("entry_count", entries)
+      .u8("entry_flags", flags)
+      .text("file", std::string_view("f\0", 2));
   m.text("dataset", std::string_view("d\0", 2));
   for (const char* const which : {"source", "view"}) m.u32(which, 3).u32("all", 1).u64("unused", 0);
   return m.checksum();
@@ -215,8 +295,10 @@ TEST(HostileFields, VirtualMappings) {
   earlier.u8("version", 1).length("entry_count", 2);
   for (const char* const entry : {"", "[1]"}) {
     earlier.u8(std::string("entry_flags") + entry, *entry == 0 ? 4 : 6);
-    if (*entry == 0) earlier.text("dataset", std::string_view("d\0", 2));
-    else earlier.length("source_dataset_name", 0);
+    if (*entry == 0)
+      earlier.text("dataset", std::string_view("d\0", 2));
+    else
+      earlier.length("source_dataset_name", 0);
     for (int part = 0; part < 2; ++part) earlier.u32("all", 3).u32("version_of_all", 1).u64("unused", 0);
   }
   earlier.checksum();

@@ -49,7 +49,8 @@ struct OldGroupFile {
 struct Listed {
   std::vector<std::string> names;
   std::vector<ErrorCode> damage;
-  std::vector<std::string> places;  // of the damage: structure.field, and the offset from the structure's start
+  std::vector<std::string>
+      places;  // of the damage: structure.field, and the offset from the structure's start
   std::optional<Error> error;
 };
 
@@ -66,11 +67,12 @@ Listed list(const OldGroupFile& file) {
   if (!root) return out.error = root.error(), out;
   const auto group = Group::open(*metadata, *root);
   if (!group) return out.error = group.error(), out;
-  const Status done = (*group)->for_each([&](const Link& link) { return out.names.push_back(link.name), true; },
-                                         [&](const Error& error) {
-                                           out.damage.push_back(error.code());
-                                           out.places.push_back(place_of(error, kSymbols));
-                                         });
+  const Status done =
+      (*group)->for_each([&](const Link& link) { return out.names.push_back(link.name), true; },
+                         [&](const Error& error) {
+                           out.damage.push_back(error.code());
+                           out.places.push_back(place_of(error, kSymbols));
+                         });
   if (!done) out.error = done.error();
   (void)(*group)->find("alpha");
   (void)(*group)->find("zeta");
@@ -78,7 +80,8 @@ Listed list(const OldGroupFile& file) {
 }
 
 // `place`: as place_of says it of the structure at `structure_at`.
-void expect_error(const OldGroupFile& file, ErrorCode code, std::string_view place, std::uint64_t structure_at) {
+void expect_error(const OldGroupFile& file, ErrorCode code, std::string_view place,
+                  std::uint64_t structure_at) {
   const Listed listed = list(file);
   ASSERT_TRUE(listed.error.has_value());
   EXPECT_EQ(listed.error->code(), code) << listed.error->text();

@@ -22,7 +22,8 @@ constexpr auto kLimit = ErrorCode::LimitExceeded;
 constexpr auto kShort = ErrorCode::Truncated;
 constexpr auto kSum = ErrorCode::ChecksumMismatch;
 
-// ---- superblock ------------------------------------------------------------------------------------------------
+// ---- superblock
+// ------------------------------------------------------------------------------------------------
 
 TEST(HostileFields, SuperblockOfTheOldVersions) {
   NamedFields s("Superblock");
@@ -47,20 +48,25 @@ TEST(HostileFields, SuperblockOfTheNewVersions) {
   NamedFields s("Superblock");
   s.text("signature", kFormatSignature).u8("version", 3).u8("size_of_offsets", 8).u8("size_of_lengths", 8);
   s.u8("flags", 0).u64("base", 0).u64("extension", kNone).u64("end_of_file", 4096).u64("root", 48).checksum();
-  expect_each_refused(s, decode_superblock,
-                      {{"version", 255, kVersion}, {"size_of_offsets", 1}, {"size_of_lengths", 9}, {"checksum", 7, kSum}});
+  expect_each_refused(
+      s, decode_superblock,
+      {{"version", 255, kVersion}, {"size_of_offsets", 1}, {"size_of_lengths", 9}, {"checksum", 7, kSum}});
 }
 
 TEST(HostileFields, BTreeKValuesAndDriverInfo) {
   NamedFields k("BTreeKValuesMessage");
   k.u8("version", 0).u16("indexed_storage_k", 32).u16("group_internal_k", 16).u16("group_leaf_k", 4);
-  expect_each_refused(k, decode_btree_k_values,
-                      {{"version", 1, kVersion}, {"indexed_storage_k", 0}, {"group_internal_k", 0}, {"group_leaf_k", 0}});
+  expect_each_refused(
+      k, decode_btree_k_values,
+      {{"version", 1, kVersion}, {"indexed_storage_k", 0}, {"group_internal_k", 0}, {"group_leaf_k", 0}});
   NamedFields d("DriverInfoMessage");
   d.u8("version", 0).text("driver_identification", "NCSAmult").u16("size", 0).u8("member_mapping", 1);
   for (const char* const other : {"[1]", "[2]", "[3]", "[4]", "[5]"})
     d.u8(std::string("member_mapping") + other, 1);
-  d.u16("reserved", 0).u64("member_address", 0).u64("member_end", 0).text("member_name", std::string_view("%s-s.h5\0", 8));
+  d.u16("reserved", 0)
+      .u64("member_address", 0)
+      .u64("member_end", 0)
+      .text("member_name", std::string_view("%s-s.h5\0", 8));
   expect_each_refused(d, decode_driver_info_message,
                       {{"version", 1, kVersion},
                        {"member_mapping", 7},
@@ -68,7 +74,8 @@ TEST(HostileFields, BTreeKValuesAndDriverInfo) {
                        {"member_name", 0x4141414141414141, kShort}});
 }
 
-// ---- groups ----------------------------------------------------------------------------------------------------
+// ---- groups
+// ----------------------------------------------------------------------------------------------------
 
 NamedFields group_node(std::uint64_t entries) {
   NamedFields n("GroupBTree1Node");
@@ -96,11 +103,17 @@ TEST(HostileFields, NodesOfGroups) {
                        {"symbol_count", 9, kLimit},
                        {"symbol_count", 2, kShort}});
   NamedFields h("LocalHeap");
-  h.text("signature", "HEAP").u8("version", 0).zeros(3).length("size", 88).length("free", 1).address("segment", 512);
+  h.text("signature", "HEAP")
+      .u8("version", 0)
+      .zeros(3)
+      .length("size", 88)
+      .length("free", 1)
+      .address("segment", 512);
   expect_each_refused(h, decode_local_heap_header, {{"signature", 0, kSignature}, {"version", 1, kVersion}});
 }
 
-// ---- indexes of chunks -----------------------------------------------------------------------------------------
+// ---- indexes of chunks
+// -----------------------------------------------------------------------------------------
 
 TEST(HostileFields, NodesOfChunks) {
   NamedFields n("ChunkBTree1Node");
@@ -111,7 +124,8 @@ TEST(HostileFields, NodesOfChunks) {
   n.u64("chunk_offset[3]", 10).u64("element[1]", 0).address("child[1]", 0x200);
   const std::vector<std::uint64_t> dims = {4, 10}, first = {1, 0}, behind = {3, 0};
   const auto child = [&](Cursor& c) {
-    return decode_chunk_btree1_node(c, dims, {.level = 1, .first = first.data(), .behind_last = behind.data()});
+    return decode_chunk_btree1_node(c, dims,
+                                    {.level = 1, .first = first.data(), .behind_last = behind.data()});
   };
   expect_each_refused(n, child,
                       {{"signature", 0, kSignature},
@@ -121,9 +135,9 @@ TEST(HostileFields, NodesOfChunks) {
                        {"entries_used", 3, kShort},
                        {"chunk_offset[0]", 5},
                        {"chunk_offset[1]", 5},
-                       {"chunk_offset[0]", 0},                      // before what the parent says
-                       {"chunk_offset[2]", 12},                     // behind it
-                       {"chunk_offset[2]", 0},                      // keys do not rise
+                       {"chunk_offset[0]", 0},   // before what the parent says
+                       {"chunk_offset[2]", 12},  // behind it
+                       {"chunk_offset[2]", 0},   // keys do not rise
                        {"chunk_offset[0]", 12, ErrorCode::InvalidValue, "chunk_offset[2]"}});
 }
 
@@ -171,7 +185,11 @@ TEST(HostileFields, FixedArrays) {
 
 TEST(HostileFields, ExtensibleArrays) {
   NamedFields h("ExtensibleArrayHeader");
-  h.text("signature", "EAHD").u8("version", 0).u8("client_id", 1).u8("element_size", 14).u8("max_element_bits", 32);
+  h.text("signature", "EAHD")
+      .u8("version", 0)
+      .u8("client_id", 1)
+      .u8("element_size", 14)
+      .u8("max_element_bits", 32);
   h.u8("index_block_elements", 4).u8("min_data_block_elements", 16).u8("min_super_block_pointers", 4);
   h.u8("page_bits", 10).uint("statistics", 0, 48).address("index_block_address", 0x200).checksum();
   const auto header = [](Cursor& c) { return decode_extensible_array_header(c, kFilteredChunks); };
@@ -183,7 +201,7 @@ TEST(HostileFields, ExtensibleArrays) {
                        {"element_size", 21},
                        {"max_element_bits", 0},
                        {"max_element_bits", 65},
-                       {"max_element_bits", 3},   // less than one data block
+                       {"max_element_bits", 3},  // less than one data block
                        {"max_element_bits", 4, ErrorCode::InvalidValue, "min_super_block_pointers"},
                        {"min_data_block_elements", 0},
                        {"min_data_block_elements", 17},
@@ -193,17 +211,20 @@ TEST(HostileFields, ExtensibleArrays) {
                        {"checksum", 1, kSum}});
   ArrayOfChunks many = kFilteredChunks;
   many.elements = 501;  // with 8 bits: four in the index block, 496 in five super blocks
-  expect_refused(h, {"max_element_bits", 8}, [&](Cursor& c) { return decode_extensible_array_header(c, many); });
+  expect_refused(h, {"max_element_bits", 8},
+                 [&](Cursor& c) { return decode_extensible_array_header(c, many); });
   Cursor cursor = h.cursor();
   const ExtensibleArrayHeader decoded = *header(cursor);
   NamedFields b("ExtensibleArrayDataBlock");
   b.text("signature", "EADB").u8("version", 0).u8("client_id", 1).address("header_address", 0x100);
   b.uint("block_offset", 0, 4).uint("elements", 0, std::size_t{16} * 14).checksum();
-  expect_each_refused(b, [&](Cursor& c) { return decode_extensible_array_data_block(c, decoded, 0x100, 16, false); },
-                      {{"signature", 0, kSignature}, {"client_id", 0}, {"header_address", 0}, {"checksum", 1, kSum}});
+  expect_each_refused(
+      b, [&](Cursor& c) { return decode_extensible_array_data_block(c, decoded, 0x100, 16, false); },
+      {{"signature", 0, kSignature}, {"client_id", 0}, {"header_address", 0}, {"checksum", 1, kSum}});
 }
 
-// ---- version 2 B-trees -----------------------------------------------------------------------------------------
+// ---- version 2 B-trees
+// -----------------------------------------------------------------------------------------
 
 NamedFields btree2_header(std::uint64_t depth) {
   NamedFields h("BTree2Header");
@@ -213,7 +234,9 @@ NamedFields btree2_header(std::uint64_t depth) {
 }
 
 TEST(HostileFields, BTree2Headers) {
-  const auto header = [](Cursor& c) { return decode_btree2_header(c, {.type = 5, .min_bytes = 11, .max_bytes = 600}); };
+  const auto header = [](Cursor& c) {
+    return decode_btree2_header(c, {.type = 5, .min_bytes = 11, .max_bytes = 600});
+  };
   expect_each_refused(btree2_header(1), header,
                       {{"signature", 0, kSignature},
                        {"version", 2, kVersion},
@@ -225,8 +248,8 @@ TEST(HostileFields, BTree2Headers) {
                        {"root_record_count", 400},
                        {"checksum", 1, kSum}});
   expect_refused(btree2_header(limits::kMaxTreeDepth), {"depth", limits::kMaxTreeDepth + 1, kLimit}, header);
-  expect_refused(btree2_header(1).with("node_size", limits::kMaxNodeBytes), {"node_size", limits::kMaxNodeBytes + 1, kLimit},
-                 header);
+  expect_refused(btree2_header(1).with("node_size", limits::kMaxNodeBytes),
+                 {"node_size", limits::kMaxNodeBytes + 1, kLimit}, header);
 }
 
 TEST(HostileFields, BTree2Nodes) {
@@ -251,14 +274,22 @@ TEST(HostileFields, BTree2Nodes) {
                        {"checksum", 1, kSum}});
 }
 
-// ---- heaps -----------------------------------------------------------------------------------------------------
+// ---- heaps
+// -----------------------------------------------------------------------------------------------------
 
 NamedFields heap_header() {
   NamedFields h("FractalHeapHeader");
-  h.text("signature", "FRHP").u8("version", 0).u16("heap_id_length", 7).u16("filters_length", 12).u8("flags", 2);
+  h.text("signature", "FRHP")
+      .u8("version", 0)
+      .u16("heap_id_length", 7)
+      .u16("filters_length", 12)
+      .u8("flags", 2);
   h.u32("max_managed_size", 100).length("next_huge_id", 0).address("huge", kNone).length("free", 0);
   h.address("manager", kNone).uint("counts", 0, 64).u16("table_width", 4).length("start_block_size", 512);
-  h.length("max_direct_block_size", 4096).u16("max_heap_size", 32).u16("starting_rows", 1).address("root", 0x900);
+  h.length("max_direct_block_size", 4096)
+      .u16("max_heap_size", 32)
+      .u16("starting_rows", 1)
+      .address("root", 0x900);
   h.u16("root_rows", 0).length("filtered_root_size", 300).u32("root_filter_mask", 0);
   h.u8("pipeline_version", 2).u8("filter_count", 1).u16("filter_id", 1).u16("filter_flags", 0);
   return h.u16("values", 1).u32("value", 6).checksum();
@@ -296,10 +327,15 @@ TEST(HostileFields, BlocksAndIdsOfAFractalHeap) {
   Cursor cursor = source.cursor();
   const FractalHeapHeader header = *decode_fractal_heap_header(cursor, 0x100, 7);
   NamedFields i("FractalHeapIndirectBlock");
-  i.text("signature", "FHIB").u8("version", 0).address("heap_header_address", 0x100).u32("block_offset", 0x800);
+  i.text("signature", "FHIB")
+      .u8("version", 0)
+      .address("heap_header_address", 0x100)
+      .u32("block_offset", 0x800);
   for (int n = 0; n < 4; ++n) {
     const std::string suffix = "[" + std::to_string(n) + "]";
-    i.address("child_block_address" + suffix, 0x900).length("filtered_block_size" + suffix, 200).u32("mask" + suffix, 0);
+    i.address("child_block_address" + suffix, 0x900)
+        .length("filtered_block_size" + suffix, 200)
+        .u32("mask" + suffix, 0);
   }
   i.checksum();
   const auto indirect = [&](Cursor& c) -> Status {
@@ -332,22 +368,29 @@ TEST(HostileFields, GlobalHeaps) {
                       {{"object.size", 49, ErrorCode::OutOfRange}});
 }
 
-// ---- object headers, shared messages, the cache image ----------------------------------------------------------
+// ---- object headers, shared messages, the cache image
+// ----------------------------------------------------------
 
 TEST(HostileFields, ObjectHeaders) {
   NamedFields old("ObjectHeader");
-  old.u8("version", 1).u8("reserved", 0).u16("messages", 1).u32("references", 1).u32("header_size", limits::kMaxHeaderBytes);
+  old.u8("version", 1)
+      .u8("reserved", 0)
+      .u16("messages", 1)
+      .u32("references", 1)
+      .u32("header_size", limits::kMaxHeaderBytes);
   old.u32("padding", 0);
   expect_each_refused(old, decode_object_header_prefix,
                       {{"version", 2, kVersion}, {"header_size", limits::kMaxHeaderBytes + 1, kLimit}});
   NamedFields h("ObjectHeader");
   h.text("signature", "OHDR").u8("version", 2).u8("flags", 3).u64("size_of_chunk_0", limits::kMaxHeaderBytes);
-  expect_each_refused(h, decode_object_header_prefix,
-                      {{"version", 3, kVersion}, {"flags", 0x43}, {"size_of_chunk_0", limits::kMaxHeaderBytes + 1, kLimit}});
+  expect_each_refused(
+      h, decode_object_header_prefix,
+      {{"version", 3, kVersion}, {"flags", 0x43}, {"size_of_chunk_0", limits::kMaxHeaderBytes + 1, kLimit}});
   NamedFields c("ObjectHeaderContinuationMessage");
   c.address("offset", 0x100).length("length", 8);
   expect_each_refused(c, [](Cursor& k) { return decode_header_continuation(k, 2); }, {{"length", 7}});
-  expect_refused(c.with("length", 4), {"length", 3}, [](Cursor& k) { return decode_header_continuation(k, 1); });
+  expect_refused(c.with("length", 4), {"length", 3},
+                 [](Cursor& k) { return decode_header_continuation(k, 1); });
 }
 
 TEST(HostileFields, SharedMessageTables) {
@@ -356,10 +399,16 @@ TEST(HostileFields, SharedMessageTables) {
   expect_each_refused(m, decode_shared_message_table_message,
                       {{"version", 1, kVersion}, {"index_count", 0}, {"index_count", 9}});
   NamedFields t("SharedMessageTable");
-  t.text("signature", "SMTB").u8("version", 0).u8("index_kind", 0).u16("types", 2).u32("least", 0).u32("cutoffs", 0);
+  t.text("signature", "SMTB")
+      .u8("version", 0)
+      .u8("index_kind", 0)
+      .u16("types", 2)
+      .u32("least", 0)
+      .u32("cutoffs", 0);
   t.u16("count", 0).address("index", kNone).address("heap", kNone).checksum();
-  expect_each_refused(t, [](Cursor& c) { return decode_shared_message_table(c, 1); },
-                      {{"signature", 0, kSignature}, {"version", 1, kVersion}, {"index_kind", 2}, {"checksum", 1, kSum}});
+  expect_each_refused(
+      t, [](Cursor& c) { return decode_shared_message_table(c, 1); },
+      {{"signature", 0, kSignature}, {"version", 1, kVersion}, {"index_kind", 2}, {"checksum", 1, kSum}});
 }
 
 TEST(HostileFields, CacheImages) {

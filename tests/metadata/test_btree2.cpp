@@ -36,7 +36,9 @@ struct Built {
   explicit Built(const BTree2Plan& plan, FileSizes sizes = {}) : writer(sizes), builder(writer, plan) {
     address = builder.build();
   }
-  Result<std::shared_ptr<const BTree2>> open() const { return BTree2::open(writer.file(), address, kRecords); }
+  Result<std::shared_ptr<const BTree2>> open() const {
+    return BTree2::open(writer.file(), address, kRecords);
+  }
   Writer writer;
   BTree2Builder builder;
   std::uint64_t address = 0;
@@ -121,7 +123,8 @@ struct Lie {
   std::size_t width;
   ErrorCode code;
   std::string told_field;
-  std::string told_at;          // the builder's name of that field; empty: the error is at the address that was the lie
+  std::string
+      told_at;  // the builder's name of that field; empty: the error is at the address that was the lie
   std::uint64_t behind_it = 0;  // bytes from there
 };
 
@@ -152,7 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"node_size", 0, 4, ErrorCode::InvalidValue, "node_size", "node_size"},
                     Lie{"node_size", 30, 4, ErrorCode::InvalidValue, "node_size", "node_size"},
                     Lie{"node_size", 0xFFFFFFFF, 4, ErrorCode::LimitExceeded, "node_size", "node_size"},
-                    Lie{"root_records", 60'000, 2, ErrorCode::InvalidValue, "root_record_count", "root_records"},
+                    Lie{"root_records", 60'000, 2, ErrorCode::InvalidValue, "root_record_count",
+                        "root_records"},
                     Lie{"header", 0, 1, ErrorCode::BadSignature, "signature", "header"}));
 
 class NodeLies : public testing::TestWithParam<Lie> {};
@@ -173,14 +177,15 @@ TEST_P(NodeLies, HideOnlyTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(
     BTree2, NodeLies,
-    testing::Values(Lie{"leaf1", 0, 1, ErrorCode::BadSignature, "signature", "leaf1"},
-                    Lie{"leaf1_version", 7, 1, ErrorCode::UnsupportedVersion, "version", "leaf1_version"},
-                    Lie{"leaf1_type", 6, 1, ErrorCode::InvalidValue, "type", "leaf1_type"},
-                    Lie{"child1_1", kUndefinedAddress, 8, ErrorCode::OutOfRange, "address", ""},
-                    Lie{"child1_1", 0, 8, ErrorCode::Cycle, "address", ""},
-                    Lie{"child1_1_records", 63, 1, ErrorCode::InvalidValue, "child_record_count", "child1_1_records"},
-                    // Eleven records of 8 bytes behind signature, version and type.
-                    Lie{"child1_1_records", 11, 1, ErrorCode::ChecksumMismatch, "checksum", "leaf1", 6 + 88}));
+    testing::Values(
+        Lie{"leaf1", 0, 1, ErrorCode::BadSignature, "signature", "leaf1"},
+        Lie{"leaf1_version", 7, 1, ErrorCode::UnsupportedVersion, "version", "leaf1_version"},
+        Lie{"leaf1_type", 6, 1, ErrorCode::InvalidValue, "type", "leaf1_type"},
+        Lie{"child1_1", kUndefinedAddress, 8, ErrorCode::OutOfRange, "address", ""},
+        Lie{"child1_1", 0, 8, ErrorCode::Cycle, "address", ""},
+        Lie{"child1_1_records", 63, 1, ErrorCode::InvalidValue, "child_record_count", "child1_1_records"},
+        // Eleven records of 8 bytes behind signature, version and type.
+        Lie{"child1_1_records", 11, 1, ErrorCode::ChecksumMismatch, "checksum", "leaf1", 6 + 88}));
 
 TEST(BTree2, AFlippedBitIsAChecksumMismatch) {
   Built built({.depth = 0});

@@ -216,8 +216,8 @@ struct HeapLie {
   std::size_t width;
   ErrorCode code;
   std::string told_field;
-  // The builder's name of that field; "header": an id's error is at the heap's header, where ids have no place of their
-  // own; empty: the error is at the address that was the lie.
+  // The builder's name of that field; "header": an id's error is at the heap's header, where ids have no
+  // place of their own; empty: the error is at the address that was the lie.
   std::string told_at;
 };
 void PrintTo(const HeapLie& lie, std::ostream* out) { *out << lie.field << "=" << lie.value; }

@@ -117,13 +117,14 @@ struct Lie {
 TEST(ObjectHeader, LyingContinuations) {
   // The continuation's message: behind the header's ten bytes, the first message (4 + 4) and its own four.
   constexpr std::uint64_t kBody = kAt + 10 + 8 + 4, kLength = kBody + 8;
-  for (const Lie& lie : {Lie{"undefined", ~std::uint64_t{0}, 64, ErrorCode::OutOfRange, ~std::uint64_t{0}},
-                         Lie{"beyond the end", 1U << 20, 64, ErrorCode::OutOfRange, 1U << 20},
-                         Lie{"too long", 512, 1U << 20, ErrorCode::Truncated, 512},
-                         Lie{"giant", 512, ~std::uint64_t{0} - 9, ErrorCode::LimitExceeded, kLength},
-                         Lie{"on itself", kAt, 64, ErrorCode::Cycle, kBody},
-                         Lie{"empty", 512, 0, ErrorCode::InvalidValue, kLength},
-                         Lie{"address wraps", ~std::uint64_t{0} - 9, 64, ErrorCode::OutOfRange, ~std::uint64_t{0} - 9}}) {
+  for (const Lie& lie :
+       {Lie{"undefined", ~std::uint64_t{0}, 64, ErrorCode::OutOfRange, ~std::uint64_t{0}},
+        Lie{"beyond the end", 1U << 20, 64, ErrorCode::OutOfRange, 1U << 20},
+        Lie{"too long", 512, 1U << 20, ErrorCode::Truncated, 512},
+        Lie{"giant", 512, ~std::uint64_t{0} - 9, ErrorCode::LimitExceeded, kLength},
+        Lie{"on itself", kAt, 64, ErrorCode::Cycle, kBody},
+        Lie{"empty", 512, 0, ErrorCode::InvalidValue, kLength},
+        Lie{"address wraps", ~std::uint64_t{0} - 9, 64, ErrorCode::OutOfRange, ~std::uint64_t{0} - 9}}) {
     const ByteBuilder first = message2(0x0D, ByteBuilder().text("kept"))
                                   .add(message2(0x10, ByteBuilder().u64(lie.address).u64(lie.length)));
     const auto small = open_small(at_64(header2(first)).at(1024));

@@ -10,9 +10,27 @@ namespace {
 
 // An attribute of one-byte integers, `count` of them as it says; the values themselves are not there.
 Error damage_of(std::uint64_t count) {
-  const ByteBuilder attribute = ByteBuilder().u8(3).u8(0).u16(2).u16(12).u16(12).u8(0).text("a").u8(0)
-                                    .u8(0x10).u8(0).u8(0).u8(0).u32(1).u16(0).u16(8)
-                                    .u8(2).u8(1).u8(0).u8(1).u64(count);
+  const ByteBuilder attribute = ByteBuilder()
+                                    .u8(3)
+                                    .u8(0)
+                                    .u16(2)
+                                    .u16(12)
+                                    .u16(12)
+                                    .u8(0)
+                                    .text("a")
+                                    .u8(0)
+                                    .u8(0x10)
+                                    .u8(0)
+                                    .u8(0)
+                                    .u8(0)
+                                    .u32(1)
+                                    .u16(0)
+                                    .u16(8)
+                                    .u8(2)
+                                    .u8(1)
+                                    .u8(0)
+                                    .u8(1)
+                                    .u64(count);
   const ByteBuilder messages = message2(0x0C, attribute).add(message2(0x11, ByteBuilder().u64(0).u64(0)));
   const auto small = open_small(superblock().at(48).add(header2(messages)));
   const auto object = open_object(*small.file, 48);

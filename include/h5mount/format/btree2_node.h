@@ -44,8 +44,8 @@ struct BTree2Records {
 
 std::uint64_t btree2_header_bytes(FileSizes sizes);
 
-// Refuses trees of other records, and depths, sizes and counts that no tree can have, so that `levels` holds good
-// numbers.
+// Refuses trees of other records, and depths, sizes and counts that no tree can have, so that `levels` holds
+// good numbers.
 Result<BTree2Header> decode_btree2_header(Cursor& cursor, const BTree2Records& expected);
 
 struct BTree2Child {
@@ -55,8 +55,8 @@ struct BTree2Child {
 };
 BTree2Child btree2_root(const BTree2Header& header);
 
-// Whether a node at `level` can hold as many records as its parent says of it. Asked when the child is followed, so
-// that a bad count hides this child and not its siblings.
+// Whether a node at `level` can hold as many records as its parent says of it. Asked when the child is
+// followed, so that a bad count hides this child and not its siblings.
 Status check_btree2_child(const BTree2Header& header, const BTree2Child& child, unsigned level);
 
 struct BTree2Node {

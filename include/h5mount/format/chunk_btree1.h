@@ -44,8 +44,8 @@ struct ChunkBTree1Node {
 
 // What a node's parent says of it; nothing of a root.
 struct ChunkBTree1Place {
-  std::optional<std::uint8_t> level;      // of the node; a root: limits::kMaxTreeDepth at most
-  const std::uint64_t* first = nullptr;   // no key lies before it
+  std::optional<std::uint8_t> level;           // of the node; a root: limits::kMaxTreeDepth at most
+  const std::uint64_t* first = nullptr;        // no key lies before it
   const std::uint64_t* behind_last = nullptr;  // every key lies before it; null: the parent's last child
 
   bool before(const std::uint64_t* key, std::size_t rank) const {
@@ -64,8 +64,8 @@ std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::ui
 // Only the first bytes: how many children the node says to have.
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
 
-// The node whole; `chunk_dims` (rank entries, none zero) scale the keys. What does not fit `place` is refused: Cycle
-// for a level that does not fall, InvalidValue for keys.
+// The node whole; `chunk_dims` (rank entries, none zero) scale the keys. What does not fit `place` is
+// refused: Cycle for a level that does not fall, InvalidValue for keys.
 Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
                                                  const ChunkBTree1Place& place);
 

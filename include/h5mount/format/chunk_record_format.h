@@ -83,5 +83,4 @@ class ChunkRecordFormat {
   std::uint64_t chunk_bytes_ = 0;
 };
 
-
 }  // namespace h5mount

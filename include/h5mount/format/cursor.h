@@ -1,16 +1,16 @@
-// Cursor: how every byte of the format is read. It walks a span and cannot leave it. It knows the absolute file
-// offset of each byte, the name of the structure and the file's sizes of offsets and lengths. Each read names its
-// field; the cursor remembers name, offset and value of the field read last, so that a check that follows the read
-// refuses at the field's own first byte:
+// Cursor: how every byte of the format is read. It walks a span and cannot leave it. It knows the absolute
+// file offset of each byte, the name of the structure and the file's sizes of offsets and lengths. Each read
+// names its field; the cursor remembers name, offset and value of the field read last, so that a check that
+// follows the read refuses at the field's own first byte:
 //
 //   header.page_bits = cursor.u8("page_bits");
 //   cursor.require(header.page_bits < 64, "not below 64");
 //
-// A check that comes later (behind the checksum, say, so that a damaged structure is reported as such) keeps the
-// field: `const Field page_bits = cursor.last();` and passes it to `require`.
+// A check that comes later (behind the checksum, say, so that a damaged structure is reported as such) keeps
+// the field: `const Field page_bits = cursor.last();` and passes it to `require`.
 //
-// The error is sticky: after the first failure reads give zero (empty spans), and `finish(value)` gives that error.
-// Nothing but `count` may size a container.
+// The error is sticky: after the first failure reads give zero (empty spans), and `finish(value)` gives that
+// error. Nothing but `count` may size a container.
 //
 // Not for sharing among threads. Borrows the span.
 #pragma once
@@ -41,7 +41,9 @@ struct Field {
   std::uint64_t value = 0;   // 0 for fields that are no integers
 
   // Some bits of this field, or a number made of it, under a name of its own.
-  Field part(std::string_view part_name, std::uint64_t part_value) const { return {part_name, offset, part_value}; }
+  Field part(std::string_view part_name, std::uint64_t part_value) const {
+    return {part_name, offset, part_value};
+  }
 };
 
 class Cursor {
@@ -54,7 +56,8 @@ class Cursor {
   // For the superblock, which is where the sizes stand.
   void set_sizes(FileSizes sizes) { sizes_ = sizes; }
 
-  // ---- reads ----------------------------------------------------------------------------------------------------
+  // ---- reads
+  // ----------------------------------------------------------------------------------------------------
 
   std::uint8_t u8(std::string_view field) { return static_cast<std::uint8_t>(uint(1, field)); }
   std::uint16_t u16(std::string_view field) { return static_cast<std::uint16_t>(uint(2, field)); }
@@ -82,7 +85,8 @@ class Cursor {
   }
 
   ByteSpan bytes(std::size_t count, std::string_view field) {
-    if (error_) [[unlikely]] return {};
+    if (error_) [[unlikely]]
+      return {};
     begin_field(field);
     if (count > bytes_.size() - position_) [[unlikely]] {
       refuse_short(count);
@@ -108,7 +112,8 @@ class Cursor {
   // Text up to a NUL, which is consumed; the NUL must be there.
   std::string_view c_string(std::string_view field);
 
-  // ---- checks ---------------------------------------------------------------------------------------------------
+  // ---- checks
+  // ---------------------------------------------------------------------------------------------------
 
   // The field read last.
   Field last() const { return {field_, offset_ + field_position_, value_}; }
@@ -117,8 +122,10 @@ class Cursor {
   bool require(bool condition, std::string_view why, ErrorCode code = ErrorCode::InvalidValue) {
     return require(condition, last(), why, code);
   }
-  bool require(bool condition, const Field& field, std::string_view why, ErrorCode code = ErrorCode::InvalidValue) {
-    if (!condition) [[unlikely]] refuse(field, why, code);
+  bool require(bool condition, const Field& field, std::string_view why,
+               ErrorCode code = ErrorCode::InvalidValue) {
+    if (!condition) [[unlikely]]
+      refuse(field, why, code);
     return ok();
   }
   // The same for a value that must be another one, which the error then says.
@@ -127,19 +134,25 @@ class Cursor {
   }
   bool require_equal(std::uint64_t expected, const Field& field, std::string_view why,
                      ErrorCode code = ErrorCode::InvalidValue) {
-    if (field.value != expected) [[unlikely]] refuse(field, why, code, expected);
+    if (field.value != expected) [[unlikely]]
+      refuse(field, why, code, expected);
     return ok();
   }
   // The same for a value that must not be above a limit: LimitExceeded.
-  bool require_at_most(std::uint64_t limit, std::string_view why) { return require_at_most(limit, last(), why); }
+  bool require_at_most(std::uint64_t limit, std::string_view why) {
+    return require_at_most(limit, last(), why);
+  }
   bool require_at_most(std::uint64_t limit, const Field& field, std::string_view why) {
-    if (field.value > limit) [[unlikely]] refuse(field, why, ErrorCode::LimitExceeded, limit);
+    if (field.value > limit) [[unlikely]]
+      refuse(field, why, ErrorCode::LimitExceeded, limit);
     return ok();
   }
 
-  // The field read last as a count that a container may be sized by: refused where that many items of at least
-  // `min_item_bytes` each cannot fit in the bytes left, or above `limit`.
-  std::size_t count(std::size_t min_item_bytes, std::uint64_t limit) { return count(last(), min_item_bytes, limit); }
+  // The field read last as a count that a container may be sized by: refused where that many items of at
+  // least `min_item_bytes` each cannot fit in the bytes left, or above `limit`.
+  std::size_t count(std::size_t min_item_bytes, std::uint64_t limit) {
+    return count(last(), min_item_bytes, limit);
+  }
   // A count that was read before.
   std::size_t count(const Field& field, std::size_t min_item_bytes, std::uint64_t limit);
 
@@ -156,7 +169,8 @@ class Cursor {
     if (!error_) error_ = std::move(error);
   }
 
-  // ---- state ----------------------------------------------------------------------------------------------------
+  // ---- state
+  // ----------------------------------------------------------------------------------------------------
 
   bool ok() const { return !error_.has_value(); }
   const std::optional<Error>& error() const { return error_; }
@@ -169,11 +183,13 @@ class Cursor {
 
   template <class T>
   Result<T> finish(T value) const {
-    if (error_) [[unlikely]] return h5mount::fail(*error_);
+    if (error_) [[unlikely]]
+      return h5mount::fail(*error_);
     return value;
   }
   Status finish() const {
-    if (error_) [[unlikely]] return h5mount::fail(*error_);
+    if (error_) [[unlikely]]
+      return h5mount::fail(*error_);
     return {};
   }
 

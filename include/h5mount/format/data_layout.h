@@ -21,8 +21,8 @@ enum class ChunkIndexKind : std::uint8_t {
   BTree2 = 5,
 };
 
-// Structured (sparse) chunks: parts that only layout class 4 has. Its three forms: docs/format-notes.md "Structured
-// chunks".
+// Structured (sparse) chunks: parts that only layout class 4 has. Its three forms: docs/format-notes.md
+// "Structured chunks".
 struct StructuredLayout {
   std::uint8_t section_count = 0;
   // Single chunk index: its chunk metadata as stored (the section fields of a record; chunk/chunk_index.h). The chunk

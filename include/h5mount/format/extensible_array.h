@@ -64,8 +64,8 @@ std::uint64_t extensible_array_header_bytes(FileSizes sizes);
 // Refuses an array of other elements than `expected`, or one that cannot hold so many.
 Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, const ArrayOfChunks& expected);
 
-// The decoders of blocks check them whole; their contents are addresses and elements at the positions given above,
-// and are read where they are.
+// The decoders of blocks check them whole; their contents are addresses and elements at the positions given
+// above, and are read where they are.
 Status decode_extensible_array_index_block(Cursor& cursor, const ExtensibleArrayHeader& header,
                                            std::uint64_t header_address);
 

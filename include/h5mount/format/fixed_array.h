@@ -8,15 +8,15 @@
 
 namespace h5mount {
 
-// What the dataset says of either array that indexes its chunks: what an element is (coordinates: none), and how many
-// elements its chunks need.
+// What the dataset says of either array that indexes its chunks: what an element is (coordinates: none), and
+// how many elements its chunks need.
 struct ArrayOfChunks {
   ChunkRecordFormat::Parameters record;
   std::uint64_t elements = 0;
 };
 
 struct FixedArrayHeader {
-  ChunkRecordFormat format;     // of an element
+  ChunkRecordFormat format;  // of an element
   ChunkClient client = ChunkClient::Plain;
   std::uint8_t entry_size = 0;  // bytes of an element
   std::uint8_t page_bits = 0;   // a page holds 2^page_bits elements
@@ -39,7 +39,8 @@ std::uint64_t fixed_array_header_bytes(FileSizes sizes);
 Result<FixedArrayHeader> decode_fixed_array_header(Cursor& cursor, const ArrayOfChunks& expected);
 
 // Checks the first data_block_bytes of the data block: all of it, or all before the first page.
-Status decode_fixed_array_data_block(Cursor& cursor, const FixedArrayHeader& header, std::uint64_t header_address);
+Status decode_fixed_array_data_block(Cursor& cursor, const FixedArrayHeader& header,
+                                     std::uint64_t header_address);
 
 // Bit `page` of a page bitmap: the most significant bit of a byte first.
 inline bool page_bit(const std::byte* bitmap, std::uint64_t page) {
@@ -53,8 +54,8 @@ Status check_array_page(Cursor& cursor, std::uint64_t entries, std::uint64_t ent
 void decode_array_block_prefix(Cursor& cursor, std::string_view signature, ChunkClient client,
                                std::uint64_t header_address);
 
-// The fields of an array header that say what an element is, checked once the checksum holds: `client_id` against
-// the dataset's, the element's size against the client.
+// The fields of an array header that say what an element is, checked once the checksum holds: `client_id`
+// against the dataset's, the element's size against the client.
 void check_array_elements(Cursor& cursor, const ArrayOfChunks& expected, const Field& client_id,
                           const Field& element_size, ChunkRecordFormat& format);
 

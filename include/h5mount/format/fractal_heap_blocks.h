@@ -69,8 +69,8 @@ std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_le
 Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64_t address,
                                                      std::optional<std::uint16_t> id_length);
 
-// Checks a direct block's prefix, and its checksum where the heap has them. `cursor` holds the block, filters undone.
-// Objects are placed by their distance from the block's first byte, prefix included.
+// Checks a direct block's prefix, and its checksum where the heap has them. `cursor` holds the block, filters
+// undone. Objects are placed by their distance from the block's first byte, prefix included.
 Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset);
 
 // Checks an indirect block's prefix and checksum.

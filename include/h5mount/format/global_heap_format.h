@@ -20,8 +20,8 @@ struct GlobalHeapObjectHeader {
   std::uint64_t size = 0;   // bytes of data
   std::uint64_t size_offset = 0;  // absolute, of the field that says it
 };
-// `left`: bytes from the object's header to the collection's end; at least a header's. An object that reaches beyond
-// them is OutOfRange.
+// `left`: bytes from the object's header to the collection's end; at least a header's. An object that reaches
+// beyond them is OutOfRange.
 Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, std::uint64_t left);
 
 }  // namespace h5mount

@@ -10,7 +10,9 @@
 namespace h5mount {
 
 // Bytes of the checksum at the end of each chunk of a header.
-inline constexpr std::size_t header_checksum_bytes(std::uint8_t header_version) { return header_version == 1 ? 0 : 4; }
+inline constexpr std::size_t header_checksum_bytes(std::uint8_t header_version) {
+  return header_version == 1 ? 0 : 4;
+}
 
 struct ObjectHeaderTimes {
   std::uint32_t access = 0, modification = 0, change = 0, birth = 0;
@@ -26,8 +28,8 @@ struct ObjectHeaderPrefix {
 
   bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
 };
-// `cursor` begins at the header; it may hold more or less than chunk 0. A chunk 0 beyond limits::kMaxHeaderBytes is
-// LimitExceeded.
+// `cursor` begins at the header; it may hold more or less than chunk 0. A chunk 0 beyond
+// limits::kMaxHeaderBytes is LimitExceeded.
 Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor);
 
 struct RawMessage {

@@ -1,5 +1,6 @@
-// Serialised dataspace selections (specification 3.0 "Dataspace Selection"; docs/format-notes.md "Selections"): in
-// virtual dataset mappings, region references and sparse chunks. Types none, points, hyperslab, all; versions 1 to 3.
+// Serialised dataspace selections (specification 3.0 "Dataspace Selection"; docs/format-notes.md
+// "Selections"): in virtual dataset mappings, region references and sparse chunks. Types none, points,
+// hyperslab, all; versions 1 to 3.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,6 @@ struct SharedMessageIndex {
 inline std::uint64_t shared_message_table_bytes(std::uint8_t index_count, FileSizes sizes) {
   return 8 + std::uint64_t{index_count} * (std::uint64_t{14} + 2U * sizes.offsets);
 }
-Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor,
-                                                                    std::uint8_t index_count);
+Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, std::uint8_t index_count);
 
 }  // namespace h5mount

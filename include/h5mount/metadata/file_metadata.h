@@ -1,8 +1,8 @@
 // One open HDF5 file's metadata: superblock, sizes, and reads of structures at addresses.
 //
 // Addresses are relative to the file's base address; errors and cursors speak in absolute file offsets.
-// Threads: everything is safe from any thread. No lock is held while structures are read; of several threads that find
-// the file changed, one reads its superblock while the others go on.
+// Threads: everything is safe from any thread. No lock is held while structures are read; of several threads
+// that find the file changed, one reads its superblock while the others go on.
 #pragma once
 
 #include <chrono>
@@ -85,11 +85,12 @@ class FileMetadata {
   // Reads made so far from the source for metadata: for tests and for `-d`.
   virtual std::uint64_t source_reads() const = 0;
 
-  // ---- a file that changes -------------------------------------------------------------------------------------
-  // Whoever is about to use the file calls `look`, which is an fstat, at most every look_interval. Where the file has changed and is followed, the generation goes up and all that this room
-  // keeps is dropped, so that what is loaded afterwards is what stands in the file now; whatever was made of an older
-  // generation is to be made anew. Errors: Stale where it has changed and is not followed, or another file has
-  // taken its name.
+  // ---- a file that changes
+  // ------------------------------------------------------------------------------------- Whoever is about to
+  // use the file calls `look`, which is an fstat, at most every look_interval. Where the file has changed and
+  // is followed, the generation goes up and all that this room keeps is dropped, so that what is loaded
+  // afterwards is what stands in the file now; whatever was made of an older generation is to be made anew.
+  // Errors: Stale where it has changed and is not followed, or another file has taken its name.
   virtual Status look() const { return {}; }
   // The same at once, whenever the last look was.
   virtual Status look_now() const { return {}; }

@@ -1,4 +1,5 @@
-// The pipeline that a filter pipeline message describes: `format` and `filter` do not know each other, this joins them.
+// The pipeline that a filter pipeline message describes: `format` and `filter` do not know each other, this
+// joins them.
 #pragma once
 
 #include <memory>

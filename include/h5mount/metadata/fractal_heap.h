@@ -19,8 +19,9 @@ class FractalHeap {
  public:
   // Nothing but the header is read.
   // `id_length`: that its ids must have, where the user of the heap can read no others.
-  static Result<std::shared_ptr<const FractalHeap>> open(FileMetadataPtr file, std::uint64_t header_address,
-                                                         std::optional<std::uint16_t> id_length = std::nullopt);
+  static Result<std::shared_ptr<const FractalHeap>> open(
+      FileMetadataPtr file, std::uint64_t header_address,
+      std::optional<std::uint16_t> id_length = std::nullopt);
   virtual ~FractalHeap() = default;
 
   virtual std::uint16_t heap_id_length() const = 0;  // bytes
