@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +62,20 @@ inline bool is_mounted(const std::filesystem::path& place) {
 inline bool wait_until_gone(const std::filesystem::path& place) {
   for (int i = 0; i < 500 && is_mounted(place); ++i) ::usleep(10'000);
   return !is_mounted(place);
+}
+
+// The program has seen that its mount answers: its socket for umount is there (src/cli/release_notice.h). One that is
+// killed before may wait for its own answer for ever.
+inline bool wait_until_serving(const std::filesystem::path& place) {
+  for (int i = 0; i < 1000; ++i) {
+    struct stat root = {};
+    if (is_mounted(place) && ::stat(place.c_str(), &root) == 0) {
+      const std::string name = "@h5mount/" + std::to_string(major(root.st_dev)) + ":" + std::to_string(minor(root.st_dev));
+      if ((slurp("/proc/net/unix") + "\n").find(name + "\n") != std::string::npos) return true;
+    }
+    ::usleep(10'000);
+  }
+  return false;
 }
 
 inline bool can_mount() {

@@ -24,7 +24,7 @@ class Foreground {
       ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       ::_exit(127);
     }
-    for (int i = 0; i < 500 && !std::filesystem::exists(mount.path("station")); ++i) ::usleep(10'000);
+    wait_until_serving(mount.path());
   }
   int end(int signal) {
     if (signal != 0) ::kill(pid_, signal);

@@ -25,7 +25,7 @@ class EndingsTest : public ::testing::Test {
 class Served {
  public:
   Served(const MountPoint& mount, const std::string& before, const std::string& options = "-f",
-         const std::filesystem::path& file = example(), const std::string& inside = "station") {
+         const std::filesystem::path& file = example()) {
     pid_ = ::fork();
     if (pid_ == 0) {
       for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::signal(signal, SIG_DFL);
@@ -34,7 +34,7 @@ class Served {
       ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       ::_exit(127);
     }
-    for (int i = 0; i < 1000 && !std::filesystem::exists(mount.path(inside)); ++i) ::usleep(10'000);
+    wait_until_serving(mount.path());
   }
   ~Served() { end(SIGKILL); }
   Served(const Served&) = delete;
@@ -105,6 +105,8 @@ TEST_F(EndingsTest, SignalsInTheMidstOfReads) {
 TEST_F(EndingsTest, SignalsWhileTheFileGrows) {
   if (run("/usr/bin/python3 -c 'import h5py'").code != 0) GTEST_SKIP() << "no h5py";
   const auto file = scratch() / "growing.h5", stop = scratch() / "stop";
+  std::filesystem::remove(file);
+  std::filesystem::remove(stop);
   std::ofstream(scratch() / "grow.py") << R"(
 import h5py, os, sys, time
 with h5py.File(sys.argv[1] + '.new', 'w', libver='latest') as file:
@@ -123,7 +125,7 @@ with h5py.File(sys.argv[1] + '.new', 'w', libver='latest') as file:
   std::thread writing([&] { std::ignore = std::system(grow.c_str()); });
   for (int i = 0; i < 1000 && !std::filesystem::exists(file); ++i) ::usleep(10'000);
   for (int round = 0; round < 10; ++round) {
-    Served program(mount, ":", round % 3 == 0 ? "-f -s" : "-f", file, "growing");
+    Served program(mount, ":", round % 3 == 0 ? "-f -s" : "-f", file);
     const std::string readers =
         "for i in 1 2 3; do (while cat " + mount.path("growing") + "; do :; done) & done; wait";
     std::thread reading([&] { std::ignore = std::system(("(" + readers + ") >/dev/null 2>&1").c_str()); });
