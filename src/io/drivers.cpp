@@ -70,6 +70,13 @@ std::string family_member_path(std::string_view pattern, unsigned number) {
   return out;
 }
 
+std::vector<std::string> first_member_candidates(const std::string& path) {
+  std::vector<std::string> out{path};
+  if (is_family_name(path)) out.push_back(family_member_path(path, 0));
+  for (const char* suffix : {"-s.h5", "-m.h5"}) out.push_back(path + suffix);
+  return out;
+}
+
 std::vector<std::string> family_patterns_of(const std::string& first_member) {
   std::vector<std::string> patterns;
   const std::size_t slash = first_member.rfind('/');

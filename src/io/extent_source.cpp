@@ -38,6 +38,12 @@ class ExtentSource final : public ByteSource {
     return end;
   }
 
+  std::uint64_t stored_bytes() const override {
+    std::uint64_t sum = 0;
+    for (const auto& extent : extents_) sum += extent.source->stored_bytes();
+    return sum;
+  }
+
   Status refresh() override {
     for (const auto& extent : extents_) H5_TRY(extent.source->refresh());
     return {};

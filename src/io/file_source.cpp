@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "descriptor_pool.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/io/byte_source.h"
 
@@ -38,18 +39,21 @@ class Mapping {
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(int fd, std::string name, const struct stat& st)
-      : fd_(fd), name_(std::move(name)), size_(static_cast<std::uint64_t>(st.st_size)), inode_changed_(nanoseconds(st.st_ctim)) {
+  FileSource(UniqueFd fd, std::string name, const struct stat& st, ReopenFile reopen)
+      : descriptor_(std::move(fd), std::move(reopen)),
+        name_(std::move(name)),
+        size_(static_cast<std::uint64_t>(st.st_size)),
+        inode_changed_(nanoseconds(st.st_ctim)) {
     // The mount changes to / when it goes to the background; a relative name would then mean another file.
     std::error_code code;
     path_ = std::filesystem::absolute(name_, code);
   }
-  ~FileSource() override { ::close(fd_); }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    H5_ASSIGN(const DescriptorLease open, use());
     while (!out.empty()) {
       if (offset > static_cast<std::uint64_t>(INT64_MAX)) return ends_before(offset);
-      const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+      const ssize_t got = ::pread(open->get(), out.data(), out.size(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return fail(io_error(errno, "reading " + name_));
       if (got == 0) return ends_before(offset);
@@ -62,15 +66,20 @@ class FileSource final : public ByteSource {
   std::uint64_t size() const override { return size_.load(std::memory_order_acquire); }
 
   Status refresh() override {
+    H5_ASSIGN(const DescriptorLease open, use());
     struct stat st = {};
-    if (::fstat(fd_, &st) != 0) return fail(io_error(errno, "looking at " + name_));
+    if (::fstat(open->get(), &st) != 0) return fail(io_error(errno, "looking at " + name_));
     size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
     return {};
   }
 
   Result<SourceStamp> stamp() override {
+    const auto open = use();
+    if (!open && open.error().code() == ErrorCode::Stale)
+      return SourceStamp{.size = size(), .replaced = true};
+    if (!open) return fail(open.error());
     struct stat st = {};
-    if (::fstat(fd_, &st) != 0) return fail(io_error(errno, "looking at " + name_));
+    if (::fstat((*open)->get(), &st) != 0) return fail(io_error(errno, "looking at " + name_));
     size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
     // A rename onto our name takes a link from us, which changes the inode's time; so the name is looked up only then.
     if (const std::int64_t changed = nanoseconds(st.st_ctim); inode_changed_.exchange(changed) != changed) {
@@ -81,7 +90,11 @@ class FileSource final : public ByteSource {
     return SourceStamp{size(), modified, static_cast<std::uint64_t>(modified), replaced_};
   }
 
-  std::vector<std::string> watchable() const override { return {"/proc/self/fd/" + std::to_string(fd_)}; }
+  // By its name where the descriptor may be closed before the path is used.
+  std::vector<std::string> watchable() const override {
+    const auto open = descriptor_.stays_open() ? use() : Result<DescriptorLease>();
+    return {open && *open ? "/proc/self/fd/" + std::to_string((*open)->get()) : path_.string()};
+  }
 
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     if (length == 0 || !range_within(offset, length, size())) return {};
@@ -102,20 +115,29 @@ class FileSource final : public ByteSource {
     return fail(Error(ErrorCode::Truncated, "File", "bytes", offset).with_detail("the file ends before"));
   }
 
+  Result<DescriptorLease> use() const {
+    auto open = descriptor_.use();
+    if (!open) return fail(open.error().within(name_));
+    return open;
+  }
+
+  // A mapping goes on when the descriptor that it was made with is closed.
   const Mapping* map_up_to(std::uint64_t end) const {
+    if (end > std::uint64_t{1} << 46) return nullptr;  // more than an address space has
+    const auto open = use();
+    if (!open) return nullptr;
     const std::lock_guard lock(mutex_);
     const Mapping* last = mapping_.load(std::memory_order_relaxed);
     if (last != nullptr && end <= last->length()) return last;
-    if (end > std::uint64_t{1} << 46) return nullptr;  // more than an address space has
     const std::uint64_t length = std::bit_ceil(std::max(std::max(end, size()), kSmallestMapping));
-    void* at = ::mmap(nullptr, length, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+    void* at = ::mmap(nullptr, length, PROT_READ, MAP_SHARED | MAP_NORESERVE, (*open)->get(), 0);
     const auto* bytes = at == MAP_FAILED ? nullptr : static_cast<const std::byte*>(at);
     mappings_.push_back(std::make_unique<Mapping>(bytes, length));
     mapping_.store(mappings_.back().get(), std::memory_order_release);
     return mappings_.back().get();
   }
 
-  const int fd_;
+  const PooledDescriptor descriptor_;
   const std::string name_;
   std::filesystem::path path_;
   std::atomic<std::uint64_t> size_;
@@ -128,18 +150,12 @@ class FileSource final : public ByteSource {
 
 }  // namespace
 
-Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name) {
+Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name, ReopenFile reopen) {
+  UniqueFd owned(fd);
   struct stat st = {};
-  if (::fstat(fd, &st) != 0) {
-    const int why = errno;
-    ::close(fd);
-    return fail(io_error(why, "looking at " + name));
-  }
-  if (!S_ISREG(st.st_mode)) {
-    ::close(fd);
-    return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
-  }
-  return std::make_shared<FileSource>(fd, std::move(name), st);
+  if (::fstat(fd, &st) != 0) return fail(io_error(errno, "looking at " + name));
+  if (!S_ISREG(st.st_mode)) return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
+  return std::make_shared<FileSource>(std::move(owned), std::move(name), st, std::move(reopen));
 }
 
 Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path) {

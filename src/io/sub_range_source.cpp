@@ -23,6 +23,7 @@ class SubRangeSource final : public ByteSource {
     const std::uint64_t left = whole > start_ ? whole - start_ : 0;
     return length_ ? std::min(*length_, left) : left;
   }
+  std::uint64_t stored_bytes() const override { return length_ ? size() : parent_->stored_bytes(); }
   Status refresh() override { return parent_->refresh(); }
   Result<SourceStamp> stamp() override { return parent_->stamp(); }
   std::vector<std::string> watchable() const override { return parent_->watchable(); }

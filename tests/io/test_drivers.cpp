@@ -42,6 +42,14 @@ TEST(FamilyNames, Patterns) {
   EXPECT_EQ(family_member_path("a%3d", 7), "a  7");
 }
 
+TEST(FirstMembers, ThePathItselfThenThoseOfSets) {
+  EXPECT_EQ(first_member_candidates("/d/run-%05d.h5"),
+            (std::vector<std::string>{"/d/run-%05d.h5", "/d/run-00000.h5", "/d/run-%05d.h5-s.h5",
+                                      "/d/run-%05d.h5-m.h5"}));
+  EXPECT_EQ(first_member_candidates("/d/100%"),
+            (std::vector<std::string>{"/d/100%", "/d/100%-s.h5", "/d/100%-m.h5"}));
+}
+
 TEST(FamilyNames, OfTheFirstMember) {
   EXPECT_EQ(family_patterns_of("d000/run0-00000.h5"),
             (std::vector<std::string>{"d000/run0-%05d.h5", "d000/run%d-00000.h5"}));

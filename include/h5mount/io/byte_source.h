@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ class ByteSource {
   // Bytes, as last seen; a file that grows is seen by `refresh`.
   virtual std::uint64_t size() const = 0;
 
+  // Bytes that the files behind it hold: `size` where there is one file, the sum of its members for a set of
+  // files.
+  virtual std::uint64_t stored_bytes() const { return size(); }
+
   // Looks at the size again (fstat). Cheap.
   virtual Status refresh() { return {}; }
 
@@ -64,8 +69,14 @@ using SourcePtr = std::shared_ptr<const ByteSource>;
 
 // A regular file (anything else is AccessDenied), opened read-only. `path` is kept for messages.
 Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path);
-// Takes over an open descriptor (closed with the source).
-Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name);
+// Opens the same file once more: a new descriptor.
+using ReopenFile = std::function<Result<int>()>;
+// Takes over an open descriptor (closed with the source). With `reopen` it may be closed while nobody reads,
+// and is opened again on demand (io/descriptors.h); where `reopen` then leads to another file, reads are
+// Stale.
+Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name, ReopenFile reopen = {});
+// Bytes that may not be read: every read of the `size` bytes fails with `why`.
+std::shared_ptr<ByteSource> make_refused_source(Error why, std::uint64_t size, std::string name);
 std::shared_ptr<ByteSource> make_memory_source(std::vector<std::byte> bytes, std::string name = "memory");
 // [offset, offset + length) of `parent`; length nothing: to the parent's end, growing with it.
 std::shared_ptr<ByteSource> make_sub_range_source(std::shared_ptr<ByteSource> parent, std::uint64_t offset,

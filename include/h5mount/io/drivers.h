@@ -25,6 +25,9 @@ using OpenMember = std::function<Result<std::shared_ptr<ByteSource>>(const std::
 bool is_family_name(std::string_view path);
 // The path of member `number`: the first "%…d" is replaced, "%%" is a percent sign.
 std::string family_member_path(std::string_view pattern, unsigned number);
+// The files that `path` may mean, most likely first: itself, then the first member of the set that it is the
+// name of (a family's pattern, or the common name of a multi or split file).
+std::vector<std::string> first_member_candidates(const std::string& path);
 // The patterns that the path of a first member can stand for, most likely first: each run of digits of value zero in
 // its last component, from the last ("run0-00000.h5" is "run0-%05d.h5", then "run%d-00000.h5").
 std::vector<std::string> family_patterns_of(const std::string& first_member);

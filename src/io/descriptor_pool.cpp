@@ -1,0 +1,141 @@
+#include "descriptor_pool.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+
+#include "h5mount/io/descriptors.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::size_t kFewest = 8;
+constexpr std::size_t kMost = 16'384;  // more would only take kernel memory
+
+// Half of what the process may have: the rest is for sockets, scratch files and files that are just being
+// opened.
+std::size_t default_budget() {
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
+  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, kFewest, kMost));
+}
+
+Error stale(const Error& why) {
+  return Error(ErrorCode::Stale, "the file cannot be opened again by its name: " + why.text());
+}
+
+}  // namespace
+
+PooledDescriptor::Identity PooledDescriptor::identity_of(int fd) {
+  struct statx found = {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) return {};
+  Identity identity{makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino, 0};
+  if ((found.stx_mask & STATX_BTIME) != 0)
+    identity.born = found.stx_btime.tv_sec * 1'000'000'000 + found.stx_btime.tv_nsec;
+  return identity;
+}
+
+PooledDescriptor::PooledDescriptor(UniqueFd fd, ReopenFile reopen)
+    : reopen_(std::move(reopen)),
+      identity_(identity_of(fd.get())),
+      open_(std::make_shared<const UniqueFd>(std::move(fd))) {
+  if (reopen_) DescriptorPool::instance().opened(*this);
+}
+
+PooledDescriptor::~PooledDescriptor() {
+  if (reopen_) DescriptorPool::instance().destroyed(*this);
+}
+
+Result<DescriptorLease> PooledDescriptor::use() const {
+  if (!reopen_) return open_;
+  used_.store(DescriptorPool::instance().now(), std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_) return open_;
+  }
+  auto fd = reopen_();
+  if (!fd && fd.error().code() == ErrorCode::Io) return fail(fd.error());
+  if (!fd) return fail(stale(fd.error()));
+  auto opened = std::make_shared<const UniqueFd>(*fd);
+  if (identity_of(*fd) != identity_) return fail(Error(ErrorCode::Stale, "another file has the name now"));
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_) return open_;
+    open_ = opened;
+  }
+  DescriptorPool::instance().opened(*this);
+  return opened;
+}
+
+DescriptorLease PooledDescriptor::take() const {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(open_, nullptr);
+}
+
+DescriptorPool& DescriptorPool::instance() {
+  static DescriptorPool pool;
+  return pool;
+}
+
+DescriptorPool::DescriptorPool() : budget_(default_budget()) {}
+
+void DescriptorPool::opened(const PooledDescriptor& descriptor) {
+  descriptor.used_.store(now_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  std::vector<DescriptorLease> closed;  // after the lock is let go
+  const std::lock_guard lock(mutex_);
+  // An eighth at once, so that the search for the oldest is paid once for many files.
+  if (open_.size() >= budget_) closed = close_down_to(budget_ - 1 - budget_ / 8);
+  open_.insert(&descriptor);
+}
+
+void DescriptorPool::destroyed(const PooledDescriptor& descriptor) {
+  const std::lock_guard lock(mutex_);
+  open_.erase(&descriptor);
+}
+
+void DescriptorPool::set_budget(std::size_t budget) {
+  std::vector<DescriptorLease> closed;
+  const std::lock_guard lock(mutex_);
+  budget_ = std::max<std::size_t>(budget, 1);
+  closed = close_down_to(budget_);
+}
+
+std::size_t DescriptorPool::open_count() const {
+  const std::lock_guard lock(mutex_);
+  return open_.size();
+}
+
+void DescriptorPool::make_room() {
+  std::vector<DescriptorLease> closed;
+  const std::lock_guard lock(mutex_);
+  closed = close_down_to(open_.size() / 2);
+}
+
+std::vector<DescriptorLease> DescriptorPool::close_down_to(std::size_t count) {
+  std::vector<DescriptorLease> closed;
+  if (open_.size() <= count) return closed;
+  std::vector<const PooledDescriptor*> oldest(open_.begin(), open_.end());
+  const auto end = oldest.begin() + static_cast<std::ptrdiff_t>(oldest.size() - count);
+  std::ranges::nth_element(oldest, end - 1, {},
+                           [](const PooledDescriptor* one) { return one->used_.load(); });
+  for (auto at = oldest.begin(); at != end; ++at) {
+    closed.push_back((*at)->take());
+    open_.erase(*at);
+  }
+  return closed;
+}
+
+void set_descriptor_budget(std::size_t budget) {
+  DescriptorPool::instance().set_budget(budget);
+}
+std::size_t open_descriptor_count() {
+  return DescriptorPool::instance().open_count();
+}
+void close_idle_descriptors() {
+  DescriptorPool::instance().make_room();
+}
+
+}  // namespace h5mount

@@ -1,0 +1,32 @@
+// A file that may not be opened, where a set of files needs one: what lies in it fails, all else can be read.
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount {
+namespace {
+
+class RefusedSource final : public ByteSource {
+ public:
+  RefusedSource(Error why, std::uint64_t size, std::string name)
+      : why_(std::move(why)), size_(size), name_(std::move(name)) {}
+
+  Status read_at(std::uint64_t, MutableByteSpan out) const override {
+    if (out.empty()) return {};
+    return fail(why_);
+  }
+  std::uint64_t size() const override { return size_; }
+  std::uint64_t stored_bytes() const override { return 0; }
+  std::string name() const override { return name_; }
+
+ private:
+  const Error why_;
+  const std::uint64_t size_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<ByteSource> make_refused_source(Error why, std::uint64_t size, std::string name) {
+  return std::make_shared<RefusedSource>(std::move(why), size, std::move(name));
+}
+
+}  // namespace h5mount
