@@ -1,13 +1,11 @@
 // h5mount, and mount.h5 and umount.fuse.h5mount by their names.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <exception>
 
 #include "exit_codes.h"
 #include "h5mount/filter/plugins.h"
 #include "mount_command.h"
+#include "process_limits.h"
 
 namespace {
 
@@ -27,22 +25,12 @@ int run(int count, const char* const* words) {
   return cli::run_mount(std::get<cli::MountCommand>(*parsed));
 }
 
-// Where 0, 1 or 2 is closed at the start, the first file opened would be given that number, and then be
-// written to, or replaced, as if it were a standard stream.
-void occupy_standard_descriptors() {
-  int fd = -1;
-  do {
-    fd = ::open("/dev/null", O_RDWR);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd >= 0) ::close(fd);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
   try {
     if (is_plugin_helper(count, words)) return run_plugin_helper(count, words);
-    occupy_standard_descriptors();
+    cli::tidy_descriptors(count, words);
     return run(count, words);
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());

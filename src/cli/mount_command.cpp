@@ -18,7 +18,6 @@
 #include "h5mount/fuse/session.h"
 #include "release_notice.h"
 #include "source_check.h"
-#include "source_stat.h"
 #include "status_report.h"
 
 namespace h5mount::cli {
@@ -46,9 +45,19 @@ unsigned decoding_threads(const MountOptions& options) {
   return options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
 }
 
-ExternalPolicy external_policy(const MountOptions& options) {
+ExternalAccess external_access(const MountOptions& options) {
   // With allow_other every user reads with our rights: what the file names is not opened for them unasked.
-  return options.external.value_or(options.allow_other ? ExternalPolicy::None : ExternalPolicy::Beneath);
+  ExternalAccess out(
+      options.external.value_or(options.allow_other ? ExternalPolicy::None : ExternalPolicy::Beneath));
+  out.directories = options.external_directories;
+  out.for_others = options.allow_other;
+  out.refused_types.push_back("fuse." + options.subtype);
+  out.take_environment();
+  return out;
+}
+
+TreeOptions tree_options(const MountOptions& options) {
+  return {options.uid, options.gid, options.file_umask, options.directory_umask};
 }
 
 Result<std::shared_ptr<Tree>> make_tree(const MountCommand& command, std::shared_ptr<FileSet> files,
@@ -57,7 +66,7 @@ Result<std::shared_ptr<Tree>> make_tree(const MountCommand& command, std::shared
   environment.files = std::move(files);
   environment.cache = std::move(cache);
   environment.workers = std::make_shared<WorkerPool>(decoding_threads(command.options));
-  H5_ASSIGN(auto tree, Tree::make(environment, tree_options(command.file, command.options)));
+  H5_ASSIGN(auto tree, Tree::make(environment, tree_options(command.options)));
   H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
   return tree;
 }
@@ -69,15 +78,12 @@ bool permissions_matter(const MountOptions& options) {
 }
 
 SessionOptions session_options(const MountCommand& command) {
-  const TreeOptions tree = tree_options(command.file, command.options);
   SessionOptions out;
   out.mountpoint = command.mountpoint;
   out.source = command.options.fsname.empty() ? command.file : command.options.fsname;
   out.subtype = command.options.subtype;
   out.mount_options = command.options.for_libfuse;
   out.check_permissions = permissions_matter(command.options);
-  out.uid = tree.uid;
-  out.gid = tree.gid;
   out.max_read = command.options.max_read;
   out.debug = command.debug;
   out.single_thread = command.single_thread;
@@ -101,7 +107,7 @@ Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
   options.follow = command.options.swmr == Swmr::On     ? Follow::Always
                    : command.options.swmr == Swmr::Auto ? Follow::Auto
                                                         : Follow::Never;
-  return FileSet::open(command.file, external_policy(command.options), options);
+  return FileSet::open(command.file, external_access(command.options), options);
 }
 
 // Everything from the open file to the end of the mount, in the process that serves.

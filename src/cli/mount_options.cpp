@@ -74,12 +74,6 @@ bool assign(std::optional<T> parsed, std::optional<T>& out) {
   return parsed.has_value();
 }
 
-std::optional<ExternalPolicy> parse_external(Value text) {
-  if (text == "beneath") return ExternalPolicy::Beneath;
-  if (text == "any") return ExternalPolicy::Any;
-  if (text == "none") return ExternalPolicy::None;
-  return std::nullopt;
-}
 
 std::optional<Swmr> parse_swmr(Value text) {
   if (text == "auto") return Swmr::Auto;
@@ -101,6 +95,28 @@ std::optional<std::vector<std::string>> parse_directories(Value text) {
     out.push_back(place);
   }
   return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+// A word, or directories with ':' between them, among which `beneath` may stand.
+bool take_external(Value text, MountOptions& out) {
+  out.external_directories.clear();
+  out.external = ExternalPolicy::Listed;
+  if (text == "any" || text == "none") {
+    out.external = text == "any" ? ExternalPolicy::Any : ExternalPolicy::None;
+    return true;
+  }
+  while (!text.empty()) {
+    const Value one = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    if (one == "beneath") {
+      out.external = ExternalPolicy::Beneath;
+      continue;
+    }
+    const auto directories = parse_directories(one);
+    if (!directories && !one.empty()) return false;
+    if (directories) out.external_directories.push_back(directories->front());
+  }
+  return out.external == ExternalPolicy::Beneath || !out.external_directories.empty();
 }
 
 std::optional<LogLevel> parse_log_level(Value text) {
@@ -190,9 +206,12 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_bytes(v), o.cache_bytes); }},
     {"threads", "N", "a number from 1 to 1024", "threads that decode; one a processor by default",
      [](Value v, MountOptions& o) { return assign(parse_threads(v), o.threads); }},
-    {"external", "beneath|any|none", "beneath, any or none",
-     "which files the HDF5 file may name: beneath its own directory (default), any, none",
-     [](Value v, MountOptions& o) { return assign(parse_external(v), o.external); }},
+    {"external", "beneath|any|none|DIR[:DIR]",
+     "beneath, any, none, or directories that are there, with ':' between them",
+     "which files the HDF5 file may name: beneath its own directory (default), any, none, or beneath and in "
+     "directories; "
+     "beneath:DIR is both",
+     take_external},
     {"swmr", "auto|on|off", "auto, on or off", "follow a file that is being written; auto by default",
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
     {"force", "", "", "mount although a writer seems to have the file open",

@@ -28,6 +28,7 @@ struct MountOptions {
   std::optional<std::uint64_t> cache_bytes;
   std::optional<unsigned> threads;
   std::optional<ExternalPolicy> external;
+  std::vector<std::string> external_directories;  // absolute, without symlinks
   Swmr swmr = Swmr::Auto;
   bool force = false;
   std::vector<std::string> plugins;  // directories of filter plugins, absolute

@@ -11,7 +11,6 @@
 
 #include "foreign_format.h"
 #include "h5mount/io/drivers.h"
-#include "source_stat.h"
 
 namespace h5mount::cli {
 namespace {
@@ -22,7 +21,7 @@ Error unreadable(std::string text) {
 
 // The existing file that `path` leads to, itself or as the first member of a set.
 std::optional<std::string> existing(const std::string& path) {
-  for (const std::string& name : first_members(path)) {
+  for (const std::string& name : first_member_candidates(path)) {
     struct stat st = {};
     if (::stat(name.c_str(), &st) == 0) return name;
   }

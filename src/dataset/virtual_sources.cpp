@@ -8,7 +8,7 @@
 namespace h5mount {
 namespace {
 
-constexpr std::size_t kMostSources = 128;  // kept open, and watched; each may hold a descriptor
+constexpr std::size_t kMostSources = 128;  // kept, and watched; each holds its file's caches
 constexpr std::size_t kMostInCrowd = 32;   // where many files are open
 constexpr std::chrono::seconds kMissingAgain{1};
 constexpr std::uint64_t kOpening = 4;  // of a request's budget (virtual_nesting.h)
@@ -65,8 +65,9 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
                                                     const Source* before) const {
   H5_TRY(VirtualNesting::spend(kOpening));
   Source source = named(file_name, dataset);
-  H5_ASSIGN(source.file, file_name == "." ? Result<OpenedFilePtr>(from_)
-                                          : environment_.files->open_hdf5(from_, file_name));
+  H5_ASSIGN(source.file, file_name == "."
+                             ? Result<OpenedFilePtr>(from_)
+                             : environment_.files->open_hdf5(from_, file_name, NameUse::VirtualSource));
   const FileMetadata& metadata = *source.file->metadata;
   (void)metadata.look();  // that it is stale is told to those who read
   source.generation = metadata.generation();

@@ -54,8 +54,8 @@ struct stat Adapter::to_stat(const NodeStat& stat) const {
   out.st_ino = stat.ino;
   out.st_mode = type_bits(stat.type) | (stat.mode & 0777);
   out.st_nlink = stat.nlink;
-  out.st_uid = options.uid;
-  out.st_gid = options.gid;
+  out.st_uid = stat.uid;
+  out.st_gid = stat.gid;
   // The kernel makes an inode bad whose size is negative.
   constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
   out.st_size = stat.size <= kMostBytes ? static_cast<off_t>(stat.size) : 0;

@@ -144,7 +144,8 @@ void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
     auto handle = std::make_unique<DirectoryHandlePtr>(std::make_shared<DirectoryHandle>());
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
-    const bool lasting = !adapter_of(request).tree->follows();
+    Tree& tree = *adapter_of(request).tree;
+    const bool lasting = !tree.follows() && tree.listing_lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
     DirectoryHandlePtr* const given = handle.release();

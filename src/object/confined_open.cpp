@@ -2,24 +2,32 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
+#include <fstream>
+#include <sstream>
 #include <string_view>
-#include <utility>
 
 namespace h5mount {
 namespace {
 
-constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+constexpr int kPathFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+constexpr unsigned kMostSymlinks = 40;  // as the kernel's own bound
 
 Error open_error(int why, const std::string& name) {
   switch (why) {
     case ENOENT:
     case ENOTDIR:
     case ENAMETOOLONG: return Error(ErrorCode::NotFound, "no such file: " + name);
-    case EXDEV: return Error(ErrorCode::AccessDenied, name + " leads out of the mounted file's directory");
+    case EXDEV:
+      return Error(ErrorCode::AccessDenied,
+                   name + " leads out of the directory that it must lie in (external=)");
     case ELOOP: return Error(ErrorCode::AccessDenied, name + " goes through a symlink that is not followed");
     case EACCES:
     case EPERM: return Error(ErrorCode::AccessDenied, "no permission to open " + name);
@@ -27,60 +35,195 @@ Error open_error(int why, const std::string& name) {
   }
 }
 
+Error on_own_mount(const std::string& name) {
+  return Error(ErrorCode::AccessDenied,
+               name + " lies on a mount of h5mount, which cannot be a source of one");
+}
+
+// The file system type of a mount, from the line of /proc/self/mountinfo whose first field is its number; the
+// type stands behind the field "-". Empty where it cannot be told.
+std::string type_of_mount(std::uint64_t mount) {
+  std::ifstream table("/proc/self/mountinfo");
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::uint64_t number = 0;
+    if (!(fields >> number) || number != mount) continue;
+    for (std::string field; fields >> field;)
+      if (field == "-") return fields >> field ? field : std::string();
+  }
+  return {};
+}
+
+// Follows which mount a walk is in; asks no file system.
+class MountCheck {
+ public:
+  explicit MountCheck(const RefusedTypes& refused) : refused_(refused) {}
+
+  // Where the walk begins may lie on any mount.
+  Status begin_at(const UniqueFd& fd) {
+    H5_ASSIGN(mount_, mount_of(fd));
+    return {};
+  }
+  Status enter(const UniqueFd& fd, const std::string& name) {
+    H5_ASSIGN(const std::uint64_t mount, mount_of(fd));
+    if (mount == mount_) return {};
+    const std::string type = type_of_mount(mount);
+    if (type.empty() || std::ranges::find(refused_, type) != refused_.end()) return fail(on_own_mount(name));
+    mount_ = mount;
+    return {};
+  }
+
+ private:
+  static Result<std::uint64_t> mount_of(const UniqueFd& fd) {
+    struct statx found = {};
+    const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (::statx(fd.get(), "", flags, STATX_MNT_ID, &found) != 0)
+      return fail(open_error(errno, "a directory"));
+    if ((found.stx_mask & STATX_MNT_ID) == 0)
+      return fail(
+          Error(ErrorCode::AccessDenied, "the kernel does not tell where another file system begins"));
+    return found.stx_mnt_id;
+  }
+
+  const RefusedTypes& refused_;
+  std::uint64_t mount_ = 0;
+};
+
+std::string_view next_component(std::string_view& rest) {
+  const std::size_t slash = rest.find('/');
+  const std::string_view part = rest.substr(0, slash);
+  rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
+  return part;
+}
+
+// An absolute path, component by component, symlinks followed.
+class PathWalk {
+ public:
+  PathWalk(std::string path, const RefusedTypes& refused)
+      : name_(path), rest_(std::move(path)), mounts_(refused) {}
+
+  Result<UniqueFd> run() {
+    H5_TRY(go_to_root());
+    H5_TRY(mounts_.begin_at(at_));
+    while (!rest_.empty()) {
+      std::string_view rest = rest_;
+      const std::string part(next_component(rest));
+      rest_ = std::string(rest);
+      if (!part.empty() && part != ".") H5_TRY(step(part));
+    }
+    return std::move(at_);
+  }
+
+ private:
+  Status go_to_root() {
+    at_ = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return at_ ? Status() : fail(open_error(errno, "/"));
+  }
+
+  Status step(const std::string& part) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t length = ::readlinkat(at_.get(), part.c_str(), target.data(), target.size());
+    if (length >= 0) return follow({target.data(), static_cast<std::size_t>(length)});
+    UniqueFd next(::openat(at_.get(), part.c_str(), kPathFlags | (rest_.empty() ? 0 : O_DIRECTORY)));
+    if (!next) return fail(open_error(errno, name_));
+    H5_TRY(mounts_.enter(next, name_));
+    at_ = std::move(next);
+    return {};
+  }
+
+  Status follow(std::string_view target) {
+    if (++symlinks_ > kMostSymlinks) return fail(open_error(ELOOP, name_));
+    rest_ = std::string(target) + "/" + rest_;
+    if (rest_.ends_with('/')) rest_.pop_back();
+    if (rest_.size() > PATH_MAX) return fail(open_error(ENAMETOOLONG, name_));
+    if (!target.starts_with('/')) return {};
+    H5_TRY(go_to_root());
+    return mounts_.begin_at(at_);
+  }
+
+  const std::string name_;
+  std::string rest_;
+  UniqueFd at_;
+  MountCheck mounts_;
+  unsigned symlinks_ = 0;
+};
+
 }  // namespace
 
 Result<ConfinedDirectory> ConfinedDirectory::open(const std::string& path) {
   ConfinedDirectory directory;
-  directory.fd_ = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (directory.fd_ < 0) return fail(open_error(errno, path));
+  directory.fd_ = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.fd_) return fail(open_error(errno, path));
   return directory;
 }
 
-ConfinedDirectory::~ConfinedDirectory() {
-  if (fd_ >= 0) ::close(fd_);
+Result<UniqueFd> ConfinedDirectory::open_file(const std::string& relative,
+                                              const RefusedTypes& refused) const {
+  return open_beneath(relative, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV, refused);
 }
 
-Result<int> ConfinedDirectory::open_file(const std::string& relative) const {
+Result<UniqueFd> ConfinedDirectory::open_plain_file(const std::string& relative,
+                                                    const RefusedTypes& refused) const {
+  return open_beneath(relative, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV, refused);
+}
+
+Result<UniqueFd> ConfinedDirectory::open_beneath(const std::string& relative, std::uint64_t resolve,
+                                                 const RefusedTypes& refused) const {
   open_how how = {};
-  how.flags = static_cast<unsigned>(kFlags);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.flags = static_cast<unsigned>(kReadFlags);
+  how.resolve = resolve;
   for (int tries = 0; tries < 16; ++tries) {  // EAGAIN: something was renamed on the way
-    const long fd = ::syscall(SYS_openat2, fd_, relative.c_str(), &how, sizeof how);
-    if (fd >= 0) return static_cast<int>(fd);
-    // Seccomp filters older than the call answer EPERM for it.
-    if (errno == ENOSYS || errno == EPERM) return walk(relative);
+    const long fd = ::syscall(SYS_openat2, fd_.get(), relative.c_str(), &how, sizeof how);
+    if (fd >= 0) return UniqueFd(static_cast<int>(fd));
+    // EXDEV: out of the directory, or into another mount, which only the walk can tell. Kernels without
+    // openat2 say ENOSYS, seccomp filters older than the call EPERM.
+    if (errno == EXDEV || errno == ENOSYS || errno == EPERM) return walk(relative, refused);
     if (errno != EAGAIN && errno != EINTR) break;
   }
   return fail(open_error(errno, relative));
 }
 
-Result<int> ConfinedDirectory::walk(const std::string& relative) const {
-  int at = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+// Follows no symlinks and refuses "..".
+Result<UniqueFd> ConfinedDirectory::walk(const std::string& relative, const RefusedTypes& refused) const {
+  MountCheck mounts(refused);
+  H5_TRY(mounts.begin_at(fd_));
+  UniqueFd at(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
   std::string_view rest = relative;
-  while (at >= 0) {
-    const std::size_t slash = rest.find('/');
-    const std::string part(rest.substr(0, slash));
-    rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
-    if (part == "..") {
-      ::close(at);
-      return fail(open_error(EXDEV, relative));
-    }
-    if (part.empty() && !rest.empty()) continue;
-    const int flags = rest.empty() ? kFlags | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-    const int next = ::openat(at, part.empty() ? "." : part.c_str(), flags);
-    const int why = errno;
-    ::close(at);
-    if (next < 0) return fail(open_error(why, relative));
-    if (rest.empty()) return next;
-    at = next;
+  while (at && !rest.empty()) {
+    const std::string part(next_component(rest));
+    if (part.empty() || part == ".") continue;
+    if (part == "..") return fail(open_error(EXDEV, relative));
+    UniqueFd next(::openat(at.get(), part.c_str(), kPathFlags));
+    if (!next) return fail(open_error(errno == ENOTDIR ? ELOOP : errno, relative));  // below a symlink
+    H5_TRY(mounts.enter(next, relative));
+    if (rest.empty()) return open_resolved(next, relative);
+    at = std::move(next);
   }
-  return fail(open_error(errno, relative));
+  return fail(open_error(at ? EISDIR : errno, relative));
 }
 
-Result<int> open_anywhere(const std::string& path) {
-  const int fd = ::open(path.c_str(), kFlags);
-  if (fd < 0) return fail(open_error(errno, path));
+Result<UniqueFd> open_anywhere(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), kReadFlags));
+  if (!fd) return fail(open_error(errno, path));
   return fd;
+}
+
+Result<UniqueFd> resolve_path_anywhere(const std::string& path, const RefusedTypes& refused) {
+  return PathWalk(path, refused).run();
+}
+
+// A symlink cannot be opened this way: ELOOP.
+Result<UniqueFd> open_resolved(const UniqueFd& resolved, const std::string& name) {
+  UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(resolved.get())).c_str(), kReadFlags));
+  if (!fd) return fail(open_error(errno, name));
+  return fd;
+}
+
+std::string real_path_of(const UniqueFd& fd) {
+  std::array<char, PATH_MAX> path;
+  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
+  const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
 }  // namespace h5mount

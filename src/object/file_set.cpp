@@ -1,17 +1,17 @@
 #include "h5mount/object/file_set.h"
 
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
-#include "confined_open.h"
+#include "file_access.h"
+#include "h5mount/base/log.h"
 #include "member_files.h"
 
 namespace h5mount {
@@ -19,15 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCrowd = 256;  // of the thousand descriptors that a process may usually have
+constexpr std::size_t kCrowd = 256;  // files with their caches
 
-using FileIdentity = std::pair<dev_t, ino_t>;
-
-struct OpenDescriptor {
-  int fd = -1;
-  FileIdentity identity{};
-  std::string path;  // for messages and for what the file names
-};
+// The same file means other files by its names where it was reached through another directory.
+using FileKey = std::pair<FileIdentity, std::string>;
 
 // A writer that holds the file exclusively is told; a lock that cannot be had for any other reason is no error. It is
 // let go at once: a mount that lives for weeks must not keep writers out, and status flags and the watch for changes
@@ -43,55 +38,73 @@ Status check_lock(int fd, const std::string& name, bool force) {
   return {};
 }
 
+std::string directory_of(const std::string& path) {
+  return fs::path(path).parent_path().string();
+}
+
+// The directory of what a path leads to, where that is another one.
+std::string target_directory_of(const std::string& path, const std::string& real_path) {
+  std::string target = real_path.empty() ? std::string() : directory_of(real_path);
+  return target == directory_of(path) ? std::string() : target;
+}
+
 class OpenFileSet final : public FileSet {
  public:
-  OpenFileSet(ExternalPolicy policy, const MetadataOptions& options) : policy_(policy), options_(options) {}
+  OpenFileSet(const ExternalAccess& access, const MetadataOptions& options)
+      : access_(std::make_shared<FileAccess>(access)), options_(options) {}
 
   Status open_main(const std::string& path) {
     std::error_code code;
     const fs::path absolute = fs::absolute(path, code);
     if (code) return fail(Error(ErrorCode::Io, "no current directory: " + code.message()));
-    std::optional<FileIdentity> identity;
-    H5_ASSIGN(auto source, open_named_files(path, [&](const std::string& member) { return open_member(member, identity); }));
-    H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
     const fs::path directory = fs::canonical(absolute.parent_path(), code);
-    root_ = code ? absolute.parent_path() : directory;
-    main_ = std::make_shared<OpenedFile>(OpenedFile{std::move(metadata), root_ / absolute.filename(), root_});
-    if (identity) opened_[*identity] = main_;
-    if (policy_ != ExternalPolicy::Beneath) return {};
-    // Without it nothing else can be opened, which is told then; the file itself can be read.
-    if (auto beneath = ConfinedDirectory::open(root_)) beneath_ = *std::move(beneath);
+    const std::string root = (code ? absolute.parent_path() : directory).string();
+    const std::string named = (fs::path(root) / absolute.filename()).string();
+    First first;
+    const MemberOpeners open{[&](const std::string& member) {
+                               return keep_first(
+                                   access_->open_typed(member, first ? &first->attributes : nullptr), first);
+                             },
+                             [&](const std::string& member) {
+                               return keep_first(access_->open_member(member, first->attributes), first);
+                             }};
+    H5_ASSIGN(auto source, open_named_files(named, open));
+    H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
+    main_ = std::make_shared<OpenedFile>(
+        OpenedFile{std::move(metadata), named, root, first->target_directory, first->attributes});
+    opened_[{first->identity, root}] = main_;
     return {};
   }
 
   Status open_main(std::shared_ptr<ByteSource> source) {
     H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
-    main_ = std::make_shared<OpenedFile>(OpenedFile{std::move(metadata), {}, {}});
+    main_ = std::make_shared<OpenedFile>(OpenedFile{std::move(metadata), {}, {}, {}, {}});
     return {};
   }
 
   const OpenedFilePtr& main() const override { return main_; }
 
-  Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name) override {
+  const ExternalAccess& access() const override { return access_->options(); }
+
+  Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) override {
     if (name == "." || name.empty()) return from;
-    H5_ASSIGN(OpenDescriptor found, open_name(*from, std::string(name)));
-    if (auto known = already_open(found.identity)) {
-      ::close(found.fd);
-      return known;
-    }
-    if (auto locked = check_lock(found.fd, found.path, options_.force); !locked) {
-      ::close(found.fd);
-      return fail(locked.error());
-    }
-    H5_ASSIGN(auto source, make_file_source(found.fd, found.path));
+    H5_ASSIGN(FoundFile found, find(*from, name, use));
+    const std::string directory = directory_of(found.path);
+    std::error_code code;
+    const fs::path one_spelling = fs::canonical(directory, code);
+    const FileKey key{found.identity, code ? directory : one_spelling.string()};
+    if (auto known = already_open(key)) return known;
+    const std::string path = found.path, target_directory = target_directory_of(path, found.real_path);
+    const FileAttributes attributes = found.attributes;
+    H5_ASSIGN(auto source, locked_source(std::move(found)));
     H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
-    const std::string directory = fs::path(found.path).parent_path();
-    return remember(found.identity, std::make_shared<OpenedFile>(OpenedFile{std::move(metadata), found.path, directory}));
+    return remember(key, std::make_shared<OpenedFile>(
+                             OpenedFile{std::move(metadata), path, directory, target_directory, attributes}));
   }
 
   Result<std::shared_ptr<ByteSource>> open_raw(const OpenedFilePtr& from, std::string_view name) override {
-    H5_ASSIGN(OpenDescriptor found, open_name(*from, std::string(name)));
-    return make_file_source(found.fd, found.path);
+    H5_ASSIGN(FoundFile found, find(*from, name, NameUse::RawData));
+    return make_file_source(found.fd.release(), found.path, std::move(found.reopen));
   }
 
   std::vector<OpenedFilePtr> open_files() const override {
@@ -105,7 +118,15 @@ class OpenFileSet final : public FileSet {
   bool follows() const override {
     if (main_->metadata->following()) return true;
     if (opened_count_ == 0) return false;
-    return std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
+    // Every reply asks; files are not looked at more often than that anyway.
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    if (now < asked_again_.load(std::memory_order_acquire)) return follows_.load(std::memory_order_relaxed);
+    const bool any =
+        std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
+    follows_.store(any, std::memory_order_relaxed);
+    asked_again_.store(now + std::chrono::nanoseconds(options_.look_interval).count(),
+                       std::memory_order_release);
+    return any;
   }
 
   bool crowded() const override { return opened_count_ > kCrowd; }
@@ -116,95 +137,82 @@ class OpenFileSet final : public FileSet {
   }
 
  private:
-  // The user's own names: wherever they lead. The first member's identity is the set's.
-  Result<std::shared_ptr<ByteSource>> open_member(const std::string& path, std::optional<FileIdentity>& identity) const {
-    H5_ASSIGN(const int fd, open_anywhere(path));
-    struct stat st = {};
-    if (::fstat(fd, &st) == 0 && !identity) identity = FileIdentity{st.st_dev, st.st_ino};
-    if (auto locked = check_lock(fd, path, options_.force); !locked) {
-      ::close(fd);
-      return fail(locked.error());
+  struct FirstMember {
+    FileIdentity identity;
+    FileAttributes attributes;
+    std::string target_directory;
+  };
+  using First = std::optional<FirstMember>;
+
+  // The first member stands for the set, and stays open.
+  Result<std::shared_ptr<ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
+    if (!found) return fail(found.error());
+    if (!first) {
+      first =
+          FirstMember{found->identity, found->attributes, target_directory_of(found->path, found->real_path)};
+      access_->allow_own_directories({directory_of(found->path), first->target_directory});
+      found->reopen = nullptr;
     }
-    return make_file_source(fd, path);
+    return locked_source(*std::move(found));
   }
 
-  // As libhdf5: an absolute name as it is and then by its last component beside the naming file; a relative one
-  // beside the naming file.
-  Result<OpenDescriptor> open_name(const OpenedFile& from, const std::string& name) const {
-    if (name.find('\0') != std::string::npos) return fail(Error(ErrorCode::NotFound, "a file name with a NUL byte"));
-    if (policy_ == ExternalPolicy::None) return fail(Error(ErrorCode::AccessDenied, "external=none: " + name + " is not opened"));
-    if (from.directory.empty()) return fail(Error(ErrorCode::AccessDenied, "no directory to look for " + name + " in"));
-    const fs::path wanted(name);
-    if (wanted.is_relative()) return open_path(fs::path(from.directory) / wanted);
-    auto as_named = open_path(wanted);
-    if (as_named) return as_named;
-    auto beside = open_path(fs::path(from.directory) / wanted.filename());
-    return beside ? std::move(beside) : std::move(as_named);
+  Result<std::shared_ptr<ByteSource>> locked_source(FoundFile found) const {
+    H5_TRY(check_lock(found.fd.get(), found.path, options_.force));
+    return make_file_source(found.fd.release(), found.path, std::move(found.reopen));
   }
 
-  Result<OpenDescriptor> open_path(const fs::path& path) const {
-    OpenDescriptor found{.path = path.lexically_normal().string()};
-    if (policy_ == ExternalPolicy::Any) {
-      H5_ASSIGN(found.fd, open_anywhere(path));
-    } else {
-      // Not normalised: a ".." behind a symlink is for the kernel to resolve.
-      const auto part = std::mismatch(root_.begin(), root_.end(), path.begin(), path.end());
-      if (part.first != root_.end()) return fail(outside(path));
-      fs::path relative;
-      for (auto at = part.second; at != path.end(); ++at) relative /= *at;
-      H5_ASSIGN(found.fd, beneath_.open_file(relative.empty() ? "." : relative.string()));
-    }
-    struct stat st = {};
-    if (::fstat(found.fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-      ::close(found.fd);
-      return fail(Error(ErrorCode::AccessDenied, found.path + " is not a regular file"));
-    }
-    found.identity = {st.st_dev, st.st_ino};
-    return found;
+  Result<FoundFile> find(const OpenedFile& from, std::string_view name, NameUse use) const {
+    H5_ASSIGN(FoundFile found,
+              access_->open_named({from.directory, from.target_directory}, std::string(name), use));
+    const bool shown_as_itself = use == NameUse::Link || !access_->options().for_others;
+    if (shown_as_itself || readable_by_all_readers(from.attributes, found.attributes)) return found;
+    return fail(Error(ErrorCode::AccessDenied,
+                      found.path + " has fewer readers than " + from.path + ", which other users may read"));
   }
 
-  static Error outside(const fs::path& path) {
-    return Error(ErrorCode::AccessDenied, path.string() + " is not beneath the mounted file's directory");
-  }
-
-  OpenedFilePtr already_open(const FileIdentity& identity) const {
+  OpenedFilePtr already_open(const FileKey& key) const {
     const std::lock_guard lock(mutex_);
-    const auto found = opened_.find(identity);
+    const auto found = opened_.find(key);
     return found == opened_.end() ? nullptr : found->second.lock();
   }
 
   // Two who opened the same file at once share the first one's.
-  OpenedFilePtr remember(const FileIdentity& identity, OpenedFilePtr file) {
+  OpenedFilePtr remember(const FileKey& key, OpenedFilePtr file) {
     {
       const std::lock_guard lock(mutex_);
-      std::erase_if(opened_, [](const auto& entry) { return entry.second.expired(); });
-      auto& kept = opened_[identity];
+      if (opened_.size() >= sweep_at_) {
+        std::erase_if(opened_, [](const auto& entry) { return entry.second.expired(); });
+        sweep_at_ = std::max(kCrowd, 2 * opened_.size());
+      }
+      auto& kept = opened_[key];
       if (auto earlier = kept.lock()) return earlier;
       kept = file;
       opened_count_ = opened_.size();
+      asked_again_ = 0;
     }
     const std::lock_guard lock(told_mutex_);
     if (told_) told_();
     return file;
   }
 
-  const ExternalPolicy policy_;
+  const std::shared_ptr<FileAccess> access_;
   const MetadataOptions options_;
-  fs::path root_;
-  ConfinedDirectory beneath_;
   OpenedFilePtr main_;
   std::atomic<std::size_t> opened_count_ = 0;  // when one was last opened by name
   std::mutex told_mutex_;
   std::function<void()> told_;  // guarded by told_mutex_
+  mutable std::atomic<bool> follows_ = false;
+  mutable std::atomic<std::int64_t> asked_again_ = 0;  // steady clock; when `follows_` is old
   mutable std::mutex mutex_;
-  std::map<FileIdentity, std::weak_ptr<const OpenedFile>> opened_;
+  std::size_t sweep_at_ = kCrowd;  // entries, from when on those of closed files are dropped
+  std::map<FileKey, std::weak_ptr<const OpenedFile>> opened_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<FileSet>> FileSet::open(const std::string& path, ExternalPolicy policy,
+Result<std::shared_ptr<FileSet>> FileSet::open(const std::string& path, const ExternalAccess& access,
                                                const MetadataOptions& options) {
-  auto set = std::make_shared<OpenFileSet>(policy, options);
+  auto set = std::make_shared<OpenFileSet>(access, options);
   if (path.empty()) return fail(Error(ErrorCode::NotFound, "no file is named"));
   H5_TRY(set->open_main(path));
   return set;

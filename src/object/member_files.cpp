@@ -1,7 +1,11 @@
 #include "member_files.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 
+#include "h5mount/base/log.h"
+#include "h5mount/format/superblock.h"
 #include "h5mount/metadata/probe.h"
 
 namespace h5mount {
@@ -9,6 +13,10 @@ namespace {
 
 // Where the split driver puts raw data; the superblock of a file that says otherwise is believed instead.
 constexpr std::uint64_t kSplitRawStart = 0x7FFF'FFFF'FFFF'FFFF;
+
+// The names that libhdf5's drivers give members unless they are told others: multi and split.
+constexpr std::array<std::string_view, 7> kDriverNames = {"%s-s.h5", "%s-b.h5", "%s-r.h5", "%s-g.h5",
+                                                          "%s-l.h5", "%s-o.h5", "%s-m.h5"};
 
 bool is_multi(const DriverInfo& info) {
   return info.identification == "NCSAmult" && !info.members.empty();
@@ -26,22 +34,103 @@ std::optional<DriverInfo> driver_info_of(const std::shared_ptr<ByteSource>& firs
   return probed ? *std::move(probed) : std::nullopt;
 }
 
+// The path, and what it leads to where it is a symlink.
+std::vector<std::string> places_of(const std::string& path) {
+  std::vector<std::string> out{path};
+  std::error_code code;
+  const std::string target = std::filesystem::canonical(path, code).string();
+  if (!code && target != path) out.push_back(target);
+  return out;
+}
+
+Error with_cure(const Error& why, const std::string& cure) {
+  return {why.code(), why.text() + "; " + cure};
+}
+
+// A refused member leaves a hole.
+OpenMember with_holes(const OpenMember& open, const std::string& cure) {
+  return [open, cure](const std::string& path) -> Result<std::shared_ptr<ByteSource>> {
+    auto member = open(path);
+    if (member || member.error().code() != ErrorCode::AccessDenied) return member;
+    const Error why = with_cure(member.error(), cure);
+    log(LogLevel::Warning, "{}", why.text());
+    return make_refused_source(why, ~std::uint64_t{0}, path);
+  };
+}
+
 Result<std::shared_ptr<ByteSource>> open_pattern(const std::string& pattern, std::shared_ptr<ByteSource> first,
                                                  const OpenMember& open) {
-  if (!first) {
-    H5_ASSIGN(first, open(family_member_path(pattern, 0)));
-  }
   const auto info = driver_info_of(first);
   const std::uint64_t size = info ? info->family_member_size : 0;
   return open_family(pattern, size, std::move(first), open);
 }
 
-// `stem` without the suffix of the first member.
-Result<std::shared_ptr<ByteSource>> open_stem(const std::string& stem, const std::shared_ptr<ByteSource>& first,
-                                              const OpenMember& open) {
+// `stem` without the suffix of the first member. Names that the driver gives by itself are the user's own.
+Result<std::shared_ptr<ByteSource>> open_stem(const std::string& stem, const std::string& first_path,
+                                              const std::shared_ptr<ByteSource>& first,
+                                              const MemberOpeners& open) {
   const auto info = driver_info_of(first);
-  if (info && is_multi(*info)) return open_multi(stem, members_of(*info), open);
-  return open_multi(stem, {{0, "%s-m.h5"}, {kSplitRawStart, "%s-r.h5"}}, open);
+  if (!info || !is_multi(*info))
+    return open_multi(stem, {{0, "%s-m.h5"}, {kSplitRawStart, "%s-r.h5"}}, open.typed);
+  const OpenMember confined = with_holes(open.found, "its name stands in " + first_path);
+  return open_multi(stem, members_of(*info), [&](const std::string& path) {
+    const bool usual = std::ranges::find(kDriverNames, "%s" + path.substr(stem.size())) != kDriverNames.end();
+    return path == first_path || usual ? open.typed(path) : confined(path);
+  });
+}
+
+// A multi or split file that was named by its first member.
+Result<std::shared_ptr<ByteSource>> join_multi(const std::string& path, const std::string& suffix,
+                                               const DriverInfo& info, std::shared_ptr<ByteSource> first,
+                                               const OpenMember& open) {
+  std::vector<std::string> stems;
+  for (const std::string& place : places_of(path))
+    if (place.ends_with(suffix)) stems.push_back(place.substr(0, place.size() - suffix.size()));
+  const std::string& stem = stems.front();
+  const OpenMember beside = [&](const std::string& member) {
+    auto opened = open(member);
+    if (!opened && stems.size() > 1)
+      if (auto other = open(stems[1] + member.substr(stem.size()))) return other;
+    return opened;
+  };
+  const OpenMember rest =
+      with_holes(beside, "name the set without " + suffix + ", or mount with external=beneath");
+  const OpenMember open_all = [&](const std::string& member) -> Result<std::shared_ptr<ByteSource>> {
+    return member == path ? first : rest(member);
+  };
+  return open_multi(stem, members_of(info), open_all);
+}
+
+// Where the address space of the set ends, as its superblock says.
+std::uint64_t end_of(const ByteSource& first) {
+  const auto place = locate_superblock(first);
+  const auto superblock = place ? load_superblock(first, *place) : Result<Superblock>(fail(place.error()));
+  return superblock ? superblock->end_of_file : first.size();
+}
+
+std::string cure_of(const std::string& pattern) {
+  return "name the family by its pattern, " + pattern + ", or mount with external=beneath";
+}
+
+// A family of which only the first member was named: the first pattern under which there is a second one.
+Result<std::shared_ptr<ByteSource>> join_family(const std::string& path, std::shared_ptr<ByteSource> first,
+                                                std::uint64_t member_size, const OpenMember& open) {
+  std::optional<Error> refused;
+  std::string refused_pattern;
+  for (const std::string& place : places_of(path))
+    for (const std::string& pattern : family_patterns_of(place)) {
+      const auto second = open(family_member_path(pattern, 1));
+      if (second) return open_pattern(pattern, std::move(first), with_holes(open, cure_of(pattern)));
+      if (second.error().code() != ErrorCode::AccessDenied || refused) continue;
+      refused = second.error();
+      refused_pattern = pattern;
+    }
+  const std::uint64_t length = member_size != 0 ? member_size : first->size(), end = end_of(*first);
+  if (!refused || end <= length) return first;
+  const Error why = with_cure(*refused, cure_of(refused_pattern));
+  log(LogLevel::Warning, "{}", why.text());
+  auto rest = make_refused_source(why, end - length, family_member_path(refused_pattern, 1));
+  return make_extent_source({{0, length, std::move(first)}, {length, end - length, std::move(rest)}}, path);
 }
 
 // `path` opened as `first`: is it the first member of a set?
@@ -52,24 +141,27 @@ Result<std::shared_ptr<ByteSource>> joined(const std::string& path, std::shared_
     const auto main = std::ranges::min_element(info->members, {}, &DriverInfo::Member::start);
     const std::string suffix = main->name.size() > 2 ? main->name.substr(2) : std::string();
     if (!suffix.empty() && path.ends_with(suffix))
-      return open_multi(path.substr(0, path.size() - suffix.size()), members_of(*info), open);
+      return join_multi(path, suffix, *info, std::move(first), open);
   }
-  if (info && info->identification == "NCSAfami") {
-    for (const std::string& pattern : family_patterns_of(path))
-      if (open(family_member_path(pattern, 1))) return open_pattern(pattern, std::move(first), open);
-  }
+  if (info && info->identification == "NCSAfami")
+    return join_family(path, std::move(first), info->family_member_size, open);
   return first;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<ByteSource>> open_named_files(const std::string& path, const OpenMember& open) {
-  auto first = open(path);
-  if (first) return joined(path, *std::move(first), open);
+Result<std::shared_ptr<ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open) {
+  auto first = open.typed(path);
+  if (first) return joined(path, *std::move(first), open.found);
   if (first.error().code() != ErrorCode::NotFound) return first;
-  if (is_family_name(path)) return open_pattern(path, nullptr, open);
-  for (const char* suffix : {"-s.h5", "-m.h5"})
-    if (auto member = open(path + suffix)) return open_stem(path, *member, open);
+  for (const std::string& name : first_member_candidates(path)) {
+    auto member = name == path ? Result<std::shared_ptr<ByteSource>>(first) : open.typed(name);
+    if (!member && member.error().code() == ErrorCode::NotFound) continue;
+    if (!member) return member;
+    if (is_family_name(path) && name == family_member_path(path, 0))
+      return open_pattern(path, *std::move(member), open.typed);
+    return open_stem(path, name, *member, open);
+  }
   return first;
 }
 

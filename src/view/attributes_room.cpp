@@ -65,7 +65,7 @@ class AttributeTextNode : public Node {
   // A listing does not write a value to measure it.
   Result<NodeStat> stat(StatDepth depth) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kName), key().name);
-    NodeStat stat = plain_stat(file_->context(), NodeType::File, ino);
+    NodeStat stat = plain_stat(*file_, NodeType::File, ino);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));

@@ -1,5 +1,7 @@
 #include "external_files.h"
 
+#include <algorithm>
+
 #include "h5mount/base/limits.h"
 #include "h5mount/view/names.h"
 #include "node.h"
@@ -13,31 +15,87 @@ constexpr std::string_view kInoSeed = "external file";
 
 }  // namespace
 
-void ExternalFiles::remember(std::string_view name) {
-  std::string shown = encode_name(name);
-  if (!may_be_cut(shown)) return;
+void ExternalFiles::remember(const std::string& name, const OpenedFilePtr& from, const std::string& stored) {
+  Known known;
+  known.shown = encode_name(name);
+  known.name = name;
+  known.from = from;
+  known.stored = stored;
   const std::lock_guard lock(mutex_);
-  if (cut_names_.size() < limits::kMaxRememberedNames) cut_names_.emplace(std::move(shown), name);
+  add(std::move(known));
+}
+
+// A name that is known already keeps its file; whatever kept it from being opened may have gone.
+void ExternalFiles::add(Known known) {
+  if (const auto found = by_shown_.find(known.shown); found != by_shown_.end()) {
+    found->second->failed = known.failed;
+    if (found->second->from.expired()) {
+      found->second->from = known.from;
+      found->second->stored = known.stored;
+    }
+    known_.splice(known_.begin(), known_, found->second);
+    return;
+  }
+  bytes_ += known.bytes();
+  known_.push_front(std::move(known));
+  by_shown_.emplace(known_.front().shown, known_.begin());
+  while (bytes_ > limits::kMaxRememberedNameBytes && known_.size() > 1) {
+    bytes_ -= known_.back().bytes();
+    by_shown_.erase(known_.back().shown);
+    known_.pop_back();
+  }
+}
+
+Result<ExternalFiles::Wanted> ExternalFiles::find(const FileSet& files, std::string_view shown) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_shown_.find(shown); found != by_shown_.end()) {
+    const Known& known = *found->second;
+    Wanted wanted{known.name, known.stored, known.from.lock(), known.file.lock()};
+    if (wanted.from) return wanted;
+    wanted.from = files.main();
+    wanted.stored = wanted.name;
+    return wanted;
+  }
+  // An answer that the kernel does not keep: a link may name the file in a moment.
+  if (files.access().for_others) return fail({ErrorCode::AccessDenied, "no link has named this file"});
+  const std::optional<std::string> name = decode_name(shown);
+  if (!name) return fail({ErrorCode::NotFound, "no such file"});
+  return Wanted{*name, *name, files.main(), nullptr};
 }
 
 Result<FileViewPtr> ExternalFiles::open(const ViewContextPtr& context, std::string_view shown) {
-  std::optional<std::string> name = decode_name(shown);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto cut = cut_names_.find(std::string(shown)); cut != cut_names_.end()) name = cut->second;
-    if (!name) return fail({ErrorCode::NotFound, "no such file"});
-    if (const auto known = files_.find(*name); known != files_.end())
-      if (FileViewPtr file = known->second.lock()) return file;
-  }
   FileSet& files = *context->environment.files;
-  H5_ASSIGN(OpenedFilePtr opened, files.open_hdf5(files.main(), *name));
-  const auto made = std::make_shared<FileView>(context, std::move(opened), kDepth, make_ino(fnv1a(kInoSeed), *name));
+  H5_ASSIGN(Wanted wanted, find(files, shown));
+  if (wanted.file) return wanted.file;
+  auto opened = files.open_hdf5(wanted.from, wanted.stored, NameUse::Link);
+  FileViewPtr made;
+  if (opened)
+    made = std::make_shared<FileView>(context, *opened, kDepth, make_ino(fnv1a(kInoSeed), wanted.name));
   const std::lock_guard lock(mutex_);
-  std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<FileView>& slot = files_[*name];
-  if (FileViewPtr other = slot.lock()) return other;
-  slot = made;
+  const auto known = by_shown_.find(shown);
+  if (known != by_shown_.end()) {
+    known->second->failed = !opened;
+    if (FileViewPtr other = known->second->file.lock()) return other;
+    known->second->file = made;
+  } else if (opened) {
+    Known used;
+    used.shown = shown;
+    used.name = used.stored = wanted.name;
+    used.from = files.main();
+    used.file = made;
+    add(std::move(used));
+  }
+  if (!opened) return fail(std::move(opened).error());
   return made;
+}
+
+std::vector<std::string> ExternalFiles::used_names() const {
+  std::vector<std::string> out;
+  const std::lock_guard lock(mutex_);
+  for (const Known& known : known_)
+    if (!known.failed) out.push_back(known.shown);
+  std::ranges::sort(out);
+  return out;
 }
 
 }  // namespace h5mount

@@ -1,16 +1,20 @@
-// ExternalFiles: the files that external links lead to, by the names under which /.h5/external shows them. A file is
-// opened when its name is looked up, and closed when no node of it is known any more.
+// ExternalFiles: the files that external links lead to, by the names under which /.h5/external shows them. A
+// file is opened when its name is looked up, and closed when no node of it is known any more.
 //
-// A name is what the mounted file's own links say, percent-encoded. Links of an external file are shown by names
-// relative to the mounted file's directory (absolute where that cannot be), so that every file has one place however
-// deep the links go, and loops of files are loops of symlinks, which end.
+// A name is what the mounted file's own links say, percent-encoded. Links of an external file are shown by
+// names relative to the mounted file's directory (absolute where that cannot be), so that every file has one
+// place however deep the links go, and loops of files are loops of symlinks, which end. What a link names is
+// looked for from the file that holds the link.
 #pragma once
 
+#include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "file_view.h"
 
@@ -18,16 +22,41 @@ namespace h5mount {
 
 class ExternalFiles {
  public:
-  // A symlink says this name: one too long to be shown whole must be known again by its cut form.
-  void remember(std::string_view name);
+  // A symlink that is shown leads to `name`: the link of `from` says `stored`. The names that were shown
+  // least recently are dropped where they take too much memory.
+  void remember(const std::string& name, const OpenedFilePtr& from, const std::string& stored);
 
-  // The file of a shown name. NotFound, AccessDenied, and what opening it finds.
+  // The file of a shown name. Where others than the mounter read, only names that a link has shown are
+  // opened. NotFound, AccessDenied, and what opening it finds.
   Result<FileViewPtr> open(const ViewContextPtr& context, std::string_view shown);
 
+  // The shown names of files that links have named or that were opened, but for those that could not be
+  // opened.
+  std::vector<std::string> used_names() const;
+
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::string> cut_names_;
-  std::unordered_map<std::string, std::weak_ptr<FileView>> files_;
+  struct Known {
+    std::string shown, name;
+    std::weak_ptr<const OpenedFile> from;  // expired: the mounted file
+    std::string stored;                    // the name in `from`
+    bool failed = false;                   // could not be opened when it was last tried
+    std::weak_ptr<FileView> file;
+    std::size_t bytes() const { return shown.size() + name.size() + stored.size() + sizeof(Known); }
+  };
+  using List = std::list<Known>;
+
+  struct Wanted {
+    std::string name, stored;
+    OpenedFilePtr from;
+    FileViewPtr file;  // where it is open already
+  };
+  Result<Wanted> find(const FileSet& files, std::string_view shown) const;
+  void add(Known known);  // with the lock held
+
+  mutable std::mutex mutex_;                                       // of what follows
+  List known_;                                                     // most recently shown first
+  std::unordered_map<std::string_view, List::iterator> by_shown_;  // keys lie in known_
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace h5mount

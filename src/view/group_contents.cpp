@@ -95,7 +95,7 @@ LinkTarget GroupContents::resolve(const Link& link) const {
 
 LinkTarget GroupContents::resolve_external(const Link& link, unsigned depth_to_mount) const {
   const std::string name = external_name(link.file);
-  file_->context().external->remember(name);
+  file_->context().external->remember(name, file_->file(), link.file);
   return {external_link_path(name, link.target, depth_to_mount)};
 }
 

@@ -103,8 +103,7 @@ class MirrorNode : public Node {
         hidden_(std::move(hidden)) {}
 
   Result<NodeStat> stat(StatDepth) override {
-    return plain_stat(view().context(), NodeType::Directory,
-                      make_ino(view().ino_of(key().address), key().name));
+    return plain_stat(view(), NodeType::Directory, make_ino(view().ino_of(key().address), key().name));
   }
 
   Result<NodePtr> child(std::string_view shown) override {

@@ -57,6 +57,7 @@ class Node : public std::enable_shared_from_this<Node> {
   // Directories. NotFound where no such name is listed.
   virtual Result<NodePtr> child(std::string_view shown);
   virtual Result<std::shared_ptr<const DirectoryListing>> list();
+  virtual bool listing_lasts() const { return true; }
   virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position);
 
   // Symlinks.

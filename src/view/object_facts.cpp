@@ -34,19 +34,36 @@ Result<DatasetDescriptionPtr> description_of(FileView& file, const OpenedObject&
   return described;
 }
 
-NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino) {
+namespace {
+
+constexpr std::uint32_t kReadBits = 0444;
+
+NodeStat stat_of(const FileAttributes& file, const TreeOptions& options, NodeType type, std::uint64_t ino) {
+  const std::uint32_t read = file.mode & kReadBits;
   NodeStat stat;
   stat.type = type;
   stat.ino = ino;
-  stat.mode = type == NodeType::Directory ? context.options.directory_mode
-              : type == NodeType::File    ? context.options.file_mode
+  stat.mode = type == NodeType::Directory ? (read | read >> 2) & ~options.directory_umask
+              : type == NodeType::File    ? read & ~options.file_umask
                                           : 0777;
-  stat.mtime = context.options.mtime;
+  stat.uid = options.uid.value_or(file.uid);
+  stat.gid = options.gid.value_or(file.gid);
+  stat.mtime = file.mtime;
   return stat;
 }
 
+}  // namespace
+
+NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino) {
+  return stat_of(context.environment.files->main()->attributes, context.options, type, ino);
+}
+
+NodeStat plain_stat(const FileView& file, NodeType type, std::uint64_t ino) {
+  return stat_of(file.file()->attributes, file.context().options, type, ino);
+}
+
 NodeStat object_stat(const FileView& file, const Object& object, NodeType type) {
-  NodeStat stat = plain_stat(file.context(), type, file.ino_of(object.address));
+  NodeStat stat = plain_stat(file, type, file.ino_of(object.address));
   if (const auto time = object_modification_time(object); time && *time != 0) stat.mtime = *time;
   if (type == NodeType::File) stat.nlink = std::max(1U, object.header->reference_count);
   return stat;

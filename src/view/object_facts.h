@@ -15,8 +15,10 @@ using DatasetDescriptionPtr = std::shared_ptr<const DatasetDescription>;
 
 Result<DatasetDescriptionPtr> description_of(FileView& file, const OpenedObject& object);
 
-// A stat with what all nodes share: mode, owner's time, no size.
+// A stat with what all nodes of a file share: owner, mode and time, no size. The first for nodes of no file's
+// own, which show the mounted one's.
 NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino);
+NodeStat plain_stat(const FileView& file, NodeType type, std::uint64_t ino);
 
 // The same with the object's own time and, but for groups, its link count.
 NodeStat object_stat(const FileView& file, const Object& object, NodeType type);

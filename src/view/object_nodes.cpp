@@ -213,7 +213,7 @@ class SymlinkNode : public Node {
 
   Result<NodeStat> stat(StatDepth) override {
     const std::uint64_t parent = file_->ino_of(key().address);
-    NodeStat stat = plain_stat(file_->context(), NodeType::Symlink, make_ino(parent, key().name));
+    NodeStat stat = plain_stat(*file_, NodeType::Symlink, make_ino(parent, key().name));
     stat.size = text_.size();
     return stat;
   }
@@ -231,7 +231,7 @@ class BrokenNode : public Node {
       : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
 
   Result<NodeStat> stat(StatDepth) override {
-    return plain_stat(file_->context(), NodeType::File, file_->ino_of(object_));
+    return plain_stat(*file_, NodeType::File, file_->ino_of(object_));
   }
 
   Result<std::shared_ptr<OpenNode>> open() override { return fail(why_); }

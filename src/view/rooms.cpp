@@ -81,9 +81,13 @@ class ExternalDirectory : public Node {
     return make_root_(std::move(file));
   }
 
+  // Inode numbers are not known before a file is opened.
   Result<std::shared_ptr<const DirectoryListing>> list() override {
-    return std::make_shared<const FixedListing>(std::vector<FixedListing::Stored>{});
+    std::vector<FixedListing::Stored> items;
+    for (std::string& name : context_->external->used_names()) items.push_back({std::move(name), 0});
+    return std::make_shared<const FixedListing>(std::move(items));
   }
+  bool listing_lasts() const override { return false; }
 
  private:
   ViewContextPtr context_;

@@ -26,7 +26,8 @@ NodePtr make_hidden_root(const RoomSetup& setup);
 // /.h5/attributes: a mirror of the tree in which every attribute is a text file, PATH@NAME.
 NodePtr make_attributes_room(const RoomSetup& setup);
 
-// /.h5/external: the files that external links lead to, opened when looked up; it lists nothing.
+// /.h5/external: the files that external links lead to, opened when looked up; it lists those that links have
+// named.
 NodePtr make_external_room(const RoomSetup& setup);
 
 // A directory of these files, whose roots `make_root` makes. `path` tells it from others.

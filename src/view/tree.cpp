@@ -40,6 +40,11 @@ class FileTree : public Tree {
     return found->list();
   }
 
+  bool listing_lasts(NodeId id) override {
+    const NodePtr found = nodes_.find(id);
+    return !found || found->listing_lasts();
+  }
+
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
     H5_ASSIGN(const NodePtr directory, node(parent));
     H5_ASSIGN(NodePtr child, directory->listed_child(listing, position));
@@ -93,7 +98,7 @@ class FileTree : public Tree {
   void when_more_to_watch(std::function<void()> told) override { files().when_opened(std::move(told)); }
 
   FileStat statfs() const override {
-    return {context_->environment.files->main()->metadata->addresses()->size()};
+    return {context_->environment.files->main()->metadata->addresses()->stored_bytes()};
   }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "source_stat.h"
 
 namespace h5mount::cli {
 namespace {
@@ -106,31 +105,6 @@ TEST(CommandLine, TheUmountHelpersLetters) {
   EXPECT_FALSE(std::get<UnmountCommand>(*out).force);
   EXPECT_FALSE(parse({"umount.fuse.h5mount"}));
   EXPECT_FALSE(parse({"umount.fuse.h5mount", "/m", "-z"}));
-}
-
-TEST(SourceStat, NamesOfFileSets) {
-  const auto family = first_members("/d/run-%05d.h5");
-  EXPECT_NE(std::ranges::find(family, "/d/run-00000.h5"), family.end());
-  const auto split = first_members("/d/x");
-  EXPECT_NE(std::ranges::find(split, "/d/x-m.h5"), split.end());
-  EXPECT_EQ(first_members("/d/100%").size(), 3U);
-  EXPECT_EQ(first_members("/d/%999999999d").size(), 3U);
-}
-
-TEST(SourceStat, ModesAreTheFilesLessTheMasks) {
-  const std::string path = std::filesystem::temp_directory_path() / "h5mount-source-stat";
-  std::fclose(std::fopen(path.c_str(), "w"));
-  std::filesystem::permissions(path, std::filesystem::perms(0640));
-  MountOptions options;
-  EXPECT_EQ(tree_options(path, options).file_mode, 0440U);
-  EXPECT_EQ(tree_options(path, options).directory_mode, 0550U);
-  options.file_umask = 040;
-  options.directory_umask = 010;
-  options.uid = 77;
-  EXPECT_EQ(tree_options(path, options).file_mode, 0400U);
-  EXPECT_EQ(tree_options(path, options).directory_mode, 0540U);
-  EXPECT_EQ(tree_options(path, options).uid, 77U);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

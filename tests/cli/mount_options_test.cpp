@@ -76,6 +76,19 @@ TEST(MountOptionsTest, OurOwn) {
   EXPECT_EQ(options.max_read, 65'536U);
 }
 
+TEST(MountOptionsTest, ExternalTakesAWordOrDirectories) {
+  const MountOptions listed = parsed({"external=/usr:/etc"});
+  EXPECT_EQ(listed.external, ExternalPolicy::Listed);
+  EXPECT_EQ(listed.external_directories, (std::vector<std::string>{"/usr", "/etc"}));
+  const MountOptions both = parsed({"external=beneath:/usr"});
+  EXPECT_EQ(both.external, ExternalPolicy::Beneath);
+  EXPECT_EQ(both.external_directories, std::vector<std::string>{"/usr"});
+  EXPECT_EQ(parsed({"external=/usr", "external=none"}).external, ExternalPolicy::None);
+  EXPECT_TRUE(parsed({"external=/usr", "external=any"}).external_directories.empty());
+  EXPECT_NE(trouble("external=/usr:/nowhere/at/all").find("directories that are there"), std::string::npos);
+  EXPECT_NE(trouble("external=any:/usr").find("directories that are there"), std::string::npos);
+}
+
 TEST(MountOptionsTest, AllowOtherIsPassedOnAndRemembered) {
   const MountOptions options = parsed({"allow_other,auto_unmount"});
   EXPECT_TRUE(options.allow_other);

@@ -43,6 +43,7 @@ class FakeTree final : public Tree {
   std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0};
   std::function<Status(NodeId, std::uint64_t, std::uint64_t, Pieces&)> on_read;  // instead of the content
   std::function<void()> on_lookup;
+  std::uint32_t uid = 0, gid = 0;
   std::shared_ptr<KernelPages> kernel;
 
   Result<Entry> lookup(NodeId parent, std::string_view name) override {
@@ -137,6 +138,8 @@ class FakeTree final : public Tree {
     out.blocks = (out.size + 511) / 512;
     out.mode = node.type == NodeType::Directory ? 0555 : 0444;
     out.mtime = 1'700'000'000;
+    out.uid = uid;
+    out.gid = gid;
     out.complete = node.complete;
     return out;
   }

@@ -50,10 +50,9 @@ TEST_F(SessionTest, ReadsWhatTheTreeHolds) {
 }
 
 TEST_F(SessionTest, StatIsTheTrees) {
-  SessionOptions options;
-  options.uid = 12;
-  options.gid = 34;
-  const Mounted mount(tree, options);
+  tree->uid = 12;
+  tree->gid = 34;
+  const Mounted mount(tree);
   struct stat seen = {};
   ASSERT_EQ(::stat(mount.path("big").c_str(), &seen), 0);
   EXPECT_EQ(seen.st_size, 3'000'000);

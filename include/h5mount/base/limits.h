@@ -25,12 +25,13 @@ inline constexpr std::size_t kMaxLinkNameBytes = 1U << 20;   // the format has n
 inline constexpr std::size_t kMaxAttributeBytes = 1U << 30;  // one attribute's value, held in memory to be shown
 inline constexpr unsigned kMaxVirtualDepth = 8;           // virtual datasets over virtual datasets
 inline constexpr std::size_t kMaxVirtualMappings = 1U << 20;  // entries of one virtual layout
-inline constexpr unsigned kMaxFamilyMembers = 65'536;     // each is an open descriptor; the system's bound is lower
+inline constexpr unsigned kMaxFamilyMembers = 65'536;     // each is a file that is looked for and held in memory
 inline constexpr std::size_t kMaxCacheImageBytes = 256U << 20;  // a metadata cache image is held in memory
 inline constexpr std::size_t kMaxWalkedObjects = 4U << 20;  // objects whose paths are held in memory, some 100 bytes each
 inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;  // groups whose place is remembered while mounted
 inline constexpr std::uint64_t kMaxTextElements = 1ULL << 30;  // of a dataset shown as text: each is rendered to know its length
 inline constexpr std::uint64_t kMaxSparseListBytes = 1ULL << 30;  // defined elements of one row of sparse chunks, listed
-inline constexpr std::size_t kMaxRememberedNames = 1U << 16;  // external files' names too long to be shown whole
+inline constexpr std::size_t kMaxRememberedNameBytes =
+    64U << 20;  // names of external files that links have shown
 
 }  // namespace h5mount::limits

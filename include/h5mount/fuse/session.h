@@ -27,7 +27,6 @@ struct SessionOptions {
   // The kernel holds everyone to the permission bits. For that it asks for a file's attributes before each open where
   // it does not have all of them, and the blocks of a large chunk index are dear.
   bool check_permissions = true;
-  std::uint32_t uid = 0, gid = 0;  // owner of everything
   std::uint32_t max_read = 0;      // bytes of one request; 0: as many as the kernel asks for
   bool debug = false;              // libfuse tells every request on stderr
   bool single_thread = false;

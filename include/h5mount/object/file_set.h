@@ -1,8 +1,11 @@
-// The files of one mount: the mounted file and those it names (external links, external raw data, virtual dataset
-// sources), opened under the user's policy, lazily, once, and closed when nobody uses them.
+// The files of one mount: the mounted file and those it names (external links, external raw data, virtual
+// dataset sources), opened under the user's policy (external_access.h), lazily, once, and closed when nobody
+// uses them.
 //
-// Names come from strangers' files: `Beneath` resolves them under the directory of the mounted file with openat2
-// (RESOLVE_BENEATH, no magic links), regular files only, never blocking on a FIFO. Threads: any.
+// Names come from strangers' files: they are resolved beneath the allowed directories with openat2
+// (RESOLVE_BENEATH, no magic links), regular files only, never blocking on a FIFO, never through a mount of
+// h5mount. All files but the mounted one (the first member of a set) give up their descriptors when many are
+// open (io/descriptors.h). Threads: any.
 #pragma once
 
 #include <functional>
@@ -12,16 +15,18 @@
 #include <vector>
 
 #include "h5mount/metadata/file_metadata.h"
+#include "h5mount/object/external_access.h"
 
 namespace h5mount {
 
-enum class ExternalPolicy : std::uint8_t { Beneath, Any, None };
-
-// One open HDF5 file and where it stands.
+// One open HDF5 file and where it stands. A file that was reached through two directories is two of these.
 struct OpenedFile {
   FileMetadataPtr metadata;
   std::string path;       // absolute where known; empty for memory
-  std::string directory;  // its directory, absolute; names it holds resolve against it
+  std::string directory;  // that of the path; names it holds are looked for there first
+  std::string
+      target_directory;  // where the path is a symlink, that of what it leads to, looked in next; else empty
+  FileAttributes attributes;  // of a set's first member
 };
 using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
@@ -29,18 +34,22 @@ class FileSet {
  public:
   // `path`: of the mounted file, or a set's name ("run-%05d.h5"); empty for a file without a directory (memory):
   // then nothing else can be opened.
-  static Result<std::shared_ptr<FileSet>> open(const std::string& path, ExternalPolicy policy,
+  static Result<std::shared_ptr<FileSet>> open(const std::string& path, const ExternalAccess& access,
                                                const MetadataOptions& options);
   static Result<std::shared_ptr<FileSet>> open(std::shared_ptr<ByteSource> source, const MetadataOptions& options);
   virtual ~FileSet() = default;
 
   virtual const OpenedFilePtr& main() const = 0;
 
-  // The HDF5 file that `from` names ("." and its own name are `from` itself). Absolute names are AccessDenied under
-  // Beneath unless they lie beneath the directory. Errors: AccessDenied, NotFound, and what opening it finds.
-  virtual Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name) = 0;
+  // The HDF5 file that `from` names ("." is `from` itself). Errors: AccessDenied (a refusal says which option
+  // would allow it), NotFound, and what opening it finds. With ExternalAccess::for_others a virtual source or
+  // raw file that fewer users could read than `from` is AccessDenied; a link's file is not, as its nodes show
+  // its own mode.
+  virtual Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) = 0;
   // A raw data file, as above.
   virtual Result<std::shared_ptr<ByteSource>> open_raw(const OpenedFilePtr& from, std::string_view name) = 0;
+
+  virtual const ExternalAccess& access() const = 0;
 
   // All HDF5 files that are open, the mounted one first; whether one of them is followed; and who is told, in the
   // thread that did it, when another one was opened (null: nobody).

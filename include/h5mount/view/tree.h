@@ -22,10 +22,10 @@ inline constexpr NodeId kRootNode = 1;
 
 enum class NodeType : std::uint8_t { Directory, File, Symlink };
 
+// Every node shows the owner, the read bits and the time of the file that it lies in.
 struct TreeOptions {
-  std::uint32_t uid = 0, gid = 0;
-  std::uint32_t file_mode = 0444, directory_mode = 0555;  // permission bits, umask applied
-  std::int64_t mtime = 0;                                 // of the HDF5 file, seconds
+  std::optional<std::uint32_t> uid, gid;              // instead of the file's
+  std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits taken away
 };
 
 struct NodeStat {
@@ -35,6 +35,7 @@ struct NodeStat {
   std::uint64_t blocks = 0;  // 512-byte units
   std::uint32_t nlink = 1;
   std::uint32_t mode = 0;  // permission bits
+  std::uint32_t uid = 0, gid = 0;
   std::int64_t mtime = 0;
   // False where a number would have cost too much at this depth: the size of a text or the blocks of a large chunk
   // index. The caller then lets the kernel ask again (attribute timeout 0).
@@ -108,6 +109,8 @@ class Tree {
   virtual Result<NodeStat> stat(NodeId node, StatDepth depth) = 0;
   virtual Result<std::string> readlink(NodeId node) = 0;
   virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) = 0;
+  // False for a directory of which each listing may be another one, though no file changes.
+  virtual bool listing_lasts(NodeId node) { return (void)node, true; }
   // The entry at a position of a listing, looked up (counts a reference): readdirplus.
   virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) = 0;
   virtual Result<std::shared_ptr<OpenNode>> open(NodeId node) = 0;

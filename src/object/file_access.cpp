@@ -1,0 +1,270 @@
+#include "file_access.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "h5mount/base/log.h"
+#include "h5mount/io/descriptors.h"
+
+namespace h5mount {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kOwnerReads = 0400, kGroupReads = 0040, kOthersRead = 0004;
+constexpr std::uint32_t kOwnerSearches = 0100, kGroupSearches = 0010, kOthersSearch = 0001;
+constexpr std::uint32_t kReadBits = kOwnerReads | kGroupReads | kOthersRead;
+constexpr std::string_view kOrigin = "${ORIGIN}";
+
+// Tries once more where the process had no descriptor left.
+template <class Open>
+Result<UniqueFd> with_room(const Open& open) {
+  Result<UniqueFd> fd = open();
+  if (fd || fd.error().code() != ErrorCode::Io) return fd;
+  if (const int why = fd.error().errno_value(); why != EMFILE && why != ENFILE) return fd;
+  close_idle_descriptors();
+  return open();
+}
+
+// What the directories on the way let through: nobody reads a file in a directory that he may not search.
+void take_away_unreachable(FoundFile& found, const std::string& root) {
+  FileAttributes& file = found.attributes;
+  for (fs::path place = fs::path(found.real_path).parent_path(); place != root && place.has_relative_path();
+       place = place.parent_path()) {
+    struct stat st = {};
+    const bool known = ::stat(place.c_str(), &st) == 0;
+    const auto searchable = [&](bool same, std::uint32_t bit) {
+      return known && (st.st_mode & (same ? bit : kOthersSearch)) != 0;
+    };
+    if (!searchable(st.st_uid == file.uid, kOwnerSearches)) file.mode &= ~kOwnerReads;
+    if (!searchable(st.st_gid == file.gid, kGroupSearches)) file.mode &= ~kGroupReads;
+    if (!searchable(false, kOthersSearch)) file.mode &= ~kOthersRead;
+  }
+}
+
+Result<FoundFile> describe(UniqueFd fd, const std::string& path) {
+  struct stat st = {};
+  if (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
+    return fail(Error(ErrorCode::AccessDenied, path + " is not a regular file"));
+  FoundFile found;
+  found.path = path;
+  found.real_path = real_path_of(fd);
+  found.identity = {st.st_dev, st.st_ino};
+  found.attributes = {st.st_uid, st.st_gid, st.st_mode & 0777U, st.st_mtim.tv_sec};
+  found.fd = std::move(fd);
+  return found;
+}
+
+Error fewer_readers(const std::string& path) {
+  return Error(ErrorCode::AccessDenied,
+               path + " has another owner or fewer readers than the set's first file");
+}
+
+// The entries made absolute, as the process that serves has another working directory.
+std::string prefixes_from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  std::string out;
+  for (std::string_view rest = value != nullptr ? value : ""; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    if (one.empty()) continue;
+    std::error_code ignored;
+    if (!out.empty()) out += ':';
+    out += one.starts_with(kOrigin) ? std::string(one) : fs::absolute(one, ignored).string();
+  }
+  return out;
+}
+
+}  // namespace
+
+void ExternalAccess::take_environment() {
+  link_prefixes = prefixes_from_environment("HDF5_EXT_PREFIX");
+  virtual_prefixes = prefixes_from_environment("HDF5_VDS_PREFIX");
+  raw_prefixes = prefixes_from_environment("HDF5_EXTFILE_PREFIX");
+}
+
+bool readable_by_all_readers(const FileAttributes& shown, const FileAttributes& source) {
+  if ((source.mode & kReadBits) == kReadBits) return true;
+  const bool owner = (shown.mode & kOwnerReads) == 0 || shown.uid == source.uid;
+  const bool group = (shown.mode & kGroupReads) == 0 || shown.gid == source.gid;
+  return owner && group && (shown.mode & kReadBits & ~source.mode) == 0;
+}
+
+void FileAccess::allow_own_directories(const std::vector<std::string>& directories) {
+  if (options_.policy == ExternalPolicy::Any || options_.policy == ExternalPolicy::None) return;
+  std::vector<std::string> allowed = options_.directories;
+  if (options_.policy == ExternalPolicy::Beneath)
+    allowed.insert(allowed.begin(), directories.begin(), directories.end());
+  for (const std::string& path : allowed) {
+    if (path.empty()) continue;
+    // Without it the files there cannot be opened, which is said when they are asked for.
+    if (auto directory = ConfinedDirectory::open(path)) roots_.push_back({path, *std::move(directory)});
+  }
+}
+
+Result<FoundFile> FileAccess::open_typed(const std::string& path, const FileAttributes* first) const {
+  const auto open = [path] { return with_room([&] { return open_anywhere(path); }); };
+  H5_ASSIGN(UniqueFd fd, open());
+  H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
+  if (options_.for_others && first != nullptr && !readable_by_all_readers(*first, found.attributes))
+    return fail(fewer_readers(path));
+  found.reopen = [open]() -> Result<int> {
+    H5_ASSIGN(UniqueFd again, open());
+    return again.release();
+  };
+  return found;
+}
+
+Result<FoundFile> FileAccess::open_member(const std::string& path, const FileAttributes& first) const {
+  H5_ASSIGN(UniqueFd fd, open_member_file(path));
+  H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
+  const FileAttributes& member = found.attributes;
+  if (options_.for_others && (member.uid != first.uid || !readable_by_all_readers(first, member)))
+    return fail(fewer_readers(path));
+  found.reopen = [self = shared_from_this(), path]() -> Result<int> {
+    H5_ASSIGN(UniqueFd again, self->open_member_file(path));
+    return again.release();
+  };
+  return found;
+}
+
+Result<UniqueFd> FileAccess::open_member_file(const std::string& path) const {
+  if (options_.policy == ExternalPolicy::None) return fail(refused(path));
+  return with_room([&]() -> Result<UniqueFd> {
+    if (options_.policy == ExternalPolicy::Any) {
+      H5_ASSIGN(const UniqueFd resolved, resolve_path_anywhere(path, options_.refused_types));
+      return open_resolved(resolved, path);
+    }
+    const auto beneath = find_root(path);
+    if (!beneath) return fail(refused(path));
+    return beneath->root->directory.open_plain_file(beneath->relative, options_.refused_types);
+  });
+}
+
+Result<FoundFile> FileAccess::open_named(const NamingFile& from, const std::string& name, NameUse use) const {
+  if (name.empty() || name.find('\0') != std::string::npos)
+    return fail(Error(ErrorCode::NotFound, "a file name that no file can have"));
+  if (options_.policy == ExternalPolicy::None) return fail(refused(name));
+  if (from.directory.empty())
+    return fail(Error(ErrorCode::AccessDenied, "no directory to look for " + name + " in"));
+  std::optional<Error> problem;
+  for (const std::string& path : candidates(from, name, use)) {
+    auto found = open_path(path);
+    if (found) return found;
+    // A file that is refused is what the user wants to hear of, wherever else there is none.
+    const bool refused = found.error().code() != ErrorCode::NotFound;
+    if (!problem || (refused && problem->code() == ErrorCode::NotFound)) problem = found.error();
+  }
+  return fail(problem ? *problem : Error(ErrorCode::NotFound, "no such file: " + name));
+}
+
+std::vector<std::string> FileAccess::candidates(const NamingFile& from, const std::string& name,
+                                                NameUse use) const {
+  std::vector<std::string> out;
+  const fs::path wanted(name);
+  if (wanted.is_absolute()) out.push_back(name);
+  const fs::path last = wanted.is_absolute() ? wanted.filename() : wanted;
+  if (last.empty()) return out;
+  std::vector<std::string> places = prefixes(from, use);
+  places.push_back(from.directory);
+  places.push_back(from.target_directory);
+  places.insert(places.end(), options_.directories.begin(), options_.directories.end());
+  for (const std::string& place : places) {
+    if (place.empty()) continue;
+    std::string path = (fs::path(place) / last).string();
+    if (std::ranges::find(out, path) == out.end()) out.push_back(std::move(path));
+  }
+  return out;
+}
+
+// Those that lie where files may be opened: another one would turn every missing file into a refused one.
+std::vector<std::string> FileAccess::prefixes(const NamingFile& from, NameUse use) const {
+  std::string_view rest = use == NameUse::Link            ? options_.link_prefixes
+                          : use == NameUse::VirtualSource ? options_.virtual_prefixes
+                                                          : options_.raw_prefixes;
+  std::vector<std::string> out;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    std::string place(one);
+    if (one.starts_with(kOrigin)) place = from.directory + std::string(one.substr(kOrigin.size()));
+    place = fs::path(place).lexically_normal().string();
+    const bool allowed = options_.policy == ExternalPolicy::Any || find_root(place);
+    if (allowed && place.starts_with('/')) out.push_back(std::move(place));
+  }
+  return out;
+}
+
+Result<FoundFile> FileAccess::open_path(const std::string& path) const {
+  const auto open = [self = shared_from_this(), path] {
+    return with_room([&] { return self->open_confined(path); });
+  };
+  H5_ASSIGN(UniqueFd fd, open());
+  H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
+  const auto beneath = find_root(found.real_path);
+  if (options_.for_others) take_away_unreachable(found, beneath ? beneath->root->path : "/");
+  found.reopen = [open]() -> Result<int> {
+    H5_ASSIGN(UniqueFd again, open());
+    return again.release();
+  };
+  return found;
+}
+
+// First as the path stands. Where it leaves the directory, what it leads to may lie in another one that is
+// allowed: that is opened by its path without symlinks.
+Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
+  const RefusedTypes& types = options_.refused_types;
+  if (options_.policy == ExternalPolicy::Any) {
+    H5_ASSIGN(const UniqueFd resolved, resolve_path_anywhere(path, types));
+    return open_resolved(resolved, path);
+  }
+  if (const auto beneath = find_root(path)) {
+    auto fd = beneath->root->directory.open_file(beneath->relative, types);
+    if (fd || fd.error().code() != ErrorCode::AccessDenied || !may_lead_elsewhere()) return fd;
+  }
+  if (!may_lead_elsewhere() || !find_root(fs::path(path).lexically_normal())) return fail(refused(path));
+  H5_ASSIGN(const UniqueFd resolved, resolve_path_anywhere(path, types));
+  const auto beneath = find_root(real_path_of(resolved));
+  if (!beneath) return fail(refused(path));
+  return beneath->root->directory.open_file(beneath->relative, types);
+}
+
+// Where only one directory is allowed nothing outside of it is ever looked at: a path could lead to a file
+// server that does not answer. For others than the mounter only where directories were listed.
+bool FileAccess::may_lead_elsewhere() const {
+  return roots_.size() > 1 && (!options_.for_others || !options_.directories.empty());
+}
+
+std::optional<FileAccess::Beneath> FileAccess::find_root(const std::string& path) const {
+  const fs::path wanted(path);
+  for (const Root& root : roots_) {
+    const fs::path base(root.path);
+    const auto [rest, at] = std::mismatch(base.begin(), base.end(), wanted.begin(), wanted.end());
+    if (rest != base.end()) continue;
+    // Not normalised: a ".." behind a symlink is for the kernel to resolve.
+    fs::path relative;
+    for (auto part = at; part != wanted.end(); ++part) relative /= *part;
+    return Beneath{&root, relative.empty() ? "." : relative.string()};
+  }
+  return std::nullopt;
+}
+
+Error FileAccess::refused(const std::string& path) const {
+  if (options_.policy == ExternalPolicy::None)
+    return Error(ErrorCode::AccessDenied,
+                 path +
+                     " is not opened (external=none; external=beneath or a directory "
+                     "would allow it)");
+  return Error(ErrorCode::AccessDenied,
+               path + " is not beneath " +
+                   (options_.policy == ExternalPolicy::Listed
+                        ? "a directory that external= lists"
+                        : "the mounted file's directory (external=beneath:DIRECTORY would "
+                          "allow it)"));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,79 @@
+// FileAccess: opens the files of a mount under the user's policy: names that the user typed, members of a
+// file set that a file names, and other files that it names.
+//
+// Threads: any, once the own directories are set. Sources that are opened again later share it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "confined_open.h"
+#include "h5mount/io/byte_source.h"
+#include "h5mount/object/external_access.h"
+
+namespace h5mount {
+
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+// An open regular file and where it was found.
+struct FoundFile {
+  UniqueFd fd;
+  std::string path;       // absolute, as it was looked for
+  std::string real_path;  // without symlinks
+  FileIdentity identity{};
+  FileAttributes attributes;
+  ReopenFile reopen;
+};
+
+// Where names that a file holds are looked for.
+struct NamingFile {
+  std::string directory;         // of the name by which the file was opened; empty: it has none
+  std::string target_directory;  // of what that name leads to, where it is a symlink; else empty
+};
+
+class FileAccess : public std::enable_shared_from_this<FileAccess> {
+ public:
+  explicit FileAccess(ExternalAccess options) : options_(std::move(options)) {}
+
+  const ExternalAccess& options() const { return options_; }
+
+  // Before anything but a typed name is opened: the directories that Beneath allows, without symlinks (empty
+  // ones are left out), and the listed ones.
+  void allow_own_directories(const std::vector<std::string>& directories);
+
+  // Wherever it leads. `path` absolute. `first`: of the first member of the set, null for that one itself.
+  Result<FoundFile> open_typed(const std::string& path, const FileAttributes* first) const;
+  // A member of a set whose name comes from the first member: no symlinks. `first`: of the first member.
+  Result<FoundFile> open_member(const std::string& path, const FileAttributes& first) const;
+  // Errors: AccessDenied where the policy forbids it (with the option that would allow it), NotFound.
+  Result<FoundFile> open_named(const NamingFile& from, const std::string& name, NameUse use) const;
+
+ private:
+  struct Root {
+    std::string path;
+    ConfinedDirectory directory;
+  };
+  struct Beneath {
+    const Root* root;
+    std::string relative;
+  };
+
+  std::vector<std::string> candidates(const NamingFile& from, const std::string& name, NameUse use) const;
+  std::vector<std::string> prefixes(const NamingFile& from, NameUse use) const;
+  Result<FoundFile> open_path(const std::string& path) const;
+  Result<UniqueFd> open_confined(const std::string& path) const;
+  Result<UniqueFd> open_member_file(const std::string& path) const;
+  bool may_lead_elsewhere() const;
+  std::optional<Beneath> find_root(const std::string& path) const;
+  Error refused(const std::string& path) const;
+
+  const ExternalAccess options_;
+  std::vector<Root> roots_;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,43 @@
+// A directory of HDF5 files that a test writes with h5py.
+#pragma once
+
+#include "command.h"
+
+namespace h5mount::test {
+
+class H5pyDirectoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    if (run("/usr/bin/python3 -c 'import h5py, numpy'").code != 0)
+      GTEST_SKIP() << "no h5py to write files with";
+    static int counter = 0;
+    place = scratch() / ("files" + std::to_string(counter++));
+    std::filesystem::create_directory(place);
+    run("chmod 755 " + scratch().string() + " " + place.string());
+  }
+
+  // Runs Python statements in the directory.
+  void write(const std::string& statements) const {
+    const Outcome made =
+        run("cd " + place.string() + " && /usr/bin/python3 - <<'END'\nimport h5py, numpy as np, os\n" +
+                statements + "\nEND",
+            300);
+    ASSERT_EQ(made.code, 0) << made.err;
+  }
+  // A command in the mount, as a user who owns nothing there.
+  Outcome as_nobody(const std::string& command) const {
+    return mount.in("setpriv --reuid=65534 --regid=65534 --clear-groups sh -c '" + command + "'");
+  }
+  bool mounts(const std::string& file, const std::string& options = {}) {
+    const Outcome mounted = mount.mount(place / file, options);
+    said = mounted.err;
+    return mounted.code == 0;
+  }
+
+  std::filesystem::path place;
+  MountPoint mount;
+  std::string said;  // by the program when it mounted
+};
+
+}  // namespace h5mount::test
