@@ -18,7 +18,7 @@ namespace {
 void prefix_v1(Cursor& cursor, ObjectHeaderPrefix& prefix) {
   prefix.version = cursor.version(1, 1);
   cursor.skip(1, "reserved");
-  cursor.u16("message_count");  // of no use: the chunks' ends say where messages end
+  prefix.message_count = cursor.u16("message_count");
   prefix.reference_count = cursor.u32("reference_count");
   prefix.chunk0_bytes = cursor.u32("header_size");
   cursor.require_at_most(limits::kMaxHeaderBytes, "too large");

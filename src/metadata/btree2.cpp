@@ -63,6 +63,7 @@ class Tree final : public BTree2 {
   std::uint8_t type() const override { return header_.type; }
   std::uint16_t record_size() const override { return header_.record_size; }
   std::uint64_t record_count() const override { return header_.total_record_count; }
+  std::uint64_t file_offset() const override { return offset_; }
 
   Result<std::optional<Record>> find(const Compare& compare) const override {
     if (empty()) return std::nullopt;

@@ -90,8 +90,9 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
   const auto found = std::ranges::lower_bound(entries, index, {}, [](const auto& e) { return std::uint32_t{e.index}; });
   if (index == 0 || found == entries.end() || found->index != index) {
     if (collection->damage) return fail(collection->damage->within(kName, collection_address));
-    return fail(Error(ErrorCode::NotFound, kName, "object.index", file.base_address() + collection_address)
-                    .with_found(index));
+    return fail(Error(ErrorCode::OutOfRange, kName, "object.index", file.base_address() + collection_address)
+                    .with_found(index)
+                    .with_detail("the collection has no such object"));
   }
   if (found->size > limits::kMaxHeapObjectBytes)
     return fail(Error(ErrorCode::LimitExceeded, kName, "object.size", found->size_offset)

@@ -25,7 +25,7 @@ Result<HeaderMessage> from_header(const FileMetadata& file, MessageType type, st
   const HeaderMessage* found = header->find(type);
   if (found == nullptr) {
     if (header->damage) return fail(*header->damage);
-    return fail(Error(ErrorCode::NotFound, kShared, "type", file.base_address() + address)
+    return fail(Error(ErrorCode::InvalidValue, kShared, "type", file.base_address() + address)
                     .with_found(static_cast<std::uint64_t>(type))
                     .with_detail("the header it leads to has no such message"));
   }

@@ -45,7 +45,7 @@ Result<FractalHeap::Object> SharedMessages::read(MessageType type, std::uint64_t
   const std::uint32_t bit = type_bit(type);
   const auto found = std::ranges::find_if(indexes_, [&](const auto& i) { return (i.message_types & bit) != 0; });
   if (found == indexes_.end())
-    return fail(Error(ErrorCode::NotFound, "no index of shared messages holds this type of message"));
+    return fail(Error(ErrorCode::InvalidValue, "no index of shared messages holds this type of message"));
   H5_ASSIGN(const auto opened, heap(static_cast<std::size_t>(found - indexes_.begin())));
   std::array<std::byte, 8> id{};
   std::memcpy(id.data(), &heap_id, id.size());

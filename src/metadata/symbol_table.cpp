@@ -89,14 +89,51 @@ Result<std::optional<SymbolTableEntry>> SymbolTable::find_symbol(const std::vect
   return std::nullopt;
 }
 
+namespace {
+
+Error out_of_order(std::string_view structure, std::uint64_t offset) {
+  return Error(ErrorCode::InvalidValue, structure, "link_name", offset)
+      .with_detail("the name is out of order: it, its node or the tree above is damaged");
+}
+
+}  // namespace
+
+Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets, std::string_view structure) const {
+  std::optional<std::string> before;
+  for (const std::uint64_t offset : name_offsets) {
+    H5_ASSIGN(std::string name, heap_.text(offset));
+    if (before && *before >= name) return fail(out_of_order(structure, heap_.file_offset(offset)));
+    before = std::move(name);
+  }
+  return {};
+}
+
+// Between its keys, the left one excluded; the empty name that begins every heap is less than any, itself included.
+Status SymbolTable::check_symbols(const std::vector<SymbolTableEntry>& symbols, std::uint64_t left,
+                                  std::uint64_t right) const {
+  std::vector<std::uint64_t> offsets;
+  if (left != 0) offsets.push_back(left);
+  for (const SymbolTableEntry& entry : symbols) offsets.push_back(entry.name_offset);
+  if (offsets.back() != right) offsets.push_back(right);
+  H5_TRY(check_order(offsets, kSymbols));
+  if (symbols.empty() || symbols.back().name_offset == right) return {};
+  return fail(out_of_order(kSymbols, heap_.file_offset(right)));
+}
+
 Result<std::optional<SymbolTableEntry>> SymbolTable::find(std::string_view name) const {
   H5_ASSIGN(GroupBTree1Node node, load_node(btree_address_, std::nullopt));
   while (true) {
     H5_ASSIGN(const std::size_t i, child_for(node, name));
-    if (i == node.children.size()) return std::nullopt;
+    if (i == node.children.size()) {
+      H5_TRY(check_order(node.keys, kTree));
+      return std::nullopt;
+    }
     if (node.level == 0) {
       H5_ASSIGN(const auto symbols, load_symbols(node.children[i]));
-      return find_symbol(symbols, name);
+      H5_ASSIGN(const auto found, find_symbol(symbols, name));
+      if (found) return found;
+      H5_TRY(check_symbols(symbols, node.keys[i], node.keys[i + 1]));
+      return std::nullopt;
     }
     H5_ASSIGN(node, load_child(node.children[i], node.level));
   }
@@ -110,17 +147,23 @@ struct SymbolTable::Walk {
     std::size_t next = 0;
   };
   const SymbolTable& table;
-  const Visit& visit;
+  const Visit* visit;      // these two outlive the walk
+  const Damaged* damaged;  // may be an empty function
   WalkGuard guard;
   std::vector<Step> steps;
+  std::optional<std::string> before = {};  // the last name that was visited
   bool stopped = false;
+
+  void note(const Error& error) const {
+    if (*damaged) (*damaged)(error);
+  }
 
   // Reads the next child of the last step and visits it or steps down into it.
   Status step_down() {
     Step& step = steps.back();
     const std::uint64_t address = step.node.children[step.next++];
     const std::uint8_t level = step.node.level;
-    if (level == 0) return visit_symbols(address);
+    if (level == 0) return visit_symbols(address, step.node.keys[step.next]);
     H5_TRY(guard.enter(address, 0, kTree));
     H5_ASSIGN(GroupBTree1Node node, table.load_child(address, level));
     H5_TRY(guard.charge(address, group_btree1_node_bytes(table.file_->sizes(), node.children.size()), kTree));
@@ -128,21 +171,37 @@ struct SymbolTable::Walk {
     return {};
   }
 
-  Status visit_symbols(std::uint64_t address) {
+  Status visit_symbols(std::uint64_t address, std::uint64_t right_key) {
     H5_TRY(guard.enter(address, 0, kSymbols));
     H5_ASSIGN(const auto symbols, table.load_symbols(address));
     H5_TRY(guard.charge(address, symbol_table_node_bytes(table.file_->sizes(), symbols.size()), kSymbols));
-    for (const SymbolTableEntry& entry : symbols)
-      if (!visit(entry)) {
-        stopped = true;
-        break;
-      }
+    for (const SymbolTableEntry& entry : symbols) {
+      visit_symbol(entry);
+      if (stopped) return {};
+    }
+    if (symbols.empty() || symbols.back().name_offset != right_key) return check_last(right_key);
     return {};
+  }
+
+  void visit_symbol(const SymbolTableEntry& entry) {
+    Result<std::string> name = table.heap_.text(entry.name_offset);
+    if (!name) return note(name.error());
+    if (before && *before >= *name) note(out_of_order(kSymbols, table.heap_.file_offset(entry.name_offset)));
+    before = *name;
+    stopped = !(*visit)(*std::move(name), entry);
+  }
+
+  // The last name of a node is the key behind it, but it may be written twice in the heap.
+  Status check_last(std::uint64_t right_key) const {
+    H5_ASSIGN(const std::string bound, table.heap_.text(right_key));
+    if (before == bound) return {};
+    return fail(Error(ErrorCode::InvalidValue, kSymbols, "link_name", table.heap_.file_offset(right_key))
+                    .with_detail("the last name of a node is not the key behind it: names are missing or changed"));
   }
 };
 
 Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
-  Walk walk{*this, visit, WalkGuard(*file_), {}};
+  Walk walk{*this, &visit, &damaged, WalkGuard(*file_), {}};
   H5_TRY(walk.guard.enter(btree_address_, 0, kTree));
   H5_ASSIGN(GroupBTree1Node root, load_node(btree_address_, std::nullopt));
   walk.steps.push_back({std::move(root), 0});
@@ -151,7 +210,7 @@ Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
       walk.steps.pop_back();
       continue;
     }
-    if (const Status done = walk.step_down(); !done && damaged) damaged(done.error());
+    if (const Status done = walk.step_down(); !done) walk.note(done.error());
   }
   return {};
 }

@@ -147,11 +147,15 @@ Result<Attribute> find_attribute(const FileMetadata& file, const Object& object,
     if (named && named->name == name) return from_message(file, object, message, AttributeDetail::Full);
     if (!named && !met) met = named.error();
   }
-  H5_ASSIGN(const auto info, dense_info(object));
-  if (info) return attribute_parts::find_dense(file, *info, name);
   // Among messages that cannot be read it may have been: that is not the same as not being there.
   if (!met) met = object.header->damage;
+  const auto info = dense_info(object);
+  if (info && *info) {
+    auto found = attribute_parts::find_dense(file, **info, name);
+    if (found || !met || found.error().code() != ErrorCode::NotFound) return found;
+  }
   if (met) return fail(*met);
+  if (!info) return fail(info.error());
   return fail(Error(ErrorCode::NotFound, "no such attribute"));
 }
 

@@ -4,6 +4,7 @@
 // A record whose flags say "shared" has its id in the shared message heap instead. The hash is lookup3 of the name;
 // records of one hash are ordered by name, but comparing the names of such a run is all that a search needs.
 #include <algorithm>
+#include <unordered_set>
 
 #include "attribute_parts.h"
 #include "h5mount/base/checksum.h"
@@ -66,20 +67,29 @@ class Listing {
   Listing(const FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
       : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
-  Status collect(const BTree2& index, const BTree2::Damaged& damaged) {
-    const std::uint8_t type = index.type();
-    return index.for_each(
+  // The records of an index that no other index had; false where some may be missing. An index that a writer has open
+  // may hold other records than its header counted.
+  bool collect(const Result<std::shared_ptr<const BTree2>>& index) {
+    const std::size_t errors_before = errors_.size();
+    const auto missing = [&](const Error& error) { errors_.push_back(error); };
+    if (!index) return missing(index.error()), false;
+    const BTree2& tree = **index;
+    std::uint64_t count = 0;
+    const Status walked = tree.for_each(
         [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
-          H5_ASSIGN(const Record record, decode_record(bytes, offset, type));
-          if (record.shared) {
-            add(read_shared(file_, record.heap_id, offset, detail_), record.creation_order);
-          } else {
-            ids_.insert(ids_.end(), record.heap_id.begin(), record.heap_id.end());
-            orders_.push_back(record.creation_order);
-          }
+          ++count;
+          H5_ASSIGN(const Record record, decode_record(bytes, offset, tree.type()));
+          add_record(record, offset);
           return true;
         },
-        damaged);
+        missing);
+    if (!walked) missing(walked.error());
+    const bool whole = errors_.size() == errors_before;
+    if (!whole || count == tree.record_count() || file_.following()) return whole;
+    missing(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", tree.file_offset())
+                .with_found(tree.record_count())
+                .with_expected(count));
+    return false;
   }
 
   void read(const FractalHeap& heap) {
@@ -96,6 +106,8 @@ class Listing {
       std::ranges::stable_sort(found_, {}, [](const Attribute& a) { return a.creation_order.value_or(0); });
     for (const Error& error : errors_)
       if (damaged) damaged(error);
+    for (const Error& error : unreadable_)
+      if (damaged) damaged(error);
     for (Attribute& attribute : found_) {
       if (!by_creation_order) attribute.creation_order.reset();
       if (!visit(attribute)) return {};
@@ -104,9 +116,16 @@ class Listing {
   }
 
  private:
+  void add_record(const Record& record, std::uint64_t offset) {
+    if (!met_.insert(load_le<std::uint64_t>(record.heap_id.data())).second) return;
+    if (record.shared) return add(read_shared(file_, record.heap_id, offset, detail_), record.creation_order);
+    ids_.insert(ids_.end(), record.heap_id.begin(), record.heap_id.end());
+    orders_.push_back(record.creation_order);
+  }
+
   void add(Result<Attribute> attribute, std::uint32_t order) {
     if (!attribute) {
-      errors_.push_back(attribute.error());
+      unreadable_.push_back(attribute.error());
       return;
     }
     if (examine_) examine_(*attribute);
@@ -125,7 +144,9 @@ class Listing {
   std::vector<std::byte> ids_;  // packed, kHeapIdBytes each
   std::vector<std::uint32_t> orders_;
   std::vector<Attribute> found_;
-  std::vector<Error> errors_;
+  std::unordered_set<std::uint64_t> met_;  // heap ids
+  std::vector<Error> errors_;              // of indexes
+  std::vector<Error> unreadable_;          // of attributes
 };
 
 Result<std::shared_ptr<const FractalHeap>> open_heap(const FileMetadataPtr& file, const AttributeInfo& info) {
@@ -143,20 +164,18 @@ Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
                       const std::function<void(Attribute&)>& examine) {
   const FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
-  auto index = open_index(borrowed, info.name_index_address, kNameIndex);
-  if (!index && info.creation_order_index_address != kUndefinedAddress)
-    index = open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex);
-  if (!index) return fail(index.error());
   Listing listing(file, detail, examine);
-  const auto tell = [&](const Error& error) {
-    if (damaged) damaged(error);
-  };
-  H5_TRY(listing.collect(**index, tell));
+  // What the index by name lacks may be in the other one.
+  const bool whole = listing.collect(open_index(borrowed, info.name_index_address, kNameIndex));
+  if (!whole && info.creation_order_index_address != kUndefinedAddress)
+    listing.collect(open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex));
   listing.read(*heap);
   return listing.show(info.creation_order_tracked, visit, damaged);
 }
 
-Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
+namespace {
+
+Result<Attribute> search_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
   const FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   H5_ASSIGN(const auto index, open_index(borrowed, info.name_index_address, kNameIndex));
@@ -184,6 +203,22 @@ Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info
   if (found) return *std::move(found);
   if (met) return fail(*met);
   return fail(Error(ErrorCode::NotFound, "no such attribute"));
+}
+
+}  // namespace
+
+// Where the search meets damage, the attribute may still be among those that can be read.
+Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
+  auto searched = search_dense(file, info, name);
+  if (searched || searched.error().code() == ErrorCode::NotFound) return searched;
+  std::optional<Attribute> found;
+  const auto visit = [&](const Attribute& attribute) {
+    if (attribute.name == name) found = attribute;
+    return !found;
+  };
+  (void)for_each_dense(file, info, visit, nullptr, AttributeDetail::Full, nullptr);
+  if (found) return *std::move(found);
+  return searched;
 }
 
 }  // namespace h5mount::attribute_parts

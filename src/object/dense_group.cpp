@@ -1,6 +1,8 @@
 // Index records: by name (type 5)            hash of the name (4) | heap id (7)
 //                by creation order (type 6)  creation order (8) | heap id (7)
 // Names of one hash stand in a row, in the order of their bytes.
+#include <unordered_set>
+
 #include "group_kinds.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/metadata/btree2.h"
@@ -24,74 +26,141 @@ Result<Link> decode(const FractalHeap::Object& object) {
   return decode_link(cursor);
 }
 
-// A shared index, and how many bytes of a record are key.
+// An index, and how many bytes of a record are key.
 struct Index {
   std::shared_ptr<const BTree2> tree;
   std::size_t key_bytes = 0;
 };
 
+Result<Index> open_index(const FileMetadataPtr& file, std::uint64_t address, std::uint8_t type, std::size_t id_bytes) {
+  const std::size_t key_bytes = type == kNameIndex ? kHashBytes : kCreationOrderBytes;
+  H5_ASSIGN(auto tree, BTree2::open(file, address, {.type = type, .min_bytes = key_bytes + id_bytes}));
+  return Index{std::move(tree), key_bytes};
+}
+
 class DenseGroup final : public Group {
  public:
-  DenseGroup(FileMetadataPtr file, std::shared_ptr<const FractalHeap> heap, Index index,
-             bool creation_order_indexed)
+  DenseGroup(FileMetadataPtr file, std::shared_ptr<const FractalHeap> heap, const LinkInfo& info)
       : file_(std::move(file)),
         heap_(std::move(heap)),
-        index_(std::move(index)),
-        creation_order_indexed_(creation_order_indexed) {}
+        info_(info),
+        index_(open_index(info.name_index_address != kUndefinedAddress ? kNameIndex : kCreationOrderIndex)) {}
+
+  const Result<Index>& index() const { return index_; }
 
   Result<Link> find(std::string_view name) const override {
-    return index_.key_bytes == kHashBytes ? find_by_hash(name) : find_by_scan(*this, name);
+    if (!index_) return find_by_scan(*this, name, index_.error());
+    if (index_->key_bytes != kHashBytes) return find_by_scan(*this, name);
+    auto found = find_by_hash(name);
+    if (found || found.error().code() == ErrorCode::NotFound) return found;
+    return find_by_scan(*this, name, found.error());
   }
 
   Status for_each(const std::function<bool(const Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) {
-      return for_each_record(each, damaged);
+    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) -> Status {
+      const Note note = [&](const Error& error) {
+        if (damaged) damaged(error);
+      };
+      Batch batch(*this, &each, &note);
+      if (!list_index(index_, [&](ByteSpan id) { return batch.add(id); }, note)) list_rest(batch, note);
+      batch.flush();
+      return {};
     });
   }
 
-  bool creation_order_indexed() const override { return creation_order_indexed_; }
+  bool creation_order_indexed() const override { return info_.creation_order_indexed; }
 
  private:
-  Status for_each_record(const std::function<bool(const Link&)>& visit,
-                         const std::function<void(const Error&)>& damaged) const {
-    const std::size_t id_bytes = heap_->heap_id_length();
-    std::vector<std::byte> ids;
-    bool more = true;
-    const auto collect = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
-      const ByteSpan id = record.subspan(index_.key_bytes, id_bytes);
-      ids.insert(ids.end(), id.begin(), id.end());
-      if (ids.size() == kBatch * id_bytes) {
-        more = visit_batch(ids, visit, damaged);
-        ids.clear();
-      }
-      return more;
+  using EachId = std::function<bool(ByteSpan heap_id)>;
+  using Note = std::function<void(const Error&)>;
+
+  // Links by their heap ids. The functions outlive it; they come by pointer, as a reference would take the temporary that
+  // a lambda becomes.
+  class Batch {
+   public:
+    Batch(const DenseGroup& group, const std::function<bool(const Link&)>* visit, const Note* note)
+        : group_(group), visit_(visit), note_(note) {}
+
+    // False once the visitor wants no more.
+    bool add(ByteSpan id) {
+      ids_.insert(ids_.end(), id.begin(), id.end());
+      if (ids_.size() == kBatch * id.size()) flush();
+      return more_;
+    }
+    void flush() {
+      if (!more_) return;
+      group_.heap_->read_many(ids_, [&](std::size_t, const Result<FractalHeap::Object>& object) {
+        const Result<Link> link = object ? decode(*object) : fail(object.error());
+        if (link)
+          more_ = (*visit_)(*link);
+        else
+          (*note_)(link.error());
+        return more_;
+      });
+      ids_.clear();
+    }
+
+   private:
+    const DenseGroup& group_;
+    const std::function<bool(const Link&)>* visit_;
+    const Note* note_;
+    std::vector<std::byte> ids_;
+    bool more_ = true;
+  };
+
+  Result<Index> open_index(std::uint8_t type) const {
+    const std::uint64_t address =
+        type == kNameIndex ? info_.name_index_address : info_.creation_order_index_address;
+    return h5mount::open_index(file_, address, type, heap_->heap_id_length());
+  }
+
+  // The ids of all records; false where some may be missing, which is noted. A tree that a writer has open may hold
+  // other records than its header counted.
+  bool list_index(const Result<Index>& index, const EachId& each, const Note& note) const {
+    if (!index) return note(index.error()), false;
+    bool whole = true, stopped = false;
+    std::uint64_t count = 0;
+    const auto missing = [&](const Error& error) {
+      whole = false;
+      note(error);
     };
-    const BTree2::Damaged tell = [&](const Error& error) {
-      if (damaged) damaged(error);
+    const BTree2& tree = *index->tree;
+    const Status walked = tree.for_each(
+        [&](ByteSpan record, std::uint64_t) -> Result<bool> {
+          ++count;
+          stopped = !each(record.subspan(index->key_bytes, heap_->heap_id_length()));
+          return !stopped;
+        },
+        missing);
+    if (!walked) missing(walked.error());
+    if (whole && !stopped && count != tree.record_count() && !file_->following())
+      missing(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", tree.file_offset())
+                  .with_found(tree.record_count())
+                  .with_expected(count));
+    return whole;
+  }
+
+  // What the index lacks may be in the other one.
+  void list_rest(Batch& batch, const Note& note) const {
+    const bool by_name = index_ && index_->key_bytes == kHashBytes;
+    const bool other_exists = (by_name || !index_) && info_.name_index_address != kUndefinedAddress &&
+                              info_.creation_order_index_address != kUndefinedAddress;
+    if (!other_exists) return;
+    const auto text = [](ByteSpan id) { return std::string(as_text(id)); };
+    std::unordered_set<std::string> known;
+    const auto add_known = [&](ByteSpan id) {
+      known.insert(text(id));
+      return true;
     };
-    H5_TRY(index_.tree->for_each(collect, tell));
-    if (more) visit_batch(ids, visit, damaged);
-    return {};
+    if (index_) list_index(index_, add_known, [](const Error&) {});
+    list_index(
+        open_index(kCreationOrderIndex), [&](ByteSpan id) { return known.contains(text(id)) || batch.add(id); }, note);
   }
 
   Result<Link> load(ByteSpan record) const {
-    H5_ASSIGN(const FractalHeap::Object object, heap_->read(record.subspan(index_.key_bytes)));
+    H5_ASSIGN(const FractalHeap::Object object, heap_->read(record.subspan(index_->key_bytes)));
     return decode(object);
-  }
-
-  bool visit_batch(ByteSpan ids, const std::function<bool(const Link&)>& visit,
-                   const std::function<void(const Error&)>& damaged) const {
-    bool more = true;
-    heap_->read_many(ids, [&](std::size_t, const Result<FractalHeap::Object>& object) {
-      const Result<Link> link = object ? decode(*object) : fail(object.error());
-      if (link)
-        more = visit(*link);
-      else if (damaged)
-        damaged(link.error());
-      return more;
-    });
-    return more;
   }
 
   Result<Link> find_by_hash(std::string_view name) const {
@@ -103,7 +172,7 @@ class DenseGroup final : public Group {
     std::optional<Link> found;
     // Of the few links of this hash a damaged one may still not be the one that is sought.
     std::optional<Error> damage;
-    H5_TRY(index_.tree->for_each_from(compare, [&](ByteSpan record, std::uint64_t) -> Result<bool> {
+    H5_TRY(index_->tree->for_each_from(compare, [&](ByteSpan record, std::uint64_t) -> Result<bool> {
       if (load_le<std::uint32_t>(record.data()) != hash) return false;
       Result<Link> link = load(record);
       if (!link)
@@ -118,26 +187,18 @@ class DenseGroup final : public Group {
 
   FileMetadataPtr file_;
   std::shared_ptr<const FractalHeap> heap_;
-  Index index_;
-  bool creation_order_indexed_;
+  LinkInfo info_;
+  Result<Index> index_;  // by name where there is one
 };
-
-Result<Index> open_index(const FileMetadataPtr& file, const LinkInfo& info, std::size_t id_bytes) {
-  const bool by_name = info.name_index_address != kUndefinedAddress;
-  const std::uint64_t address = by_name ? info.name_index_address : info.creation_order_index_address;
-  const std::size_t key_bytes = by_name ? kHashBytes : kCreationOrderBytes;
-  const std::uint8_t type = by_name ? kNameIndex : kCreationOrderIndex;
-  H5_ASSIGN(auto tree, BTree2::open(file, address, {.type = type, .min_bytes = key_bytes + id_bytes}));
-  return Index{std::move(tree), key_bytes};
-}
 
 }  // namespace
 
 Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const LinkInfo& info) {
   H5_ASSIGN(auto heap, FractalHeap::open(file, info.fractal_heap_address));
-  H5_ASSIGN(Index index, open_index(file, info, heap->heap_id_length()));
-  return std::make_unique<DenseGroup>(std::move(file), std::move(heap), std::move(index),
-                                      info.creation_order_indexed);
+  auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
+  // A damaged index stays so, and the links are listed without it; a disk that did not answer may do so the next time.
+  if (!group->index() && group->index().error().code() == ErrorCode::Io) return fail(group->index().error());
+  return group;
 }
 
 }  // namespace h5mount

@@ -40,16 +40,20 @@ Error no_such_link(std::string_view name) {
   return Error(ErrorCode::NotFound, "no link '" + std::string(name) + "'");
 }
 
-Result<Link> find_by_scan(const Group& group, std::string_view name) {
+Result<Link> find_by_scan(const Group& group, std::string_view name, std::optional<Error> met) {
   std::optional<Link> found;
-  H5_TRY(group.for_each(
+  const auto damaged = [&](const Error& error) {
+    if (!met) met = error;
+  };
+  const Status walked = group.for_each(
       [&](const Link& link) {
         if (link.name == name) found = link;
         return !found;
       },
-      nullptr));
+      damaged);
   if (found) return *std::move(found);
-  return fail(no_such_link(name));
+  if (!walked) damaged(walked.error());
+  return fail(met ? *std::move(met) : no_such_link(name));
 }
 
 }  // namespace h5mount

@@ -8,7 +8,9 @@ Result<Object> open_object(const FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(auto header, load_object_header(file, address));
   KindSigns signs;
   for (const HeaderMessage& message : header->messages) signs.take(message.type);
-  if (const auto kind = signs.kind())
+  const auto kind = signs.kind();
+  // What looks like a datatype may be a dataset of which the rest is lost.
+  if (kind && (*kind != ObjectKind::Datatype || !header->damage))
     return Object{.address = address, .kind = *kind, .header = std::move(header)};
   if (header->damage) return fail(*header->damage);
   return fail(Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file.base_address() + address)

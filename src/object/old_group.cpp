@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "group_kinds.h"
 #include "h5mount/metadata/symbol_table.h"
 
@@ -17,11 +19,6 @@ Result<Link> make_link(const LocalHeap& heap, std::string name, const SymbolTabl
   return link;
 }
 
-Result<Link> load_link(const LocalHeap& heap, const SymbolTableEntry& entry) {
-  H5_ASSIGN(std::string name, heap.text(entry.name_offset));
-  return make_link(heap, std::move(name), entry);
-}
-
 class OldGroup final : public Group {
  public:
   OldGroup(FileMetadataPtr file, SymbolTable table) : file_(std::move(file)), table_(std::move(table)) {}
@@ -29,23 +26,29 @@ class OldGroup final : public Group {
   Result<Link> find(std::string_view name) const override {
     // A name cannot hold a NUL, and the search would meet the text before it.
     if (name.find('\0') != std::string_view::npos) return fail(no_such_link(name));
-    H5_ASSIGN(const auto entry, table_.find(name));
-    if (!entry) return fail(no_such_link(name));
-    return make_link(table_.heap(), std::string(name), *entry);
+    const auto entry = table_.find(name);
+    if (entry && *entry) return make_link(table_.heap(), std::string(name), **entry);
+    // A search goes astray where the order is broken. What a listing shows is found all the same.
+    if (!entry) return find_by_scan(*this, name, entry.error());
+    if (damaged_.load(std::memory_order_relaxed)) return find_by_scan(*this, name);
+    return fail(no_such_link(name));
   }
 
   Status for_each(const std::function<bool(const Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    LocalHeap heap = table_.heap();
-    heap.load();
+    const SymbolTable table = table_.with_names();
+    const auto note = [&](const Error& error) {
+      damaged_.store(true, std::memory_order_relaxed);
+      if (damaged) damaged(error);
+    };
     return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) {
-      const auto visit_entry = [&](const SymbolTableEntry& entry) {
-        const Result<Link> link = load_link(heap, entry);
+      const auto visit_entry = [&](std::string&& name, const SymbolTableEntry& entry) {
+        const Result<Link> link = make_link(table.heap(), std::move(name), entry);
         if (link) return each(*link);
-        if (damaged) damaged(link.error());
+        note(link.error());
         return true;
       };
-      return table_.for_each(visit_entry, damaged);
+      return table.for_each(visit_entry, note);
     });
   }
 
@@ -54,6 +57,7 @@ class OldGroup final : public Group {
  private:
   FileMetadataPtr file_;
   SymbolTable table_;
+  mutable std::atomic<bool> damaged_ = false;  // a walk met damage: a search that finds nothing may have gone astray
 };
 
 }  // namespace

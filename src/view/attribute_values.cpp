@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "h5mount/base/log.h"
+#include "h5mount/object/list_damage.h"
 #include "h5mount/view/names.h"
 #include "text_bounds.h"
 
@@ -32,19 +32,21 @@ bool is_large(FileView& file, const Attribute& attribute) {
 }
 
 // Calls `each` with every attribute's own name, in order, each once: damaged storage may hold a name twice.
-// `examine` (may be null) sees the attribute whole before that.
+// `examine` (may be null) sees the attribute whole before that. Returns why there may be more.
 template <class Each>
-Status for_each_name(const FileView& file, const Object& object,
-                     const std::function<void(Attribute&)>& examine, const Each& each) {
+std::optional<Error> for_each_name(const FileView& file, const Object& object,
+                                   const std::function<void(Attribute&)>& examine, const Each& each) {
   std::unordered_set<std::string> met;
-  return for_each_attribute(
+  ListDamage damage;
+  damage.note(for_each_attribute(
       *file.metadata(), object,
       [&](const Attribute& attribute) {
         if (met.insert(attribute.name).second) each(attribute.name);
         return true;
       },
-      [&](const Error& error) { log_error(error.within("attributes of the object", object.address)); },
-      examine ? AttributeDetail::Full : AttributeDetail::Name, examine);
+      [&](const Error& error) { damage.note(error); },
+      examine ? AttributeDetail::Full : AttributeDetail::Name, examine));
+  return damage.error("attributes");
 }
 
 // Shown name and own name of every attribute, in order.
@@ -61,11 +63,11 @@ std::vector<std::pair<std::string, std::string>> with_shown_names(std::vector<st
 
 }  // namespace
 
-Result<std::vector<std::string>> attribute_names(const FileView& file, const OpenedObject& object) {
-  std::vector<std::string> names;
-  H5_TRY(
-      for_each_name(file, object.object, nullptr, [&](const std::string& name) { names.push_back(name); }));
-  return names;
+AttributeNames attribute_names(const FileView& file, const OpenedObject& object) {
+  AttributeNames out;
+  out.damage =
+      for_each_name(file, object.object, nullptr, [&](const std::string& name) { out.names.push_back(name); });
+  return out;
 }
 
 Result<XattrNames> xattr_names(FileView& file, const OpenedObject& object) {
@@ -81,14 +83,11 @@ Result<XattrNames> xattr_names(FileView& file, const OpenedObject& object) {
                 attribute.owner = nullptr;
               };
               std::vector<std::string> met;
-              H5_TRY(for_each_name(file, object.object, examine,
-                                   [&](const std::string& name) { met.push_back(name); }));
+              for_each_name(file, object.object, examine, [&](const std::string& name) { met.push_back(name); });
               names = std::move(met);
               return found;
             }));
-  if (!names) {
-    H5_ASSIGN(names, attribute_names(file, object));
-  }
+  if (!names) names = attribute_names(file, object).names;
   XattrNames out;
   for (auto& [shown, name] : with_shown_names(*std::move(names)))
     (large->contains(name) ? out.large : out.listed).push_back(std::move(shown));
@@ -98,10 +97,11 @@ Result<XattrNames> xattr_names(FileView& file, const OpenedObject& object) {
 Result<Attribute> find_xattr(const FileView& file, const OpenedObject& object, std::string_view shown) {
   std::optional<std::string> name = decode_attribute_name(shown);
   if (may_be_cut(shown)) {
-    H5_ASSIGN(std::vector<std::string> names, attribute_names(file, object));
+    AttributeNames all = attribute_names(file, object);
     name.reset();
-    for (auto& [candidate, own] : with_shown_names(std::move(names)))
+    for (auto& [candidate, own] : with_shown_names(std::move(all.names)))
       if (candidate == shown) name = std::move(own);
+    if (!name && all.damage) return fail(*std::move(all.damage));
   }
   if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
   return find_attribute(*file.metadata(), object.object, *name);

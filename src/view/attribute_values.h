@@ -13,8 +13,12 @@ namespace h5mount {
 
 inline constexpr std::size_t kMaxXattrBytes = 65'536;  // XATTR_SIZE_MAX and XATTR_LIST_MAX
 
-// The attributes' own names, in order, each once.
-Result<std::vector<std::string>> attribute_names(const FileView& file, const OpenedObject& object);
+// The attributes' own names, in order, each once; `damage` says why there may be more.
+struct AttributeNames {
+  std::vector<std::string> names;
+  std::optional<Error> damage;
+};
+AttributeNames attribute_names(const FileView& file, const OpenedObject& object);
 
 // The names of its extended attributes, without `user.`, in order. Whether a value is too long is known by
 // arithmetic for most types; the others are written until they are. What was found out stays with the object.

@@ -140,8 +140,9 @@ class AttributesMirror : public Mirror {
 
   Status for_each_part(FileView& file, const OpenedObject& object,
                        const std::function<void(std::string)>& each) const override {
-    H5_ASSIGN(const std::vector<std::string> names, attribute_names(file, object));
-    for (const std::string& attribute : names) each(kAt + attribute);
+    const AttributeNames all = attribute_names(file, object);
+    for (const std::string& attribute : all.names) each(kAt + attribute);
+    if (all.damage) return fail(*all.damage);
     return {};
   }
 

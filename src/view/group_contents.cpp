@@ -2,8 +2,9 @@
 
 #include <filesystem>
 
+#include "damaged_lists.h"
 #include "external_files.h"
-#include "h5mount/base/log.h"
+#include "h5mount/object/list_damage.h"
 #include "h5mount/view/names.h"
 
 namespace h5mount {
@@ -17,18 +18,7 @@ Error no_such_link() {
 }  // namespace
 
 Result<std::shared_ptr<const Group>> GroupContents::group(const OpenedObjectPtr& object) const {
-  return object->group.get([&]() -> Result<std::shared_ptr<const Group>> {
-    H5_ASSIGN(std::shared_ptr<const Group> opened, Group::open(file_->metadata(), object->object));
-    return opened;
-  });
-}
-
-std::optional<Error> GroupContents::problem() const {
-  const auto object = file_->object(address_);
-  if (!object) return object.error();
-  const auto opened = group(*object);
-  if (!opened) return opened.error();
-  return std::nullopt;
+  return opened_group(*file_, *object);
 }
 
 Result<Link> GroupContents::find(std::string_view shown) const {
@@ -55,7 +45,10 @@ Result<Link> GroupContents::find_cut(const OpenedObjectPtr& object, const Group&
               return std::make_shared<const CutNames>(listing->cut_names());
             }));
   const auto found = names->find(std::string(shown));
-  if (found == names->end()) return fail(no_such_link());
+  if (found == names->end()) {
+    if (const std::optional<Error> damage = links_damage(*file_, *object)) return fail(*damage);
+    return fail(no_such_link());
+  }
   return opened.find(found->second);
 }
 
@@ -71,7 +64,8 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
   H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
   H5_ASSIGN(const std::shared_ptr<const Group> opened, group(object));
   std::vector<Link> links;
-  H5_TRY(opened->for_each(
+  ListDamage damage;
+  damage.note(opened->for_each(
       [&](const Link& link) {
         Link& kept = links.emplace_back();
         kept.name = link.name;
@@ -80,8 +74,9 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
         kept.creation_order = link.creation_order;
         return true;
       },
-      [&](const Error& error) { log_error(error.within("Group", address_)); }));
-  return std::make_shared<const GroupListing>(file_, std::move(links), opened->creation_order_indexed());
+      [&](const Error& error) { damage.note(error); }));
+  return std::make_shared<const GroupListing>(file_, std::move(links), opened->creation_order_indexed(),
+                                              damage.error(kMissingLinks));
 }
 
 LinkTarget GroupContents::resolve(const Link& link) const {

@@ -16,11 +16,12 @@ namespace h5mount {
 // The links of a group in the order of readdir, each with a name of its own.
 class GroupListing : public DirectoryListing {
  public:
-  GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order);
+  GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order, std::optional<Error> damage);
 
   std::size_t size() const override { return items_.size(); }
   Item at(std::size_t position) const override;
   Item typed_at(std::size_t position) const override;
+  const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
 
   // The link at a position, without a soft link's target.
   Link link(std::size_t position) const;
@@ -41,6 +42,7 @@ class GroupListing : public DirectoryListing {
   FileViewPtr file_;
   std::vector<Stored> items_;
   std::string text_;
+  std::optional<Error> damage_;
 };
 
 // What a link leads to in the mount.
@@ -71,9 +73,6 @@ class GroupContents {
   Result<std::shared_ptr<const GroupListing>> list() const;
 
   LinkTarget resolve(const Link& link) const;
-
-  // Why the group cannot be listed, where that is known at once.
-  std::optional<Error> problem() const;
 
  private:
   Result<std::shared_ptr<const Group>> group(const OpenedObjectPtr& object) const;

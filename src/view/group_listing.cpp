@@ -37,8 +37,9 @@ void sort_links(std::vector<Link>& links, bool by_creation_order) {
 
 }  // namespace
 
-GroupListing::GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order)
-    : file_(std::move(file)) {
+GroupListing::GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order,
+                           std::optional<Error> damage)
+    : file_(std::move(file)), damage_(std::move(damage)) {
   sort_links(links, by_creation_order);
   drop_doubles(links, !by_creation_order);
   NameGiver giver;

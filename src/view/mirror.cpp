@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "h5mount/base/log.h"
+#include "h5mount/object/list_damage.h"
 #include "h5mount/view/names.h"
 #include "object_facts.h"
 #include "object_nodes.h"
@@ -60,6 +60,11 @@ class MirrorListing : public DirectoryListing {
     return {.name = std::string_view(text_).substr(item.offset, item.bytes), .type = item.type};
   }
 
+  // What the group or an object of it may have more than is listed.
+  void note(const Error& error) { damage_.note(error); }
+  void close() { missing_ = damage_.error("entries"); }
+  const Error* damage() const override { return missing_ ? &*missing_ : links_->damage(); }
+
   std::uint32_t link_position(std::size_t position) const { return items_[position].link; }
   const GroupListing& links() const { return *links_; }
 
@@ -91,6 +96,8 @@ class MirrorListing : public DirectoryListing {
   std::string text_;
   std::unordered_map<std::size_t, std::string> parts_;  // of names that are cut, or look so
   NameGiver giver_;
+  ListDamage damage_;
+  std::optional<Error> missing_;
 };
 
 class MirrorNode : public Node {
@@ -112,7 +119,7 @@ class MirrorNode : public Node {
     if (!entry) return fail(no_such_entry());
     if (!entry->link) return root_part(entry->part);
     const auto link = contents_.find_named(*entry->link);
-    if (!link && hidden_ && shown == kHidden && link.error().code() == ErrorCode::NotFound) return hidden_;
+    if (!link && hidden_ && shown == kHidden) return hidden_;
     if (!link) return fail(link.error());
     return node_of(*link, entry->part);
   }
@@ -214,7 +221,7 @@ class MirrorNode : public Node {
     H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing());
     for (std::size_t i = 0; i < made->size(); ++i)
       if (made->at(i).name == shown) return listed_child(*made, i);
-    return fail(no_such_entry());
+    return fail(made->damage() != nullptr ? *made->damage() : no_such_entry());
   }
 
   Result<std::shared_ptr<const MirrorListing>> listing() const {
@@ -226,6 +233,7 @@ class MirrorNode : public Node {
     }
     for (std::size_t i = 0; i < links->size(); ++i)
       H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i)));
+    out->close();
     return out;
   }
 
@@ -234,7 +242,7 @@ class MirrorNode : public Node {
     const auto link = contents_.find_listed(links, position);
     const auto target = link ? target_of(*link) : Result<Target>(fail(link.error()));
     if (!target) {
-      log_error(target.error().within("Group", contents_.address()));
+      out.note(target.error().within("Group", contents_.address()));
       return {};
     }
     const NodeType symlink_or = target->symlink ? NodeType::Symlink : mirror_->entry_type();
@@ -251,7 +259,7 @@ class MirrorNode : public Node {
     const Status all = mirror_->for_each_part(view(), object, [&](std::string part) {
       if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
     });
-    if (!all) log_error(all.error().within("the view of the object", object.object.address));
+    if (!all) out.note(all.error().within("the view of the object", object.object.address));
     return added;
   }
 

@@ -21,6 +21,11 @@ using CutNames = std::unordered_map<std::string, std::string>;
 
 // The own names of those attributes whose values are longer than an extended attribute can be.
 using LargeAttributes = std::unordered_set<std::string>;
+// What is wrong with a list of links or attributes: why some may be missing, and what is wrong with the first of those
+// that are there.
+struct FoundDamage {
+  std::optional<Error> list, entry;
+};
 
 // An object and what was made of it on demand.
 struct OpenedObject {
@@ -33,6 +38,7 @@ struct OpenedObject {
   mutable JoinedOnce<std::shared_ptr<const Group>> group;
   mutable JoinedOnce<std::shared_ptr<const CutNames>> cut_names;
   mutable JoinedOnce<std::shared_ptr<const LargeAttributes>> large_attributes;
+  mutable JoinedOnce<FoundDamage> links_damage, attributes_damage;
   mutable JoinedOnce<std::shared_ptr<const DatasetDescription>> description;
   // A virtual dataset without a limit is as large as its sources: its reader, once the description was asked for, and
   // the one of the state before.

@@ -165,10 +165,10 @@ class GroupNode : public ObjectNode {
     return stat;
   }
 
-  // The room is a name of last resort: a link of the file that is called so wins.
+  // The room is a name of last resort: a link of the file that is called so wins. Damage does not hide it.
   Result<NodePtr> child(std::string_view shown) override {
     auto link = contents_.find(shown);
-    if (!link && room_ && shown == kRoomName && link.error().code() == ErrorCode::NotFound) return room_;
+    if (!link && room_ && shown == kRoomName) return room_;
     if (!link) return fail(std::move(link).error());
     return node_of(*link);
   }

@@ -215,12 +215,14 @@ class SparseMirror : public Mirror {
 
   Status for_each_part(FileView& file, const OpenedObject& object,
                        const std::function<void(std::string)>& each) const override {
-    if (is_sparse(file, object)) each({});
+    H5_ASSIGN(const bool sparse, is_sparse(file, object));
+    if (sparse) each({});
     return {};
   }
 
   Status find_part(FileView& file, const OpenedObject& object, const std::string&) const override {
-    if (is_sparse(file, object)) return {};
+    H5_ASSIGN(const bool sparse, is_sparse(file, object));
+    if (sparse) return {};
     return fail({ErrorCode::NotFound, "no sparse dataset or group of this name"});
   }
 
@@ -229,10 +231,14 @@ class SparseMirror : public Mirror {
   }
 
  private:
-  static bool is_sparse(FileView& file, const OpenedObject& opened) {
+  // An error where the layout cannot be read; what else may be wrong with a dataset does not matter here.
+  static Result<bool> is_sparse(FileView& file, const OpenedObject& opened) {
     if (opened.object.kind != ObjectKind::Dataset) return false;
-    const auto description = description_of(file, opened);
-    return description && (*description)->layout.cls == LayoutClass::Structured;
+    if (const auto description = description_of(file, opened))
+      return (*description)->layout.cls == LayoutClass::Structured;
+    const DatasetParts parts = describe_parts(*file.metadata(), opened.object);
+    if (parts.layout || !parts.problem) return parts.description.layout.cls == LayoutClass::Structured;
+    return fail(*parts.problem);
   }
 };
 

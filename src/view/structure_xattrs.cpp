@@ -4,6 +4,7 @@
 #include <array>
 
 #include "attribute_values.h"
+#include "damaged_lists.h"
 #include "dataset_image.h"
 #include "h5mount/base/log.h"
 #include "object_facts.h"
@@ -146,6 +147,11 @@ const std::array kTable = {
          true},
     Line{"error", [](const Subject& s) { return s.problem.has_value(); },
          [](const Subject& s) -> Text { return s.problem->text(); }},
+    // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is told.
+    Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.file, s.opened).has_value(); },
+         [](const Subject& s) -> Text {
+           return fail(lost_attributes(s.file, s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
+         }},
 };
 
 // Keeps the description alive beside the subject.
@@ -180,11 +186,12 @@ Gathered gather(FileView& file, const OpenedObject& opened, bool with_problem) {
     const auto reader = open_reader(file, *out.description);
     problem = reader ? (*reader)->problem() : std::optional(reader.error());
   } else if (opened.object.kind == ObjectKind::Group) {
-    if (const auto group = Group::open(file.metadata(), opened.object); !group) problem = group.error();
+    problem = links_damage(file, opened);
   } else if (const auto type = committed_datatype(*file.metadata(), opened.object); !type) {
     problem = type.error();
   }
   if (!problem) problem = opened.object.header->damage;
+  if (!problem) problem = attributes_damage(file, opened);
   return out;
 }
 

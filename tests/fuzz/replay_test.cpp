@@ -8,7 +8,7 @@
 #include "h5mount/base/log.h"
 #include "memory_peak.h"
 #include "mutator.h"
-#include "support/corpus.h"
+#include "support/every_index.h"
 #include "whole_file.h"
 
 namespace h5mount::test {
@@ -67,25 +67,40 @@ TEST_P(CorpusReplay, WithChecksumsOff) {
   for (const auto& path : files_below(corpus / GetParam(), 64U << 10)) walk(read_whole_file(path), path.string());
 }
 
-// Half of the changes get past the checksums by making them right again, half by having them off.
+// A third of the changes get past the checksums by making them right again, a third by having them off; the last third
+// are refused by them, while what lies around is sound.
+void walk_damaged(const std::vector<std::byte>& sound, const std::string& name, std::uint64_t seed, std::uint64_t round) {
+  std::vector<std::byte> bytes = sound;
+  Mutator(seed).mutate(bytes);
+  const Checksums checksums(round % 3 != 1);
+  if (round % 3 == 0) fix_checksums(sound, bytes);
+  walk(bytes, name + " with seed " + std::to_string(seed));
+}
+
 TEST_P(CorpusReplay, Damaged) {
   H5MOUNT_NEEDS_CORPUS(corpus);
-  constexpr std::uint64_t kRounds = kSanitized ? 2 : 8;
+  constexpr std::uint64_t kRounds = kSanitized ? 3 : 9;
   std::uint64_t seed = 20'000;
   for (const auto& path : files_below(corpus / GetParam(), 48U << 10)) {
     const std::vector<std::byte> sound = read_whole_file(path);
-    for (std::uint64_t round = 0; round < kRounds; ++round) {
-      std::vector<std::byte> bytes = sound;
-      Mutator(++seed).mutate(bytes);
-      const Checksums checksums(round % 2 == 0);
-      if (round % 2 == 0) fix_checksums(sound, bytes);
-      walk(bytes, path.string() + " with seed " + std::to_string(seed));
-    }
+    for (std::uint64_t round = 0; round < kRounds; ++round) walk_damaged(sound, path.string(), ++seed, round);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpus, CorpusReplay, ::testing::Values("generated", "foreign", "hostile", "sparse", "filters"),
                          [](const auto& info) { return info.param; });
+
+// Indexes of every kind with more than one node: most small files have trees of a single leaf.
+TEST(WrittenFiles, Damaged) {
+  set_log_level(LogLevel::Error);
+  for (const char* libver : {"earliest", "latest"}) {
+    const std::vector<std::byte> sound = written_with_h5py(kEveryIndex, libver);
+    ASSERT_FALSE(sound.empty()) << "h5py wrote no file";
+    walk(sound, libver);
+    for (std::uint64_t round = 0; round < (kSanitized ? 150 : 300); ++round)
+      walk_damaged(sound, libver, 70'000 + round, round);
+  }
+}
 
 // Inputs that were findings once, frozen.
 TEST(FrozenFindings, StayMended) {

@@ -119,13 +119,16 @@ TEST(HostileOldGroup, LevelsThatDoNotFall) {
 TEST(HostileOldGroup, TheSameNodeTwiceIsListedOnce) {
   const Listed listed = list({.children = {kSymbols, kSymbols, kSymbols}});
   EXPECT_EQ(listed.names.size(), 2U);
-  EXPECT_EQ(listed.damage, (std::vector{ErrorCode::Cycle, ErrorCode::Cycle}));
+  // The first node does not end with the key behind it, which is that of the second.
+  EXPECT_EQ(listed.damage, (std::vector{ErrorCode::InvalidValue, ErrorCode::Cycle, ErrorCode::Cycle}));
 }
 
 TEST(HostileOldGroup, NamesOutsideTheHeap) {
   const Listed listed = list({.symbols = {{8}, {24}, {1U << 30}, {kUndefined}}});
   EXPECT_EQ(listed.names, std::vector<std::string>{"alpha"});
-  EXPECT_EQ(listed.damage, (std::vector{ErrorCode::OutOfRange, ErrorCode::OutOfRange, ErrorCode::OutOfRange}));
+  // Three names, and the one that the key behind the node stands for.
+  EXPECT_EQ(listed.damage, (std::vector{ErrorCode::OutOfRange, ErrorCode::OutOfRange, ErrorCode::OutOfRange,
+                                        ErrorCode::InvalidValue}));
 }
 
 TEST(HostileOldGroup, NameWithoutAnEnd) {

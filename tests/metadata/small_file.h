@@ -53,7 +53,7 @@ inline ByteBuilder message1(std::uint16_t type, const ByteBuilder& body, std::ui
   return ByteBuilder().u16(type).u16(body.size()).u8(flags).zeros(3).add(body);
 }
 inline ByteBuilder header1(const ByteBuilder& messages, std::uint32_t references = 1) {
-  return ByteBuilder().u8(1).u8(0).u16(9).u32(references).u32(messages.size()).u32(0).add(messages);
+  return ByteBuilder().u8(1).u8(0).u16(0).u32(references).u32(messages.size()).u32(0).add(messages);
 }
 
 }  // namespace h5mount::test

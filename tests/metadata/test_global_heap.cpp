@@ -33,9 +33,9 @@ TEST(GlobalHeap, FindsObjectsByIndex) {
   EXPECT_EQ(get(*small.file, 1), "number one");
   EXPECT_EQ(get(*small.file, 2), "two");
   EXPECT_EQ(get(*small.file, 7), "");
-  EXPECT_EQ(get(*small.file, 3), "not found");
-  EXPECT_EQ(get(*small.file, 0), "not found");
-  EXPECT_EQ(get(*small.file, 65'537), "not found");
+  EXPECT_EQ(get(*small.file, 3), "out of range");
+  EXPECT_EQ(get(*small.file, 0), "out of range");
+  EXPECT_EQ(get(*small.file, 65'537), "out of range");
 }
 
 TEST(GlobalHeap, DamageHidesWhatLiesBehindIt) {

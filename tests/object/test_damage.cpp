@@ -14,9 +14,12 @@ constexpr const char* kDense = R"(
 g = f.create_group('g')
 for i in range(200):
     g['link_%03d' % i] = h5py.SoftLink('/nowhere/%d' % i)
-d = f.create_group('a', track_order=True)
+a = f.create_group('a')
+b = f.create_group('b', track_order=True)
 for i in range(200):
-    d.attrs['attribute_%03d' % i] = i
+    a.attrs['attribute_%03d' % i] = i
+    b['link_%03d' % i] = h5py.SoftLink('/nowhere/%d' % i)
+    b.attrs['attribute_%03d' % i] = i
 )";
 
 std::string name_of(std::string_view prefix, int i) {
@@ -102,6 +105,34 @@ TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
     EXPECT_EQ(names.found + names.failed, 200U);
     EXPECT_EQ(names.found == 0, GetParam());
   }
+}
+
+// What one index lacks is listed by the other, where there is one; that one is damaged is told all the same.
+TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
+  auto bytes = sound();
+  for (const std::uint8_t type : {5, 8}) {
+    const auto leaves = leaves_of(bytes, type);
+    for (const std::size_t leaf : leaves) flip(bytes, leaf);
+  }
+  if (GetParam())
+    for (const std::size_t header : places_of(bytes, "BTHD"))
+      if (bytes[header + 5] == std::byte{5} || bytes[header + 5] == std::byte{8}) flip(bytes, header, 6);
+  const auto file = open_bytes(std::move(bytes));
+  ASSERT_TRUE(file);
+  std::size_t links = 0, attributes = 0, told = 0;
+  const auto damaged = [&](const Error&) { ++told; };
+  const Object object = object_at(file, "/b");
+  const auto group = Group::open(file, object);
+  ASSERT_TRUE(group) << group.error().text();
+  EXPECT_TRUE((*group)->for_each([&](const Link&) { return ++links > 0; }, damaged));
+  EXPECT_GT(told, 0U);
+  EXPECT_EQ(links, 200U);
+  EXPECT_TRUE((*group)->find("link_077"));
+  told = 0;
+  EXPECT_TRUE(for_each_attribute(*file, object, [&](const Attribute&) { return ++attributes > 0; }, damaged));
+  EXPECT_GT(told, 0U);
+  EXPECT_EQ(attributes, 200U);
+  EXPECT_TRUE(find_attribute(*file, object, "attribute_077"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct ObjectHeaderTimes {
 struct ObjectHeaderPrefix {
   std::uint8_t version = 1;
   std::uint8_t flags = 0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
+  std::uint16_t message_count = 0;    // version 1: of all chunks, NIL and continuation messages among them
   std::uint32_t reference_count = 1;  // version 1
   std::optional<ObjectHeaderTimes> times;
   std::size_t prefix_bytes = 0;      // chunk 0's messages begin here

@@ -26,7 +26,8 @@ class BTree2 {
 
   virtual std::uint8_t type() const = 0;         // 1 … 11 (12, 13: sparse chunks)
   virtual std::uint16_t record_size() const = 0;
-  virtual std::uint64_t record_count() const = 0;  // as the header says: a hint
+  virtual std::uint64_t record_count() const = 0;  // as the header says
+  virtual std::uint64_t file_offset() const = 0;   // of the header, absolute
 
   // Negative: what is sought lies before `record`; 0: it is this one; positive: after.
   using Compare = std::function<Result<int>(ByteSpan record)>;

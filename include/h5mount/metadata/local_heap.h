@@ -21,6 +21,9 @@ class LocalHeap {
   // limits::kMaxLinkNameBytes. Errors: OutOfRange, Truncated, LimitExceeded, and what reading finds.
   Result<std::string> text(std::uint64_t offset) const;
 
+  // Where that text stands in the file, absolute.
+  std::uint64_t file_offset(std::uint64_t offset) const { return file_->base_address() + header_.segment_address + offset; }
+
   // Reads the whole segment. Where that cannot be (it is beyond limits::kMaxNodeBytes, or cut short by the file's
   // end) texts are read one by one as before.
   void load();

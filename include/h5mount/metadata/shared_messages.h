@@ -22,7 +22,7 @@ class SharedMessages {
                                                       const SharedMessageTableMessage& message);
 
   // The body of the shared message `heap_id` (the eight bytes of the sharing message, little-endian).
-  // Errors: NotFound where no index holds messages of this type, and what the heap finds.
+  // Errors: InvalidValue where no index holds messages of this type, and what the heap finds.
   Result<FractalHeap::Object> read(MessageType type, std::uint64_t heap_id) const;
 
   const std::vector<SharedMessageIndex>& indexes() const { return indexes_; }
