@@ -55,10 +55,16 @@ class ExtentSource final : public ByteSource {
       H5_ASSIGN(const SourceStamp one, extent.source->stamp());
       all.modified = std::max(all.modified, one.modified);
       all.sum += one.sum;
+      all.changed += one.changed;
+      all.attributes += one.attributes;
       all.replaced = all.replaced || one.replaced;
     }
     all.size = size();
     return all;
+  }
+
+  bool name_taken() const override {
+    return std::ranges::any_of(extents_, [](const SourceExtent& extent) { return extent.source->name_taken(); });
   }
 
   std::vector<std::string> watchable() const override {

@@ -1,12 +1,15 @@
 // A regular file: pread for our own use, one shared mapping for the kernel's.
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 
@@ -37,16 +40,46 @@ class Mapping {
   std::uint64_t length_;
 };
 
+std::uint64_t mixed(std::uint64_t digest, std::uint64_t value) {
+  digest = (digest ^ value) * 0x9E3779B97F4A7C15U;
+  return digest ^ digest >> 29;
+}
+
+std::uint64_t mixed(std::uint64_t digest, std::string_view bytes) {
+  for (const char byte : bytes) digest = mixed(digest, static_cast<unsigned char>(byte));
+  return mixed(digest, bytes.size());
+}
+
+// Of all but those that the kernel itself derives from the bytes.
+std::uint64_t xattr_digest(int fd) {
+  const ssize_t length = ::flistxattr(fd, nullptr, 0);
+  if (length <= 0) return 0;
+  std::string names(static_cast<std::size_t>(length), '\0'), value(XATTR_SIZE_MAX, '\0');
+  const ssize_t got = ::flistxattr(fd, names.data(), names.size());
+  names.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  std::uint64_t digest = 1;
+  for (std::size_t at = 0; at < names.size(); at += std::strlen(names.c_str() + at) + 1) {
+    const char* const name = names.c_str() + at;
+    if (std::string_view(name) == "security.ima" || std::string_view(name) == "security.evm") continue;
+    const ssize_t bytes = ::fgetxattr(fd, name, value.data(), value.size());
+    digest = mixed(mixed(digest, name), std::string_view(value.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))));
+  }
+  return digest;
+}
+
 class FileSource final : public ByteSource {
  public:
   FileSource(UniqueFd fd, std::string name, const struct stat& st, ReopenFile reopen)
       : descriptor_(std::move(fd), std::move(reopen)),
         name_(std::move(name)),
         size_(static_cast<std::uint64_t>(st.st_size)),
-        inode_changed_(nanoseconds(st.st_ctim)) {
+        device_(st.st_dev),
+        inode_(st.st_ino) {
     // The mount changes to / when it goes to the background; a relative name would then mean another file.
     std::error_code code;
     path_ = std::filesystem::absolute(name_, code);
+    named_at_first_ = owner_of_name() == NameOwner::Ours;
+    if (const auto open = use()) aside_ = describe((*open)->get(), st);
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
@@ -68,7 +101,7 @@ class FileSource final : public ByteSource {
   Status refresh() override {
     H5_ASSIGN(const DescriptorLease open, use());
     struct stat st = {};
-    if (::fstat(open->get(), &st) != 0) return fail(io_error(errno, "looking at " + name_));
+    if (::fstat(open->get(), &st) != 0) return fail(io_error(errno, "asking for the size of " + name_));
     size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
     return {};
   }
@@ -79,16 +112,19 @@ class FileSource final : public ByteSource {
       return SourceStamp{.size = size(), .replaced = true};
     if (!open) return fail(open.error());
     struct stat st = {};
-    if (::fstat((*open)->get(), &st) != 0) return fail(io_error(errno, "looking at " + name_));
+    if (::fstat((*open)->get(), &st) != 0) return fail(io_error(errno, "asking for the times of " + name_));
     size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
-    // A rename onto our name takes a link from us, which changes the inode's time; so the name is looked up only then.
-    if (const std::int64_t changed = nanoseconds(st.st_ctim); inode_changed_.exchange(changed) != changed) {
-      struct stat named = {};
-      replaced_ = ::stat(path_.c_str(), &named) == 0 && (named.st_dev != st.st_dev || named.st_ino != st.st_ino);
-    }
+    const Aside aside = aside_of((*open)->get(), st);
     const std::int64_t modified = nanoseconds(st.st_mtim);
-    return SourceStamp{size(), modified, static_cast<std::uint64_t>(modified), replaced_};
+    return SourceStamp{.size = size(),
+                       .modified = modified,
+                       .sum = mixed(mixed(0, device_), inode_) + static_cast<std::uint64_t>(modified),
+                       .changed = static_cast<std::uint64_t>(aside.changed),
+                       .attributes = aside.attributes,
+                       .replaced = aside.replaced};
   }
+
+  bool name_taken() const override { return owner_of_name() == NameOwner::Another; }
 
   // By its name where the descriptor may be closed before the path is used.
   std::vector<std::string> watchable() const override {
@@ -109,6 +145,36 @@ class FileSource final : public ByteSource {
  private:
   static std::int64_t nanoseconds(const struct timespec& time) {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+
+  enum class NameOwner : std::uint8_t { Ours, Another, Nobody };
+  NameOwner owner_of_name() const {
+    struct stat named = {};
+    if (::stat(path_.c_str(), &named) != 0) return NameOwner::Nobody;
+    return named.st_dev == device_ && named.st_ino == inode_ ? NameOwner::Ours : NameOwner::Another;
+  }
+
+  // What stands beside the bytes. Whatever changes it changes the ctime (a rename onto our name takes a link from us), so
+  // it is asked for only when that has moved.
+  struct Aside {
+    std::int64_t changed = 0;
+    std::uint64_t attributes = 0;
+    bool replaced = false;
+  };
+  Aside describe(int fd, const struct stat& st) const {
+    const NameOwner owner = owner_of_name();
+    std::uint64_t digest = mixed(mixed(st.st_mode, st.st_nlink), std::uint64_t{st.st_uid} << 32 | st.st_gid);
+    digest = mixed(mixed(digest, static_cast<std::uint64_t>(owner)), xattr_digest(fd));
+    return {nanoseconds(st.st_ctim), digest, named_at_first_ && owner == NameOwner::Another};
+  }
+  Aside aside_of(int fd, const struct stat& st) {
+    {
+      const std::lock_guard lock(aside_mutex_);
+      if (aside_.changed == nanoseconds(st.st_ctim)) return aside_;
+    }
+    const Aside now = describe(fd, st);
+    const std::lock_guard lock(aside_mutex_);
+    return aside_ = now;
   }
 
   static Status ends_before(std::uint64_t offset) {
@@ -141,8 +207,11 @@ class FileSource final : public ByteSource {
   const std::string name_;
   std::filesystem::path path_;
   std::atomic<std::uint64_t> size_;
-  std::atomic<std::int64_t> inode_changed_;
-  std::atomic<bool> replaced_ = false;
+  const dev_t device_;
+  const ino_t inode_;
+  bool named_at_first_ = false;  // the name led to it when it was opened
+  std::mutex aside_mutex_;
+  Aside aside_;  // guarded by aside_mutex_
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const Mapping>> mappings_;

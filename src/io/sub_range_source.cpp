@@ -26,6 +26,7 @@ class SubRangeSource final : public ByteSource {
   std::uint64_t stored_bytes() const override { return length_ ? size() : parent_->stored_bytes(); }
   Status refresh() override { return parent_->refresh(); }
   Result<SourceStamp> stamp() override { return parent_->stamp(); }
+  bool name_taken() const override { return parent_->name_taken(); }
   std::vector<std::string> watchable() const override { return parent_->watchable(); }
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     const auto absolute = inside(offset, length);

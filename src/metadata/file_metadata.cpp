@@ -19,13 +19,13 @@ namespace {
 class OpenFileMetadata final : public FileMetadata {
  public:
   OpenFileMetadata(std::shared_ptr<ByteSource> file, std::uint64_t place, const Superblock& superblock,
-                   const MetadataOptions& options)
+                   const MetadataOptions& options, const SourceStamp& opened)
       : file_(std::move(file)),
         base_(place),
         superblock_(superblock),
         addresses_(place == 0 ? file_ : make_sub_range_source(file_, place)),
         windows_(file_),
-        watch_(file_, place, options, superblock.open_for_swmr_writing()) {}
+        watch_(file_, place, options, superblock.open_for_swmr_writing(), opened) {}
 
   // The extension is read before the image is laid over the file: no image holds it.
   Status load_extension() {
@@ -55,6 +55,7 @@ class OpenFileMetadata final : public FileMetadata {
 
   Status look() const override { return looked(false); }
   Status look_now() const override { return looked(true); }
+  Status revalidate() const override { return watch_.following() ? Status{} : looked(true); }
   std::uint64_t generation() const override { return watch_.generation(); }
   bool following() const override { return watch_.following(); }
   void forget() const override {
@@ -147,15 +148,17 @@ class OpenFileMetadata final : public FileMetadata {
 
 Result<std::shared_ptr<const FileMetadata>> FileMetadata::open(std::shared_ptr<ByteSource> file,
                                                                const MetadataOptions& options) {
+  H5_ASSIGN(const SourceStamp opened, settled_stamp(*file));
   H5_ASSIGN(const std::uint64_t place, locate_superblock(*file));
   H5_ASSIGN(const Superblock superblock, load_superblock(*file, place));
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing() && !options.force)
     return fail(Error(ErrorCode::AccessDenied,
                       file->name() + " is open for writing, or its writer died (superblock status flags); "
                                      "the option force opens it"));
-  auto opened = std::make_shared<OpenFileMetadata>(std::move(file), place, superblock, options);
-  H5_TRY(opened->load_extension());
-  return opened;
+  auto metadata = std::make_shared<OpenFileMetadata>(std::move(file), place, superblock, options, opened);
+  H5_TRY(metadata->load_extension());
+  H5_TRY(metadata->revalidate());
+  return metadata;
 }
 
 }  // namespace h5mount

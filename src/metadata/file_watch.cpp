@@ -1,5 +1,9 @@
 #include "file_watch.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
 #include "h5mount/base/log.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/probe.h"
@@ -12,6 +16,7 @@ using std::chrono::nanoseconds;
 // File times stand still for a tick of the kernel's clock: a write may follow within one and not show.
 constexpr std::int64_t kTick = 20'000'000;
 constexpr std::int64_t kLately = 3'000'000'000;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
 
 std::int64_t steady_now() {
   return nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -21,62 +26,107 @@ std::int64_t wall_now() {
   return nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// Whether a write after the change that was seen at `seen` may have left the same mtime behind.
+bool within_tick(std::int64_t seen, const SourceStamp& stamp) {
+  return steady_now() - seen < kTick && wall_now() - stamp.modified < kTick;
+}
+
+// A file whose time lies near ours counts as seen to change when it is opened. No other use is made of its times:
+// of one that lies in the future a difference would say "just now" for ever.
+std::int64_t first_change(const SourceStamp& stamp) {
+  return std::llabs(wall_now() - stamp.modified) < kLately ? steady_now() : kNever;
+}
+
 }  // namespace
 
 FileWatch::FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place,
-                     const MetadataOptions& options, bool swmr_writer)
+                     const MetadataOptions& options, bool swmr_writer, std::optional<SourceStamp> opened)
     : file_(std::move(file)), place_(superblock_place), options_(options) {
   const bool follow = options.follow == Follow::Always || (options.follow == Follow::Auto && swmr_writer);
   state_ = follow ? State::Following : State::Quiet;
-  if (const auto stamp = file_->stamp()) seen_ = *stamp;
-  modified_ = seen_.modified;
+  if (opened)
+    seen_ = *opened;
+  else if (const auto stamp = file_->stamp())
+    seen_ = *stamp;
+  change_seen_ = first_change(seen_);
+  superblock_seen_ = superblock_bytes();
   racy_ = follow;  // what was read while the file was opened may be older than the stamp
 }
 
 void FileWatch::look(bool at_once, const std::function<void()>& drop) {
   const std::int64_t now = steady_now();
-  if (!at_once && now < next_look_.load(std::memory_order_relaxed)) [[likely]]
+  std::int64_t next = next_look_.load(std::memory_order_relaxed);
+  if (!at_once && now < next) [[likely]]
     return;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (at_once)
-    lock.lock();
-  else if (!lock.try_lock())
-    return;
-  next_look_.store(now + nanoseconds(options_.look_interval).count(), std::memory_order_relaxed);
-  if (const auto stamp = file_->stamp()) take(*stamp, drop);
+  const std::int64_t after = now + nanoseconds(options_.look_interval).count();
+  if (!next_look_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return;
+  auto stamp = file_->stamp();
+  if (!stamp) return;
+  if (options_.keep_replaced) stamp->replaced = false;
+  if (settled(*stamp, drop)) return;
+  const State before = state_.load(std::memory_order_acquire);
+  say(before, take(*stamp, drop));
 }
 
-void FileWatch::take(const SourceStamp& stamp, const std::function<void()>& drop) {
-  if (stamp == seen_ && !racy_) return;
-  const bool changed = stamp != seen_;
-  const State before = state_.load();
-  racy_ = before == State::Following && wall_now() - stamp.modified < kTick;
-  seen_ = stamp;
-  modified_.store(stamp.modified, std::memory_order_relaxed);
-  const State after = changed ? state_after_change(stamp) : before;
-  state_.store(after, std::memory_order_release);
-  if (after != before)
-    log(after == State::Following ? LogLevel::Info : LogLevel::Warning, "{}: {}", file_->name(),
-        after == State::Following  ? "a SWMR writer has it now; it is followed"
-        : after == State::Replaced ? "another file has its name now, or it was cut off; mount it again"
-                                   : "it changed while mounted; mount it again");
+// True where there is nothing more to do. What was read within the tick of a change is read again once it is over.
+bool FileWatch::settled(const SourceStamp& stamp, const std::function<void()>& drop) {
+  const std::lock_guard lock(mutex_);
+  if (stamp != seen_) return false;
+  if (!racy_) return true;
+  racy_ = following() && within_tick(change_seen_.load(std::memory_order_relaxed), stamp);
   drop();
   next_generation();
+  return true;
 }
 
-FileWatch::State FileWatch::state_after_change(const SourceStamp& stamp) const {
-  const State before = state_.load();
+FileWatch::State FileWatch::take(const SourceStamp& stamp, const std::function<void()>& drop) {
+  const State before = state_.load(std::memory_order_acquire);
+  const SuperblockBytes superblock = superblock_bytes();
+  const State after = state_after(before, stamp);
+  const std::lock_guard lock(mutex_);
+  if (stamp == seen_ || state_.load(std::memory_order_relaxed) != before) return before;  // another thread was first
+  const bool same = before != State::Following && !stamp.replaced && same_bytes(seen_, stamp) &&
+                    superblock == superblock_seen_;
+  seen_ = stamp;
+  if (same) return before;
+  superblock_seen_ = superblock;
+  change_seen_.store(steady_now(), std::memory_order_relaxed);
+  racy_ = after == State::Following;
+  state_.store(after, std::memory_order_release);
+  drop();
+  next_generation();
+  return after;
+}
+
+FileWatch::SuperblockBytes FileWatch::superblock_bytes() const {
+  SuperblockBytes bytes{};
+  const std::uint64_t size = file_->size();
+  const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size > place_ ? size - place_ : 0));
+  if (!file_->read_at(place_, MutableByteSpan(bytes).first(length))) bytes.fill(std::byte{0xFF});
+  return bytes;
+}
+
+FileWatch::State FileWatch::state_after(State before, const SourceStamp& stamp) const {
   if (stamp.replaced || before == State::Replaced) return State::Replaced;
   if (options_.follow == Follow::Never) return State::Stale;
   const auto superblock = load_superblock(*file_, place_);
   if (!superblock) {
-    // Emptied and written anew, or just now being written: the next change tells.
+    // Emptied and written anew, or just now being written: the next change tells. Until then nothing is known of a file
+    // that no SWMR writer had.
     if (superblock.error().code() != ErrorCode::ChecksumMismatch) return State::Replaced;
-    return before;
+    return before == State::Quiet ? State::Stale : before;
   }
   if (options_.follow == Follow::Always || superblock->open_for_swmr_writing()) return State::Following;
   if (superblock->open_for_writing()) return State::Stale;
   return before == State::Quiet ? State::Stale : before;  // a writer that was followed has ended
+}
+
+void FileWatch::say(State before, State after) const {
+  if (after == before) return;
+  log(after == State::Following ? LogLevel::Info : LogLevel::Warning, "{}: {}", file_->name(),
+      after == State::Following  ? "a SWMR writer has it now; it is followed"
+      : after == State::Replaced ? "another file has its name now, or it was cut off; mount it again"
+                                 : "it changed while mounted; mount it again");
 }
 
 Status FileWatch::status() const {
@@ -93,7 +143,7 @@ Status FileWatch::status() const {
 }
 
 bool FileWatch::changed_lately() const {
-  return wall_now() - modified_.load(std::memory_order_relaxed) < kLately;
+  return steady_now() - change_seen_.load(std::memory_order_relaxed) < kLately;
 }
 
 }  // namespace h5mount

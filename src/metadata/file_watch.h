@@ -1,5 +1,5 @@
-// FileWatch: what became of an open file: its generation, whether it is followed, whether it is stale. See
-// the door.
+// FileWatch: what became of an open file: its generation, whether it is followed, whether it is stale. The states
+// are explained in metadata/file_metadata.h.
 //
 //              unchanged             SWMR writer seen (or Follow::Always)
 //   quiet  ----------------> quiet  ----------------------------------------> following
@@ -7,14 +7,16 @@
 //     replaced v                        SWMR writer seen                              v
 //   stale  ---------------------------------------------------------------> (following) / stale
 //
-// Threads: any. One looks, the others go on with what the last look said.
+// Threads: any. The file is read without a lock; the first to have seen a change applies it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "h5mount/metadata/file_metadata.h"
 
@@ -22,11 +24,12 @@ namespace h5mount {
 
 class FileWatch {
  public:
+  // `opened`: the stamp from before the first byte of the file was read; without it the one of now is taken.
   FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place, const MetadataOptions& options,
-            bool swmr_writer);
+            bool swmr_writer, std::optional<SourceStamp> opened = {});
 
   // Where the file has changed, `drop` is called before the generation goes up: whoever sees the new one
-  // finds nothing old.
+  // finds nothing old. `at_once`: whenever the last look was.
   void look(bool at_once, const std::function<void()>& drop);
   Status status() const;
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
@@ -37,19 +40,25 @@ class FileWatch {
 
  private:
   enum class State : std::uint8_t { Quiet, Following, Stale, Replaced };
-  void take(const SourceStamp& stamp, const std::function<void()>& drop);
-  State state_after_change(const SourceStamp& stamp) const;
+  using SuperblockBytes = std::array<std::byte, 96>;
+  SuperblockBytes superblock_bytes() const;
+  bool settled(const SourceStamp& stamp, const std::function<void()>& drop);
+  State take(const SourceStamp& stamp, const std::function<void()>& drop);
+  State state_after(State before, const SourceStamp& stamp) const;
+  void say(State before, State after) const;
 
   const std::shared_ptr<ByteSource> file_;
   const std::uint64_t place_;
   const MetadataOptions options_;
   std::atomic<State> state_;
   std::atomic<std::uint64_t> generation_ = 1;
-  std::atomic<std::int64_t> next_look_ = 0;  // steady clock
-  std::atomic<std::int64_t> modified_ = 0;
-  std::mutex mutex_;  // of those who look
+  // Of the steady clock, in nanoseconds: the times in the file may be of another clock, or of one that was set back.
+  std::atomic<std::int64_t> next_look_ = 0;
+  std::atomic<std::int64_t> change_seen_;
+  std::mutex mutex_;  // of what follows; never held while the file is read
   SourceStamp seen_;
-  bool racy_ = false;
+  SuperblockBytes superblock_seen_;
+  bool racy_ = false;  // what was read since the last change may be older than a second one in the same tick
 };
 
 }  // namespace h5mount

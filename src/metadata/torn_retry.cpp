@@ -11,17 +11,19 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestPause{64};
 
-thread_local TornRetry* t_outermost = nullptr;
+thread_local RetryBudget* t_outermost = nullptr;
 
 }  // namespace
 
-TornRetry::TornRetry(const FileMetadata& file, std::string_view what)
-    : file_(file), what_(what), outermost_(t_outermost != nullptr ? t_outermost : this) {
-  t_outermost = outermost_;
+RetryBudget::RetryBudget() : outermost_(t_outermost != nullptr ? t_outermost : this) { t_outermost = outermost_; }
+
+RetryBudget::~RetryBudget() {
+  if (outermost_ == this) t_outermost = nullptr;
 }
 
-TornRetry::~TornRetry() {
-  if (outermost_ == this) t_outermost = nullptr;
+RetryCounters& retry_counters() {
+  static RetryCounters counters;
+  return counters;
 }
 
 bool may_be_torn(const Error& error) {
@@ -50,22 +52,24 @@ bool may_be_torn(const Error& error) {
 
 bool TornRetry::again(const Error& error) {
   if (!may_be_torn(error) || !file_.following()) return false;
-  const auto now = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point& began = outermost_->began_;
-  if (began == std::chrono::steady_clock::time_point{}) began = now;
-  // A file that nobody writes is damaged, not torn.
-  if (attempts_ > 0 && !file_.changed_lately()) return false;
-  if (now - began >= file_.retry_for()) {
-    if (attempts_ > 0 && !std::exchange(outermost_->told_, true))
-      log(LogLevel::Warning, "{} still cannot be read after {} attempts: {}", what_, attempts_ + 1,
-          error.text());
-    return false;
-  }
   // The first time at once: what was kept may only have been old.
-  if (attempts_ > 0)
-    std::this_thread::sleep_for(
-        std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U))));
+  if (attempts_ > 0) {
+    // A file that nobody writes is damaged, not torn.
+    if (!file_.changed_lately()) return false;
+    RetryBudget& budget = *budget_.outermost_;
+    if (budget.spent_ >= file_.retry_for()) {
+      if (!std::exchange(budget.told_, true))
+        log(LogLevel::Warning, "{} still cannot be read after {} attempts: {}", what_, attempts_ + 1,
+            error.text());
+      return false;
+    }
+    const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));
+    std::this_thread::sleep_for(pause);
+    budget.spent_ += pause;
+    retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()), std::memory_order_relaxed);
+  }
   ++attempts_;
+  retry_counters().attempts.fetch_add(1, std::memory_order_relaxed);
   file_.look_again();
   return true;
 }

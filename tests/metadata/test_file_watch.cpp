@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "small_file.h"
 
@@ -33,12 +36,19 @@ class WrittenSource final : public ByteSource {
     bytes_.clear();
     touch();
   }
+  void touch_at(std::int64_t time) { now_.modified = time; }
+  // The ctime alone moves; with `explained` so does what stands beside the bytes.
+  void change_inode(bool explained) {
+    ++now_.changed;
+    if (explained) ++now_.attributes;
+  }
   void replace() {
     now_.replaced = true;
     touch();
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    if (on_read) on_read();
     if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
       return fail(Error(ErrorCode::Truncated, "WrittenSource", "bytes", offset));
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
@@ -54,6 +64,7 @@ class WrittenSource final : public ByteSource {
   std::string name() const override { return "written"; }
 
   int looks = 0;
+  std::function<void()> on_read;
 
  private:
   std::vector<std::byte> bytes_;
@@ -61,10 +72,12 @@ class WrittenSource final : public ByteSource {
 };
 
 struct Watched {
-  explicit Watched(std::uint8_t flags, Follow follow, milliseconds interval = milliseconds(0))
+  explicit Watched(std::uint8_t flags, Follow follow, milliseconds interval = milliseconds(0),
+                   bool keep_replaced = false)
       : source(std::make_shared<WrittenSource>(flags)),
-        watch(source, 0, MetadataOptions{.follow = follow, .look_interval = interval}, (flags & kSwmr) != 0) {
-  }
+        watch(source, 0,
+              MetadataOptions{.follow = follow, .keep_replaced = keep_replaced, .look_interval = interval},
+              (flags & kSwmr) != 0) {}
 
   // Looks; true where the generation went up. What is kept must be dropped before that shows.
   bool changed(bool at_once = true) {
@@ -173,7 +186,7 @@ TEST(FileWatch, AWriterWithoutSwmrMakesItStale) {
   EXPECT_TRUE(file.stale());
 }
 
-TEST(FileWatch, ATornSuperblockDecidesNothing) {
+TEST(FileWatch, ATornSuperblockDecidesNothingForGood) {
   Watched followed(kWriting | kSwmr, Follow::Auto);
   followed.source->write(kWriting, false);
   EXPECT_TRUE(followed.changed());
@@ -185,10 +198,61 @@ TEST(FileWatch, ATornSuperblockDecidesNothing) {
   Watched quiet(0, Follow::Auto);
   quiet.source->write(kWriting | kSwmr, false);
   (void)quiet.changed();
-  EXPECT_FALSE(quiet.stale());
+  EXPECT_TRUE(quiet.stale()) << "nobody knows yet who writes it";
   quiet.source->write(kWriting | kSwmr);
   (void)quiet.changed();
   EXPECT_TRUE(quiet.watch.following());
+  EXPECT_FALSE(quiet.stale());
+}
+
+TEST(FileWatch, AnInodeThatChangesForAKnownReasonIsTheSameFile) {
+  for (const Follow follow : {Follow::Never, Follow::Auto}) {
+    Watched file(0, follow);
+    file.source->change_inode(true);
+    EXPECT_FALSE(file.changed());
+    EXPECT_FALSE(file.stale());
+    file.source->change_inode(false);
+    EXPECT_TRUE(file.changed()) << "written, and its time put back";
+    EXPECT_TRUE(file.stale());
+  }
+  Watched rewritten(0, Follow::Auto);
+  rewritten.source->write(kWriting | kSwmr);
+  rewritten.source->touch_at(2'000'000'000);
+  rewritten.source->change_inode(true);
+  EXPECT_TRUE(rewritten.changed()) << "the superblock is another";
+}
+
+TEST(FileWatch, AReplacedFileMayBeKept) {
+  Watched file(0, Follow::Auto, milliseconds(0), true);
+  file.source->replace();
+  file.source->touch_at(2'000'000'000);
+  file.source->change_inode(true);
+  EXPECT_FALSE(file.changed());
+  EXPECT_FALSE(file.stale());
+  file.source->touch();
+  EXPECT_TRUE(file.changed());
+  EXPECT_TRUE(file.stale()) << "its own bytes were written";
+}
+
+// Another thread gets its answer while the superblock is being read.
+TEST(FileWatch, NobodyWaitsForALookThatReads) {
+  Watched file(0, Follow::Auto);
+  file.source->touch();
+  std::atomic<bool> asked = false, done = false;
+  std::thread other;
+  file.source->on_read = [&] {
+    if (asked.exchange(true)) return;
+    other = std::thread([&] {
+      file.watch.look(true, [] {});
+      done = true;
+    });
+    for (int i = 0; i < 5000 && !done; ++i) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_TRUE(done) << "a look waits for the one that reads";
+  };
+  file.watch.look(true, [] {});
+  other.join();
+  EXPECT_TRUE(file.stale());
+  EXPECT_EQ(file.watch.generation(), 2U) << "one change, one generation";
 }
 
 TEST(FileWatch, ReplacedAndEmptiedFilesAreStaleForGood) {
@@ -209,13 +273,29 @@ TEST(FileWatch, ReplacedAndEmptiedFilesAreStaleForGood) {
   EXPECT_TRUE(emptied.stale());
 }
 
-TEST(FileWatch, ChangedLatelyIsAboutTheFilesOwnTime) {
+TEST(FileWatch, ChangedLatelyIsAboutWhenAChangeWasSeen) {
   Watched file(kWriting | kSwmr, Follow::Auto);
   (void)file.changed();
   EXPECT_FALSE(file.watch.changed_lately());
   file.source->touch_now();
   (void)file.changed();
   EXPECT_TRUE(file.watch.changed_lately());
+}
+
+// The clock of a server that is ahead, or one that was set back: such a file does not look as if it were just written
+// for as long as that.
+TEST(FileWatch, ATimeInTheFutureSaysNothing) {
+  constexpr std::int64_t kYear2037 = 2'114'380'800'000'000'000;
+  auto source = std::make_shared<WrittenSource>(kWriting | kSwmr);
+  source->touch_at(kYear2037);
+  FileWatch watch(source, 0, MetadataOptions{.follow = Follow::Auto, .look_interval = milliseconds(0)}, true);
+  EXPECT_FALSE(watch.changed_lately());
+  int drops = 0;
+  for (int i = 0; i < 3; ++i) watch.look(true, [&] { ++drops; });
+  EXPECT_EQ(drops, 1) << "what was read while it was opened, and no more";
+  source->touch();
+  watch.look(true, [] {});
+  EXPECT_TRUE(watch.changed_lately()) << "a change that was seen counts, whatever time it left";
 }
 
 }  // namespace

@@ -91,6 +91,25 @@ TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
   EXPECT_EQ(attempts_until(file, 3), 3);
 }
 
+// A listing of many damaged structures waits no longer than one of them would.
+TEST_F(TornRetries, ARequestHasOneBudget) {
+  ::testing::internal::CaptureStderr();
+  const auto slept = [] { return retry_counters().milliseconds.load(); };
+  const std::uint64_t before = slept();
+  {
+    const RetryBudget request;
+    for (int i = 0; i < 400; ++i) (void)attempts_until(file, 1'000'000);
+  }
+  const std::uint64_t in_one = slept() - before;
+  EXPECT_GE(in_one, 60U);
+  EXPECT_LE(in_one, 60U + 64U);
+  EXPECT_EQ(lines_of(::testing::internal::GetCapturedStderr()), 1U);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) (void)attempts_until(file, 1'000'000);
+  EXPECT_GE(slept() - before - in_one, 120U) << "the next request has its own";
+  (void)::testing::internal::GetCapturedStderr();
+}
+
 TEST_F(TornRetries, OtherFailuresStandAtOnce) {
   for (const ErrorCode code :
        {ErrorCode::Io, ErrorCode::NotFound, ErrorCode::UnsupportedFeature, ErrorCode::Stale})

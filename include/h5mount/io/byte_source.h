@@ -17,15 +17,25 @@
 
 namespace h5mount {
 
-// By what a change of a file shows: while two stamps are equal nobody has written between them, as far as the file
-// system tells.
+// By what a change of a file shows. A writer cannot put a file's ctime back, so two equal stamps mean that nobody wrote
+// between them, as far as the file system tells: writes through a mapping show only when the kernel notes them, and
+// two writes within one tick of its clock show as one.
 struct SourceStamp {
   std::uint64_t size = 0;
-  std::int64_t modified = 0;  // nanoseconds since 1970, of the newest member
-  std::uint64_t sum = 0;      // of all members' times, so that no change hides behind a newer one
-  bool replaced = false;      // the name stands for another file now; the bytes are still the old one's
+  std::int64_t modified = 0;     // nanoseconds since 1970, of the newest member
+  std::uint64_t sum = 0;         // of all members' identities and mtimes, so that no change hides behind a newer one
+  std::uint64_t changed = 0;     // sum of all members' ctimes
+  std::uint64_t attributes = 0;  // digest of what changes a ctime and leaves the bytes: mode, owner, links, names, xattrs
+  bool replaced = false;         // the name stands for another file now; the bytes are still the old one's
   bool operator==(const SourceStamp&) const = default;
 };
+
+// Whether the bytes are the same at both stamps. A ctime alone that moved may be chmod, chown, ln, mv or setfattr, which
+// show in `attributes`; where nothing explains it, the file was written and its mtime put back.
+inline bool same_bytes(const SourceStamp& before, const SourceStamp& now) {
+  return before.size == now.size && before.modified == now.modified && before.sum == now.sum &&
+         (before.changed == now.changed || before.attributes != now.attributes);
+}
 
 class ByteSource {
  public:
@@ -44,8 +54,13 @@ class ByteSource {
   // Looks at the size again (fstat). Cheap.
   virtual Status refresh() { return {}; }
 
-  // Looks at size, time and name (fstat); `size` is then what it saw. A source that cannot change stays the same.
+  // Size, times and name as they are now (fstat); `size` is then what it saw. The stamp of a source that cannot change
+  // stays the same.
   virtual Result<SourceStamp> stamp() { return SourceStamp{.size = size()}; }
+
+  // Whether a name by which it was opened leads to another file now, asked of the file system; false where nothing
+  // has the name.
+  virtual bool name_taken() const { return false; }
 
   // Paths by which inotify can watch what lies behind, valid while the source lives.
   virtual std::vector<std::string> watchable() const { return {}; }
@@ -66,6 +81,10 @@ class ByteSource {
 };
 
 using SourcePtr = std::shared_ptr<const ByteSource>;
+
+// The source's stamp, taken where no write after it can leave the same times behind: a file that was written within
+// this tick of the kernel's clock is waited for until the tick is over, at most 10 ms.
+Result<SourceStamp> settled_stamp(ByteSource& source);
 
 // A regular file (anything else is AccessDenied), opened read-only. `path` is kept for messages.
 Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path);

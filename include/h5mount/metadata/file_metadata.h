@@ -45,6 +45,8 @@ enum class Follow : std::uint8_t {
 struct MetadataOptions {
   bool force = false;  // open although the status flags say that a writer has it
   Follow follow = Follow::Never;
+  // A file whose name another one took goes on being read: its own bytes stand as long as it is open.
+  bool keep_replaced = false;
   // How often a file is looked at, at most, and for how long torn structures are read again.
   std::chrono::milliseconds look_interval{50};
   std::chrono::milliseconds retry_for{500};
@@ -85,18 +87,24 @@ class FileMetadata {
   // Reads made so far from the source for metadata: for tests and for `-d`.
   virtual std::uint64_t source_reads() const = 0;
 
-  // ---- a file that changes
-  // ------------------------------------------------------------------------------------- Whoever is about to
-  // use the file calls `look`, which is an fstat, at most every look_interval. Where the file has changed and
-  // is followed, the generation goes up and all that this room keeps is dropped, so that what is loaded
-  // afterwards is what stands in the file now; whatever was made of an older generation is to be made anew.
-  // Errors: Stale where it has changed and is not followed, or another file has taken its name.
+  // ---- a file that changes -------------------------------------------------------------------------------------
+  // Nobody watches in the background: who is about to use the file calls `look`, which is an fstat, and that at most
+  // every look_interval. Where the file has changed and is followed, the generation goes up and all that this module
+  // keeps is dropped, so that what is loaded afterwards is what stands in the file now; whatever was made of an older
+  // generation is to be made anew. Errors: Stale where it has changed and is not followed, or another file has
+  // taken its name.
   virtual Status look() const { return {}; }
   // The same at once, whenever the last look was.
   virtual Status look_now() const { return {}; }
+  // For whoever has read from the file and is about to pass it on: an fstat, unless the file is followed. Success
+  // says that all that was read before the call is of the state in which the file was opened: write(2) moves a
+  // file's times before it changes bytes. Not seen are writes within the clock tick in which the file was opened
+  // (open waits for its end), and writes through a shared mapping until the kernel notes them.
+  // Errors: Stale.
+  virtual Status revalidate() const { return {}; }
   virtual std::uint64_t generation() const { return 0; }
   virtual bool following() const { return false; }
-  // Drops what this room keeps. A structure that refers to others and was written after them (an object header,
+  // Drops what this module keeps. A structure that refers to others and was written after them (an object header,
   // after the index of its chunks) is followed by a call of it: what is loaded then is no older than the structure.
   virtual void forget() const {}
   // The same with a new generation: what was read does not fit together.
