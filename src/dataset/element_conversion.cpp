@@ -104,6 +104,50 @@ Wide real_to_integer(Real value) {
   return static_cast<Wide>(std::clamp(value, -kBound, kBound));
 }
 
+// Same size, no offset, opposite byte orders: libhdf5 swaps the bytes, whatever sign and precision say, and of floats
+// only where all else is the same.
+bool differ_by_order(const Datatype& f, const Datatype& t) {
+  const bool opposite = (f.order == ByteOrder::Little && t.order == ByteOrder::Big) ||
+                        (f.order == ByteOrder::Big && t.order == ByteOrder::Little);
+  if (!opposite || f.cls != t.cls || f.size != t.size || f.bit_offset != 0 || t.bit_offset != 0) return false;
+  if (f.cls != DatatypeClass::Float) return true;
+  return f.sign_location == t.sign_location && f.exponent_location == t.exponent_location &&
+         f.exponent_size == t.exponent_size && f.mantissa_location == t.mantissa_location &&
+         f.mantissa_size == t.mantissa_size && f.exponent_bias == t.exponent_bias &&
+         f.normalization == t.normalization;
+}
+
+bool is_nan(const Datatype& t, std::uint64_t bits) {
+  return (bits >> t.exponent_location & mask_of(t.exponent_size)) == mask_of(t.exponent_size) &&
+         (bits >> t.mantissa_location & mask_of(t.mantissa_size)) != 0;
+}
+
+// As the machine has them: libhdf5 leaves their conversion to it.
+bool is_native(const Datatype& t) {
+  return t.order == ByteOrder::Little && t.bit_offset == 0 &&
+         ((t.size == 4 && t.mantissa_size == 23) || (t.size == 8 && t.mantissa_size == 52));
+}
+
+// The machine keeps the upper bits of a NaN's payload and makes it quiet; libhdf5's own conversion sets them all.
+void convert_nan(const Datatype& f, const Datatype& t, std::uint64_t bits, std::byte* out) {
+  const std::uint64_t sign = bits >> f.sign_location & 1;
+  std::uint64_t mantissa = mask_of(t.mantissa_size);
+  if (is_native(f) && is_native(t)) {
+    const std::uint64_t payload = bits >> f.mantissa_location & mask_of(f.mantissa_size);
+    mantissa = f.mantissa_size > t.mantissa_size ? payload >> (f.mantissa_size - t.mantissa_size)
+                                                 : payload << (t.mantissa_size - f.mantissa_size);
+    mantissa |= std::uint64_t{1} << (t.mantissa_size - 1);
+  }
+  store_bits(t, sign << t.sign_location | mask_of(t.exponent_size) << t.exponent_location |
+                    mantissa << t.mantissa_location, out);
+}
+
+void convert_float(const Datatype& f, const Datatype& t, const std::byte* in, std::byte* out) {
+  const std::uint64_t bits = load_bits(f, in);
+  if (is_nan(f, bits)) convert_nan(f, t, bits, out);
+  else store_real(t, load_real(f, in), out);
+}
+
 void convert_string(const Datatype& from, const Datatype& to, const std::byte* in, std::byte* out) {
   std::size_t length = 0;
   while (length < from.size && (from.padding == StringPadding::SpacePad || in[length] != std::byte{0})) ++length;
@@ -164,14 +208,16 @@ void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpa
   }
   const Datatype& f = number_of(*from_);
   const Datatype& t = number_of(*to_);
+  const bool swap = f.cls != DatatypeClass::String && differ_by_order(f, t);
   const std::byte* in = from.data();
   std::byte* out = to.data();
   for (std::size_t i = 0; i < count; ++i, in += f.size, out += t.size) {
-    if (f.cls == DatatypeClass::String) convert_string(f, t, in, out);
+    if (swap) store_bits(t, load_bits(f, in), out);
+    else if (f.cls == DatatypeClass::String) convert_string(f, t, in, out);
     else if (f.cls == DatatypeClass::Integer && t.cls == DatatypeClass::Integer) store_integer(t, load_integer(f, in), out);
     else if (f.cls == DatatypeClass::Integer) store_real(t, static_cast<Real>(load_integer(f, in)), out);
     else if (t.cls == DatatypeClass::Integer) store_integer(t, real_to_integer(load_real(f, in)), out);
-    else store_real(t, load_real(f, in), out);
+    else convert_float(f, t, in, out);
   }
 }
 

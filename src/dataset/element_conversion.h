@@ -1,6 +1,7 @@
 // Conversion of elements between two file datatypes, for virtual datasets whose sources are of another type than the
 // view: numbers of any size, order and precision (as libhdf5 converts: integers clip at the range of the target,
-// floats are cut towards zero), fixed strings (cut or padded), and types that are the same.
+// floats are cut towards zero; of types of one size and opposite byte orders the bytes are swapped, whatever their
+// signs), fixed strings (cut or padded), and types that are the same.
 #pragma once
 
 #include <optional>
