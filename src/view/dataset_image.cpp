@@ -137,7 +137,7 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   }
   if (grows()) {
     const std::lock_guard lock(kernel_mutex_);
-    stat.size = told_size_;  // where the size cannot be had at the moment
+    stat.size = published_size_;  // where the size cannot be had at the moment
   }
   if (pinned && grows()) {
     const auto now = version();
@@ -164,38 +164,64 @@ void DatasetImage::catch_up(NodeId node) {
   measure(StatDepth::Size, stat, node);
 }
 
-// A version's size is told after what it makes wrong is gone: the page that the old end lay in, and what was shown of
-// chunks that were not finished. Where that takes long (a read of such a page is under way) the old size is told and
-// the kernel asks again.
+// While it lives, no size is published: what the version makes wrong of the kernel's pages is being found out.
+class DatasetImage::Invalidating {
+ public:
+  explicit Invalidating(DatasetImage& image) : image_(image) {}
+  ~Invalidating() {
+    const std::lock_guard lock(image_.kernel_mutex_);
+    image_.invalidating_ = false;
+  }
+  Invalidating(const Invalidating&) = delete;
+  Invalidating& operator=(const Invalidating&) = delete;
+
+ private:
+  DatasetImage& image_;
+};
+
+// True where the caller is to find out what the version makes wrong, false where that was done; nothing where the
+// published size stands: a newer version was published, or another thread is just finding out.
+std::optional<bool> DatasetImage::begin_invalidating(const Version& version, NodeStat& stat) {
+  const std::lock_guard lock(kernel_mutex_);
+  if (version.number < published_version_ || invalidating_) {
+    stat.size = published_size_;
+    stat.complete = stat.complete && !invalidating_;
+    return std::nullopt;
+  }
+  invalidating_ = version.number > invalidated_version_;
+  return invalidating_;
+}
+
+// A version is unpublished, then being invalidated, then published: its size is given only after what it makes wrong of
+// the kernel's pages is gone, which is the page that the old end lay in, and what was read of chunks that were not
+// finished. Meanwhile, and where that takes long (a read of such a page is under way), the old size is given and the
+// kernel asks again.
 void DatasetImage::publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto kernel = context().open_nodes->kernel();
   if (!kernel || node == 0) return;
-  bool first = false;
-  {
-    const std::lock_guard lock(kernel_mutex_);
-    if (version->number < told_version_) {  // a newer one was told meanwhile
-      stat.size = told_size_;
-      return;
-    }
-    first = !std::exchange(version->told, true);
-  }
-  std::vector<ByteRange> ranges;
-  if (first) ranges = outdated(*version);
+  const std::optional<bool> first = begin_invalidating(*version, stat);
+  if (!first) return;
   KernelPages::Ticket ticket = 0;
   {
+    std::optional<Invalidating> invalidating;
+    if (*first) invalidating.emplace(*this);
+    std::vector<ByteRange> ranges;
+    if (*first) ranges = outdated(*version);
     const std::lock_guard lock(kernel_mutex_);
-    if (stat.size > told_size_ && told_size_ % kPage != 0) ranges.push_back({told_size_ / kPage * kPage, told_size_});
+    if (stat.size > published_size_ && published_size_ % kPage != 0)
+      ranges.push_back({published_size_ / kPage * kPage, published_size_});
     if (!ranges.empty()) ticket_ = kernel->forget(node, ranges);
+    if (*first) invalidated_version_ = version->number;
     ticket = ticket_;
   }
   const bool gone = kernel->wait(ticket);
   const std::lock_guard lock(kernel_mutex_);
-  if (gone && version->number >= told_version_) {
-    told_size_ = stat.size;
-    told_version_ = version->number;
+  if (gone && version->number >= published_version_) {
+    published_size_ = stat.size;
+    published_version_ = version->number;
   } else {
-    stat.size = told_size_;
+    stat.size = published_size_;
     stat.complete = false;
   }
 }

@@ -37,6 +37,7 @@ class DatasetImage {
   // Its file is followed, or its sources' files may be.
   bool grows() const { return metadata().following() || is_virtual_.load(std::memory_order_relaxed); }
   Status look() const { return metadata().look(); }
+  Status revalidate() const { return metadata().revalidate(); }
   const FileMetadata& metadata() const { return *file_->metadata(); }
   const ViewContext& context() const { return file_->context(); }
 
@@ -56,7 +57,6 @@ class DatasetImage {
     DatasetReaderPtr reader_before;
     TextImagePtr text_before;
     std::atomic<std::uint64_t> same = kUnlimited;  // bytes of elements up to which that text still stands
-    bool told = false;  // the kernel was told what this version makes wrong (guarded by kernel_mutex_)
   };
   Result<std::shared_ptr<Version>> version();
   Result<DatasetDescriptionPtr> describe(const OpenedObject& object);
@@ -65,6 +65,8 @@ class DatasetImage {
   bool is_next(const OpenedObjectPtr& object, bool outgrown) const;
   void note_successor(Version& next, const Version& before) const;
   void publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat);
+  std::optional<bool> begin_invalidating(const Version& version, NodeStat& stat);
+  class Invalidating;
   std::vector<ByteRange> outdated(Version& version);
   void measure_text(StatDepth depth, NodeStat& stat);
   void measure_blocks(StatDepth depth, const DatasetDescription& description, NodeStat& stat);
@@ -76,9 +78,11 @@ class DatasetImage {
   std::uint64_t versions_ = 0;
   std::atomic<bool> is_virtual_ = false;  // known once it was described
   std::mutex kernel_mutex_;  // of what follows; never held while reading or waiting
-  std::uint64_t told_size_ = 0;
-  std::uint64_t told_version_ = 0;
-  KernelPages::Ticket ticket_ = 0;
+  std::uint64_t published_size_ = 0;     // what stat gives until a later one is published
+  std::uint64_t published_version_ = 0;
+  std::uint64_t invalidated_version_ = 0;  // up to which the kernel was asked to drop what became wrong
+  bool invalidating_ = false;              // somebody is finding out what that is
+  KernelPages::Ticket ticket_ = 0;         // of all that the kernel was asked to drop
 };
 
 }  // namespace h5mount
