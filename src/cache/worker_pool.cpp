@@ -54,7 +54,7 @@ WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
   sigemptyset(&ending);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, s);
   pthread_sigmask(SIG_BLOCK, &ending, &before);
-  for (unsigned i = 0; i < std::max(1U, threads); ++i) impl_->threads.emplace_back([impl = impl_.get()] { impl->work(); });
+  for (unsigned i = 0; i < std::max(1U, threads); ++i) impl_->threads.emplace_back([impl = impl_] { impl->work(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -65,7 +65,12 @@ WorkerPool::~WorkerPool() {
     impl_->jobs.clear();
   }
   impl_->wake.notify_all();
-  for (std::thread& thread : impl_->threads) thread.join();
+  for (std::thread& thread : impl_->threads) {
+    if (thread.get_id() == std::this_thread::get_id())  // the last owner was a job: its thread ends after this
+      thread.detach();
+    else
+      thread.join();
+  }
 }
 
 bool WorkerPool::submit(std::function<void()> job, std::size_t limit) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 namespace h5mount {
 namespace {
@@ -168,10 +170,29 @@ class ExternalReader final : public PlainReader {
 
   Status read_part(const Part& part, std::uint64_t within, MutableByteSpan out) const {
     H5_ASSIGN(const auto source, files_->open_raw(file_, part.segment->file));
+    H5_TRY(check_unchanged(part.segment->file, *source));
     const auto at = checked_add(part.segment->offset, within);
     const std::uint64_t have = at && *at < source->size() ? std::min<std::uint64_t>(out.size(), source->size() - *at) : 0;
     if (have > 0) H5_TRY(source->read_at(*at, out.first(static_cast<std::size_t>(have))));
     std::ranges::fill(out.subspan(static_cast<std::size_t>(have)), std::byte{0});
+    return check_unchanged(part.segment->file, *source);
+  }
+
+  // Whether a raw file is what it was when this reader first read from it. One beside a file that is followed may change
+  // as that does.
+  Status check_unchanged(const std::string& name, ByteSource& source) const {
+    if (file_->metadata->following()) return {};
+    std::optional<SourceStamp> first;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = first_stamps_.find(name); known != first_stamps_.end()) first = known->second;
+    }
+    H5_ASSIGN(const SourceStamp now, first ? source.stamp() : settled_stamp(source));
+    const std::lock_guard lock(mutex_);
+    SourceStamp& seen = first_stamps_.try_emplace(name, now).first->second;
+    if (!same_bytes(seen, now))
+      return fail(Error(ErrorCode::Stale, source.name() + " changed while it was mounted"));
+    seen = now;
     return {};
   }
 
@@ -179,6 +200,8 @@ class ExternalReader final : public PlainReader {
   OpenedFilePtr file_;
   std::vector<Part> parts_;
   std::uint64_t end_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, SourceStamp> first_stamps_;  // guarded by mutex_; at most one a segment
 };
 
 class FailingReader final : public PlainReader {

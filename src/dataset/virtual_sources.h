@@ -49,6 +49,7 @@ class VirtualSources {
       if (now->error) return fail(*now->error);
       if (!now->reader) return {};
       Status done = use(*now->reader);
+      if (done) done = now->file->metadata->revalidate();
       if (!done && now->file->metadata->following()) drop(now);
       return done;
     });

@@ -11,6 +11,7 @@ namespace {
 constexpr double kForever = 1e9;         // seconds; the file does not change
 constexpr double kWhileGrowing = 0.1;    // a file that is followed is looked at again after this
 constexpr double kMissing = 10.0;        // a name under /.h5/external may come to be
+constexpr double kMissingHere = 1.0;     // so may any name in a file that is replaced
 constexpr std::uint64_t kBlockBytes = 4096;
 
 ::mode_t type_bits(NodeType type) {
@@ -47,7 +48,9 @@ bool OpenCounts::any(NodeId node) const {
 }
 
 double Adapter::lasting_timeout() const { return tree->follows() ? kWhileGrowing : kForever; }
-double Adapter::missing_timeout() const { return tree->follows() ? kWhileGrowing : kMissing; }
+double Adapter::missing_timeout() const {
+  return tree->follows() ? kWhileGrowing : tree->reloads() ? kMissingHere : kMissing;
+}
 
 struct stat Adapter::to_stat(const NodeStat& stat) const {
   struct stat out = {};

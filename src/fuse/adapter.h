@@ -27,6 +27,7 @@ class OpenCounts {
 struct FileHandle {
   NodeId node;
   std::shared_ptr<OpenNode> file;
+  std::shared_ptr<void> pin;  // of the tree
 };
 
 struct Adapter {

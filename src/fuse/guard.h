@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "adapter.h"
 #include "h5mount/base/log.h"
 
 namespace h5mount::fuse {
@@ -40,6 +41,7 @@ template <class Body>
 void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
   Reply reply(request);
   try {
+    const RequestScope scope(*adapter_of(request).tree);
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
       log_failed(operation, node, status.error());

@@ -104,6 +104,7 @@ class Page {
 // An open directory. The listing is made when it is first asked for: a directory that the kernel has cached is opened
 // but not read.
 struct DirectoryHandle {
+  std::shared_ptr<void> pin;  // of the tree
   std::mutex mutex;  // held throughout a request: one open directory is read by one at a time anyway
   std::shared_ptr<const DirectoryListing> listing;
   std::optional<Asked> expected;  // what goes on from the last request
@@ -148,6 +149,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
 void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
     auto handle = std::make_unique<DirectoryHandlePtr>(std::make_shared<DirectoryHandle>());
+    (*handle)->pin = adapter_of(request).tree->pin();
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
     Tree& tree = *adapter_of(request).tree;
     const bool lasting = !tree.follows() && tree.listing_lasts(node);

@@ -28,7 +28,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     Adapter& adapter = adapter_of(request);
     H5_ASSIGN(auto file, adapter.tree->open(node));
     const bool keeps_pages = !adapter.tree->follows() || file->keeps_pages();
-    auto handle = std::make_unique<FileHandle>(FileHandle{node, std::move(file)});
+    auto handle = std::make_unique<FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()});
     adapter.open_files.add(node);
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
     // Without keep_cache an open waits for every read of the file under way, deaf even to SIGKILL.
@@ -46,9 +46,12 @@ void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
       reply.error(EINVAL);
       return {};
     }
+    const std::shared_ptr<OpenNode> file = handle_of(*info).file;  // may be closed as soon as the reply is there
     Pieces pieces;
-    H5_TRY(handle_of(*info).file->read(static_cast<std::uint64_t>(offset), size, pieces));
-    return reply_pieces(reply, pieces, size);
+    H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces));
+    H5_TRY(reply_pieces(reply, pieces, size));
+    // The reply cannot be taken back, but what follows fails, and the kernel's copy of it goes.
+    return pieces.kernel_only() ? file->revalidate() : Status{};
   });
 }
 

@@ -14,18 +14,6 @@ constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header be
 
 ::iovec to_iovec(ByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
-Status copy_by_kernel(ByteSpan from, std::byte* to) {
-  while (!from.empty()) {
-    const ::iovec local{to, from.size()};
-    const ::iovec remote = to_iovec(from);
-    const ssize_t copied = ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
-    if (copied <= 0) return fail(io_error(EIO, "the file was cut short while it was read"));
-    from = from.subspan(static_cast<std::size_t>(copied));
-    to += copied;
-  }
-  return {};
-}
-
 // Where the mapped file was cut short, writev ends with EFAULT; by then the kernel has found its request by the
 // header and has ended it with EIO itself, so there is nothing left to answer.
 void report(int result) {
@@ -34,31 +22,19 @@ void report(int result) {
       result == -EFAULT ? " (the file was cut short while it was read)" : "");
 }
 
-Status copy_all(std::span<const Piece> pieces, std::byte* at) {
-  for (const Piece& piece : pieces) {
-    if (piece.kernel_only) {
-      H5_TRY(copy_by_kernel(piece.bytes, at));
-    } else {
-      std::memcpy(at, piece.bytes.data(), piece.bytes.size());
-    }
-    at += piece.bytes.size();
-  }
-  return {};
-}
-
 // The pieces that no vector is left for, as one.
 Status gather(std::span<const Piece> pieces, std::vector<std::byte>& out) {
   std::size_t bytes = 0;
   for (const Piece& piece : pieces) bytes += piece.bytes.size();
   out.resize(bytes);
-  return copy_all(pieces, out.data());
+  return copy_pieces(pieces, out);
 }
 
 }  // namespace
 
 Status flatten(const Pieces& pieces, std::vector<std::byte>& out) {
   out.resize(pieces.total());
-  return copy_all(pieces.list(), out.data());
+  return copy_pieces(pieces.list(), out);
 }
 
 Status reply_pieces(Reply& reply, const Pieces& pieces, std::size_t most) {

@@ -38,6 +38,7 @@ Result<OpenedObjectPtr> FileView::object(std::uint64_t address) {
   auto opened = file.following() ? retry_torn(file, "object header", [&] { return open_whole(file, address); })
                                  : open_object(file, address);
   if (!opened && file.following()) opened = open_object(file, address);  // damaged, then, as far as it goes
+  H5_TRY(file.revalidate());
   if (!opened) return fail(std::move(opened).error());
   const auto object = std::make_shared<const OpenedObject>(*std::move(opened), generation, known.get());
   objects_.insert(address, object);

@@ -52,6 +52,9 @@ class Node : public std::enable_shared_from_this<Node> {
   // The file was written while the node was open: see Tree::file_changed.
   virtual void catch_up() {}
 
+  // After something was made of the node's file: whether the file is still what it was (FileMetadata::revalidate).
+  virtual Status revalidate() const { return {}; }
+
   virtual Result<NodeStat> stat(StatDepth depth) = 0;
 
   // Directories. NotFound where no such name is listed.

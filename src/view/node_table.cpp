@@ -2,7 +2,10 @@
 
 namespace h5mount {
 
-NodeTable::NodeTable(NodePtr root) : root_(std::move(root)) { root_->set_id(kRootNode); }
+NodeTable::NodeTable(NodePtr root, NodeId below) : root_(std::move(root)) {
+  root_->set_id(kRootNode);
+  for (Shard& shard : shards_) shard.next = below / kShards + 1;
+}
 
 std::vector<NodeId> NodeTable::ids() {
   std::vector<NodeId> out{kRootNode};

@@ -15,8 +15,8 @@ namespace h5mount {
 
 class NodeTable {
  public:
-  // The root is there for ever.
-  explicit NodeTable(NodePtr root);
+  // The root is there for ever. Other ids lie above `below`.
+  explicit NodeTable(NodePtr root, NodeId below = 0);
 
   // The node of that id, or null.
   NodePtr find(NodeId id);

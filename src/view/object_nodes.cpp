@@ -12,6 +12,8 @@ namespace h5mount {
 
 namespace {
 
+constexpr std::uint64_t kMostCopied = 64U << 10;
+
 constexpr std::string_view kRoomName = ".h5";
 
 // xattrs are those of the object.
@@ -19,6 +21,8 @@ class ObjectNode : public Node {
  public:
   ObjectNode(FileViewPtr file, std::uint64_t address)
       : Node({file.get(), NodeKey::Kind::Object, address, {}}), file_(std::move(file)), address_(address) {}
+
+  Status revalidate() const override { return file_->metadata()->revalidate(); }
 
   Result<std::vector<std::string>> list_xattrs() override {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
@@ -48,7 +52,7 @@ class OpenDataset : public OpenNode {
     if (!kernel || !bytes_.raw || image_.grows()) return;
     column_ahead_ = std::make_shared<ColumnAhead>(
         bytes_.raw, image_.context().environment.workers, kernel, keep_->id(),
-        [keep = keep_, &image] { return !image.grows() && image.look().has_value(); });
+        [keep = keep_, &image] { return !image.grows() && image.revalidate().has_value(); });
   }
   ~OpenDataset() override {
     if (column_ahead_) column_ahead_->stop();
@@ -58,36 +62,81 @@ class OpenDataset : public OpenNode {
   OpenDataset& operator=(const OpenDataset&) = delete;
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
-    if (!image_.grows()) {
-      H5_TRY(image_.look());
-      H5_TRY(bytes_.read(offset, length, &pattern_, out));
-      if (column_ahead_) column_ahead_->note(offset, length);
-      return {};
-    }
-    return retry_torn(image_.metadata(), "dataset", [&]() -> Status {
-      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes());
-      Pieces pieces;
-      H5_TRY(bytes.read(offset, length, &pattern_, pieces));
-      for (const Piece& piece : pieces.list()) out.add(piece.bytes, piece.owner, piece.kernel_only);
-      return {};
-    });
+    Pieces pieces;
+    Status done = read_once(offset, length, pieces);
+    if (!done && done.error().code() == ErrorCode::Stale) drop_pages();
+    H5_TRY(std::move(done));
+    out.append(pieces);
+    return {};
+  }
+
+  Status revalidate() override {
+    Status same = image_.revalidate();
+    if (!same) drop_pages();
+    return same;
   }
 
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
     H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw) return bytes.raw->find_data(offset);
+    if (bytes.raw) return unchanged(bytes.raw->find_data(offset));
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
 
   Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
     H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw) return bytes.raw->find_hole(offset);
+    if (bytes.raw) return unchanged(bytes.raw->find_hole(offset));
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return bytes.size();
   }
 
  private:
+  // Bytes of the file as it was opened, or of one state of a file that grows. Only of pieces that the kernel is yet to
+  // copy (`kernel_only`, more than kMostCopied bytes) this is not known here: see OpenNode::revalidate.
+  Status read_once(std::uint64_t offset, std::uint64_t length, Pieces& out) {
+    if (!image_.grows()) {
+      H5_TRY(image_.look());
+      Pieces pieces;
+      H5_TRY(bytes_.read(offset, length, &pattern_, pieces));
+      pieces = copied_where_small(std::move(pieces));
+      H5_TRY(image_.revalidate());
+      if (!image_.grows()) {
+        out = std::move(pieces);
+        if (column_ahead_) column_ahead_->note(offset, length);
+        return {};
+      }
+    }
+    return retry_torn(image_.metadata(), "dataset", [&]() -> Status {
+      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes());
+      Pieces pieces;
+      H5_TRY(bytes.read(offset, length, &pattern_, pieces));
+      H5_TRY(image_.revalidate());
+      out = std::move(pieces);
+      return {};
+    });
+  }
+
+  // A copy of so little costs less than the request; what cannot be copied stays as it is.
+  static Pieces copied_where_small(Pieces pieces) {
+    if (pieces.total() == 0 || pieces.total() > kMostCopied || !pieces.kernel_only()) return pieces;
+    auto block = std::make_shared<Block>(static_cast<std::size_t>(pieces.total()));
+    if (!copy_pieces(pieces.list(), block->bytes())) return pieces;
+    Pieces copied;
+    copied.add(block->bytes(), block);
+    return copied;
+  }
+
+  Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
+    H5_TRY(image_.revalidate());
+    return found;
+  }
+
+  // Once: a page may hold what was copied to it while the file was being written.
+  void drop_pages() {
+    const auto kernel = image_.context().open_nodes->kernel();
+    if (kernel && !dropped_pages_.exchange(true)) kernel->forget(keep_->id(), {{0, kUnlimited}});
+  }
+
   // A descriptor held while the file grows sees what is there now.
   Result<DatasetImage::Bytes> now() { return image_.grows() ? image_.bytes() : bytes_; }
 
@@ -95,6 +144,7 @@ class OpenDataset : public OpenNode {
   DatasetImage& image_;
   DatasetImage::Bytes bytes_;
   ReadPattern pattern_;
+  std::atomic<bool> dropped_pages_ = false;
   std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be handed on
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "node.h"
@@ -34,18 +35,34 @@ class OpenNodes {
     const auto found = open_.find(node.get());
     if (found != open_.end() && --found->second.count == 0) open_.erase(found);
   }
-  std::vector<NodePtr> all() const {
+  // Those that nobody has claimed, for the caller alone until it gives each back. The others are to be caught up with
+  // once more.
+  std::vector<NodePtr> claim_all() {
     std::vector<NodePtr> out;
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, entry] : open_)
-      if (NodePtr node = entry.node.lock()) out.push_back(std::move(node));
+    for (auto& [key, entry] : open_) {
+      entry.missed = entry.claimed;
+      NodePtr node = entry.claimed ? nullptr : entry.node.lock();
+      if (!node) continue;
+      entry.claimed = true;
+      out.push_back(std::move(node));
+    }
     return out;
+  }
+  // True where the claim goes on, as the node was asked for meanwhile.
+  bool give_back(const NodePtr& node) {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(node.get());
+    if (found == open_.end()) return false;
+    return found->second.claimed = std::exchange(found->second.missed, false);
   }
 
  private:
   struct Entry {
     std::weak_ptr<Node> node;
     std::size_t count = 0;
+    bool claimed = false;
+    bool missed = false;
   };
   mutable std::mutex mutex_;
   std::shared_ptr<KernelPages> kernel_;

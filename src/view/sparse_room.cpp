@@ -67,12 +67,13 @@ Result<std::uint64_t> list_bytes(const DatasetReader& reader, const List& list) 
 
 class OpenList : public OpenNode {
  public:
-  OpenList(DatasetReaderPtr reader, const List& list, std::uint64_t bytes)
-      : reader_(std::move(reader)), list_(list), bytes_(bytes) {}
+  OpenList(FileViewPtr file, DatasetReaderPtr reader, const List& list, std::uint64_t bytes)
+      : file_(std::move(file)), reader_(std::move(reader)), list_(list), bytes_(bytes) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
     if (offset >= bytes_) return {};
-    return list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out);
+    H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out));
+    return file_->metadata()->revalidate();
   }
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
     if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
@@ -84,6 +85,7 @@ class OpenList : public OpenNode {
   }
 
  private:
+  FileViewPtr file_;
   DatasetReaderPtr reader_;
   const List& list_;
   std::uint64_t bytes_;
@@ -127,7 +129,7 @@ class ListNode : public Node {
   Result<std::shared_ptr<OpenNode>> open() override {
     H5_ASSIGN(DatasetReaderPtr reader, reader_of(dataset_->image));
     H5_ASSIGN(const std::uint64_t bytes, list_bytes(*reader, list_));
-    return std::make_shared<OpenList>(std::move(reader), list_, bytes);
+    return std::make_shared<OpenList>(dataset_->file, std::move(reader), list_, bytes);
   }
 
  private:

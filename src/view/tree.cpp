@@ -1,6 +1,5 @@
-#include "h5mount/view/tree.h"
-
 #include <algorithm>
+#include <chrono>
 
 #include "external_files.h"
 #include "file_view.h"
@@ -8,36 +7,44 @@
 #include "object_nodes.h"
 #include "open_nodes.h"
 #include "rooms.h"
+#include "source_tree.h"
 
 namespace h5mount {
 
 namespace {
 
-class FileTree : public Tree {
+// A file that is written in place, or whose members are replaced one by one, counts as done when nothing of it has
+// changed for so long.
+constexpr std::chrono::seconds kSettled{1};
+
+class FileTree : public SourceTree {
  public:
-  FileTree(ViewContextPtr context, NodePtr root) : context_(std::move(context)), nodes_(std::move(root)) {}
+  FileTree(ViewContextPtr context, NodePtr root, std::uint64_t first_node)
+      : context_(std::move(context)), nodes_(std::move(root), first_node) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name) override {
     H5_ASSIGN(const NodePtr directory, node(parent));
-    H5_ASSIGN(NodePtr child, directory->child(name));
-    return entry_of(std::move(child));
+    auto child = directory->child(name);
+    H5_TRY(directory->revalidate());
+    if (!child) return fail(std::move(child).error());
+    return entry_of(*std::move(child));
   }
 
   void forget(NodeId id, std::uint64_t count) override { nodes_.forget(id, count); }
 
   Result<NodeStat> stat(NodeId id, StatDepth depth) override {
     H5_ASSIGN(const NodePtr found, node(id));
-    return found->stat(depth);
+    return unchanged(*found, found->stat(depth));
   }
 
   Result<std::string> readlink(NodeId id) override {
     H5_ASSIGN(const NodePtr found, node(id));
-    return found->readlink();
+    return unchanged(*found, found->readlink());
   }
 
   Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
     H5_ASSIGN(const NodePtr found, node(id));
-    return found->list();
+    return unchanged(*found, found->list());
   }
 
   bool listing_lasts(NodeId id) override {
@@ -47,8 +54,10 @@ class FileTree : public Tree {
 
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
     H5_ASSIGN(const NodePtr directory, node(parent));
-    H5_ASSIGN(NodePtr child, directory->listed_child(listing, position));
-    return entry_of(std::move(child));
+    auto child = directory->listed_child(listing, position);
+    H5_TRY(directory->revalidate());
+    if (!child) return fail(std::move(child).error());
+    return entry_of(*std::move(child));
   }
 
   Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
@@ -58,12 +67,12 @@ class FileTree : public Tree {
 
   Result<std::vector<std::string>> list_xattrs(NodeId id) override {
     H5_ASSIGN(const NodePtr found, node(id));
-    return found->list_xattrs();
+    return unchanged(*found, found->list_xattrs());
   }
 
   Result<std::string> get_xattr(NodeId id, std::string_view name) override {
     H5_ASSIGN(const NodePtr found, node(id));
-    return found->get_xattr(name);
+    return unchanged(*found, found->get_xattr(name));
   }
 
   bool follows() const override { return files().follows(); }
@@ -77,13 +86,35 @@ class FileTree : public Tree {
       seen.push_back({file.get(), sound, sound && file->metadata->following()});
     }
     const auto kernel = context_->open_nodes->kernel();
-    if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) {
-      // What it keeps it got with the promise that it would stay.
-      for (const NodeId id : nodes_.ids()) kernel->forget(id, {{0, kUnlimited}});
-    }
+    // What it keeps it got with the promise that it would stay.
+    if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) retire();
     seen_ = std::move(seen);
     if (!follows()) return;
-    for (const NodePtr& open : context_->open_nodes->all()) open->catch_up();
+    for (const NodePtr& open : context_->open_nodes->claim_all()) catch_up(open);
+  }
+
+  State state() override {
+    const FileMetadata& main = *files().main()->metadata;
+    const bool stale = !main.look_now();
+    const auto& source = main.addresses();
+    const bool taken = source->name_taken();
+    if (!stale && !taken) {
+      last_.reset();
+      return State::Current;
+    }
+    if (!stale && source->watchable().size() == 1) return State::Superseded;  // renamed over: whole at once
+    const auto now = std::chrono::steady_clock::now();
+    const auto stamp = source->stamp();
+    if (!stamp || !last_ || *last_ != *stamp) {
+      last_ = stamp ? std::optional(*stamp) : std::nullopt;
+      last_change_ = now;
+    }
+    return now - last_change_ < kSettled ? State::Changing : State::Superseded;
+  }
+
+  void retire() override {
+    if (const auto kernel = context_->open_nodes->kernel())
+      for (const NodeId id : nodes_.ids()) kernel->forget(id, {{0, kUnlimited}});
   }
 
   std::vector<std::string> watchable() const override {
@@ -108,10 +139,28 @@ class FileTree : public Tree {
     return found;
   }
 
+  // What was made of the node's file, if that has not changed meanwhile.
+  template <class T>
+  static Result<T> unchanged(const Node& node, Result<T> made) {
+    H5_TRY(node.revalidate());
+    return made;
+  }
+
+  // By a worker, so that no node waits for another that is slow; again where the file changed meanwhile.
+  void catch_up(const NodePtr& open) {
+    const auto job = [open, nodes = context_->open_nodes] {
+      do {
+        open->catch_up();
+      } while (nodes->give_back(open));
+    };
+    const auto& workers = context_->environment.workers;
+    if (!workers || !workers->submit(job)) job();
+  }
+
   // The known node is asked, which may have measured itself already; one without a stat is not counted.
   Result<Entry> entry_of(NodePtr child) {
     const auto [id, known] = nodes_.adopt(std::move(child));
-    auto stat = known->stat(StatDepth::Listing);
+    auto stat = unchanged(*known, known->stat(StatDepth::Listing));
     if (stat) return Entry{id, *stat};
     nodes_.forget(id, 1);
     return fail(std::move(stat).error());
@@ -132,20 +181,28 @@ class FileTree : public Tree {
     return before != seen_.end() && (before->sound != now.sound || before->follows != now.follows);
   }
   std::vector<Seen> seen_{{files().main().get(), true, files().main()->metadata->following()}};
+
+  // Of the one thread that calls `state`: the last stamp of a file that changes, and since when it stands still.
+  std::optional<SourceStamp> last_;
+  std::chrono::steady_clock::time_point last_change_{};
 };
 
 }  // namespace
 
-Result<std::shared_ptr<Tree>> Tree::make(const ReadEnvironment& environment, const TreeOptions& options) {
-  const auto context =
-      std::make_shared<const ViewContext>(
+Result<std::shared_ptr<SourceTree>> SourceTree::make(const ReadEnvironment& environment, const TreeOptions& options,
+                                                     NodeId first_node) {
+  const auto context = std::make_shared<const ViewContext>(
       ViewContext{environment, options, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
   const auto main = std::make_shared<FileView>(context, environment.files->main(), 0, 0);
   H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address()));
   if (root->object.kind != ObjectKind::Group)
     return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group").with_found(main->root_address()));
   NodePtr rooms = make_hidden_root({context, main});
-  return std::make_shared<FileTree>(context, make_root_node(main, std::move(rooms)));
+  return std::make_shared<FileTree>(context, make_root_node(main, std::move(rooms)), first_node);
+}
+
+Result<std::shared_ptr<Tree>> Tree::make(const ReadEnvironment& environment, const TreeOptions& options) {
+  return SourceTree::make(environment, options, 0);
 }
 
 }  // namespace h5mount

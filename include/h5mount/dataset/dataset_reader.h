@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,14 @@ class Pieces {
     total_ += bytes.size();
     pieces_.push_back({bytes, std::move(owner), kernel_only});
   }
+  void append(const Pieces& more) {
+    for (const Piece& piece : more.pieces_) add(piece.bytes, piece.owner, piece.kernel_only);
+  }
+  bool kernel_only() const {
+    for (const Piece& piece : pieces_)
+      if (piece.kernel_only) return true;
+    return false;
+  }
   const std::vector<Piece>& list() const { return pieces_; }
   std::uint64_t total() const { return total_; }
 
@@ -42,6 +51,10 @@ class Pieces {
   std::vector<Piece> pieces_;
   std::uint64_t total_ = 0;
 };
+
+// Copies the pieces one after another. The kernel copies those that only it may read, so that a file cut short behind
+// them is an error (Io) and no SIGBUS.
+Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
 
 // What one open file has read so far. Kept by whoever opened it; updated by read. Threads: any.
 class ReadPattern {

@@ -1,4 +1,4 @@
-// Tree: an HDF5 file as a tree of nodes with names, attributes and bytes, as CONTRACT.md promises it. No FUSE types:
+// Tree: an HDF5 file as a tree of nodes with names, attributes and bytes. No FUSE types:
 // the fuse room translates, tests and a whole-file fuzzer walk it directly.
 //
 // Nodes are named by NodeId, given out by lookup and readdir, counted per lookup and dropped by forget (as FUSE
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/metadata/torn_retry.h"
 
 namespace h5mount {
 
@@ -83,6 +84,11 @@ class KernelPages {
   // waits for reads of it that are under way, so a thread that must answer reads may not do it.
   using Ticket = std::uint64_t;
   virtual Ticket forget(NodeId node, const std::vector<ByteRange>& ranges) = 0;
+  // The same for a name in a directory, and all below it.
+  virtual Ticket forget_name(NodeId directory, const std::string& name) {
+    (void)directory, (void)name;
+    return 0;
+  }
   // True once all that was queued up to the ticket is done; false where that takes too long.
   virtual bool wait(Ticket ticket) = 0;
 
@@ -97,7 +103,12 @@ class OpenNode {
   virtual ~OpenNode() = default;
   // False where the bytes are those of the moment of opening: pages that the kernel kept from before may differ.
   virtual bool keeps_pages() const { return true; }
+  // The bytes are of one state of the file, whatever is written to it meanwhile; those that are `kernel_only` as
+  // far as `revalidate` still succeeds once they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) = 0;
+  // After `kernel_only` pieces were copied: Stale where the file was written since they were given, so that they may be
+  // mixed. The kernel then drops its pages of the node, and every later read fails.
+  virtual Status revalidate() { return {}; }
   virtual Result<std::uint64_t> seek_data(std::uint64_t offset) = 0;  // NotFound: ENXIO
   virtual Result<std::uint64_t> seek_hole(std::uint64_t offset) = 0;
 };
@@ -105,7 +116,29 @@ class OpenNode {
 class Tree {
  public:
   static Result<std::shared_ptr<Tree>> make(const ReadEnvironment& environment, const TreeOptions& options);
+
+  // A tree of a file that may be replaced under its name, or written anew: once nothing of the old file is pinned (see
+  // `pin`), it becomes the tree of the new one. Nodes other than the root are then unknown (Stale), and the kernel is
+  // asked to drop all it keeps of them. Until then, and while the new file cannot be opened, it stays the old one's:
+  // of a file that was renamed over, or unlinked, everything goes on being read as it was; of one that was
+  // written in place everything is Stale. `again` opens what the name leads to now; it is called from the thread of
+  // `file_changed`. The files' metadata are to be opened with `keep_replaced`.
+  struct Source {
+    ReadEnvironment environment;
+    TreeOptions options;
+  };
+  using SourceOpener = std::function<Result<Source>()>;
+  static Result<std::shared_ptr<Tree>> make_reloading(const Source& first, SourceOpener again);
+
   virtual ~Tree() = default;
+
+  // Held by every request until its reply was written, and by open files and directories. Null where the tree is one
+  // file's for ever.
+  virtual std::shared_ptr<void> pin() { return nullptr; }
+  // Whether it may become another file's: then `file_changed` is to be called every second as well, as not every
+  // file system tells of it.
+  virtual bool reloads() const { return false; }
+
 
   virtual Result<Entry> lookup(NodeId parent, std::string_view name) = 0;  // counts one reference on success
   virtual void forget(NodeId node, std::uint64_t count) = 0;
@@ -139,6 +172,17 @@ class Tree {
     std::uint64_t file_bytes = 0;
   };
   virtual FileStat statfs() const = 0;
+};
+
+// What every request holds, from before it asks the tree until its reply was written: the tree as it is, and one budget
+// for structures that a writer is just writing.
+class RequestScope {
+ public:
+  explicit RequestScope(Tree& tree) : pin_(tree.pin()) {}
+
+ private:
+  std::shared_ptr<void> pin_;
+  RetryBudget budget_;
 };
 
 }  // namespace h5mount
