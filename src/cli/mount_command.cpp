@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <thread>
@@ -60,13 +61,38 @@ TreeOptions tree_options(const MountOptions& options) {
   return {options.uid, options.gid, options.file_umask, options.directory_umask};
 }
 
-Result<std::shared_ptr<Tree>> make_tree(const MountCommand& command, std::shared_ptr<FileSet> files,
+Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
+  MetadataOptions options;
+  options.force = command.options.force;
+  options.follow = command.options.swmr == Swmr::On     ? Follow::Always
+                   : command.options.swmr == Swmr::Auto ? Follow::Auto
+                                                        : Follow::Never;
+  options.keep_replaced = command.options.reload;
+  return FileSet::open(command.file, external_access(command.options), options);
+}
+
+// The file's name as it means the same from every working directory, symlinks in it as they are: they may lead to another
+// file when it is opened again.
+MountCommand at_any_place(MountCommand command) {
+  std::error_code trouble;
+  const auto absolute = std::filesystem::absolute(command.file, trouble);
+  if (!trouble) command.file = absolute;
+  return command;
+}
+
+Result<std::shared_ptr<Tree>> make_tree(MountCommand command, std::shared_ptr<FileSet> files,
                                         std::shared_ptr<BlockCache> cache) {
   ReadEnvironment environment;
   environment.files = std::move(files);
   environment.cache = std::move(cache);
   environment.workers = std::make_shared<WorkerPool>(decoding_threads(command.options));
-  H5_ASSIGN(auto tree, Tree::make(environment, tree_options(command.options)));
+  const TreeOptions options = tree_options(command.options);
+  const auto again = [command, cache = environment.cache, workers = environment.workers]() -> Result<Tree::Source> {
+    H5_ASSIGN(auto opened, open_files(command));
+    return Tree::Source{{cache, workers, std::move(opened)}, tree_options(command.options)};
+  };
+  H5_ASSIGN(auto tree, command.options.reload ? Tree::make_reloading({environment, options}, again)
+                                              : Tree::make(environment, options));
   H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
   return tree;
 }
@@ -101,21 +127,12 @@ void warn_of_missing_end(const std::string& name, const FileMetadata& file) {
                          end, superblock.end_of_file));
 }
 
-Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
-  MetadataOptions options;
-  options.force = command.options.force;
-  options.follow = command.options.swmr == Swmr::On     ? Follow::Always
-                   : command.options.swmr == Swmr::Auto ? Follow::Auto
-                                                        : Follow::Never;
-  return FileSet::open(command.file, external_access(command.options), options);
-}
-
 // Everything from the open file to the end of the mount, in the process that serves.
 int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std::optional<Background>& background) {
   const auto cache = std::make_shared<BlockCache>(cache_bytes(command.options));
   const StatusReport report(cache);
   const FileMetadataPtr metadata = files->main()->metadata;
-  auto tree = make_tree(command, std::move(files), cache);
+  auto tree = make_tree(at_any_place(command), std::move(files), cache);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;

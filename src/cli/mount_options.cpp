@@ -216,6 +216,8 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
     {"force", "", "", "mount although a writer seems to have the file open",
      [](Value, MountOptions& o) { return o.force = true; }},
+    {"reload", "", "", "take up the new file when the mounted one is replaced",
+     [](Value, MountOptions& o) { return o.reload = true; }},
     {"plugins", "DIR[:DIR]", "directories that are there, with ':' between them",
      "where HDF5 filter plugins may be used from, for filters that h5mount lacks",
      [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},

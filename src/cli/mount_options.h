@@ -31,6 +31,7 @@ struct MountOptions {
   std::vector<std::string> external_directories;  // absolute, without symlinks
   Swmr swmr = Swmr::Auto;
   bool force = false;
+  bool reload = false;  // a file that was replaced is taken up
   std::vector<std::string> plugins;  // directories of filter plugins, absolute
   std::optional<LogLevel> log_level;
 };

@@ -13,7 +13,8 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr int kPause = 500;  // milliseconds between two calls of the tree
+constexpr int kPause = 500;    // milliseconds between two calls of the tree
+constexpr int kPeriod = 1000;  // milliseconds after which it is called unasked, where its file may be replaced
 
 void wake(int eventfd) {
   const std::uint64_t one = 1;
@@ -26,7 +27,7 @@ ChangeWatch::ChangeWatch(std::shared_ptr<Tree> tree) : tree_(std::move(tree)) {
   events_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   stop_ = ::eventfd(0, EFD_CLOEXEC);
   more_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (events_ < 0 || stop_ < 0 || more_ < 0 || !watch_all()) {
+  if (events_ < 0 || stop_ < 0 || more_ < 0 || (!watch_all() && !tree_->reloads())) {
     log(LogLevel::Debug, "the file cannot be watched; changes are noticed when it is used");
     return;
   }
@@ -44,12 +45,16 @@ ChangeWatch::~ChangeWatch() {
     if (fd >= 0) ::close(fd);
 }
 
-// A file that is watched already stays so.
-bool ChangeWatch::watch_all() const {
-  bool watched = false;
+// A file that is watched already stays so; one that the tree no longer names is left.
+bool ChangeWatch::watch_all() {
+  std::set<int> watched;
   for (const std::string& path : tree_->watchable())
-    watched |= ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB) >= 0;
-  return watched;
+    if (const int file = ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB); file >= 0)
+      watched.insert(file);
+  for (const int file : watched_)
+    if (!watched.contains(file)) ::inotify_rm_watch(events_, file);
+  watched_ = std::move(watched);
+  return !watched_.empty();
 }
 
 bool ChangeWatch::stopped_within(int milliseconds) const {
@@ -66,9 +71,10 @@ void ChangeWatch::drain() const {
 void ChangeWatch::run() {
   for (;;) {
     std::array<pollfd, 3> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}, pollfd{more_, POLLIN, 0}};
-    if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    const int ready = ::poll(waiting.data(), waiting.size(), tree_->reloads() ? kPeriod : -1);
+    if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
-    if (((waiting[0].revents | waiting[2].revents) & POLLIN) == 0) continue;
+    if (ready < 0) continue;
     drain();
     std::uint64_t count = 0;
     (void)!::read(more_, &count, sizeof count);

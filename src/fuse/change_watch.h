@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,12 +25,13 @@ class ChangeWatch {
   void run();
   bool stopped_within(int milliseconds) const;
   void drain() const;
-  bool watch_all() const;
+  bool watch_all();
 
   std::shared_ptr<Tree> tree_;
   int events_ = -1;
   int stop_ = -1;
   int more_ = -1;  // told that there is more to watch
+  std::set<int> watched_;
   std::thread thread_;
 };
 

@@ -35,10 +35,17 @@ void KernelNotifier::stop() {
 
 KernelPages::Ticket KernelNotifier::forget(NodeId node, const std::vector<ByteRange>& ranges) {
   const std::lock_guard lock(mutex_);
-  for (const ByteRange& range : ranges) orders_.push_back({node, range});
+  for (const ByteRange& range : ranges) orders_.push_back({node, range, {}});
   queued_ += ranges.size();
   wake_.notify_one();
   return queued_;
+}
+
+KernelPages::Ticket KernelNotifier::forget_name(NodeId directory, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  orders_.push_back({directory, {}, name});
+  wake_.notify_one();
+  return ++queued_;
 }
 
 bool KernelNotifier::wait(Ticket ticket) {
@@ -75,8 +82,11 @@ void KernelNotifier::run() {
     lock.unlock();
     // A length of zero is all that follows. That the kernel does not know the node (any more) is no error.
     const std::uint64_t length = order.range.end == kUnlimited ? 0 : order.range.end - order.range.begin;
-    (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),
-                                           static_cast<off_t>(length));
+    if (order.name.empty())
+      (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),
+                                             static_cast<off_t>(length));
+    else
+      (void)fuse_lowlevel_notify_inval_entry(session_, order.node, order.name.c_str(), order.name.size());
     lock.lock();
     ++finished_;
     done_.notify_all();

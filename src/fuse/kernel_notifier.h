@@ -24,6 +24,7 @@ class KernelNotifier final : public KernelPages {
   KernelNotifier& operator=(const KernelNotifier&) = delete;
 
   Ticket forget(NodeId node, const std::vector<ByteRange>& ranges) override;
+  Ticket forget_name(NodeId directory, const std::string& name) override;
   bool wait(Ticket ticket) override;
   bool store(NodeId node, std::uint64_t offset, const Pieces& pieces) override;
 
@@ -36,6 +37,7 @@ class KernelNotifier final : public KernelPages {
   struct Order {
     NodeId node;
     ByteRange range;
+    std::string name;  // in the node, instead of the range; empty: none
   };
   void run();
 

@@ -1,0 +1,281 @@
+// Files that are written or replaced while they are mounted: no read mixes two states, and with -o reload the new
+// file is taken up.
+#include <algorithm>
+#include <thread>
+
+#include "command.h"
+
+namespace h5mount::test {
+namespace {
+
+std::string python() { return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 "; }
+
+class ChangingFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    if (run(python() + "-c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write files with";
+    std::filesystem::remove_all(place);
+    std::filesystem::create_directory(place);
+  }
+  // Python statements in the directory of the test's files.
+  Outcome script(const std::string& text, int seconds = 60) {
+    std::ofstream(place / "script.py") << R"(
+import h5py, numpy as np, os, sys, time, mmap, subprocess, shutil, threading
+N = 300000
+def make(name, value, names=('d', 'e'), **how):
+    with h5py.File(name, 'w') as f:
+        for n in names: f.create_dataset(n, data=np.full(N, value, 'u1'), **how)
+def write_over(name, other, put_back=False):
+    st = os.stat(name); new = open(other, 'rb').read()
+    with open(name, 'r+b') as f: f.write(new)
+    if put_back: os.utime(name, ns=(st.st_atime_ns, st.st_mtime_ns))
+def direct(path, offset=0, length=N):
+    try: fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    except OSError as e: return e
+    try: return os.pread(fd, length, offset)
+    except OSError as e: return e
+    finally: os.close(fd)
+)" << text;
+    return run("cd " + place.string() + " && M=" + mount.path() + " exec " + python() + "script.py", seconds);
+  }
+  void made(const std::string& text) {
+    const Outcome outcome = script(text);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  void mounted(const std::string& name, const std::string& options = {}) {
+    const Outcome outcome = mount.mount(place / name, options);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  // What the commands in the mount give, once they give it; else what they give after ten seconds.
+  std::string once(const std::string& command, const std::string& wanted) {
+    for (int i = 0; i < 100; ++i) {
+      const std::string out = mount.in(command).out;
+      if (out == wanted) return out;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return mount.in(command).out;
+  }
+  static constexpr const char* kByte = "od -An -tu1 -v d | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'";
+
+  std::filesystem::path place = scratch() / "changing";
+  MountPoint mount;
+};
+
+// ---- no mixed bytes --------------------------------------------------------------------------------------------
+
+TEST_F(ChangingFileTest, WrittenWithItsTimePutBack) {
+  for (const char* how : {"", ", chunks=(30000,)", ", chunks=(30000,), compression='gzip'"}) {
+    MountPoint fresh;
+    made("make('f.h5', 7" + std::string(how) + "); make('other.h5', 9" + how + ")");
+    ASSERT_EQ(fresh.mount(place / "f.h5").code, 0);
+    const Outcome seen = script("M = '" + fresh.path() + R"('
+assert direct(M + '/d', 0, 4096) == bytes([7]) * 4096
+time.sleep(.05)
+write_over('f.h5', 'other.h5', put_back=True)
+for n in ('d', 'e'):
+    for got in (direct(M + '/' + n), subprocess.run(['cat', M + '/' + n], capture_output=True)):
+        if isinstance(got, OSError): print('error'); continue
+        bytes_ = got if isinstance(got, bytes) else got.stdout
+        if not isinstance(got, bytes) and got.returncode != 0: print('error'); continue
+        print(sorted(set(bytes_)))
+)");
+    EXPECT_EQ(seen.out, "error\nerror\nerror\nerror\n") << how << seen.err;
+  }
+}
+
+TEST_F(ChangingFileTest, WhatLeavesTheBytesAloneDoesNotMatter) {
+  made("make('f.h5', 7, chunks=(30000,))");
+  mounted("f.h5");
+  const Outcome seen = script(R"(
+M = os.environ['M']
+def check(what): time.sleep(.03); print(what, direct(M + '/d') == bytes([7]) * N)
+check('at first')
+os.chmod('f.h5', 0o640); check('chmod')
+os.link('f.h5', 'second.h5'); check('link')
+os.unlink('second.h5'); check('unlink')
+os.rename('f.h5', 'g.h5'); check('rename')
+os.rename('g.h5', 'f.h5'); check('back')
+try: os.setxattr('f.h5', 'user.x', b'1')
+except OSError: pass
+check('setxattr')
+)");
+  EXPECT_EQ(seen.out, "at first True\nchmod True\nlink True\nunlink True\nrename True\nback True\nsetxattr True\n") << seen.err;
+}
+
+// A reader that goes on while the file is written in place: all that it gets is of the file that was mounted.
+TEST_F(ChangingFileTest, WrittenWhileItIsRead) {
+  made("make('other.h5', 9, chunks=(30000,)); make('old.h5', 7, chunks=(30000,))");
+  int errors = 0;
+  for (int i = 0; i < 25; ++i) {
+    MountPoint fresh;
+    std::filesystem::copy_file(place / "old.h5", place / "f.h5", std::filesystem::copy_options::overwrite_existing);
+    ASSERT_EQ(fresh.mount(place / "f.h5").code, 0);
+    const Outcome seen = script("M = '" + fresh.path() + R"('
+fd = os.open(M + '/d', os.O_RDONLY | os.O_DIRECT)
+writer = threading.Timer(.002, write_over, ('f.h5', 'other.h5')); writer.start()
+other = 0; error = 0
+for i in range(4000):
+    try: got = os.pread(fd, 4096 * 15, (i % 4) * 4096 * 15)
+    except OSError: error = 1; break
+    other += got.count(9)
+writer.join()
+print(other, error)
+)");
+    EXPECT_TRUE(seen.out.starts_with("0 ")) << "bytes of the new state: " << seen.out << seen.err;
+    errors += seen.out == "0 1\n";
+  }
+  EXPECT_GE(errors, 1) << "no read met the change";
+}
+
+TEST_F(ChangingFileTest, RawFilesAndVirtualSources) {
+  made(R"(
+open('raw', 'wb').write(bytes([7]) * N)
+with h5py.File('f.h5', 'w') as f:
+    f.create_dataset('raw', (N,), 'u1', external=[('raw', 0, N)])
+    layout = h5py.VirtualLayout((N,), 'u1')
+    layout[:] = h5py.VirtualSource('source.h5', 'd', (N,))
+    f.create_virtual_dataset('virtual', layout)
+make('source.h5', 7, chunks=(30000,)); make('other.h5', 9, chunks=(30000,))
+)");
+  mounted("f.h5");
+  const Outcome seen = script(R"(
+M = os.environ['M']
+for n in ('raw', 'virtual'): assert direct(M + '/' + n, 0, 4096) == bytes([7]) * 4096
+time.sleep(.05)
+st = os.stat('raw'); open('raw', 'r+b').write(bytes([9]) * N); os.utime('raw', ns=(st.st_atime_ns, st.st_mtime_ns))
+write_over('source.h5', 'other.h5', put_back=True)
+for n in ('raw', 'virtual'):
+    got = direct(M + '/' + n)
+    print(n, got.errno if isinstance(got, OSError) else sorted(set(got)))
+)");
+  EXPECT_EQ(seen.out, "raw 116\nvirtual 116\n") << seen.err;  // ESTALE
+}
+
+// ---- reload ----------------------------------------------------------------------------------------------------
+
+TEST_F(ChangingFileTest, AReplacedFileIsTakenUp) {
+  made("make('f.h5', 7, ('d', 'old')); make('new.h5', 9, ('d', 'new'))");
+  mounted("f.h5", "-o reload");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  EXPECT_EQ(mount.in("ls | tr '\\n' ' '; ls new 2>/dev/null").out, "d old ");
+  std::filesystem::rename(place / "new.h5", place / "f.h5");
+  EXPECT_EQ(once(kByte, "9"), "9");
+  EXPECT_EQ(once("ls | tr '\\n' ' '; ls old 2>/dev/null", "d new "), "d new ");
+  made("make('new.h5', 5, ('d',))");
+  std::filesystem::rename(place / "f.h5", place / "aside.h5");  // the name is free for a moment
+  EXPECT_EQ(mount.in(kByte).out, "9");
+  std::filesystem::rename(place / "new.h5", place / "f.h5");
+  EXPECT_EQ(once(kByte, "5"), "5");
+}
+
+TEST_F(ChangingFileTest, WhileSomethingIsOpenTheOldFileStays) {
+  made("make('f.h5', 7); make('new.h5', 9)");
+  mounted("f.h5", "-o reload");
+  const Outcome held = run("cd " + place.string() + " && exec 3<" + mount.path("d") + " && mv new.h5 f.h5 && sleep 2.5 && " +
+                           "cat " + mount.path("e") + " | od -An -tu1 -v | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'; " +
+                           "cat <&3 | od -An -tu1 -v | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'");
+  EXPECT_EQ(held.out, "77") << held.err;
+  EXPECT_EQ(once(kByte, "9"), "9");
+}
+
+TEST_F(ChangingFileTest, AFileWrittenInPlaceIsTakenUp) {
+  made("make('f.h5', 7); make('new.h5', 9)");
+  mounted("f.h5", "-o reload");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  EXPECT_EQ(run("cat " + (place / "new.h5").string() + " >" + (place / "f.h5").string()).code, 0);
+  EXPECT_EQ(once(kByte, "9"), "9");
+}
+
+TEST_F(ChangingFileTest, WhatIsNoHdf5FileIsNotTakenUp) {
+  made("make('f.h5', 7); make('new.h5', 9); open('text', 'w').write('no such thing')");
+  mounted("f.h5", "-o reload");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  std::filesystem::rename(place / "text", place / "f.h5");
+  EXPECT_EQ(once("cat d >/dev/null 2>&1 || echo error", "error\n"), "error\n");
+  EXPECT_TRUE(mount.mounted());
+  std::filesystem::rename(place / "new.h5", place / "f.h5");
+  EXPECT_EQ(once(kByte, "9"), "9");
+}
+
+TEST_F(ChangingFileTest, ASymlinkIsFollowedAnew) {
+  made("os.mkdir('a'); os.mkdir('b'); make('a/f.h5', 7); make('b/f.h5', 9); os.symlink('a', 'now')");
+  mounted("now/f.h5", "-o reload");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  made("os.symlink('b', 'next'); os.rename('next', 'now')");
+  EXPECT_EQ(once(kByte, "9"), "9");
+}
+
+TEST_F(ChangingFileTest, AFileSetIsTakenUpWhole) {
+  made(R"(
+for value, name in ((7, 'run'), (9, 'new')):
+    with h5py.File(name + '-%05d.h5', 'w', driver='family', memb_size=1 << 17) as f:
+        for n in ('d', 'e'): f.create_dataset(n, data=np.full(N, value, 'u1'))
+)");
+  mounted("run-%05d.h5", "-o reload");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  const Outcome seen = script(R"(
+import glob
+for new in sorted(glob.glob('new-*.h5')): os.rename(new, new.replace('new', 'run'))
+)");
+  EXPECT_EQ(seen.code, 0) << seen.err;
+  for (int i = 0; i < 100; ++i) {
+    const Outcome read = mount.in(kByte);
+    EXPECT_TRUE(read.out.empty() || read.out == "7" || read.out == "9") << read.out;
+    if (read.out == "9") break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(mount.in(kByte).out, "9");
+}
+
+TEST_F(ChangingFileTest, WithoutReloadAReplacedFileIsStale) {
+  made("make('f.h5', 7); make('new.h5', 9)");
+  mounted("f.h5");
+  std::filesystem::rename(place / "new.h5", place / "f.h5");
+  EXPECT_EQ(once("cat e >/dev/null 2>&1 || echo error", "error\n"), "error\n");
+}
+
+// Two hundred replacements under readers: each file that is read is wholly of one of them.
+TEST_F(ChangingFileTest, ReplacedOverAndOverUnderReaders) {
+  made("make('one.h5', 1, ('d', 'e', 'f')); make('two.h5', 2, ('d', 'e', 'f'), chunks=(30000,), compression='gzip');"
+       "shutil.copy('one.h5', 'f.h5')");
+  mounted("f.h5", "-o reload");
+  const Outcome seen = script(R"(
+M = os.environ['M']
+done = threading.Event()
+def replace():
+    for i in range(200):
+        shutil.copy(('one.h5', 'two.h5')[i % 2], 'next.h5'); os.rename('next.h5', 'f.h5'); time.sleep(.02)
+    done.set()
+seen, mixed, errors = set(), [], []
+def note(data):
+    if len(data) == N and len(set(data)) == 1: seen.add(data[0])
+    else: mixed.append((len(data), sorted(set(data))))
+def read():
+    while not done.is_set():
+        for n in ('d', 'e', 'f'):
+            try: note(open(M + '/' + n, 'rb').read())
+            except OSError as e: errors.append(e.errno)
+            time.sleep(.002)
+def command():
+    while not done.is_set():
+        got = subprocess.run(['find', M, '-type', 'f', '-exec', 'cat', '{}', ';'], capture_output=True)
+        if got.returncode == 0 and len(got.stdout) == 3 * N:
+            for i in range(3): note(got.stdout[i * N:(i + 1) * N])
+        subprocess.run(['sha256sum', M + '/d', M + '/e'], capture_output=True)
+threads = [threading.Thread(target=t) for t in (replace, read, command)]
+for t in threads: t.start()
+for t in threads: t.join()
+for i in range(100):
+    time.sleep(.1)
+    try:
+        if set(open(M + '/d', 'rb').read()) == {2}: break
+    except OSError: pass
+else: print('the last one is not there')
+print(sorted(seen), mixed[:5], sorted(set(errors) - {116}))
+)", 120);
+  EXPECT_EQ(seen.out, "[1, 2] [] []\n") << seen.err;
+}
+
+}  // namespace
+}  // namespace h5mount::test
