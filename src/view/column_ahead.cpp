@@ -60,6 +60,10 @@ void ColumnAhead::hand_on(std::uint64_t run, const StridePattern::Batch& batch, 
     // A failure is told to whoever asks for these bytes.
     if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, pieces)) return;
     if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
+    if (pieces.kernel_only() && !as_opened_()) {  // written while the kernel copied it
+      kernel_->forget(node_, {{0, kUnlimited}});
+      return;
+    }
     read_counters().pages_handed_on.fetch_add((end - begin + kPage - 1) / kPage, std::memory_order_relaxed);
   }
 }
