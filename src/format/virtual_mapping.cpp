@@ -36,7 +36,7 @@ VirtualMapping decode_mapping(Cursor& cursor, std::uint8_t version, const Mappin
   const std::uint8_t flags = version == 0 ? std::uint8_t{0} : cursor.u8("entry_flags");
   cursor.require((flags & ~(kFileShared | kDatasetShared | kSameFile)) == 0, "has unknown bits");
   if (flags & kSameFile)
-    mapping.file = ".";
+    mapping.file.assign(1, '.');  // assigning a literal trips a false -Wrestrict of g++ 12
   else
     mapping.file =
         decode_name(cursor, (flags & kFileShared) != 0, earlier, &VirtualMapping::file, "source_file_name");
