@@ -131,6 +131,8 @@ std::string Error::text() const {
     if (!i.detail.empty()) out += fmt::format(", {}", i.detail);
   } else {
     out = i.detail.empty() ? std::string(error_code_name(i.code)) : i.detail;
+    if (i.found) out += fmt::format(": {:#x}", *i.found);
+    if (i.expected) out += fmt::format(", expected {:#x}", *i.expected);
   }
   for (const auto& place : i.places) out += fmt::format("; in {}", place);
   return out;

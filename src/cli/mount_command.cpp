@@ -57,8 +57,8 @@ ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
-TreeOptions tree_options(const MountOptions& options) {
-  return {options.uid, options.gid, options.file_umask, options.directory_umask};
+TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status) {
+  return {options.uid, options.gid, options.file_umask, options.directory_umask, [status] { return status->text(); }};
 }
 
 Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
@@ -81,15 +81,18 @@ MountCommand at_any_place(MountCommand command) {
 }
 
 Result<std::shared_ptr<Tree>> make_tree(MountCommand command, std::shared_ptr<FileSet> files,
-                                        std::shared_ptr<BlockCache> cache) {
+                                        std::shared_ptr<BlockCache> cache,
+                                        const std::shared_ptr<MountStatus>& status) {
   ReadEnvironment environment;
   environment.files = std::move(files);
   environment.cache = std::move(cache);
   environment.workers = std::make_shared<WorkerPool>(decoding_threads(command.options));
-  const TreeOptions options = tree_options(command.options);
-  const auto again = [command, cache = environment.cache, workers = environment.workers]() -> Result<Tree::Source> {
+  const TreeOptions options = tree_options(command.options, status);
+  status->set_files(environment.files);
+  const auto again = [command, status, cache = environment.cache, workers = environment.workers]() -> Result<Tree::Source> {
     H5_ASSIGN(auto opened, open_files(command));
-    return Tree::Source{{cache, workers, std::move(opened)}, tree_options(command.options)};
+    status->set_files(opened);
+    return Tree::Source{{cache, workers, std::move(opened)}, tree_options(command.options, status)};
   };
   H5_ASSIGN(auto tree, command.options.reload ? Tree::make_reloading({environment, options}, again)
                                               : Tree::make(environment, options));
@@ -130,9 +133,10 @@ void warn_of_missing_end(const std::string& name, const FileMetadata& file) {
 // Everything from the open file to the end of the mount, in the process that serves.
 int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std::optional<Background>& background) {
   const auto cache = std::make_shared<BlockCache>(cache_bytes(command.options));
-  const StatusReport report(cache);
+  const auto status = std::make_shared<MountStatus>(command.file, cache);
+  const StatusReport report(status);
   const FileMetadataPtr metadata = files->main()->metadata;
-  auto tree = make_tree(at_any_place(command), std::move(files), cache);
+  auto tree = make_tree(at_any_place(command), std::move(files), cache, status);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;

@@ -1,44 +1,104 @@
 #include "status_report.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
-#include <string>
 
 #include "h5mount/base/log.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/filter/filter.h"
+#include "h5mount/view/tree.h"
 
 namespace h5mount::cli {
 namespace {
 
-std::uint64_t peak_memory_kib() {
+std::uint64_t memory_kib(std::string_view which) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
     std::uint64_t kib = 0;
-    if (word == "VmHWM:" && status >> kib) return kib;
+    if (word == which && status >> kib) return kib;
   }
   return 0;
 }
 
-// One line of name=value: read by people and by tests/bench alike.
-void tell(const BlockCache& cache) {
-  const ReadCounters& read = read_counters();
-  const BlockCache::Counters counters = cache.counters();
-  log(LogLevel::Warning,
-      "status: chunks_decoded={} stored_bytes_read={} bands_made={} bands_ahead={} pages_handed_on={} "
-      "cache_hits={} cache_misses={} cache_joins={} cache_evictions={} cache_used={} cache_size={} "
-      "blocks_decoded={} blocks_in_reach={} peak_memory_kib={}",
-      read.chunks_decoded.load(), read.stored_bytes_read.load(), read.bands_made.load(),
-      read.bands_ahead.load(), read.pages_handed_on.load(), counters.hits, counters.misses, counters.joins,
-      counters.evictions, cache.used(), cache.budget(), filter_counters().blocks_decoded.load(),
-      filter_counters().blocks_in_reach.load(), peak_memory_kib());
+std::uint64_t all_failures() {
+  std::uint64_t sum = 0;
+  for (const auto& count : tree_counters().failures) sum += count.load(std::memory_order_relaxed);
+  return sum;
+}
+
+// "failures_checksum_mismatch: 3", for every cause that there was.
+void append_failures(std::string& out) {
+  for (std::size_t i = 0; i < TreeCounters::kErrorCodes; ++i) {
+    const std::uint64_t count = tree_counters().failures[i].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    std::string name(error_code_name(static_cast<ErrorCode>(i)));
+    std::ranges::replace(name, ' ', '_');
+    out += fmt::format("failures_{}: {}\n", name, count);
+  }
 }
 
 }  // namespace
 
-StatusReport::StatusReport(std::shared_ptr<BlockCache> cache) : cache_(std::move(cache)) {
+MountStatus::MountStatus(std::string file, std::shared_ptr<BlockCache> cache)
+    : file_(std::move(file)), cache_(std::move(cache)) {}
+
+void MountStatus::set_files(const std::shared_ptr<FileSet>& files) {
+  const std::lock_guard lock(mutex_);
+  files_ = files;
+}
+
+std::shared_ptr<FileSet> MountStatus::files() const {
+  const std::lock_guard lock(mutex_);
+  return files_.lock();
+}
+
+std::vector<MountStatus::Counter> MountStatus::counters() const {
+  const ReadCounters& read = read_counters();
+  const BlockCache::Counters cache = cache_->counters();
+  const auto files = this->files();
+  return {{"requests", tree_counters().requests},
+          {"failures", all_failures()},
+          {"missing_sources", tree_counters().missing_sources},
+          {"open_files", files ? files->open_files().size() : 0},
+          {"chunks_decoded", read.chunks_decoded},
+          {"stored_bytes_read", read.stored_bytes_read},
+          {"bands_made", read.bands_made},
+          {"bands_ahead", read.bands_ahead},
+          {"pages_handed_on", read.pages_handed_on},
+          {"blocks_decoded", filter_counters().blocks_decoded},
+          {"blocks_in_reach", filter_counters().blocks_in_reach},
+          {"cache_hits", cache.hits},
+          {"cache_misses", cache.misses},
+          {"cache_joins", cache.joins},
+          {"cache_evictions", cache.evictions},
+          {"cache_used", cache_->used()},
+          {"cache_size", cache_->budget()},
+          {"memory_kib", memory_kib("VmRSS:")},
+          {"peak_memory_kib", memory_kib("VmHWM:")}};
+}
+
+std::string MountStatus::text() const {
+  const auto uptime =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_).count();
+  const auto files = this->files();
+  std::string out = fmt::format("file: {}\nversion: {}\nuptime_seconds: {}\nfollowed: {}\n", escape_for_log(file_),
+                                H5MOUNT_VERSION, uptime, files && files->follows() ? "yes" : "no");
+  for (const Counter& counter : counters()) out += fmt::format("{}: {}\n", counter.name, counter.value);
+  append_failures(out);
+  return out;
+}
+
+std::string MountStatus::line() const {
+  std::string out = file_ + ": status:";
+  for (const Counter& counter : counters()) out += fmt::format(" {}={}", counter.name, counter.value);
+  return out;
+}
+
+StatusReport::StatusReport(std::shared_ptr<const MountStatus> status) : status_(std::move(status)) {
   sigset_t usr1;
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
@@ -60,7 +120,7 @@ void StatusReport::wait_for_signals() {
   sigset_t usr1;
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
-  for (int signal = 0; sigwait(&usr1, &signal) == 0 && !ending_;) tell(*cache_);
+  for (int signal = 0; sigwait(&usr1, &signal) == 0 && !ending_;) log_line(LogLevel::Warning, status_->line());
 }
 
 }  // namespace h5mount::cli

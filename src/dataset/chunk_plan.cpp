@@ -1,5 +1,7 @@
 #include "chunk_plan.h"
 
+#include <fmt/format.h>
+
 namespace h5mount {
 
 ChunkPlan::ChunkPlan(const ChunkGeometry& geometry)
@@ -55,6 +57,13 @@ void ChunkPlan::scaled_of(std::uint64_t chunk, std::span<std::uint64_t> scaled) 
     scaled[i] = chunk % grid_[i];
     chunk /= grid_[i];
   }
+}
+
+std::string ChunkPlan::place_of(std::uint64_t chunk) const {
+  std::vector<std::uint64_t> scaled(grid_.size()), element;
+  scaled_of(chunk, scaled);
+  for (std::size_t i = 0; i < scaled.size(); ++i) element.push_back(scaled[i] * index_chunk_dims_[i]);
+  return fmt::format("chunk ({}), elements from ({})", fmt::join(scaled, ","), fmt::join(element, ","));
 }
 
 bool ChunkPlan::is_edge(std::uint64_t chunk) const {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "h5mount/chunk/chunk_index.h"
@@ -45,6 +46,8 @@ class ChunkPlan {
   // Coordinates of a chunk in the dataset's own (unfolded) rank, as the index wants them.
   void scaled_of(std::uint64_t chunk, std::span<std::uint64_t> scaled) const;
   std::size_t index_rank() const { return grid_.size(); }
+  // "chunk (3,0), elements from (300,0)", for errors.
+  std::string place_of(std::uint64_t chunk) const;
   std::span<const std::uint64_t> index_grid() const { return grid_; }
   // True where the chunk reaches over the extent.
   bool is_edge(std::uint64_t chunk) const;

@@ -35,11 +35,12 @@ Result<std::unique_ptr<ChunkStore>> ChunkStore::open(OpenedFilePtr file, const D
   return store;
 }
 
-Error ChunkStore::located(const Error& error, std::uint64_t chunk) const {
-  std::uint64_t scaled[limits::kMaxRank];
-  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
-  plan_.scaled_of(chunk, at);
-  return error.within(fmt::format("chunk ({}) of dataset at {:#x}", fmt::join(at, ","), dataset_address_));
+Error ChunkStore::located(const Error& error, std::uint64_t chunk, const ChunkRecord* record) const {
+  std::string place = plan_.place_of(chunk);
+  if (record != nullptr && record->allocated())
+    place += fmt::format(", {} bytes at {:#x}", record->stored_size,
+                         file_->metadata->base_address() + record->address);
+  return error.within(fmt::format("{}, of dataset at {:#x}", place, dataset_address_));
 }
 
 Result<ChunkRecord> ChunkStore::find(std::uint64_t chunk) const {
@@ -95,12 +96,12 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record,
       return fail(located(Error(ErrorCode::InvalidValue, "Chunk", "stored_size", record.address)
                               .with_found(stored.size())
                               .with_expected(out.size()),
-                          chunk));
+                          chunk, &record));
     std::memcpy(out.data(), stored.data(), out.size());
     return {};
   }
   const auto decoded = pipeline_->decode_up_to(stored, record.filter_mask, out, scratch.filters);
-  if (!decoded) return fail(located(decoded.error(), chunk));
+  if (!decoded) return fail(located(decoded.error(), chunk, &record));
   if (*decoded == out.size()) return {};
   // Some writers cut the last chunk where the data ends; what a reader can see of it must be there.
   if (*decoded < plan_.needed_bytes(chunk))
@@ -108,7 +109,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record,
                             .with_found(*decoded)
                             .with_expected(out.size())
                             .with_detail("short chunk: its filters give too few bytes"),
-                        chunk));
+                        chunk, &record));
   const MutableByteSpan seen = worth_filling(chunk, out);
   std::ranges::fill(seen.subspan(std::min(*decoded, seen.size())), std::byte{0});
   return {};
@@ -120,27 +121,27 @@ Status ChunkStore::decode(std::uint64_t chunk, const ChunkRecord& record, Mutabl
     fill_.write(0, worth_filling(chunk, out));
     return {};
   }
-  if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk));
+  if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
   const auto stored_size = static_cast<std::size_t>(record.stored_size);
   read_counters().stored_bytes_read.fetch_add(stored_size, std::memory_order_relaxed);
   if (stored_plain(chunk, record) && stored_size == out.size()) {
     read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
-    if (Status read = source_->read_at(record.address, out); !read) return fail(located(read.error(), chunk));
+    if (Status read = source_->read_at(record.address, out); !read) return fail(located(read.error(), chunk, &record));
     return {};
   }
   const MutableByteSpan stored = scratch.stored(stored_size);
-  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk));
+  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk, &record));
   return decode_stored(chunk, record, stored, out, scratch);
 }
 
 Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const ChunkRecord& record, std::uint64_t begin,
                                                  std::uint64_t end, DecodeScratch& scratch) const {
   if (!record.allocated() || stored_plain(chunk, record)) return Part{};
-  if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk));
+  if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
   const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(record.stored_size));
-  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk));
+  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk, &record));
   auto opened = pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
-  if (!opened) return fail(located(opened.error(), chunk));
+  if (!opened) return fail(located(opened.error(), chunk, &record));
   if (!*opened) return Part{};
   // The smallest box that is one stretch of the chunk: equal coordinates, then one range, then whole dimensions.
   const std::uint64_t e = plan_.element_size();
@@ -163,7 +164,7 @@ Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const Chun
   const ChunkBox box{chunk_dims_, std::span(start, rank), std::span(count, rank), static_cast<std::size_t>(e)};
   if ((*opened)->blocks_of(box) * 2 > (*opened)->block_count()) return Part{};
   auto block = std::make_shared<Block>(static_cast<std::size_t>(bytes));
-  if (Status read = (*opened)->read_box(box, block->bytes()); !read) return fail(located(read.error(), chunk));
+  if (Status read = (*opened)->read_box(box, block->bytes()); !read) return fail(located(read.error(), chunk, &record));
   filter_counters().blocks_in_reach.fetch_add((*opened)->block_count(), std::memory_order_relaxed);
   return Part{std::move(block), box_first * e};
 }

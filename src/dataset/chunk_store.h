@@ -55,7 +55,9 @@ class ChunkStore {
   bool stored_plain(std::uint64_t chunk, const ChunkRecord& record) const;
   const ByteSource& source() const { return *source_; }
 
-  Error located(const Error& error, std::uint64_t chunk) const;
+  // The error with the chunk's place: its coordinates, those of its first element and, where its record is known, its
+  // stored bytes by their absolute offset.
+  Error located(const Error& error, std::uint64_t chunk, const ChunkRecord* record = nullptr) const;
 
  private:
   ChunkStore(OpenedFilePtr file, const DatasetDescription& description, const ChunkGeometry& geometry);
@@ -115,7 +117,7 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> 
       continue;
     }
     const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(end - head.address));
-    if (Status read = source_->read_at(head.address, stored); !read) return fail(located(read.error(), first + i));
+    if (Status read = source_->read_at(head.address, stored); !read) return fail(located(read.error(), first + i, &head));
     read_counters().stored_bytes_read.fetch_add(stored.size(), std::memory_order_relaxed);
     for (; i < next; ++i) {
       const auto at = static_cast<std::size_t>(records[i].address - head.address);

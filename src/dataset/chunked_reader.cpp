@@ -165,7 +165,7 @@ Status ChunkedReader::read_direct(std::uint64_t offset, std::uint64_t length, Pi
     } else {
       auto block = std::make_shared<Block>(bytes);
       if (Status read = store_->source().read_at(record.address + at, block->bytes()); !read)
-        return status = fail(store_->located(read.error(), chunk)), false;
+        return status = fail(store_->located(read.error(), chunk, &record)), false;
       out.add(block->bytes(), block);
     }
     image += bytes;

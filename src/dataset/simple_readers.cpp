@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace h5mount {
 namespace {
@@ -162,13 +163,40 @@ class ExternalReader final : public PlainReader {
     return {};
   }
 
+  NamedSources named_sources(std::size_t most) const override {
+    NamedSources out;
+    std::set<std::string_view> named;
+    for (const Part& part : parts_) {
+      if (!named.insert(part.segment->file).second) continue;
+      if (out.list.size() < most)
+        out.list.push_back(named_source(part.segment->file));
+      else
+        ++out.left_out;
+    }
+    return out;
+  }
+
  private:
   struct Part {
     std::uint64_t start, length;
     const ExternalSegment* segment;
   };
 
+  NamedSource named_source(const std::string& name) const {
+    const auto opened = files_->open_raw(file_, name);
+    if (opened) return {.file = name};
+    return NamedSource::of(name, {}, opened.error());
+  }
+
+  // An error says which file it is about.
   Status read_part(const Part& part, std::uint64_t within, MutableByteSpan out) const {
+    Status done = read_file(part, within, out);
+    if (done) return done;
+    return fail(done.error().within(fmt::format("bytes from {} on of external raw file {}",
+                                                part.segment->offset + within, part.segment->file)));
+  }
+
+  Status read_file(const Part& part, std::uint64_t within, MutableByteSpan out) const {
     H5_ASSIGN(const auto source, files_->open_raw(file_, part.segment->file));
     H5_TRY(check_unchanged(part.segment->file, *source));
     const auto at = checked_add(part.segment->offset, within);

@@ -62,11 +62,12 @@ std::optional<Error> SparseReader::problem() const {
   return std::nullopt;
 }
 
-Error SparseReader::located(const Error& error, std::uint64_t chunk) const {
-  std::uint64_t scaled[limits::kMaxRank];
-  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
-  plan_.scaled_of(chunk, at);
-  return error.within(fmt::format("sparse chunk ({}) of dataset at {:#x}", fmt::join(at, ","), description().address));
+Error SparseReader::located(const Error& error, std::uint64_t chunk, const ChunkRecord* record) const {
+  std::string place = plan_.place_of(chunk);
+  if (record != nullptr)
+    place += fmt::format(", {} bytes at {:#x}", record->stored_size,
+                         file_->metadata->base_address() + record->address);
+  return error.within(fmt::format("sparse {}, of dataset at {:#x}", place, description().address));
 }
 
 // ---- chunks ----------------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ Result<BlockPtr> SparseReader::chunk_block(std::uint64_t chunk) const {
   if (!record->allocated()) return BlockPtr();
   auto block = cache_->get_or_make(key, static_cast<std::size_t>(std::min<std::uint64_t>(record->stored_size, 1U << 20)),
                                    [&] { return load_chunk(chunk, *record); });
-  if (!block) return fail(located(block.error(), chunk));
+  if (!block) return fail(located(block.error(), chunk, &*record));
   return block;
 }
 

@@ -47,7 +47,7 @@ class SparseReader final : public DatasetReader, public SparseForm {
   Result<std::shared_ptr<Block>> load_chunk(std::uint64_t chunk, const ChunkRecord& record) const;
   Result<std::shared_ptr<Block>> load_section(const ChunkRecord& record, const SparseSections::Section& section,
                                               unsigned number) const;
-  Error located(const Error& error, std::uint64_t chunk) const;
+  Error located(const Error& error, std::uint64_t chunk, const ChunkRecord* record = nullptr) const;
   Result<std::shared_ptr<const AllocationMap>> allocation() const;
 
   // The list form: elements of one band, in image order: an array of image element numbers, then their values.

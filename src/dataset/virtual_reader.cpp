@@ -1,12 +1,12 @@
 #include "virtual_reader.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "h5mount/base/limits.h"
-#include "h5mount/base/log.h"
 #include "h5mount/metadata/global_heap.h"
 #include "growth.h"
 #include "virtual_names.h"
@@ -47,7 +47,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
       part.mapping.file = plain_name(part.mapping.file);
       part.mapping.dataset = plain_name(part.mapping.dataset);
     }
-    if (part.view_unlimited) measure(*sources, part);
+    if (part.view_unlimited) measure(*sources, d.space, part);
     parts.push_back(std::move(part));
   }
   H5_TRY(settle_extent(d, parts));
@@ -64,22 +64,36 @@ VirtualReader::VirtualReader(OpenedFilePtr file, DatasetDescription description,
       file_(std::move(file)),
       fill_(this->description().fill, this->description().element_size),
       sources_(std::move(sources)),
-      parts_(std::move(parts)) {}
+      parts_(std::move(parts)) {
+  for (const Part& part : parts_)
+    if (!problem_) problem_ = part.problem;
+}
 
-// How much of an unlimited mapping its sources have now.
-void VirtualReader::measure(VirtualSources& sources, Part& part) {
+// How much of an unlimited mapping its sources have now. One that is there and cannot be opened has what the header
+// says, so that the reads that need it fail.
+void VirtualReader::measure(VirtualSources& sources, const Dataspace& space, Part& part) {
   const VirtualMapping& mapping = part.mapping;
+  const std::size_t dimension = *part.view_unlimited;
+  const std::uint64_t stored =  // slices
+      dimension < space.dims.size() ? slices_within(mapping.view, dimension, space.dims[dimension]) : 0;
   if (part.numbered) {
-    const auto is_there = [&](std::uint64_t i) {
-      return sources.get(numbered_name(mapping.file, i), numbered_name(mapping.dataset, i))->reader !=
-             nullptr;
-    };
-    while (part.blocks < kMostNumbered && is_there(part.blocks)) ++part.blocks;
+    VirtualSources::SourcePtr source;
+    for (; part.blocks < kMostNumbered; ++part.blocks) {
+      source = sources.get(numbered_name(mapping.file, part.blocks), numbered_name(mapping.dataset, part.blocks));
+      if (!source->reader) break;
+    }
+    part.found = part.blocks;
+    part.problem = source->error;
+    if (part.problem && mapping.view.block[dimension] > 0)
+      part.blocks = std::max(part.blocks, std::min(kMostNumbered, stored / mapping.view.block[dimension]));
+    if (part.blocks == 0) sources.note_missing(*source);
     return;
   }
   if (!part.source_unlimited) return;
   const auto source = sources.get(mapping.file, mapping.dataset);
-  if (source->error) log(LogLevel::Warning, "{}", source->error->text());
+  part.problem = source->error;
+  if (part.problem) part.slices = stored;
+  if (source->absent) sources.note_missing(*source);
   if (!source->reader) return;
   const auto& dims = source->reader->description().space.dims;
   if (*part.source_unlimited < dims.size())
@@ -238,11 +252,21 @@ Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, Mu
   return {};
 }
 
+// An error of reading a source says which it is.
+template <class Read>
+Status VirtualReader::read_source(const std::string& file, const std::string& dataset, Read&& read) const {
+  return sources_->use(file, dataset, [&](const DatasetReader& reader) -> Status {
+    Status done = read(reader);
+    if (!done) return fail(done.error().within(fmt::format("virtual source {}:{}", file, dataset)));
+    return done;
+  });
+}
+
 Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint64_t count,
                                 MutableByteSpan out) const {
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
-  return sources_->use(part.mapping.file, part.mapping.dataset, [&](const DatasetReader& reader) {
+  return read_source(part.mapping.file, part.mapping.dataset, [&](const DatasetReader& reader) {
     return copy_from(reader, part.mapping.source, clip, *part.view, first, count, out);
   });
 }
@@ -268,10 +292,10 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
     block.start[d] += i * view.stride[d];
     block.count[d] = 1;
     H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
-    H5_TRY(sources_->use(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i),
-                         [&](const DatasetReader& reader) {
-                           return copy_from(reader, part.mapping.source, {}, selected, first, count, out);
-                         }));
+    H5_TRY(read_source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i),
+                       [&](const DatasetReader& reader) {
+                         return copy_from(reader, part.mapping.source, {}, selected, first, count, out);
+                       }));
   }
   return {};
 }
@@ -305,6 +329,37 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const Selection& se
     });
   });
   return status;
+}
+
+// ---- what the sources are
+// ---------------------------------------------------------------------------------------
+
+NamedSource VirtualReader::named_source(const Part& part) const {
+  NamedSource named{.file = part.mapping.file, .dataset = part.mapping.dataset};
+  if (part.numbered) {
+    if (part.problem) named = NamedSource::of(named.file, named.dataset, *part.problem);
+    if (!part.problem && part.found == 0) named.state = NamedSource::State::Missing;
+    named.numbered = part.found;
+    return named;
+  }
+  const auto source = sources_->get(part.mapping.file, part.mapping.dataset);
+  const std::optional<Error>& why = source->error ? source->error : source->absent;
+  return why ? NamedSource::of(named.file, named.dataset, *why) : named;
+}
+
+NamedSources VirtualReader::named_sources(std::size_t most) const {
+  const VirtualNesting nesting(file_.get(), description().address);
+  NamedSources out;
+  if (!nesting.check()) return out;
+  std::set<std::pair<std::string_view, std::string_view>> named;
+  for (const Part& part : parts_) {
+    if (!named.emplace(part.mapping.file, part.mapping.dataset).second) continue;
+    if (out.list.size() < most)
+      out.list.push_back(named_source(part));
+    else
+      ++out.left_out;
+  }
+  return out;
 }
 
 Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset) const {

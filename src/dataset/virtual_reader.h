@@ -30,8 +30,11 @@ class VirtualReader final : public DatasetReader {
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
-  std::optional<Error> problem() const override { return {}; }
+  // Of the sources that tell the extent of an unlimited view: the header's extent stands in for theirs.
+  std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override;
+  NamedSources named_sources(std::size_t most) const override;
+  MissingSources missing_sources() const override { return sources_->missing(); }
 
  private:
   // One mapping. With %b in its names it stands for as many sources as there are blocks in the view's selection.
@@ -40,7 +43,9 @@ class VirtualReader final : public DatasetReader {
     bool numbered = false;               // %b
     std::optional<std::size_t> view_unlimited, source_unlimited;
     std::uint64_t slices = 0;            // unlimited: positions that the source has
-    std::uint64_t blocks = 0;            // numbered: sources found
+    std::uint64_t blocks = 0;            // numbered: sources that the view holds
+    std::uint64_t found = 0;             // numbered: of them, those that are there, counted from 0 on
+    std::optional<Error> problem;        // unlimited: why its source cannot tell how much it has
     std::optional<ElementSelection> view;  // not for numbered parts
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
@@ -48,7 +53,7 @@ class VirtualReader final : public DatasetReader {
   VirtualReader(OpenedFilePtr file, DatasetDescription description, std::unique_ptr<VirtualSources> sources,
                 std::vector<Part> parts);
 
-  static void measure(VirtualSources& sources, Part& part);
+  static void measure(VirtualSources& sources, const Dataspace& space, Part& part);
   static Status settle_extent(DatasetDescription& description, std::vector<Part>& parts);
   static Status settle_views(const DatasetDescription& description, std::vector<Part>& parts);
 
@@ -59,6 +64,9 @@ class VirtualReader final : public DatasetReader {
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
   Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
+  template <class Read>
+  Status read_source(const std::string& file, const std::string& dataset, Read&& read) const;
+  NamedSource named_source(const Part& part) const;
   Status copy_from(const DatasetReader& source, const Selection& selection,
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view, std::uint64_t first,
                    std::uint64_t count, MutableByteSpan out) const;
@@ -67,6 +75,7 @@ class VirtualReader final : public DatasetReader {
   FillPattern fill_;
   std::unique_ptr<VirtualSources> sources_;
   std::vector<Part> parts_;
+  std::optional<Error> problem_;
   mutable std::mutex mutex_;
   mutable std::vector<ByteRange> untold_;  // guarded by mutex_
 };

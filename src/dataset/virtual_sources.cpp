@@ -1,8 +1,8 @@
 #include "virtual_sources.h"
 
 #include <algorithm>
+#include <functional>
 
-#include "h5mount/base/log.h"
 #include "virtual_nesting.h"
 
 namespace h5mount {
@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMostSources = 128;  // kept, and watched; each holds its file's caches
 constexpr std::size_t kMostInCrowd = 32;   // where many files are open
+constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
 constexpr std::uint64_t kOpening = 4;  // of a request's budget (virtual_nesting.h)
 
@@ -48,8 +49,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   Source source = opened ? *std::move(opened) : named(file_name, dataset);
   if (!opened && opened.error().code() != ErrorCode::NotFound)
     source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
-  if (!source.reader && !source.error && (before == nullptr || before->reader))
-    log(LogLevel::Info, "virtual source {}:{} is not there: read as fill", file_name, dataset);
+  if (!source.reader && !source.error) source.absent = opened.error();
   source.was_there = before != nullptr && before->reader;
   if (!source.reader && source.was_there) source.outdated = {{0, kUnlimited}};
   std::list<SourcePtr> dropped;
@@ -127,6 +127,19 @@ std::vector<VirtualSources::SourcePtr> VirtualSources::renew() {
   }
   before_.clear();
   return out;
+}
+
+void VirtualSources::note_missing(const Source& source) {
+  const std::string name = source.file_name + ":" + source.dataset;
+  const std::lock_guard lock(mutex_);
+  if (missing_.size() >= kMostMissing) return;
+  if (missing_.empty()) first_missing_ = name;
+  missing_.insert(std::hash<std::string>{}(name));
+}
+
+MissingSources VirtualSources::missing() const {
+  const std::lock_guard lock(mutex_);
+  return {missing_.size(), first_missing_};
 }
 
 void VirtualSources::drop(const SourcePtr& source) {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "h5mount/dataset/dataset_reader.h"
@@ -25,6 +26,7 @@ class VirtualSources {
     std::string file_name, dataset;
     std::shared_ptr<const DatasetReader> reader;  // null: not there, reads as fill; or `error`
     std::optional<Error> error;                   // it is there but cannot be opened
+    std::optional<Error> absent;                  // why it is not there
     OpenedFilePtr file;
     std::uint64_t generation = 0;     // of the file when it was opened
     bool was_there = false;           // in the state before
@@ -42,7 +44,10 @@ class VirtualSources {
   Status use(const std::string& file_name, const std::string& dataset, Use&& use) {
     const SourcePtr first = get(file_name, dataset);
     if (first->error) return fail(*first->error);
-    if (!first->reader) return {};
+    if (!first->reader) {
+      note_missing(*first);
+      return {};
+    }
     H5_TRY(first->file->metadata->look());
     return retry_torn(*first->file->metadata, "virtual source", [&]() -> Status {
       const SourcePtr now = get(file_name, dataset);
@@ -58,6 +63,10 @@ class VirtualSources {
   // Whether a source, or a source of a source, reads otherwise now, or came to be. Cheap: files are looked at
   // as often as their own interval lets them, names that were not there once a second.
   bool changed() const;
+
+  // Those that were needed and not there. Counted up to a bound.
+  MissingSources missing() const;
+  void note_missing(const Source& source);
 
   // Opens what the state before had opened; gives those sources of which something became wrong.
   std::vector<SourcePtr> renew();
@@ -77,6 +86,8 @@ class VirtualSources {
   mutable std::mutex mutex_;   // of what follows
   std::list<SourcePtr> kept_;  // most recently used first
   mutable std::chrono::steady_clock::time_point looked_for_missing_;
+  std::unordered_set<std::uint64_t> missing_;  // hashes of their names
+  std::string first_missing_;
 };
 
 }  // namespace h5mount

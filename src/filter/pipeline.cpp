@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -5,6 +7,16 @@
 #include "h5mount/base/limits.h"
 
 namespace h5mount {
+
+namespace {
+
+std::string label_of(const FilterSpec& spec) {
+  const std::string_view known = filter_info(spec.id).name;
+  const std::string_view name = !known.empty() ? known : std::string_view(spec.name);
+  return name.empty() ? fmt::format("filter {}", spec.id) : fmt::format("filter {} ({})", spec.id, name);
+}
+
+}  // namespace
 
 MutableByteSpan FilterScratch::grown(Buffer& buffer, std::size_t bytes) {
   if (buffer.capacity < bytes) {
@@ -31,7 +43,7 @@ Result<std::shared_ptr<const FilterPipeline>> FilterPipeline::make(std::span<con
   }
   auto pipeline = std::make_shared<FilterPipeline>();
   for (const FilterSpec& spec : specs) {
-    Step step{spec.id, nullptr, std::nullopt};
+    Step step{label_of(spec), nullptr, std::nullopt};
     if (auto filter = make_filter(spec, chunk_bytes)) {
       step.filter = *std::move(filter);
     } else {
@@ -78,16 +90,18 @@ Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t 
   ByteSpan current = stored;
   bool in_first = false;  // which scratch buffer `current` lies in, if in one
   for (std::size_t i = count; i-- > 0;) {
-    const Filter& filter = *steps_[applied[i]].filter;
-    H5_ASSIGN(const std::optional<ByteSpan> view, filter.as_view(current));
-    if (view) {
-      current = *view;
+    const Step& step = steps_[applied[i]];
+    const auto view = step.filter->as_view(current);
+    if (!view) return fail(view.error().within(step.label));
+    if (*view) {
+      current = **view;
       continue;
     }
     const MutableByteSpan to = i == 0 ? out : in_first ? scratch.second(bound[i]) : scratch.first(bound[i]);
-    H5_ASSIGN(const std::size_t written, filter.decode(current, to));
-    if (i == 0) return written;
-    current = to.first(written);
+    const auto written = step.filter->decode(current, to);
+    if (!written) return fail(written.error().within(step.label));
+    if (i == 0) return *written;
+    current = to.first(*written);
     in_first = !in_first;
   }
   if (current.size() > out.size())
@@ -103,14 +117,17 @@ Result<std::unique_ptr<PartialChunk>> FilterPipeline::open_partial(ByteSpan stor
   for (std::size_t i = steps_.size(); i-- > 0;) {
     if ((mask >> i & 1U) != 0) continue;
     if (steps_[i].filter == nullptr) return fail(*steps_[i].why);
-    H5_ASSIGN(const std::optional<ByteSpan> view, steps_[i].filter->as_view(stored));
-    if (view) {
-      stored = *view;
+    const auto view = steps_[i].filter->as_view(stored);
+    if (!view) return fail(view.error().within(steps_[i].label));
+    if (*view) {
+      stored = **view;
       continue;
     }
     const std::uint64_t before = (std::uint64_t{1} << i) - 1;
     if ((~std::uint64_t{mask} & before) != 0) return nullptr;
-    return steps_[i].filter->open_partial(stored, decoded_bytes);
+    auto opened = steps_[i].filter->open_partial(stored, decoded_bytes);
+    if (!opened) return fail(opened.error().within(steps_[i].label));
+    return opened;
   }
   return nullptr;
 }

@@ -124,8 +124,8 @@ Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::s
   const FilterInfo info = filter_info(spec.id);
   const std::string_view name = !info.name.empty() ? info.name : std::string_view(spec.name);
   return fail(Error(ErrorCode::UnsupportedFeature,
-                    fmt::format("filter {}{} is not available: {}", spec.id,
-                                name.empty() ? "" : fmt::format(" ({})", name), info.missing_hint)));
+                    fmt::format("filter {}{} is not available: {}; the option plugins=DIRECTORY uses HDF5's plugins",
+                                spec.id, name.empty() ? "" : fmt::format(" ({})", name), info.missing_hint)));
 }
 
 }  // namespace h5mount

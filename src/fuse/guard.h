@@ -1,5 +1,5 @@
-// The wall around every operation: whatever happens inside, the kernel gets exactly one reply, an exception does not
-// reach libfuse, and an error is logged once.
+// What every operation runs in: whatever happens inside, the kernel gets exactly one reply, an exception does not reach
+// libfuse, and the tree is told of an error, which logs it with the names of file and object (Tree::report).
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "adapter.h"
-#include "h5mount/base/log.h"
 
 namespace h5mount::fuse {
 
@@ -32,29 +31,31 @@ class Reply {
   fuse_req_t request_;
 };
 
-// Words for the log, apart from `guard` so that they are not instantiated for every operation.
-void log_failed(const char* operation, fuse_ino_t node, const Error& error);
-void log_accident(const char* operation, fuse_ino_t node, const char* what);
+// Apart from `guard` so that they are not instantiated for every operation. Neither throws.
+void report_failure(Tree& tree, fuse_ino_t node, const Error& error) noexcept;
+void report_accident(Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept;
 
 // Runs `body(reply)`, which returns a Status and replies itself where it succeeds.
 template <class Body>
 void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
   Reply reply(request);
+  Tree& tree = *adapter_of(request).tree;  // the request is gone once it is answered
+  tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
     const RequestScope scope(*adapter_of(request).tree);
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
-      log_failed(operation, node, status.error());
+      report_failure(tree, node, status.error());
       reply.error(status.error().errno_value());
     } else if (!reply.answered()) {
-      log_accident(operation, node, "no reply was made");
+      report_accident(tree, operation, node, "no reply was made");
     }
   } catch (const std::bad_alloc&) {
     reply.error(ENOMEM);
   } catch (const std::exception& exception) {
-    log_accident(operation, node, exception.what());
+    report_accident(tree, operation, node, exception.what());
   } catch (...) {
-    log_accident(operation, node, "unknown exception");
+    report_accident(tree, operation, node, "unknown exception");
   }
   reply.error(EIO);
 }

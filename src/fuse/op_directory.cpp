@@ -83,7 +83,7 @@ class Page {
   void look_up(const DirectoryListing& listing, std::size_t index, fuse_entry_param& entry) {
     const auto found = adapter_.tree->lookup_listed(directory_, listing, index);
     if (!found) {
-      log_failed("readdirplus", directory_, found.error());
+      report_failure(*adapter_.tree, directory_, found.error().within("entry " + name_));
       return;
     }
     looked_up_.push_back(found->node);

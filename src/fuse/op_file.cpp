@@ -28,12 +28,13 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     Adapter& adapter = adapter_of(request);
     H5_ASSIGN(auto file, adapter.tree->open(node));
     const bool keeps_pages = !adapter.tree->follows() || file->keeps_pages();
+    const bool file_is_direct = file->direct();
     auto handle = std::make_unique<FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()});
     adapter.open_files.add(node);
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
     // Without keep_cache an open waits for every read of the file under way, deaf even to SIGKILL.
     info->keep_cache = keeps_pages ? 1 : 0;
-    info->direct_io = 0;
+    info->direct_io = file_is_direct ? 1 : 0;
     FileHandle* const given = handle.release();
     if (fuse_reply_open(reply.take(), info) != 0) close_handle(adapter, given);
     return {};

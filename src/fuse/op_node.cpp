@@ -32,20 +32,21 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 }
 
 void op_forget(fuse_req_t request, fuse_ino_t node, std::uint64_t count) {
+  Tree& tree = *adapter_of(request).tree;
   try {
-    adapter_of(request).tree->forget(node, count);
+    tree.forget(node, count);
   } catch (const std::exception& exception) {
-    log_accident("forget", node, exception.what());
+    report_accident(tree, "forget", node, exception.what());
   }
   fuse_reply_none(request);
 }
 
 void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
+  Tree& tree = *adapter_of(request).tree;
   try {
-    Tree& tree = *adapter_of(request).tree;
     for (std::size_t i = 0; i < count; ++i) tree.forget(forgets[i].ino, forgets[i].nlookup);
   } catch (const std::exception& exception) {
-    log_accident("forget_multi", 0, exception.what());
+    report_accident(tree, "forget_multi", kRootNode, exception.what());
   }
   fuse_reply_none(request);
 }

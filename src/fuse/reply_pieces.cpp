@@ -15,11 +15,11 @@ constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header be
 ::iovec to_iovec(ByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
 // Where the mapped file was cut short, writev ends with EFAULT; by then the kernel has found its request by the
-// header and has ended it with EIO itself, so there is nothing left to answer.
-void report(int result) {
-  if (result == 0 || result == -ENOENT) return;  // ENOENT: the reader was interrupted and is gone
-  log(LogLevel::Error, "read: reply failed: {}{}", std::strerror(-result),
-      result == -EFAULT ? " (the file was cut short while it was read)" : "");
+// header and has ended it with EIO itself, so there is nothing left to answer but somebody to be told.
+Status outcome(int result) {
+  if (result == 0 || result == -ENOENT) return {};  // ENOENT: the reader was interrupted and is gone
+  if (result == -EFAULT) return fail(io_error(EIO, "the file was cut short while it was read"));
+  return fail(io_error(-result, "the reply failed"));
 }
 
 // The pieces that no vector is left for, as one.
@@ -50,8 +50,7 @@ Status reply_pieces(Reply& reply, const Pieces& pieces, std::size_t most) {
   vectors.clear();
   for (const Piece& piece : alone) vectors.push_back(to_iovec(piece.bytes));
   if (too_many) vectors.push_back(to_iovec(rest));
-  report(fuse_reply_iov(reply.take(), vectors.data(), static_cast<int>(vectors.size())));
-  return {};
+  return outcome(fuse_reply_iov(reply.take(), vectors.data(), static_cast<int>(vectors.size())));
 }
 
 }  // namespace h5mount::fuse

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "h5mount/base/checked.h"
-#include "h5mount/base/log.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "open_nodes.h"
 
@@ -34,14 +33,14 @@ std::optional<std::uint64_t> storage_by_layout(const DatasetDescription& descrip
 }
 
 // Bytes of storage as far as the depth allows to count them; nothing where they are not known.
-std::optional<std::uint64_t> storage_of(const DatasetReader& reader, StatDepth depth, NodeStat& stat) {
+Result<std::optional<std::uint64_t>> storage_of(const DatasetReader& reader, StatDepth depth, NodeStat& stat) {
   if (depth != StatDepth::Full) {
     const auto known = reader.storage_bytes_known();
     if (!known) stat.complete = false;
     return known;
   }
-  const auto exact = reader.storage_bytes();
-  return exact ? std::optional(*exact) : std::nullopt;
+  H5_ASSIGN(const std::uint64_t exact, reader.storage_bytes());
+  return exact;
 }
 
 }  // namespace
@@ -127,6 +126,25 @@ Result<DatasetImage::Bytes> DatasetImage::bytes() {
     H5_ASSIGN(out.raw, reader(*now));
   }
   return out;
+}
+
+void DatasetImage::note_failure(std::uint64_t offset, const Error& error) {
+  file_->failures().note(address_, metadata().generation(), offset, error);
+  file_->report(file_->path_of(place_), error);
+}
+
+void DatasetImage::note_missing_sources(const Bytes& bytes) {
+  if (!bytes.raw || !is_virtual_) return;
+  const MissingSources missing = bytes.raw->missing_sources();
+  if (missing.count == 0) return;
+  const std::uint64_t fresh = file_->failures().note_missing(address_, metadata().generation(), missing.count);
+  if (fresh == 0) return;
+  tree_counters().missing_sources.fetch_add(fresh, std::memory_order_relaxed);
+  if (fresh < missing.count) return;
+  file_->report(file_->path_of(place_),
+                Error(ErrorCode::NotFound, "virtual source " + missing.first +
+                                               " is missing: what it would hold reads as the fill value; "
+                                               "user.hdf5.sources lists all sources"));
 }
 
 void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
@@ -243,7 +261,7 @@ void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
     if (version_) known = version_->text.peek();
   } else if (const auto now = version()) {
     auto made = text(**now);
-    if (!made) return log_error(made.error());
+    if (!made) return note_failure(0, made.error());
     known = *std::move(made);
   }
   if (known)
@@ -271,7 +289,10 @@ void DatasetImage::measure_blocks(StatDepth depth, const DatasetDescription& des
     }
     const auto opened = pinned ? reader(*pinned) : open_reader(*file_, description);
     if (!opened) return;
-    bytes = storage_of(**opened, depth, stat);
+    if (const auto counted = storage_of(**opened, depth, stat))
+      bytes = *counted;
+    else
+      file_->report(file_->path_of(place_), counted.error());
     // Storage that is known to be none costs nothing to search.
     all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0));
   }

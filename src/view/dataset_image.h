@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "node.h"
 #include "object_facts.h"
 #include "text_image.h"
 
@@ -15,7 +16,9 @@ Result<DatasetReaderPtr> open_reader(const FileView& file, const DatasetDescript
 
 class DatasetImage {
  public:
-  DatasetImage(FileViewPtr file, std::uint64_t address) : file_(std::move(file)), address_(address) {}
+  // `place` names it in messages.
+  DatasetImage(FileViewPtr file, std::uint64_t address, LinkPlace place)
+      : file_(std::move(file)), address_(address), place_(std::move(place)) {}
 
   // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: as the kernel knows it.
   void measure(StatDepth depth, NodeStat& stat, NodeId node);
@@ -33,6 +36,18 @@ class DatasetImage {
     }
   };
   Result<Bytes> bytes();
+
+  // How a read went, for user.hdf5.error. What fails goes to the log as well.
+  void note_read(std::uint64_t offset, std::uint64_t length, const Status& done) {
+    if (done && !file_->failures().any()) return;
+    if (done)
+      file_->failures().note_success(address_, offset, offset + length);
+    else
+      note_failure(offset, done.error());
+  }
+  void note_failure(std::uint64_t offset, const Error& error);
+  // Sources of a virtual dataset that were not there when they were needed.
+  void note_missing_sources(const Bytes& bytes);
 
   // Its file is followed, or its sources' files may be.
   bool grows() const { return metadata().following() || is_virtual_.load(std::memory_order_relaxed); }
@@ -73,6 +88,7 @@ class DatasetImage {
 
   FileViewPtr file_;
   std::uint64_t address_;
+  LinkPlace place_;
   std::mutex mutex_;
   std::shared_ptr<Version> version_;
   std::uint64_t versions_ = 0;

@@ -1,8 +1,11 @@
 #include "file_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/log.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "node.h"
 
@@ -15,6 +18,19 @@ Result<Object> open_whole(const FileMetadata& file, std::uint64_t address) {
   auto object = open_object(file, address);
   if (object && object->header->damage) return fail(*object->header->damage);
   return object;
+}
+
+// What the user can do something about, or what nobody promised, is a warning; damage is an error.
+LogLevel level_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::UnsupportedVersion:
+    case ErrorCode::UnsupportedFeature:
+    case ErrorCode::LimitExceeded:
+    case ErrorCode::NotFound:
+    case ErrorCode::AccessDenied:
+    case ErrorCode::TooLarge: return LogLevel::Warning;
+    default: return LogLevel::Error;
+  }
 }
 
 }  // namespace
@@ -77,6 +93,34 @@ std::vector<std::string> FileView::names_home(std::uint64_t address) const {
   }
   std::ranges::reverse(names);
   return names;
+}
+
+std::string FileView::path_of_group(std::uint64_t address) {
+  std::string path;
+  const std::lock_guard lock(homes_mutex_);
+  for (const std::string& name : names_home(address)) path += "/" + name;
+  return path.empty() ? "/" : path;
+}
+
+std::string FileView::path_of(const LinkPlace& place) {
+  if (place.group == kUndefinedAddress) return "/";
+  const std::string group = path_of_group(place.group);
+  return group == "/" ? group + place.name : group + "/" + place.name;
+}
+
+std::string FileView::path_of_object(std::uint64_t address) {
+  bool is_home = address == root_address();
+  {
+    const std::lock_guard lock(homes_mutex_);
+    is_home = is_home || homes_.contains(address);
+  }
+  if (is_home) return path_of_group(address);
+  return places()->path_to(address).value_or(fmt::format("object at {:#x}", address));
+}
+
+void FileView::report(std::string_view path, const Error& error) const {
+  const std::string& file = file_->path.empty() ? metadata()->addresses()->name() : file_->path;
+  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, error.text()), metadata()->generation());
 }
 
 ValueContext FileView::value_context() {

@@ -17,6 +17,7 @@
 #include "joined_once.h"
 #include "object_cache.h"
 #include "places.h"
+#include "read_failures.h"
 
 namespace h5mount {
 
@@ -33,6 +34,8 @@ struct ViewContext {
   std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(kMaxOpenTextBytes);
 };
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
+
+struct LinkPlace;
 
 class FileView : public std::enable_shared_from_this<FileView> {
  public:
@@ -58,12 +61,22 @@ class FileView : public std::enable_shared_from_this<FileView> {
 
   ValueContext value_context();
 
+  // The path of the object that a link leads to, as far as it is known without a walk: for messages.
+  std::string path_of(const LinkPlace& place);
+  // The same of an object of which nothing but its address is known: may walk the file, once.
+  std::string path_of_object(std::uint64_t address);
+
+  // Says in the log what is wrong with the object of that path; once, until the file's state is another.
+  void report(std::string_view path, const Error& error) const;
+  ReadFailures& failures() { return failures_; }
+
  private:
   struct Home {
     std::uint64_t parent = 0;
     std::string name;
   };
   std::vector<std::string> names_home(std::uint64_t address) const;
+  std::string path_of_group(std::uint64_t address);
 
   ViewContextPtr context_;
   OpenedFilePtr file_;
@@ -73,6 +86,7 @@ class FileView : public std::enable_shared_from_this<FileView> {
   JoinedOnce<std::shared_ptr<const Places>> places_;
   std::mutex homes_mutex_;
   std::unordered_map<std::uint64_t, Home> homes_;
+  ReadFailures failures_;
 };
 using FileViewPtr = std::shared_ptr<FileView>;
 

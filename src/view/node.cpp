@@ -1,5 +1,6 @@
 #include "node.h"
 
+#include "file_view.h"
 #include "h5mount/view/names.h"
 
 namespace h5mount {
@@ -34,6 +35,14 @@ std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what) {
 
 std::uint64_t make_ino(std::uint64_t parent, std::string_view what) {
   return make_ino(parent, fnv1a(what));
+}
+
+// A node of its own under /.h5, or a link, whose key says group and name.
+Subject Node::subject() const {
+  auto* const file = static_cast<FileView*>(const_cast<void*>(key_.file));
+  if (key_.kind == NodeKey::Kind::Room || file == nullptr) return {nullptr, "/.h5/" + key_.name};
+  if (!key_.name.starts_with('/')) return {file, file->path_of_object(key_.address)};
+  return {file, file->path_of({key_.address, key_.name.substr(1)})};
 }
 
 Result<NodePtr> Node::child(std::string_view) {

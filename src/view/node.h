@@ -33,6 +33,18 @@ std::size_t hash_of(const NodeKey& key);
 std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what);
 std::uint64_t make_ino(std::uint64_t parent, std::string_view what);
 
+// The link by which an object was first reached: of the group at `group`, or none for a file's root.
+struct LinkPlace {
+  std::uint64_t group = kUndefinedAddress;
+  std::string name;
+};
+
+// What a message about a node is about. No file: the mounted one.
+struct Subject {
+  FileView* file = nullptr;
+  std::string path;  // in the file, or of a view of it: "/a/b", "/.h5/log"
+};
+
 class Node;
 using NodePtr = std::shared_ptr<Node>;
 
@@ -48,6 +60,9 @@ class Node : public std::enable_shared_from_this<Node> {
   // Set once the node table knows the node; 0 before.
   NodeId id() const { return id_.load(std::memory_order_relaxed); }
   void set_id(NodeId id) { id_.store(id, std::memory_order_relaxed); }
+
+  // For messages.
+  virtual Subject subject() const;
 
   // The file was written while the node was open: see Tree::file_changed.
   virtual void catch_up() {}

@@ -19,8 +19,13 @@ constexpr std::string_view kRoomName = ".h5";
 // xattrs are those of the object.
 class ObjectNode : public Node {
  public:
-  ObjectNode(FileViewPtr file, std::uint64_t address)
-      : Node({file.get(), NodeKey::Kind::Object, address, {}}), file_(std::move(file)), address_(address) {}
+  ObjectNode(FileViewPtr file, std::uint64_t address, LinkPlace place)
+      : Node({file.get(), NodeKey::Kind::Object, address, {}}),
+        file_(std::move(file)),
+        address_(address),
+        place_(std::move(place)) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
 
   Status revalidate() const override { return file_->metadata()->revalidate(); }
 
@@ -37,10 +42,12 @@ class ObjectNode : public Node {
  protected:
   const FileViewPtr& file() const { return file_; }
   std::uint64_t address() const { return address_; }
+  const LinkPlace& place() const { return place_; }
 
  private:
   FileViewPtr file_;
   std::uint64_t address_;
+  LinkPlace place_;
 };
 
 class OpenDataset : public OpenNode {
@@ -64,6 +71,7 @@ class OpenDataset : public OpenNode {
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
     Pieces pieces;
     Status done = read_once(offset, length, pieces);
+    image_.note_read(offset, length, done);
     if (!done && done.error().code() == ErrorCode::Stale) drop_pages();
     H5_TRY(std::move(done));
     out.append(pieces);
@@ -111,6 +119,7 @@ class OpenDataset : public OpenNode {
       Pieces pieces;
       H5_TRY(bytes.read(offset, length, &pattern_, pieces));
       H5_TRY(image_.revalidate());
+      image_.note_missing_sources(bytes);
       out = std::move(pieces);
       return {};
     });
@@ -150,7 +159,8 @@ class OpenDataset : public OpenNode {
 
 class DatasetNode : public ObjectNode {
  public:
-  DatasetNode(FileViewPtr view, std::uint64_t object) : ObjectNode(view, object), image_(view, object) {}
+  DatasetNode(FileViewPtr view, std::uint64_t object, LinkPlace link)
+      : ObjectNode(view, object, std::move(link)), image_(view, object, place()) {}
 
   Result<NodeStat> stat(StatDepth depth) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
@@ -162,7 +172,13 @@ class DatasetNode : public ObjectNode {
   void catch_up() override { image_.catch_up(id()); }
 
   Result<std::shared_ptr<OpenNode>> open() override {
-    H5_ASSIGN(DatasetImage::Bytes bytes, image_.bytes());
+    auto opened = image_.bytes();
+    if (!opened) {
+      image_.note_failure(0, opened.error());
+      return fail(std::move(opened).error());
+    }
+    DatasetImage::Bytes bytes = *std::move(opened);
+    image_.note_missing_sources(bytes);
     if (image_.grows()) image_.catch_up(id());  // pages kept from an earlier opening
     return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
   }
@@ -205,8 +221,8 @@ NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error wh
 
 class GroupNode : public ObjectNode {
  public:
-  GroupNode(FileViewPtr view, std::uint64_t object, unsigned depth, NodePtr room)
-      : ObjectNode(view, object), contents_(view, object, depth), room_(std::move(room)) {}
+  GroupNode(FileViewPtr view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr room)
+      : ObjectNode(view, object, std::move(place)), contents_(view, object, depth), room_(std::move(room)) {}
 
   Result<NodeStat> stat(StatDepth) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
@@ -243,11 +259,12 @@ class GroupNode : public ObjectNode {
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
       return make_broken_node(contents_, link, std::move(broken->why));
     const Object& object = std::get<OpenedObjectPtr>(target.what)->object;
+    LinkPlace place{address(), link.name};
     switch (object.kind) {
       case ObjectKind::Group:
-        return std::make_shared<GroupNode>(file(), object.address, contents_.depth() + 1, nullptr);
-      case ObjectKind::Dataset: return std::make_shared<DatasetNode>(file(), object.address);
-      case ObjectKind::Datatype: return std::make_shared<DatatypeNode>(file(), object.address);
+        return std::make_shared<GroupNode>(file(), object.address, std::move(place), contents_.depth() + 1, nullptr);
+      case ObjectKind::Dataset: return std::make_shared<DatasetNode>(file(), object.address, std::move(place));
+      case ObjectKind::Datatype: return std::make_shared<DatatypeNode>(file(), object.address, std::move(place));
     }
     return fail({ErrorCode::Internal, "an object of no kind"});
   }
@@ -310,7 +327,7 @@ NodePtr make_broken_node(const GroupContents& parent, const Link& link, Error wh
 
 NodePtr make_root_node(FileViewPtr file, NodePtr room) {
   const std::uint64_t address = file->root_address();
-  return std::make_shared<GroupNode>(std::move(file), address, 0, std::move(room));
+  return std::make_shared<GroupNode>(std::move(file), address, LinkPlace(), 0, std::move(room));
 }
 
 NodePtr make_symlink_node(NodeKey key, FileViewPtr file, std::string text) {

@@ -56,6 +56,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     H5_ASSIGN(const auto tree, usable());
     return tree->get_xattr(id, name);
   }
+  void report(NodeId id, const Error& error) override { current()->report(id, error); }
   bool follows() const override { return current()->follows(); }
   std::vector<std::string> watchable() const override { return current()->watchable(); }
   FileStat statfs() const override { return current()->statfs(); }

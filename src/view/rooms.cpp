@@ -13,25 +13,28 @@ namespace {
 
 struct Room {
   std::string_view name;
-  NodePtr (*make)(const RoomSetup& setup);
+  NodePtr (*make)(const RoomSetup& setup);  // null: not for this mount
 };
 
 constexpr std::array kRooms = {
     Room{"attributes", make_attributes_room},
     Room{"external", make_external_room},
+    Room{"log", make_log_file},
     Room{"sparse", make_sparse_room},
+    Room{"status", make_status_file},
 };
 
 class FixedListing : public DirectoryListing {
  public:
   struct Stored {
     std::string name;
+    NodeType type;
     std::uint64_t ino;
   };
   explicit FixedListing(std::vector<Stored> items) : items_(std::move(items)) {}
   std::size_t size() const override { return items_.size(); }
   Item at(std::size_t position) const override {
-    return {.name = items_[position].name, .type = NodeType::Directory, .ino = items_[position].ino};
+    return {.name = items_[position].name, .type = items_[position].type, .ino = items_[position].ino};
   }
 
  private:
@@ -57,7 +60,7 @@ class FixedDirectory : public Node {
     std::vector<FixedListing::Stored> items;
     for (const auto& [name, node] : children_) {
       H5_ASSIGN(const NodeStat stat, node->stat(StatDepth::Listing));
-      items.push_back({name, stat.ino});
+      items.push_back({name, stat.type, stat.ino});
     }
     return std::make_shared<const FixedListing>(std::move(items));
   }
@@ -84,7 +87,8 @@ class ExternalDirectory : public Node {
   // Inode numbers are not known before a file is opened.
   Result<std::shared_ptr<const DirectoryListing>> list() override {
     std::vector<FixedListing::Stored> items;
-    for (std::string& name : context_->external->used_names()) items.push_back({std::move(name), 0});
+    for (std::string& name : context_->external->used_names())
+      items.push_back({std::move(name), NodeType::Directory, 0});
     return std::make_shared<const FixedListing>(std::move(items));
   }
   bool listing_lasts() const override { return false; }
@@ -121,7 +125,8 @@ NodePtr make_external_directory(ViewContextPtr context, std::string path,
 
 NodePtr make_hidden_root(const RoomSetup& setup) {
   std::vector<std::pair<std::string, NodePtr>> rooms;
-  for (const Room& room : kRooms) rooms.emplace_back(room.name, room.make(setup));
+  for (const Room& room : kRooms)
+    if (NodePtr made = room.make(setup)) rooms.emplace_back(room.name, std::move(made));
   return make_fixed_directory(setup.context, "", std::move(rooms));
 }
 

@@ -37,6 +37,10 @@ NodePtr make_external_directory(ViewContextPtr context, std::string path,
 // /.h5/sparse: the sparse datasets of the tree, each a directory of the lists that it holds.
 NodePtr make_sparse_room(const RoomSetup& setup);
 
+// /.h5/log and /.h5/status: the mount's own messages and counters. No status where nobody gives its text.
+NodePtr make_log_file(const RoomSetup& setup);
+NodePtr make_status_file(const RoomSetup& setup);
+
 // A directory of known names. `path` tells it from others.
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);

@@ -93,7 +93,8 @@ class OpenList : public OpenNode {
 
 // The files of one dataset share its image, and with it the chunks that were decoded.
 struct SparseDataset {
-  SparseDataset(const FileViewPtr& view, std::uint64_t at) : file(view), address(at), image(view, at) {}
+  SparseDataset(const FileViewPtr& view, std::uint64_t at, LinkPlace place)
+      : file(view), address(at), image(view, at, std::move(place)) {}
   FileViewPtr file;
   std::uint64_t address;
   DatasetImage image;
@@ -177,7 +178,7 @@ class SparseDatasetNode : public Node {
  public:
   SparseDatasetNode(const GroupContents& parent, const Link& link)
       : Node({parent.file().get(), NodeKey::Kind::Sparse, parent.address(), "/" + link.name}),
-        dataset_(std::make_shared<SparseDataset>(parent.file(), link.address)) {}
+        dataset_(std::make_shared<SparseDataset>(parent.file(), link.address, LinkPlace{parent.address(), link.name})) {}
 
   Result<NodeStat> stat(StatDepth) override {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::Directory, ""));

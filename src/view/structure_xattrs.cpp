@@ -6,8 +6,8 @@
 #include "attribute_values.h"
 #include "damaged_lists.h"
 #include "dataset_image.h"
-#include "h5mount/base/log.h"
 #include "object_facts.h"
+#include "sources_text.h"
 
 namespace h5mount {
 
@@ -97,6 +97,16 @@ Text storage_size_text(const Subject& subject) {
   return fmt::format("{}", bytes);
 }
 
+bool names_sources(const Subject& subject) {
+  return is_whole(subject) &&
+         (subject.dataset->layout.cls == LayoutClass::Virtual || !subject.dataset->external.empty());
+}
+
+Text source_files_text(const Subject& subject) {
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset));
+  return sources_text(reader->named_sources(kMaxListedSources), kMaxXattrBytes);
+}
+
 // Sparse storage has a pipeline a section; the message says which.
 Text sections_text(const Subject& subject) {
   std::string out = "[";
@@ -145,6 +155,7 @@ const std::array kTable = {
          [](const Subject& s) { return object_comment(*s.file.metadata(), s.opened.object).has_value(); },
          [](const Subject& s) -> Text { return object_comment(*s.file.metadata(), s.opened.object).value_or(""); },
          true},
+    Line{"sources", names_sources, source_files_text},
     Line{"error", [](const Subject& s) { return s.problem.has_value(); },
          [](const Subject& s) -> Text { return s.problem->text(); }},
     // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is told.
@@ -192,6 +203,7 @@ Gathered gather(FileView& file, const OpenedObject& opened, bool with_problem) {
   }
   if (!problem) problem = opened.object.header->damage;
   if (!problem) problem = attributes_damage(file, opened);
+  if (!problem) problem = file.failures().find(opened.object.address, file.metadata()->generation());
   return out;
 }
 
@@ -237,7 +249,7 @@ AllNames all_names(FileView& file, const OpenedObject& object) {
   if (attributes)
     out.attributes = *std::move(attributes);
   else
-    log_error(attributes.error().within("attributes of the object", object.object.address));
+    file.report(file.path_of_object(object.object.address), attributes.error().within("its attributes"));
   return out;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -19,8 +21,8 @@ constexpr std::chrono::seconds kSettled{1};
 
 class FileTree : public SourceTree {
  public:
-  FileTree(ViewContextPtr context, NodePtr root, std::uint64_t first_node)
-      : context_(std::move(context)), nodes_(std::move(root), first_node) {}
+  FileTree(ViewContextPtr context, FileViewPtr main, NodePtr root, std::uint64_t first_node)
+      : context_(std::move(context)), main_(std::move(main)), nodes_(std::move(root), first_node) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name) override {
     H5_ASSIGN(const NodePtr directory, node(parent));
@@ -73,6 +75,14 @@ class FileTree : public SourceTree {
   Result<std::string> get_xattr(NodeId id, std::string_view name) override {
     H5_ASSIGN(const NodePtr found, node(id));
     return unchanged(*found, found->get_xattr(name));
+  }
+
+  void report(NodeId id, const Error& error) override {
+    const auto code = static_cast<std::size_t>(error.code());
+    tree_counters().failures[code].fetch_add(1, std::memory_order_relaxed);
+    const NodePtr found = nodes_.find(id);
+    const Subject subject = found ? found->subject() : Subject{nullptr, fmt::format("node {}", id)};
+    (subject.file != nullptr ? *subject.file : *main_).report(subject.path, error);
   }
 
   bool follows() const override { return files().follows(); }
@@ -169,6 +179,7 @@ class FileTree : public SourceTree {
   FileSet& files() const { return *context_->environment.files; }
 
   ViewContextPtr context_;
+  FileViewPtr main_;
   NodeTable nodes_;
 
   // What became of a file until it was last looked at, by `file_changed` only, which one thread calls.
@@ -189,6 +200,11 @@ class FileTree : public SourceTree {
 
 }  // namespace
 
+TreeCounters& tree_counters() {
+  static TreeCounters counters;
+  return counters;
+}
+
 Result<std::shared_ptr<SourceTree>> SourceTree::make(const ReadEnvironment& environment, const TreeOptions& options,
                                                      NodeId first_node) {
   const auto context = std::make_shared<const ViewContext>(
@@ -198,7 +214,7 @@ Result<std::shared_ptr<SourceTree>> SourceTree::make(const ReadEnvironment& envi
   if (root->object.kind != ObjectKind::Group)
     return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group").with_found(main->root_address()));
   NodePtr rooms = make_hidden_root({context, main});
-  return std::make_shared<FileTree>(context, make_root_node(main, std::move(rooms)), first_node);
+  return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(rooms)), first_node);
 }
 
 Result<std::shared_ptr<Tree>> Tree::make(const ReadEnvironment& environment, const TreeOptions& options) {

@@ -40,7 +40,7 @@ class FakeTree final : public Tree {
 
   // References the kernel holds, which forget must bring back to nothing.
   std::int64_t references() const { return references_; }
-  std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0};
+  std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0}, reports{0};
   std::function<Status(NodeId, std::uint64_t, std::uint64_t, Pieces&)> on_read;  // instead of the content
   std::function<void()> on_lookup;
   std::uint32_t uid = 0, gid = 0;
@@ -92,6 +92,8 @@ class FakeTree final : public Tree {
     if (found == all.end()) return fail(Error(ErrorCode::NotFound, "no such attribute"));
     return found->second;
   }
+  void report(NodeId, const Error&) override { ++reports; }
+
   FileStat statfs() const override { return {.file_bytes = 4097}; }
 
  private:

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,35 @@ class SparseForm {
   virtual Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const = 0;
 };
 
+// A file that a virtual dataset, or one whose raw data lie in other files, names.
+struct NamedSource {
+  enum class State : std::uint8_t { Found, Missing, Refused };
+  std::string file;
+  std::string dataset = {};  // empty: raw data
+  State state = State::Found;
+  // Of names with %b: how many were found, counted from 0 on; `file` and `dataset` are then the patterns.
+  std::optional<std::uint64_t> numbered = {};
+  std::string reason = {};  // why it is missing or refused, or was found and cannot be read
+
+  // One that could not be opened.
+  static NamedSource of(std::string file, std::string dataset, const Error& why) {
+    const State state = why.code() == ErrorCode::NotFound       ? State::Missing
+                        : why.code() == ErrorCode::AccessDenied ? State::Refused
+                                                                : State::Found;
+    return {std::move(file), std::move(dataset), state, std::nullopt, why.text()};
+  }
+};
+struct NamedSources {
+  std::vector<NamedSource> list;
+  std::uint64_t left_out = 0;  // beyond the bound that was asked for
+};
+
+// Sources that were asked for so far and are not there: they read as the fill value.
+struct MissingSources {
+  std::uint64_t count = 0;
+  std::string first;  // "file:dataset"
+};
+
 struct ByteRange {
   std::uint64_t begin = 0, end = 0;
   bool operator==(const ByteRange&) const = default;
@@ -157,6 +187,13 @@ class DatasetReader {
 
   // Why reading would fail for all of it (a missing filter, an unknown layout), for user.hdf5.error.
   virtual std::optional<Error> problem() const = 0;
+
+  // The files that the dataset names, each once, in order; opens them.
+  virtual NamedSources named_sources(std::size_t most) const {
+    (void)most;
+    return {};
+  }
+  virtual MissingSources missing_sources() const { return {}; }
 
   // Null unless the dataset is sparse.
   virtual const SparseForm* sparse_form() const { return nullptr; }

@@ -142,7 +142,7 @@ class FilterPipeline {
 
  private:
   struct Step {
-    std::uint16_t id;
+    std::string label;                     // "filter 1 (deflate)", for errors
     std::shared_ptr<const Filter> filter;  // null: missing
     std::optional<Error> why;
   };

@@ -5,6 +5,8 @@
 // does). Threads: every function from any thread at once; no lock is held while reading a file.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <ctime>
 #include <functional>
@@ -27,7 +29,17 @@ enum class NodeType : std::uint8_t { Directory, File, Symlink };
 struct TreeOptions {
   std::optional<std::uint32_t> uid, gid;              // instead of the file's
   std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits taken away
+  std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
 };
+
+// What a mount was asked and what went wrong, for /.h5/status. Numbers for people: relaxed, of all trees together.
+struct TreeCounters {
+  static constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::Internal) + 1;
+  std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> missing_sources{0};                       // of virtual datasets, at first use
+  std::array<std::atomic<std::uint64_t>, kErrorCodes> failures{};  // of requests, by ErrorCode
+};
+TreeCounters& tree_counters();
 
 struct NodeStat {
   NodeType type = NodeType::File;
@@ -103,6 +115,8 @@ class OpenNode {
   virtual ~OpenNode() = default;
   // False where the bytes are those of the moment of opening: pages that the kernel kept from before may differ.
   virtual bool keeps_pages() const { return true; }
+  // True where the content changes all the time: every read comes here, the kernel keeps no pages and no size.
+  virtual bool direct() const { return false; }
   // The bytes are of one state of the file, whatever is written to it meanwhile; those that are `kernel_only` as
   // far as `revalidate` still succeeds once they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) = 0;
@@ -154,6 +168,10 @@ class Tree {
   // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge (E2BIG).
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
+
+  // A request for the node failed: counts it and says so in the log, with the file's name and the object's path, once
+  // for each cause. A front end calls it for whatever it answers with an error that it does not expect.
+  virtual void report(NodeId node, const Error& error) = 0;
 
   // ---- a file that changes -------------------------------------------------------------------------------------
   // True while the mounted file, or one that it names, is followed: sizes, attributes and listings are good for a
