@@ -68,7 +68,8 @@ class OpenFileSet final : public FileSet {
                              [&](const std::string& member) {
                                return keep_first(access_->open_member(member, first->attributes), first);
                              }};
-    H5_ASSIGN(auto source, open_named_files(named, open));
+    // By the name that was given: a symlink in it may lead elsewhere later (ByteSource::name_taken).
+    H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
     H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
     main_ = std::make_shared<OpenedFile>(
         OpenedFile{std::move(metadata), named, root, first->target_directory, first->attributes});
