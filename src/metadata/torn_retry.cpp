@@ -59,8 +59,8 @@ bool TornRetry::again(const Error& error) {
     RetryBudget& budget = *budget_.outermost_;
     if (budget.spent_ >= file_.retry_for()) {
       if (!std::exchange(budget.told_, true))
-        log(LogLevel::Warning, "{} still cannot be read after {} attempts: {}", what_, attempts_ + 1,
-            error.text());
+        log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.addresses()->name(),
+            what_, attempts_ + 1, error.text());
       return false;
     }
     const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));

@@ -1,5 +1,7 @@
 #include "places.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "h5mount/base/limits.h"
@@ -36,7 +38,9 @@ std::vector<HardLink> sorted_hard_links(const FileMetadataPtr& file, const Objec
         return !budget.spent();
       },
       nullptr);
-  if (!listed) log(LogLevel::Warning, "walk over hard links: {}", listed.error().text());
+  if (!listed)
+    log_once(LogLevel::Warning, fmt::format("{}: walk over hard links: {}", file->addresses()->name(),
+                                            listed.error().text()));
   std::ranges::sort(links, {}, &HardLink::name);
   return links;
 }
