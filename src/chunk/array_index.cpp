@@ -1,6 +1,7 @@
 #include "array_index.h"
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/format/fixed_array.h"
 
 namespace h5mount::chunk {
@@ -42,7 +43,7 @@ Status ArrayIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
     }
     fill_record(run, number, out[i]);
     if (i + 1 == out.size()) break;
-    const auto counted = next_in_grid(at, grid);
+    const auto counted = next_row_major(at, grid);
     if (!counted) return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
     number = *counted + 1 == grid.size() ? number + step : order_.number(at);
   }

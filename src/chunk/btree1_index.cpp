@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "grid_order.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "index_kinds.h"
 #include "node_cache.h"
@@ -132,7 +132,7 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
     }
     const bool there = more && compare_coordinates(walk.key(), at.data(), at.size()) == 0;
     out[i] = there ? record(walk.child()) : ChunkRecord{};
-    if (!next_in_grid(at, geometry().grid) && i + 1 < out.size())
+    if (!next_row_major(at, geometry().grid) && i + 1 < out.size())
       return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
   }
   return {};

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "array_index.h"
-#include "grid_order.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/metadata/btree2.h"
 #include "index_kinds.h"
 
@@ -58,12 +58,12 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   const auto merge = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     int order = compare(at.data(), record);
     while (order < 0) {
-      if (++i == out.size() || !next_in_grid(at, grid)) return false;
+      if (++i == out.size() || !next_row_major(at, grid)) return false;
       order = compare(at.data(), record);
     }
     if (order > 0) return true;
     fill_record(record, out[i]);
-    return ++i < out.size() && next_in_grid(at, grid).has_value();
+    return ++i < out.size() && next_row_major(at, grid).has_value();
   };
   return tree_->for_each_from(comparison(scaled), merge);
 }

@@ -1,6 +1,6 @@
 #include "h5mount/chunk/chunk_index.h"
 
-#include "grid_order.h"
+#include "h5mount/base/row_major.h"
 #include "index_kinds.h"
 
 namespace h5mount {
@@ -9,7 +9,7 @@ Status ChunkIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
   std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
   for (std::size_t i = 0; i < out.size(); ++i) {
     H5_ASSIGN(out[i], find(at));
-    if (!chunk::next_in_grid(at, geometry_.grid) && i + 1 < out.size())
+    if (!next_row_major(at, geometry_.grid) && i + 1 < out.size())
       return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
   }
   return {};

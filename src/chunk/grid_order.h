@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,16 +35,5 @@ class GridOrder {
   std::vector<std::uint64_t> grid_;
   std::uint64_t end_ = 0;
 };
-
-// Counts `scaled` up by one place in row-major order over `grid`. Gives the dimension that was counted up
-// (those behind it are back at zero), or nothing behind the last chunk.
-inline std::optional<std::size_t> next_in_grid(std::span<std::uint64_t> scaled,
-                                               std::span<const std::uint64_t> grid) {
-  for (std::size_t i = grid.size(); i-- > 0;) {
-    if (++scaled[i] < grid[i]) return i;
-    scaled[i] = 0;
-  }
-  return std::nullopt;
-}
 
 }  // namespace h5mount::chunk

@@ -3,6 +3,7 @@
 
 #include "grid_order.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/row_major.h"
 #include "index_kinds.h"
 
 namespace h5mount::chunk {
@@ -58,7 +59,7 @@ class ImplicitIndex final : public ChunkIndex {
                         .with_found(found.address)
                         .with_detail("a chunk of the implicit index lies beyond the end of file"));
       if (!visit(scaled, found)) return {};
-    } while (next_in_grid(scaled, geometry().grid));
+    } while (next_row_major(scaled, geometry().grid));
     return {};
   }
 

@@ -6,24 +6,12 @@
 namespace h5mount {
 namespace {
 constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers above this are given back after use
-}
+}  // namespace
 
-MutableByteSpan DecodeScratch::Buffer::grown(std::size_t wanted) {
-  if (wanted > capacity) {
-    bytes.reset();  // the old bytes are of no use: do not hold both
-    bytes = std::make_unique_for_overwrite<std::byte[]>(wanted);
-    capacity = wanted;
-  }
-  return {bytes.get(), wanted};
-}
-
-MutableByteSpan DecodeScratch::stored(std::size_t bytes) { return stored_.grown(bytes); }
-MutableByteSpan DecodeScratch::plain(std::size_t bytes) { return plain_.grown(bytes); }
-
-void DecodeScratch::trim() {
-  for (Buffer* buffer : {&stored_, &plain_})
-    if (buffer->capacity > kKeepBytes) *buffer = {};
-  filters.trim(kKeepBytes);
+void DecodeScratch::trim(std::size_t keep) {
+  stored_.trim(keep);
+  plain_.trim(keep);
+  filters.trim(keep);
 }
 
 ScratchPool& ScratchPool::shared() {
@@ -45,7 +33,7 @@ std::unique_ptr<DecodeScratch> ScratchPool::take() {
 }
 
 void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
-  scratch->trim();
+  scratch->trim(kKeepBytes);
   {
     const std::lock_guard lock(mutex_);
     kept_.push_back(std::move(scratch));

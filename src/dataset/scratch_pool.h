@@ -1,6 +1,6 @@
 // Decoding memory of a few threads at a time: buffers for stored bytes and for the steps between filters. The number
-// of leases bounds both the memory and the decodes under way, whatever the number of readers; a holder of a lease
-// only reads and decodes, it never waits for another.
+// of leases bounds both the memory and the decodes under way, whatever the number of readers. The holder of a lease
+// only reads and decodes: it never waits for another one.
 #pragma once
 
 #include <condition_variable>
@@ -8,23 +8,19 @@
 #include <mutex>
 #include <vector>
 
+#include "h5mount/base/scratch_buffer.h"
 #include "h5mount/filter/filter.h"
 
 namespace h5mount {
 
 struct DecodeScratch {
   FilterScratch filters;
-  MutableByteSpan stored(std::size_t bytes);
-  MutableByteSpan plain(std::size_t bytes);
-  void trim();
+  MutableByteSpan stored(std::size_t bytes) { return stored_.grown(bytes); }
+  MutableByteSpan plain(std::size_t bytes) { return plain_.grown(bytes); }
+  void trim(std::size_t keep);  // gives memory back above `keep` bytes a buffer
 
  private:
-  struct Buffer {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t capacity = 0;
-    MutableByteSpan grown(std::size_t wanted);
-  };
-  Buffer stored_, plain_;
+  ScratchBuffer stored_, plain_;
 };
 
 class ScratchPool {

@@ -18,22 +18,6 @@ std::string label_of(const FilterSpec& spec) {
 
 }  // namespace
 
-MutableByteSpan FilterScratch::grown(Buffer& buffer, std::size_t bytes) {
-  if (buffer.capacity < bytes) {
-    buffer.bytes.reset();  // first give back, then ask: never both at once
-    buffer.capacity = 0;
-    buffer.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    buffer.capacity = bytes;
-  }
-  return {buffer.bytes.get(), bytes};
-}
-
-void FilterScratch::trim(std::size_t keep) {
-  for (Buffer* buffer : {&first_, &second_}) {
-    if (buffer->capacity > keep) *buffer = Buffer{};
-  }
-}
-
 Result<std::shared_ptr<const FilterPipeline>> FilterPipeline::make(std::span<const FilterSpec> specs,
                                                                    std::size_t chunk_bytes) {
   if (specs.size() > limits::kMaxFilters) {

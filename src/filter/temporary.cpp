@@ -1,5 +1,7 @@
 #include "temporary.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace h5mount::filter {
@@ -11,7 +13,7 @@ constexpr std::size_t kKeptBytes = 4U
 }  // namespace
 
 struct Temporary::Store {
-  std::array<Buffer, kKept> buffers;
+  std::array<ScratchBuffer, kKept> buffers;
 };
 
 Temporary::Store& Temporary::store() {
@@ -19,23 +21,19 @@ Temporary::Store& Temporary::store() {
   return store;
 }
 
-Temporary::Temporary(std::size_t size) : size_(size) {
-  for (Buffer& kept : store().buffers) {
-    if (kept.capacity >= size && kept.bytes != nullptr) {
-      buffer_ = std::exchange(kept, Buffer{});
-      return;
-    }
+Temporary::Temporary(std::size_t size) {
+  for (ScratchBuffer& kept : store().buffers) {
+    if (kept.capacity() < size) continue;
+    std::swap(buffer_, kept);
+    break;
   }
-  buffer_ = {std::make_unique_for_overwrite<std::byte[]>(size), size};
+  bytes_ = buffer_.grown(size);
 }
 
 Temporary::~Temporary() {
-  if (buffer_.capacity > kKeptBytes) return;
-  Buffer* smallest = nullptr;
-  for (Buffer& kept : store().buffers) {
-    if (smallest == nullptr || kept.capacity < smallest->capacity) smallest = &kept;
-  }
-  if (smallest->capacity < buffer_.capacity) *smallest = std::move(buffer_);
+  if (buffer_.capacity() > kKeptBytes) return;
+  const auto smallest = std::ranges::min_element(store().buffers, {}, &ScratchBuffer::capacity);
+  if (smallest->capacity() < buffer_.capacity()) *smallest = std::move(buffer_);
 }
 
 }  // namespace h5mount::filter

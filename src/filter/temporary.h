@@ -1,11 +1,8 @@
-// Private to this room: bytes for the length of one call, taken from and given back to a small store of the
+// Bytes for the length of one call, taken from and given back to a small store of the
 // thread, so that decoding a chunk costs no trip to the allocator. Not initialised.
 #pragma once
 
-#include <array>
-#include <memory>
-
-#include "h5mount/base/bytes.h"
+#include "h5mount/base/scratch_buffer.h"
 
 namespace h5mount::filter {
 
@@ -16,17 +13,13 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  MutableByteSpan bytes() const { return {buffer_.bytes.get(), size_}; }
+  MutableByteSpan bytes() const { return bytes_; }
 
  private:
-  struct Buffer {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t capacity = 0;
-  };
   struct Store;
   static Store& store();
-  Buffer buffer_;
-  std::size_t size_;
+  ScratchBuffer buffer_;
+  MutableByteSpan bytes_;
 };
 
 }  // namespace h5mount::filter

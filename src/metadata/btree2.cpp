@@ -1,7 +1,7 @@
 #include "h5mount/metadata/btree2.h"
 
 #include "h5mount/base/limits.h"
-#include "lru_cache.h"
+#include "h5mount/base/lru_cache.h"
 #include "walk_guard.h"
 
 namespace h5mount {

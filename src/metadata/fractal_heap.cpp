@@ -5,10 +5,10 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/lru_cache.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/filter_pipeline.h"
-#include "lru_cache.h"
 
 namespace h5mount {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "global_heap_collection.h"
+#include "h5mount/base/lru_cache.h"
 #include "h5mount/metadata/object_header.h"
-#include "lru_cache.h"
 
 namespace h5mount {
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "h5mount/base/lru_cache.h"
 #include "h5mount/io/byte_source.h"
-#include "lru_cache.h"
 
 namespace h5mount {
 

@@ -66,8 +66,8 @@ class DatasetImage {
     }
     OpenedObjectPtr object;
     const std::uint64_t number;  // a later one is of a later state
-    JoinedOnce<DatasetReaderPtr> reader;
-    JoinedOnce<TextImagePtr> text;
+    OnceValue<DatasetReaderPtr> reader;
+    OnceValue<TextImagePtr> text;
     // What the states before have made, to go on from; null in a file that does not grow.
     DatasetReaderPtr reader_before;
     TextImagePtr text_before;

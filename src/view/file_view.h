@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "byte_budget.h"
+#include "h5mount/base/once_value.h"
 #include "h5mount/view/tree.h"
 #include "h5mount/view/value_text.h"
-#include "joined_once.h"
 #include "object_cache.h"
 #include "places.h"
 #include "read_failures.h"
@@ -83,7 +83,7 @@ class FileView : public std::enable_shared_from_this<FileView> {
   unsigned depth_;
   std::uint64_t ino_seed_;
   ObjectCache objects_;
-  JoinedOnce<std::shared_ptr<const Places>> places_;
+  OnceValue<std::shared_ptr<const Places>> places_;
   std::mutex homes_mutex_;
   std::unordered_map<std::uint64_t, Home> homes_;
   ReadFailures failures_;

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "h5mount/base/once_value.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
-#include "joined_once.h"
 
 namespace h5mount {
 
@@ -35,14 +35,14 @@ struct OpenedObject {
         extent_before(before != nullptr ? before->extent.peek().value_or(nullptr) : nullptr) {}
   const Object object;
   const std::uint64_t generation;  // of the file when it was opened, or an earlier one
-  mutable JoinedOnce<std::shared_ptr<const Group>> group;
-  mutable JoinedOnce<std::shared_ptr<const CutNames>> cut_names;
-  mutable JoinedOnce<std::shared_ptr<const LargeAttributes>> large_attributes;
-  mutable JoinedOnce<FoundDamage> links_damage, attributes_damage;
-  mutable JoinedOnce<std::shared_ptr<const DatasetDescription>> description;
+  mutable OnceValue<std::shared_ptr<const Group>> group;
+  mutable OnceValue<std::shared_ptr<const CutNames>> cut_names;
+  mutable OnceValue<std::shared_ptr<const LargeAttributes>> large_attributes;
+  mutable OnceValue<FoundDamage> links_damage, attributes_damage;
+  mutable OnceValue<std::shared_ptr<const DatasetDescription>> description;
   // A virtual dataset without a limit is as large as its sources: its reader, once the description was asked for, and
   // the one of the state before.
-  mutable JoinedOnce<std::shared_ptr<const DatasetReader>> extent;
+  mutable OnceValue<std::shared_ptr<const DatasetReader>> extent;
   const std::shared_ptr<const DatasetReader> extent_before;
 
   bool outgrown() const {

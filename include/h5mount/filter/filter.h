@@ -18,6 +18,7 @@
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
+#include "h5mount/base/scratch_buffer.h"
 
 namespace h5mount {
 
@@ -101,17 +102,16 @@ Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::s
 // Reused buffers of one thread for the steps between filters.
 class FilterScratch {
  public:
-  MutableByteSpan first(std::size_t bytes) { return grown(first_, bytes); }
-  MutableByteSpan second(std::size_t bytes) { return grown(second_, bytes); }
-  void trim(std::size_t keep);  // gives memory back above `keep` bytes each
+  MutableByteSpan first(std::size_t bytes) { return first_.grown(bytes); }
+  MutableByteSpan second(std::size_t bytes) { return second_.grown(bytes); }
+  // Gives memory back above `keep` bytes each.
+  void trim(std::size_t keep) {
+    first_.trim(keep);
+    second_.trim(keep);
+  }
 
  private:
-  struct Buffer {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t capacity = 0;
-  };
-  static MutableByteSpan grown(Buffer& buffer, std::size_t bytes);
-  Buffer first_, second_;
+  ScratchBuffer first_, second_;
 };
 
 class FilterPipeline {

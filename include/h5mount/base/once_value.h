@@ -1,5 +1,5 @@
-// JoinedOnce: a value made on first use, by one caller while the others wait for it; no lock is held while it is
-// made. A failure goes to all who waited and is not kept: the next caller tries again.
+// OnceValue: a value made on first use, by one caller while the others wait for it. No lock is held while it is made. A
+// failure goes to all who waited and is not kept: the next caller tries again. Threads: any.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 namespace h5mount {
 
 template <class T>
-class JoinedOnce {
+class OnceValue {
  public:
   template <class Make>
   Result<T> get(Make&& make) {
@@ -27,6 +27,7 @@ class JoinedOnce {
     return *finish.result;
   }
 
+  // Only where it was made.
   std::optional<T> peek() const {
     const std::lock_guard lock(mutex_);
     return value_;
@@ -34,7 +35,7 @@ class JoinedOnce {
 
  private:
   struct Finish {
-    JoinedOnce& owner;
+    OnceValue& owner;
     std::optional<Result<T>> result;
     ~Finish() {
       const std::lock_guard lock(owner.mutex_);

@@ -1,5 +1,6 @@
-// A small cache of decoded structures, bounded in bytes: the least recently used go first. Two callers that miss at
-// once both load; that is cheaper here than having one wait. Threads: any; the lock is held for a look-up only.
+// A small cache of decoded structures by number (an address, say), bounded in bytes: the least recently used are
+// dropped first. Two callers that miss at once both load; that costs less here than to make one wait. Readers keep
+// what they hold when it is dropped. Threads: any; the lock is held for the look-up only.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,9 @@ namespace h5mount {
 template <class T>
 class LruCache {
  public:
-  explicit LruCache(std::size_t capacity_bytes) : capacity_(capacity_bytes) {}
+  // The `at_least` entries used last are kept whatever they take; of the others what alone exceeds the capacity is not.
+  explicit LruCache(std::size_t capacity_bytes, std::size_t at_least = 0)
+      : capacity_(capacity_bytes), at_least_(at_least) {}
 
   std::shared_ptr<const T> find(std::uint64_t key) {
     const std::lock_guard lock(mutex_);
@@ -23,21 +26,23 @@ class LruCache {
     return at->second->value;
   }
 
-  // What alone is over the capacity is not kept.
   void insert(std::uint64_t key, std::shared_ptr<const T> value, std::size_t bytes) {
-    if (bytes > capacity_) return;
+    if (bytes > capacity_ && at_least_ == 0) return;
+    std::list<Held> dropped;  // destroyed after the lock is given back
     const std::lock_guard lock(mutex_);
     if (index_.contains(key)) return;
     order_.push_front({key, bytes, std::move(value)});
     index_.emplace(key, order_.begin());
-    for (held_ += bytes; held_ > capacity_; order_.pop_back()) {
+    held_ += bytes;
+    while (held_ > capacity_ && order_.size() > at_least_) {
       held_ -= order_.back().bytes;
       index_.erase(order_.back().key);
+      dropped.splice(dropped.begin(), order_, std::prev(order_.end()));
     }
   }
 
   void clear() {
-    std::list<Held> dropped;  // destroyed after the lock is given back
+    std::list<Held> dropped;
     const std::lock_guard lock(mutex_);
     dropped.swap(order_);
     index_.clear();
@@ -51,6 +56,7 @@ class LruCache {
     std::shared_ptr<const T> value;
   };
   std::size_t capacity_;
+  std::size_t at_least_;
   std::size_t held_ = 0;
   std::mutex mutex_;
   std::list<Held> order_;  // most recently used first
