@@ -8,7 +8,8 @@ namespace h5mount::chunk {
 // Enough for the path down any tree and a good many leaves (a page of 1,024 elements takes 8 to 20 KiB, a
 // B-tree node about 4), little enough to have one in every open dataset.
 inline constexpr std::size_t kNodeCacheBytes = 2U << 20;
-// Kept whatever they take: the path from the root to one page, so that a scan of huge pages does not read them again.
+// Kept whatever they take: the path from the root to one page, so that a scan of huge pages does not read
+// them again.
 inline constexpr std::size_t kNodeCacheLeast = 4;
 
 template <class Node>

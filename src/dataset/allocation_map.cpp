@@ -5,70 +5,77 @@
 namespace h5mount {
 namespace {
 
-using Intervals = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-// An index in no useful order adds many short intervals; they are merged whenever there are twice as many as last.
-void merge(Intervals& bands) {
-  std::ranges::sort(bands);
-  std::size_t kept = 0;
-  for (const auto& interval : bands) {
-    if (kept > 0 && interval.first <= bands[kept - 1].second)
-      bands[kept - 1].second = std::max(bands[kept - 1].second, interval.second);
-    else
-      bands[kept++] = interval;
-  }
-  bands.resize(kept);
-}
+// An index in no useful order adds many short intervals: they are merged whenever there are twice as many as
+// were left the last time, and at least this many.
+constexpr std::size_t kMergeFrom = 4096;
 
 }  // namespace
 
-Result<AllocationMap> AllocationMap::make(const ChunkPlan& plan, const ChunkIndex& index) {
-  AllocationMap map;
-  std::size_t merge_at = 4096;
-  std::vector<std::uint64_t> grid(plan.index_grid().begin(), plan.index_grid().end());
-  H5_TRY(index.for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+void AllocationMap::merge(std::vector<Interval>& intervals) {
+  std::ranges::sort(intervals);
+  std::size_t kept = 0;
+  for (const Interval& interval : intervals) {
+    if (kept > 0 && interval.first <= intervals[kept - 1].second)
+      intervals[kept - 1].second = std::max(intervals[kept - 1].second, interval.second);
+    else
+      intervals[kept++] = interval;
+  }
+  intervals.resize(kept);
+}
+
+Result<AllocationMap::WalkedPtr> AllocationMap::walk() const {
+  auto made = std::make_shared<Walked>();
+  std::vector<Interval>& allocated = made->allocated;
+  std::size_t merge_at = kMergeFrom;
+  H5_TRY(index_.for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
     if (!record.allocated()) return true;
-    if (__builtin_add_overflow(map.stored_bytes, record.stored_size, &map.stored_bytes))
-      map.stored_bytes = ~std::uint64_t{0};
-    std::uint64_t chunk = 0;
-    for (std::size_t i = 0; i < grid.size(); ++i) chunk = chunk * grid[i] + scaled[i];
-    const std::uint64_t band = chunk / plan.chunks_per_band();
-    if (!map.bands.empty() && map.bands.back().first <= band && band <= map.bands.back().second) {
-      map.bands.back().second = std::max(map.bands.back().second, band + 1);
+    made->stored_bytes = checked_add(made->stored_bytes, record.stored_size).value_or(kUnlimited);
+    const std::uint64_t row_block =
+        row_major_number(scaled, plan_.index_grid()) / plan_.chunks_per_row_block();
+    if (!allocated.empty() && allocated.back().first <= row_block && row_block <= allocated.back().second) {
+      allocated.back().second = std::max(allocated.back().second, row_block + 1);
       return true;
     }
-    map.bands.emplace_back(band, band + 1);
-    if (map.bands.size() >= merge_at) {
-      merge(map.bands);
-      merge_at = std::max<std::size_t>(4096, 2 * map.bands.size());
+    allocated.emplace_back(row_block, row_block + 1);
+    if (allocated.size() >= merge_at) {
+      merge(allocated);
+      merge_at = std::max(kMergeFrom, 2 * allocated.size());
     }
     return true;
   }));
-  merge(map.bands);
-  return map;
+  merge(allocated);
+  return made;
 }
 
-Result<std::uint64_t> AllocationMap::find_data(const ChunkPlan& plan, std::uint64_t offset) const {
-  const std::uint64_t band = next_allocated(plan.band_at(offset), plan.band_count());
-  if (band >= plan.band_count()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
-  return std::max(offset, plan.band_offset(band));
+Result<std::uint64_t> AllocationMap::stored_bytes() const {
+  H5_ASSIGN(const auto map, walked());
+  return map->stored_bytes;
 }
 
-std::uint64_t AllocationMap::find_hole(const ChunkPlan& plan, std::uint64_t offset) const {
-  const std::uint64_t band = next_hole(plan.band_at(offset));
-  return band >= plan.band_count() ? plan.image_bytes() : std::max(offset, plan.band_offset(band));
+std::optional<std::uint64_t> AllocationMap::stored_bytes_known() const {
+  const auto map = walked_.peek();
+  if (!map) return std::nullopt;
+  return (*map)->stored_bytes;
 }
 
-std::uint64_t AllocationMap::next_allocated(std::uint64_t band, std::uint64_t band_count) const {
-  const auto after = std::ranges::upper_bound(bands, band, {}, &std::pair<std::uint64_t, std::uint64_t>::first);
-  if (after != bands.begin() && std::prev(after)->second > band) return band;
-  return after == bands.end() ? band_count : after->first;
+Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset) const {
+  if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  H5_ASSIGN(const auto map, walked());
+  const std::uint64_t row_block = plan_.row_block_at(offset);
+  const auto after = std::ranges::upper_bound(map->allocated, row_block, {}, &Interval::first);
+  if (after != map->allocated.begin() && std::prev(after)->second > row_block) return offset;
+  if (after == map->allocated.end()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
+  return plan_.row_block_offset(after->first);
 }
 
-std::uint64_t AllocationMap::next_hole(std::uint64_t band) const {
-  const auto after = std::ranges::upper_bound(bands, band, {}, &std::pair<std::uint64_t, std::uint64_t>::first);
-  if (after != bands.begin() && std::prev(after)->second > band) return std::prev(after)->second;
-  return band;
+Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset) const {
+  if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
+  H5_ASSIGN(const auto map, walked());
+  const std::uint64_t row_block = plan_.row_block_at(offset);
+  const auto after = std::ranges::upper_bound(map->allocated, row_block, {}, &Interval::first);
+  if (after == map->allocated.begin() || std::prev(after)->second <= row_block) return offset;
+  const std::uint64_t hole = std::prev(after)->second;
+  return hole >= plan_.row_block_count() ? plan_.image_bytes() : plan_.row_block_offset(hole);
 }
 
 }  // namespace h5mount

@@ -1,29 +1,49 @@
-// Which bands of a chunked dataset hold any allocated chunk, and how many bytes the file holds for it: one walk of
-// the index, kept as intervals. For du, SEEK_DATA and SEEK_HOLE.
+// AllocationMap: which row blocks of a dataset hold any allocated chunk, and how many bytes the file holds
+// for it. For du, SEEK_DATA and SEEK_HOLE. One walk of the index, made on first use by one caller while the
+// others wait, kept as intervals of row blocks. Threads: any; no lock is held during the walk.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "chunk_plan.h"
+#include "h5mount/base/once_value.h"
 
 namespace h5mount {
 
-struct AllocationMap {
-  std::uint64_t stored_bytes = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> bands;  // [first, second), sorted, apart
+class AllocationMap {
+ public:
+  // Both must outlive it.
+  AllocationMap(const ChunkPlan& plan, const ChunkIndex& index) : plan_(plan), index_(index) {}
 
-  static Result<AllocationMap> make(const ChunkPlan& plan, const ChunkIndex& index);
+  Result<std::uint64_t> stored_bytes() const;
+  std::optional<std::uint64_t> stored_bytes_known() const;  // only where the walk was made
 
-  // As lseek(2) SEEK_DATA and SEEK_HOLE, for an offset inside the image: NotFound where no data follows; the end is
-  // a hole.
-  Result<std::uint64_t> find_data(const ChunkPlan& plan, std::uint64_t offset) const;
-  std::uint64_t find_hole(const ChunkPlan& plan, std::uint64_t offset) const;
+  // As lseek(2) SEEK_DATA and SEEK_HOLE: NotFound where no data follows, or where the offset is not in the
+  // image; the end is a hole.
+  Result<std::uint64_t> find_data(std::uint64_t offset) const;
+  Result<std::uint64_t> find_hole(std::uint64_t offset) const;
 
  private:
-  std::uint64_t next_allocated(std::uint64_t band, std::uint64_t band_count) const;
-  std::uint64_t next_hole(std::uint64_t band) const;
+  using Interval = std::pair<std::uint64_t, std::uint64_t>;  // row blocks [first, second)
+  struct Walked {
+    std::uint64_t stored_bytes = 0;
+    std::vector<Interval> allocated;  // sorted, apart
+  };
+  using WalkedPtr = std::shared_ptr<const Walked>;
+
+  static void merge(std::vector<Interval>& intervals);
+  Result<WalkedPtr> walk() const;
+  Result<WalkedPtr> walked() const {
+    return walked_.get([&] { return walk(); });
+  }
+
+  const ChunkPlan& plan_;
+  const ChunkIndex& index_;
+  mutable OnceValue<WalkedPtr> walked_;
 };
 
 }  // namespace h5mount

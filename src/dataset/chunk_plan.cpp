@@ -26,37 +26,34 @@ ChunkPlan::ChunkPlan(const ChunkGeometry& geometry)
     image_bytes_ *= dims_[i];
     chunk_count_ *= folded_grid_[i];
   }
-  while (band_dim_ + 1 < dims_.size() && chunk_dims_[band_dim_] == 1) ++band_dim_;
+  while (row_dim_ + 1 < dims_.size() && chunk_dims_[row_dim_] == 1) ++row_dim_;
   row_bytes_ = element_size_;
-  for (std::size_t i = band_dim_ + 1; i < dims_.size(); ++i) {
+  for (std::size_t i = row_dim_ + 1; i < dims_.size(); ++i) {
     row_bytes_ *= dims_[i];
-    chunks_per_band_ *= folded_grid_[i];
+    chunks_per_row_block_ *= folded_grid_[i];
   }
-  band_rows_ = std::min(chunk_dims_[band_dim_], dims_[band_dim_]);
-  for (std::size_t i = 0; i < band_dim_; ++i) band_count_ *= dims_[i];
-  band_count_ *= folded_grid_[band_dim_];
+  row_block_rows_ = std::min(chunk_dims_[row_dim_], dims_[row_dim_]);
+  for (std::size_t i = 0; i < row_dim_; ++i) row_block_count_ *= dims_[i];
+  row_block_count_ *= folded_grid_[row_dim_];
 }
 
-std::uint64_t ChunkPlan::band_offset(std::uint64_t band) const {
-  const std::uint64_t outer = band / folded_grid_[band_dim_], s = band % folded_grid_[band_dim_];
-  return (outer * dims_[band_dim_] + s * chunk_dims_[band_dim_]) * row_bytes_;
+std::uint64_t ChunkPlan::row_block_offset(std::uint64_t row_block) const {
+  const std::uint64_t outer = row_block / folded_grid_[row_dim_], s = row_block % folded_grid_[row_dim_];
+  return (outer * dims_[row_dim_] + s * chunk_dims_[row_dim_]) * row_bytes_;
 }
 
-std::uint64_t ChunkPlan::band_at(std::uint64_t image_offset) const {
+std::uint64_t ChunkPlan::row_block_at(std::uint64_t image_offset) const {
   const std::uint64_t row = image_offset / row_bytes_;
-  return row / dims_[band_dim_] * folded_grid_[band_dim_] + row % dims_[band_dim_] / chunk_dims_[band_dim_];
+  return row / dims_[row_dim_] * folded_grid_[row_dim_] + row % dims_[row_dim_] / chunk_dims_[row_dim_];
 }
 
-std::uint64_t ChunkPlan::band_rows(std::uint64_t band) const {
-  const std::uint64_t s = band % folded_grid_[band_dim_];
-  return std::min(chunk_dims_[band_dim_], dims_[band_dim_] - s * chunk_dims_[band_dim_]);
+std::uint64_t ChunkPlan::row_block_rows(std::uint64_t row_block) const {
+  const std::uint64_t s = row_block % folded_grid_[row_dim_];
+  return std::min(chunk_dims_[row_dim_], dims_[row_dim_] - s * chunk_dims_[row_dim_]);
 }
 
 void ChunkPlan::scaled_of(std::uint64_t chunk, std::span<std::uint64_t> scaled) const {
-  for (std::size_t i = grid_.size(); i-- > 0;) {
-    scaled[i] = chunk % grid_[i];
-    chunk /= grid_[i];
-  }
+  row_major_place(chunk, grid_, scaled);
 }
 
 std::string ChunkPlan::place_of(std::uint64_t chunk) const {

@@ -1,20 +1,23 @@
 // ChunkPlan: where the bytes of a chunked dataset's row-major image lie in its chunks. Pure arithmetic.
 //
-// Trailing dimensions that one chunk covers exactly are folded into the one before: they are contiguous in chunk and
-// image alike, and with one chunk across them the row-major chunk number stays what it is.
+// Trailing dimensions that one chunk covers exactly are folded into the one before: they are contiguous in
+// chunk and image alike, and with one chunk across them the row-major chunk number stays what it is.
 //
-//   image (dims)      +--------+--------+-----+      band k = the rows that one row of chunks covers,
-//   chunk rows -->    | chunk  | chunk  | edge|      contiguous in the image
+//   image (dims)      +--------+--------+-----+      row block k = the rows that one row of chunks covers,
+//   row of chunks ->  | chunk  | chunk  | edge|      contiguous in the image
 //                     +--------+--------+-----+
-//                     | chunk  | ...                 a slab = consecutive bands, cached as one block
+//                     | chunk  | ...
 //
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/chunk/chunk_index.h"
 
 namespace h5mount {
@@ -31,17 +34,18 @@ class ChunkPlan {
   std::uint64_t chunk_bytes() const { return chunk_bytes_; }
   std::uint64_t chunk_count() const { return chunk_count_; }
   std::uint64_t image_bytes() const { return image_bytes_; }
-  // The longest stretch that is contiguous in chunk and image.
+  // The longest run of bytes that is contiguous in chunk and image.
   std::uint64_t run_bytes() const { return chunk_dims_.back() * element_size_; }
 
-  // A chunk is one stretch of the image (chunks follow one another in it).
-  bool linear() const { return band_dim_ + 1 == dims_.size(); }
+  // Whether each chunk is one run of the image: chunks follow one another in it.
+  bool linear() const { return row_dim_ + 1 == dims_.size(); }
 
-  std::uint64_t band_count() const { return band_count_; }
-  std::uint64_t chunks_per_band() const { return chunks_per_band_; }
-  std::uint64_t full_band_bytes() const { return band_rows_ * row_bytes_; }
-  std::uint64_t band_offset(std::uint64_t band) const;  // image offset; the image's end for band_count
-  std::uint64_t band_at(std::uint64_t image_offset) const;
+  std::uint64_t row_block_count() const { return row_block_count_; }
+  std::uint64_t chunks_per_row_block() const { return chunks_per_row_block_; }
+  std::uint64_t full_row_block_bytes() const { return row_block_rows_ * row_bytes_; }
+  std::uint64_t row_block_offset(
+      std::uint64_t row_block) const;  // image offset; the image's end for row_block_count
+  std::uint64_t row_block_at(std::uint64_t image_offset) const;
 
   // Coordinates of a chunk in the dataset's own (unfolded) rank, as the index wants them.
   void scaled_of(std::uint64_t chunk, std::span<std::uint64_t> scaled) const;
@@ -54,24 +58,27 @@ class ChunkPlan {
   // Bytes of a chunk up to and with the last element that lies in the extent.
   std::uint64_t needed_bytes(std::uint64_t chunk) const;
 
-  // Copies the part of a decoded chunk that lies in the image to `band`, which begins at the chunk's own band; or,
-  // where `rows` limits it, only the chunk's rows [first_row, first_row + row_count) to a buffer that begins at the
-  // first of them.
+  std::uint64_t row_block_rows(std::uint64_t row_block) const;
+  std::uint64_t row_block_bytes(std::uint64_t row_block) const {
+    return row_block_rows(row_block) * row_bytes_;
+  }
+  std::uint64_t rows_per_chunk() const { return chunk_dims_[row_dim_]; }  // of a whole chunk
+  std::uint64_t row_bytes() const { return row_bytes_; }
+
   struct Rows {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
   };
-  template <class CopyRun>  // copy(chunk_offset, band_offset, bytes)
-  void for_each_run(std::uint64_t chunk, Rows rows, CopyRun copy) const;
-  std::uint64_t band_rows(std::uint64_t band) const;  // rows of band_dim in this band
-  std::uint64_t band_bytes(std::uint64_t band) const { return band_rows(band) * row_bytes_; }
-  std::uint64_t band_chunk_rows() const { return chunk_dims_[band_dim_]; }  // rows of a whole chunk
-  std::uint64_t row_bytes() const { return row_bytes_; }
+  // The rows `rows` of a chunk that lie in the image, as runs that are contiguous in both:
+  // copy(offset in the decoded chunk, offset behind the image row `rows.first` of the chunk's row block,
+  // bytes).
+  template <class CopyRun>
+  void for_each_chunk_run(std::uint64_t chunk, Rows rows, CopyRun copy) const;
 
-  // Walks image bytes [offset, offset + length) as stretches within one chunk each:
-  // visit(chunk, offset_in_chunk, bytes), in image order; visit returns false to stop.
+  // Image bytes [offset, offset + length) as runs within one chunk each, in image order:
+  // visit(chunk, offset in the decoded chunk, bytes); false stops.
   template <class Visit>
-  void for_each_stretch(std::uint64_t offset, std::uint64_t length, Visit visit) const;
+  void for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const;
 
  private:
   std::vector<std::uint64_t> grid_;  // unfolded
@@ -79,58 +86,50 @@ class ChunkPlan {
   std::vector<std::uint64_t> dims_, chunk_dims_, folded_grid_;
   std::uint64_t element_size_ = 1;
   std::uint64_t chunk_bytes_ = 0, chunk_count_ = 1, image_bytes_ = 0;
-  std::size_t band_dim_ = 0;  // first dimension whose chunks are more than one thick (or the last)
-  std::uint64_t row_bytes_ = 0, band_rows_ = 1, band_count_ = 1, chunks_per_band_ = 1;
+  std::size_t row_dim_ = 0;  // the first dimension whose chunks are more than one thick (or the last)
+  std::uint64_t row_bytes_ = 0, row_block_rows_ = 1, row_block_count_ = 1, chunks_per_row_block_ = 1;
 };
 
 template <class CopyRun>
-void ChunkPlan::for_each_run(std::uint64_t chunk, Rows rows, CopyRun copy) const {
-  // Coordinates of the chunk in the folded rank, fastest last.
-  std::uint64_t at[32], extent[32], position[32];
-  std::uint64_t left = chunk;
-  for (std::size_t i = rank(); i-- > 0;) {
-    at[i] = left % folded_grid_[i] * chunk_dims_[i];
-    left /= folded_grid_[i];
+void ChunkPlan::for_each_chunk_run(std::uint64_t chunk, Rows rows, CopyRun copy) const {
+  // Coordinates in the folded rank: of the chunk's first element, and of a run in the chunk.
+  std::uint64_t at[limits::kMaxRank], extent[limits::kMaxRank], position[limits::kMaxRank];
+  row_major_place(chunk, folded_grid_, at);
+  for (std::size_t i = 0; i < rank(); ++i) {
+    at[i] *= chunk_dims_[i];
     extent[i] = std::min(chunk_dims_[i], dims_[i] - at[i]);
     position[i] = 0;
   }
+  if (rows.first >= extent[row_dim_]) return;
+  extent[row_dim_] = std::min(extent[row_dim_], rows.first + rows.count);
   const std::size_t last = rank() - 1;
-  if (band_dim_ <= last) {
-    if (rows.first >= extent[band_dim_]) return;
-    extent[band_dim_] = std::min(extent[band_dim_], rows.first + rows.count);
-    position[band_dim_] = rows.first;
+  if (row_dim_ == last) {
+    copy(rows.first * element_size_, std::uint64_t{0}, (extent[last] - rows.first) * element_size_);
+    return;
   }
-  // Strides in bytes, of the chunk and of the band.
-  std::uint64_t chunk_stride[32], band_stride[32];
-  chunk_stride[last] = band_stride[last] = element_size_;
+  position[row_dim_] = rows.first;
+  // Bytes from one place to the next in each dimension, of the chunk and of the image.
+  std::uint64_t chunk_stride[limits::kMaxRank], image_stride[limits::kMaxRank];
+  chunk_stride[last] = image_stride[last] = element_size_;
   for (std::size_t i = last; i-- > 0;) {
     chunk_stride[i] = chunk_stride[i + 1] * chunk_dims_[i + 1];
-    band_stride[i] = band_stride[i + 1] * dims_[i + 1];
+    image_stride[i] = image_stride[i + 1] * dims_[i + 1];
   }
-  const bool one_dimension = band_dim_ == last;
-  const std::uint64_t skip = one_dimension ? rows.first : 0;
-  const std::uint64_t run = (extent[last] - skip) * element_size_;
-  for (;;) {
-    std::uint64_t from = skip * element_size_;
-    std::uint64_t to = one_dimension ? 0 : at[last] * element_size_;
-    for (std::size_t i = band_dim_; i < last; ++i) {
+  const std::uint64_t run = extent[last] * element_size_;
+  const std::span outer(position + row_dim_, last - row_dim_);
+  do {
+    std::uint64_t from = position[row_dim_] * chunk_stride[row_dim_];
+    std::uint64_t to = at[last] * element_size_ + (position[row_dim_] - rows.first) * image_stride[row_dim_];
+    for (std::size_t i = row_dim_ + 1; i < last; ++i) {
       from += position[i] * chunk_stride[i];
-      to += (i == band_dim_ ? position[i] - rows.first : at[i] + position[i]) * band_stride[i];
+      to += (at[i] + position[i]) * image_stride[i];
     }
     copy(from, to, run);
-    std::size_t i = last;
-    for (;;) {
-      if (i <= band_dim_) return;
-      --i;
-      if (++position[i] < extent[i]) break;
-      if (i == band_dim_) return;
-      position[i] = 0;
-    }
-  }
+  } while (next_row_major(outer, std::span<const std::uint64_t>(extent + row_dim_, outer.size())));
 }
 
 template <class Visit>
-void ChunkPlan::for_each_stretch(std::uint64_t offset, std::uint64_t length, Visit visit) const {
+void ChunkPlan::for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const {
   const std::size_t last = rank() - 1;
   std::uint64_t element = offset / element_size_;
   std::uint64_t within = offset % element_size_;  // reads need not begin at an element

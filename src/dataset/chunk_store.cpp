@@ -72,7 +72,7 @@ Status ChunkStore::check_stored(const ChunkRecord& record) const {
     return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
-  // A growing file may hold it although it did not when it was looked at.
+  // A growing file may hold it although it did not when its size was asked for.
   if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(file_->metadata->addresses()->refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
@@ -81,7 +81,7 @@ Status ChunkStore::check_stored(const ChunkRecord& record) const {
   return {};
 }
 
-// Of a chunk far larger than its dataset only what can be seen is touched: the rest is memory that nobody gave data for.
+// Of a chunk far larger than its dataset only what lies in the image is touched: the rest would be memory for no data.
 MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan out) const {
   constexpr std::size_t kFilledWhole = 64U << 20;
   if (out.size() <= kFilledWhole) return out;
@@ -143,14 +143,11 @@ Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const Chun
   auto opened = pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
   if (!opened) return fail(located(opened.error(), chunk, &record));
   if (!*opened) return Part{};
-  // The smallest box that is one stretch of the chunk: equal coordinates, then one range, then whole dimensions.
+  // The smallest box that is one run of the chunk: equal coordinates, then one range, then whole dimensions.
   const std::uint64_t e = plan_.element_size();
-  std::uint64_t first = begin / e, last = (end - 1) / e;
   std::uint64_t start[limits::kMaxRank], count[limits::kMaxRank], to[limits::kMaxRank];
-  for (std::size_t i = chunk_dims_.size(); i-- > 0; first /= chunk_dims_[i], last /= chunk_dims_[i]) {
-    start[i] = first % chunk_dims_[i];
-    to[i] = last % chunk_dims_[i];
-  }
+  row_major_place(begin / e, chunk_dims_, start);
+  row_major_place((end - 1) / e, chunk_dims_, to);
   std::uint64_t box_first = 0, bytes = e;
   bool apart = false;
   for (std::size_t i = 0; i < chunk_dims_.size(); ++i) {

@@ -1,5 +1,5 @@
-// ChunkStore: a chunked dataset's chunks by row-major number: their records, their stored bytes, their decoding.
-// Knows neither bands nor the cache. Threads: any.
+// ChunkStore: a chunked dataset's chunks by row-major number: their records, their stored bytes, their decoding. No
+// cache. Threads: any.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@ class ChunkStore {
   // The whole chunk, decoded, to exactly chunk_bytes at `out`; an absent one is the fill value.
   Status decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out, DecodeScratch& scratch) const;
 
-  // A stretch of a chunk's decoded bytes, where its filter knows blocks (Blosc2) and a part costs less than half of
-  // them: the block holds chunk bytes [begin, begin + size). Null: decode the chunk.
+  // A run of a chunk's decoded bytes that holds [begin, end), where its filter knows blocks (Blosc2) and the part costs
+  // at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size). Null: decode the chunk.
   struct Part {
     BlockPtr block;
     std::uint64_t begin = 0;
@@ -44,9 +44,9 @@ class ChunkStore {
                            DecodeScratch& scratch) const;
   bool may_decode_partially() const { return pipeline_->may_decode_partially(); }
 
-  // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the place
-  // for chunk first + i (chunk_bytes), or an empty span to have it decoded aside; `done(i, bytes)` is told of the
-  // decoded bytes (empty: absent, fill).
+  // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the memory
+  // for chunk first + i (chunk_bytes), or an empty span to have it decoded into scratch memory; `done(i, bytes)` gets
+  // the decoded bytes (none: the chunk is absent and reads as fill values).
   template <class Into, class Done>
   Status decode_run(std::uint64_t first, std::span<const ChunkRecord> records, DecodeScratch& scratch, Into into,
                     Done done) const;
@@ -80,8 +80,7 @@ class ChunkStore {
   std::unique_ptr<ChunkIndex> index_;
 };
 
-// What one read may bring when chunks lie together: large enough to make system calls rare, small enough for the
-// scratch memory.
+// Bytes of one read of chunks that lie together: enough to make system calls rare, few enough for scratch memory.
 inline constexpr std::uint64_t kGatherBytes = 512U << 10;
 // Bytes between two chunks that are cheaper read than skipped.
 inline constexpr std::uint64_t kGatherGap = 4U << 10;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chunked_reader.h"
+#include "growth.h"
 #include "simple_readers.h"
 #include "sparse_reader.h"
 #include "virtual_reader.h"
@@ -11,15 +12,20 @@ namespace h5mount {
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvironment& environment,
                                                                  OpenedFilePtr file, DatasetDescription d) {
-  if (d.layout.cls != LayoutClass::Virtual && d.image_bytes == 0) return open_unallocated_reader(std::move(d));
+  if (d.layout.cls != LayoutClass::Virtual && d.image_bytes == 0)
+    return open_unallocated_reader(std::move(d));
   switch (d.layout.cls) {
-    case LayoutClass::Compact: return open_compact_reader(std::move(d));
+    case LayoutClass::Compact:
+      return open_compact_reader(std::move(d));
     case LayoutClass::Contiguous:
       return d.external.empty() ? open_contiguous_reader(file, std::move(d))
                                 : open_external_reader(environment, file, std::move(d));
-    case LayoutClass::Chunked: return ChunkedReader::open(environment, std::move(file), std::move(d));
-    case LayoutClass::Virtual: return VirtualReader::open(environment, std::move(file), std::move(d));
-    case LayoutClass::Structured: return SparseReader::open(environment, std::move(file), std::move(d));
+    case LayoutClass::Chunked:
+      return ChunkedReader::open(environment, std::move(file), std::move(d));
+    case LayoutClass::Virtual:
+      return VirtualReader::open(environment, std::move(file), std::move(d));
+    case LayoutClass::Structured:
+      return SparseReader::open(environment, std::move(file), std::move(d));
   }
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
@@ -27,16 +33,16 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
     const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription d,
     const std::shared_ptr<const DatasetReader>& previous) {
-  if (d.layout.cls == LayoutClass::Virtual)
-    return VirtualReader::open(environment, std::move(file), std::move(d),
-                               dynamic_cast<const VirtualReader*>(previous.get()));
-  if (previous == nullptr || previous->size() == 0) return open(environment, std::move(file), std::move(d));
-  const DatasetDescription& before = previous->description();
-  const bool grew = grew_at_end(before, d);
-  const auto* chunked = dynamic_cast<const ChunkedReader*>(previous.get());
-  if (grew && chunked != nullptr) return ChunkedReader::open(environment, std::move(file), std::move(d), chunked);
-  const bool stays = grew && d.layout.cls == LayoutClass::Contiguous && d.layout.address == before.layout.address;
-  H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(d)));
+  if (previous == nullptr) return open(environment, std::move(file), std::move(d));
+  return previous->open_next_state(environment, std::move(file), std::move(d));
+}
+
+Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next_state(
+    const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription next) const {
+  const bool stays =
+      size() == 0 || (grew_at_end(description_, next) && next.layout.cls == LayoutClass::Contiguous &&
+                      next.layout.address == description_.layout.address);
+  H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(next)));
   reader->outdated_ = !stays;
   return reader;
 }

@@ -5,6 +5,7 @@
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 
 namespace h5mount {
 namespace {
@@ -99,22 +100,14 @@ Status ElementSelection::make_blocks(const Selection& s) {
     const std::uint64_t* const end = start + rank;
     for (std::size_t i = 0; i < rank; ++i)
       if (start[i] > end[i] || end[i] >= dims_[i]) return fail(invalid("blocks", end[i], "outside the extent"));
-    std::vector<std::uint64_t> c(start, start + rank);
-    for (bool more = true; more;) {
-      std::uint64_t linear = 0;
-      for (std::size_t i = 0; i < rank; ++i) linear = linear * dims_[i] + c[i];
+    std::vector<std::uint64_t> c(start, start + rank), row(rank - 1, 0);
+    do {
+      for (std::size_t i = 0; i + 1 < rank; ++i) c[i] = start[i] + row[i];
+      const std::uint64_t linear = row_major_number(c, dims_);
       if (by_linear_.size() >= kMaxStretches)
         return fail(Error(ErrorCode::LimitExceeded, "a selection of too many stretches"));
       by_linear_.push_back({linear, end[rank - 1] - start[rank - 1] + 1, 0});
-      more = false;
-      for (std::size_t i = rank - 1; i-- > 0;) {
-        if (++c[i] <= end[i]) {
-          more = true;
-          break;
-        }
-        c[i] = start[i];
-      }
-    }
+    } while (next_row_major(row, [&](std::size_t i) { return end[i] - start[i] + 1; }));
   }
   // The set in row-major order, whatever the order of its blocks; overlaps count once.
   std::ranges::sort(by_linear_, {}, &Stretch::linear);
@@ -155,32 +148,22 @@ void ElementSelection::bounds(std::uint64_t& begin, std::uint64_t& end) const {
 // Sets `position` to the first row (all dimensions but the last) that reaches `linear` or lies after it.
 bool ElementSelection::first_row(std::uint64_t linear, std::vector<std::uint64_t>& position) const {
   std::vector<std::uint64_t> c(dims_.size());
-  for (std::size_t i = dims_.size(); i-- > 0;) {
-    c[i] = linear % dims_[i];
-    linear /= dims_[i];
-  }
+  row_major_place(linear, dims_, c);
   for (std::size_t i = 0; i + 1 < dims_.size(); ++i) {
     position[i] = axes_[i].position_at_or_after(c[i]);
     if (position[i] == axes_[i].positions()) {
       // Nothing more here: the next one of the dimension before, from its beginning.
       for (std::size_t k = i; k < position.size(); ++k) position[k] = 0;
-      for (std::size_t k = i; k-- > 0;) {
-        if (++position[k] < axes_[k].positions()) return true;
-        position[k] = 0;
-      }
-      return false;
+      return next_row(std::span(position).first(i));
     }
     if (axes_[i].coordinate(position[i]) > c[i]) return true;  // those behind start at 0
   }
   return true;
 }
 
-bool ElementSelection::next_row(std::vector<std::uint64_t>& position) const {
-  for (std::size_t i = position.size() - 1; i-- > 0;) {
-    if (++position[i] < axes_[i].positions()) return true;
-    position[i] = 0;
-  }
-  return false;
+// Steps the positions of the first dimensions; false after the last.
+bool ElementSelection::next_row(std::span<std::uint64_t> position) const {
+  return next_row_major(position, [&](std::size_t i) { return axes_[i].positions(); }).has_value();
 }
 
 std::uint64_t ElementSelection::row_linear(std::span<const std::uint64_t> position) const {

@@ -66,7 +66,7 @@ class ElementSelection {
   Status make_points(const Selection& selection);
   Status make_blocks(const Selection& selection);
   bool first_row(std::uint64_t linear, std::vector<std::uint64_t>& position) const;
-  bool next_row(std::vector<std::uint64_t>& position) const;
+  bool next_row(std::span<std::uint64_t> position) const;
   std::uint64_t row_linear(std::span<const std::uint64_t> position) const;
   std::uint64_t row_ordinal(std::span<const std::uint64_t> position) const;
 
@@ -107,7 +107,7 @@ bool ElementSelection::for_each_in_range(std::uint64_t begin, std::uint64_t end,
       if (!visit(row + c, n, ordinal + p)) return false;
       p += n;
     }
-  } while (next_row(position));
+  } while (next_row(std::span(position).first(position.size() - 1)));
   return true;
 }
 

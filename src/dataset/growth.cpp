@@ -5,8 +5,8 @@
 namespace h5mount {
 namespace {
 
-constexpr std::size_t kMostSettled = 1U << 20;  // remembered; a block that is forgotten is looked up again
-constexpr std::size_t kMostShown = 256;         // ranges; more are told as one that covers them
+constexpr std::size_t kMaxFinished = 1U << 20;  // remembered; of others the index is read again
+constexpr std::size_t kMaxPublished = 256;      // ranges; more are given as one that covers them
 
 }  // namespace
 
@@ -24,39 +24,39 @@ std::uint64_t Growth::begin_state() {
   return ++states_;
 }
 
-bool Growth::settled(std::uint64_t key) const {
+bool Growth::finished(std::uint64_t key) const {
   const std::lock_guard lock(mutex_);
-  return settled_.contains(key);
+  return finished_.contains(key);
 }
 
-void Growth::settle(std::uint64_t key) {
+void Growth::set_finished(std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  if (settled_.size() >= kMostSettled) settled_.clear();
-  settled_.insert(key);
+  if (finished_.size() >= kMaxFinished) finished_.clear();
+  finished_.insert(key);
 }
 
-void Growth::note_shown(std::uint64_t state, ByteRange range) {
+void Growth::note_published(std::uint64_t state, ByteRange range) {
   const std::lock_guard lock(mutex_);
-  if (!shown_.empty() && shown_.back().state == state) {
-    ByteRange& last = shown_.back().range;
+  if (!published_.empty() && published_.back().state == state) {
+    ByteRange& last = published_.back().range;
     const bool meets = range.begin <= last.end && last.begin <= range.end;
-    if (meets || shown_.size() >= kMostShown) {
+    if (meets || published_.size() >= kMaxPublished) {
       last = {std::min(last.begin, range.begin), std::max(last.end, range.end)};
       return;
     }
   }
-  if (shown_.size() < kMostShown) return shown_.push_back({state, range});
-  for (const Shown& earlier : shown_)
+  if (published_.size() < kMaxPublished) return published_.push_back({state, range});
+  for (const Published& earlier : published_)
     range = {std::min(earlier.range.begin, range.begin), std::max(earlier.range.end, range.end)};
-  shown_.assign(1, {state, range});
+  published_.assign(1, {state, range});
 }
 
 std::vector<ByteRange> Growth::take_outdated(std::uint64_t state) {
   std::vector<ByteRange> out;
   const std::lock_guard lock(mutex_);
-  std::erase_if(shown_, [&](const Shown& shown) {
-    if (shown.state >= state) return false;
-    out.push_back(shown.range);
+  std::erase_if(published_, [&](const Published& published) {
+    if (published.state >= state) return false;
+    out.push_back(published.range);
     return true;
   });
   return out;
@@ -71,9 +71,9 @@ GrowthState::GrowthState(std::shared_ptr<BlockCache> cache, std::shared_ptr<Grow
 void GrowthState::note(std::uint64_t key, ByteRange range) {
   {
     const std::lock_guard lock(mutex_);
-    unsettled_.insert(key);
+    unfinished_.insert(key);
   }
-  note_shown(range);
+  note_published(range);
 }
 
 }  // namespace h5mount

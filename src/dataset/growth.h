@@ -1,12 +1,13 @@
 // Growth: what is kept of a chunked dataset from one state of a growing file to the next, so that following
 // it costs in proportion to what is new.
 //
-// A block of the cache is *settled* when all its chunks are there and a chunk behind it is there too: writers
-// append, so nobody comes back to it. Settled blocks belong to an owner that all states share. The others
-// (holes, the chunks at the end, which are written again and again) belong to the reader of one state and go
-// with it; and what was shown of them is noted, since the kernel keeps pages of it.
+// A block of the cache is *finished* when all its chunks are allocated and a chunk behind it is allocated
+// too: writers append, so they do not come back to it. Finished blocks belong to an owner that all states
+// share. The others (holes, the chunks at the end, which are written again and again) belong to the reader of
+// one state and are dropped with it. Which bytes of them were published is recorded, since the kernel keeps
+// pages of them that become stale.
 //
-// Threads: any; locks are held only to look at what is noted.
+// Threads: any; locks are held only for look-ups.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +34,16 @@ class Growth {
   std::uint64_t owner() const { return owner_; }
   std::uint64_t begin_state();
 
-  bool settled(std::uint64_t key) const;
-  void settle(std::uint64_t key);
+  bool finished(std::uint64_t key) const;
+  void set_finished(std::uint64_t key);
 
-  // Image bytes shown in a state that a later one may show otherwise.
-  void note_shown(std::uint64_t state, ByteRange range);
-  // What states before this one have noted; each is told once.
+  // Image bytes given in a state that a later one may give otherwise.
+  void note_published(std::uint64_t state, ByteRange range);
+  // What states before `state` have published; each range is given once.
   std::vector<ByteRange> take_outdated(std::uint64_t state);
 
  private:
-  struct Shown {
+  struct Published {
     std::uint64_t state;
     ByteRange range;
   };
@@ -50,8 +51,8 @@ class Growth {
   const std::uint64_t owner_;
   mutable std::mutex mutex_;
   std::uint64_t states_ = 0;
-  std::unordered_set<std::uint64_t> settled_;
-  std::vector<Shown> shown_;
+  std::unordered_set<std::uint64_t> finished_;
+  std::vector<Published> published_;
 };
 
 // One reader's part in it.
@@ -63,17 +64,17 @@ class GrowthState {
   GrowthState(const GrowthState&) = delete;
   GrowthState& operator=(const GrowthState&) = delete;
 
-  // The owner of a block. `is_settled` looks at the index; it is asked once a state for a block that is not.
-  template <class IsSettled>
-  std::uint64_t owner_of(std::uint64_t kind, std::uint64_t index, ByteRange range, IsSettled&& is_settled) {
+  // The owner of a block. `is_finished` reads the index; it is called once a state for a block that is not.
+  template <class IsFinished>
+  std::uint64_t owner_of(std::uint64_t kind, std::uint64_t index, ByteRange range, IsFinished&& is_finished) {
     const std::uint64_t key = kind << 60 | index;
-    if (growth_->settled(key)) return growth_->owner();
+    if (growth_->finished(key)) return growth_->owner();
     {
       const std::lock_guard lock(mutex_);
-      if (unsettled_.contains(key)) return own_;
+      if (unfinished_.contains(key)) return own_;
     }
-    if (is_settled()) {
-      growth_->settle(key);
+    if (is_finished()) {
+      growth_->set_finished(key);
       return growth_->owner();
     }
     note(key, range);
@@ -82,7 +83,7 @@ class GrowthState {
 
   std::uint64_t shared_owner() const { return growth_->owner(); }
   std::uint64_t own_owner() const { return own_; }
-  void note_shown(ByteRange range) { growth_->note_shown(state_, range); }
+  void note_published(ByteRange range) { growth_->note_published(state_, range); }
   std::vector<ByteRange> take_outdated() { return growth_->take_outdated(state_); }
   const std::shared_ptr<Growth>& growth() const { return growth_; }
 
@@ -94,7 +95,7 @@ class GrowthState {
   const std::uint64_t own_;
   const std::uint64_t state_;
   std::mutex mutex_;
-  std::unordered_set<std::uint64_t> unsettled_;
+  std::unordered_set<std::uint64_t> unfinished_;
 };
 
 }  // namespace h5mount

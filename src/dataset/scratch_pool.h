@@ -1,6 +1,6 @@
-// Decoding memory of a few threads at a time: buffers for stored bytes and for the steps between filters. The number
-// of leases bounds both the memory and the decodes under way, whatever the number of readers. The holder of a lease
-// only reads and decodes: it never waits for another one.
+// Decoding memory of a few threads at a time: buffers for stored bytes and for the steps between filters. The
+// number of leases bounds both the memory and the decodes under way, whatever the number of readers. The
+// holder of a lease only reads and decodes: it never waits for another one.
 #pragma once
 
 #include <condition_variable>

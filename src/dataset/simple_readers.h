@@ -1,4 +1,4 @@
-// Storage that is one stretch of bytes or a list of them: compact, contiguous, external, and nothing at all.
+// Storage that is one run of bytes or a list of them: compact, contiguous, external, and nothing at all.
 #pragma once
 
 #include "fill_pattern.h"

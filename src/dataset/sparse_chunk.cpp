@@ -4,6 +4,7 @@
 
 #include "element_selection.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
 #include "h5mount/format/dataspace.h"
 
 namespace h5mount {
@@ -109,10 +110,9 @@ Result<std::shared_ptr<Block>> SparseChunk::make_block(ByteSpan encoded, std::ui
       std::uint64_t part = n, at = linear;
       if (!same_rows) {
         part = std::min(n, extent.back() - linear % extent.back());
-        std::uint64_t left = linear, scale = 1;
-        at = 0;
-        for (std::size_t i = extent.size(); i-- > 0; left /= extent[i], scale *= chunk_dims[i])
-          at += left % extent[i] * scale;
+        std::uint64_t place[limits::kMaxRank];
+        row_major_place(linear, extent, place);
+        at = row_major_number(place, chunk_dims);
       }
       if (!stretches.empty() && stretches.back().linear == at)
         stretches.pop_back();  // a point named twice: the later value counts

@@ -206,6 +206,13 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
   return {linear * e, part.row_end * e};
 }
 
+Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(const ReadEnvironment& environment,
+                                                                            OpenedFilePtr file,
+                                                                            DatasetDescription next) const {
+  if (next.layout.cls == LayoutClass::Virtual) return open(environment, std::move(file), std::move(next), this);
+  return DatasetReader::open_next_state(environment, std::move(file), std::move(next));
+}
+
 std::vector<ByteRange> VirtualReader::outdated_ranges() const {
   if (sources_->take_reopened()) return {{0, kUnlimited}};
   const std::lock_guard lock(mutex_);

@@ -60,6 +60,8 @@ class VirtualReader final : public DatasetReader {
   void note_outdated(const VirtualReader& before, const std::vector<VirtualSources::SourcePtr>& renewed);
   ByteRange outdated_by(const Part& part, const VirtualSources::Source& source) const;
   std::vector<ByteRange> outdated_ranges() const override;
+  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment, OpenedFilePtr file,
+                                                               DatasetDescription description) const override;
 
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;

@@ -52,7 +52,7 @@ class OpenedValue {
 
  private:
   std::uint64_t generation_;
-  JoinedOnce<bool> once_;
+  OnceValue<bool> once_;
   std::string text_;
   std::shared_ptr<ByteBudget> budget_;  // where the text was taken from it
 };

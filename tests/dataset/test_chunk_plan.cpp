@@ -10,7 +10,8 @@
 namespace h5mount {
 namespace {
 
-ChunkGeometry geometry(std::vector<std::uint64_t> dims, std::vector<std::uint64_t> chunk, std::uint32_t element) {
+ChunkGeometry geometry(std::vector<std::uint64_t> dims, std::vector<std::uint64_t> chunk,
+                       std::uint32_t element) {
   ChunkGeometry g;
   g.dims = g.max_dims = dims;
   g.chunk_dims = chunk;
@@ -43,13 +44,14 @@ Place place_of(const ChunkGeometry& g, std::uint64_t b) {
 
 void check(const ChunkGeometry& g) {
   const ChunkPlan plan(g);
-  const std::uint64_t bytes = std::accumulate(g.dims.begin(), g.dims.end(), std::uint64_t{g.element_size}, std::multiplies<>());
+  const std::uint64_t bytes =
+      std::accumulate(g.dims.begin(), g.dims.end(), std::uint64_t{g.element_size}, std::multiplies<>());
   ASSERT_EQ(plan.image_bytes(), bytes);
-  // Stretches, from odd offsets too.
+  // Runs of the image, from odd offsets too.
   for (const std::uint64_t from : {std::uint64_t{0}, bytes / 3, bytes / 2 + 1}) {
     if (from >= bytes) continue;
     std::uint64_t at = from;
-    plan.for_each_stretch(from, bytes - from, [&](std::uint64_t chunk, std::uint64_t in, std::uint64_t n) {
+    plan.for_each_image_run(from, bytes - from, [&](std::uint64_t chunk, std::uint64_t in, std::uint64_t n) {
       for (std::uint64_t k = 0; k < n; ++k) {
         const Place p = place_of(g, at + k);
         EXPECT_EQ(p.chunk, chunk);
@@ -60,26 +62,28 @@ void check(const ChunkGeometry& g) {
     });
     EXPECT_EQ(at, bytes);
   }
-  // Bands: each image byte is in the band that its offset says, and placing every chunk covers the image once.
+  // Row blocks: each image byte is in the one that its offset says, and placing every chunk covers the image
+  // once.
   std::vector<int> covered(bytes, 0);
-  for (std::uint64_t band = 0; band < plan.band_count(); ++band) {
-    const std::uint64_t start = plan.band_offset(band);
-    ASSERT_EQ(plan.band_offset(band + 1), start + plan.band_bytes(band));
-    EXPECT_EQ(plan.band_at(start), band);
-    EXPECT_EQ(plan.band_at(start + plan.band_bytes(band) - 1), band);
-    const std::uint64_t rows = plan.band_rows(band);
-    for (std::uint64_t c = 0; c < plan.chunks_per_band(); ++c) {
-      const std::uint64_t chunk = band * plan.chunks_per_band() + c;
-      for (std::uint64_t first = 0; first < rows; first += 2) {  // in strips of two rows
-        plan.for_each_run(chunk, {first, 2}, [&](std::uint64_t from, std::uint64_t to, std::uint64_t n) {
-          for (std::uint64_t k = 0; k < n; ++k) {
-            const std::uint64_t image = start + first * plan.row_bytes() + to + k;
-            const Place p = place_of(g, image);
-            EXPECT_EQ(p.chunk, chunk);
-            EXPECT_EQ(p.at, from + k);
-            ++covered[image];
-          }
-        });
+  for (std::uint64_t row_block = 0; row_block < plan.row_block_count(); ++row_block) {
+    const std::uint64_t start = plan.row_block_offset(row_block);
+    ASSERT_EQ(plan.row_block_offset(row_block + 1), start + plan.row_block_bytes(row_block));
+    EXPECT_EQ(plan.row_block_at(start), row_block);
+    EXPECT_EQ(plan.row_block_at(start + plan.row_block_bytes(row_block) - 1), row_block);
+    const std::uint64_t rows = plan.row_block_rows(row_block);
+    for (std::uint64_t c = 0; c < plan.chunks_per_row_block(); ++c) {
+      const std::uint64_t chunk = row_block * plan.chunks_per_row_block() + c;
+      for (std::uint64_t first = 0; first < rows; first += 2) {  // two rows at a time
+        plan.for_each_chunk_run(chunk, {first, 2},
+                                [&](std::uint64_t from, std::uint64_t to, std::uint64_t n) {
+                                  for (std::uint64_t k = 0; k < n; ++k) {
+                                    const std::uint64_t image = start + first * plan.row_bytes() + to + k;
+                                    const Place p = place_of(g, image);
+                                    EXPECT_EQ(p.chunk, chunk);
+                                    EXPECT_EQ(p.at, from + k);
+                                    ++covered[image];
+                                  }
+                                });
       }
     }
   }

@@ -1,5 +1,5 @@
-// What is kept of a chunked dataset from one state of a growing file to the next, and what is told of the
-// rest.
+// What is kept of a chunked dataset from one state of a growing file to the next, and which bytes become
+// stale.
 #include "growth.h"
 
 #include <gtest/gtest.h>
@@ -19,28 +19,28 @@ void put(BlockCache& cache, std::uint64_t owner) {
   ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](Block&) -> Status { return {}; }));
 }
 
-TEST(Growth, ASettledBlockIsAskedForOnce) {
+TEST(Growth, AFinishedBlockIsAskedForOnce) {
   const auto cache = small_cache();
   GrowthState first(cache, nullptr);
   int asked = 0;
-  const auto settled = [&] { return ++asked, true; };
-  EXPECT_EQ(first.owner_of(0, 7, {0, 10}, settled), first.shared_owner());
-  EXPECT_EQ(first.owner_of(0, 7, {0, 10}, settled), first.shared_owner());
+  const auto finished = [&] { return ++asked, true; };
+  EXPECT_EQ(first.owner_of(0, 7, {0, 10}, finished), first.shared_owner());
+  EXPECT_EQ(first.owner_of(0, 7, {0, 10}, finished), first.shared_owner());
   GrowthState second(cache, first.growth());
-  EXPECT_EQ(second.owner_of(0, 7, {0, 10}, settled), first.shared_owner());
+  EXPECT_EQ(second.owner_of(0, 7, {0, 10}, finished), first.shared_owner());
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(second.owner_of(1, 7, {0, 10}, settled), first.shared_owner()) << "a block of another kind";
+  EXPECT_EQ(second.owner_of(1, 7, {0, 10}, finished), first.shared_owner()) << "a block of another kind";
   EXPECT_EQ(asked, 2);
-  EXPECT_EQ(second.take_outdated(), Ranges{}) << "settled blocks stay right";
+  EXPECT_EQ(second.take_outdated(), Ranges{}) << "finished blocks stay right";
 }
 
-TEST(Growth, AnUnsettledBlockIsAskedForOnceAState) {
+TEST(Growth, AnUnfinishedBlockIsAskedForOnceAState) {
   const auto cache = small_cache();
   GrowthState first(cache, nullptr);
   int asked = 0;
-  const auto unsettled = [&] { return ++asked, false; };
-  EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unsettled), first.own_owner());
-  EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unsettled), first.own_owner());
+  const auto unfinished = [&] { return ++asked, false; };
+  EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unfinished), first.own_owner());
+  EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unfinished), first.own_owner());
   EXPECT_EQ(asked, 1);
   GrowthState second(cache, first.growth());
   EXPECT_NE(second.own_owner(), first.own_owner());
@@ -51,10 +51,10 @@ TEST(Growth, AnUnsettledBlockIsAskedForOnceAState) {
 TEST(Growth, WhatEarlierStatesHaveShownIsToldOnce) {
   Growth growth(small_cache());
   const std::uint64_t one = growth.begin_state(), two = growth.begin_state(), three = growth.begin_state();
-  growth.note_shown(one, {0, 10});
-  growth.note_shown(one, {10, 20});  // meets the last
-  growth.note_shown(one, {50, 60});
-  growth.note_shown(two, {55, 70});  // another state's is its own
+  growth.note_published(one, {0, 10});
+  growth.note_published(one, {10, 20});  // meets the last
+  growth.note_published(one, {50, 60});
+  growth.note_published(two, {55, 70});  // another state's is its own
   EXPECT_EQ(growth.take_outdated(one), Ranges{});
   EXPECT_EQ(growth.take_outdated(two), (Ranges{{0, 20}, {50, 60}}));
   EXPECT_EQ(growth.take_outdated(two), Ranges{});
@@ -64,11 +64,11 @@ TEST(Growth, WhatEarlierStatesHaveShownIsToldOnce) {
 TEST(Growth, TooManyRangesAreToldAsOneThatCoversThem) {
   Growth growth(small_cache());
   const std::uint64_t one = growth.begin_state();
-  for (std::uint64_t i = 0; i < 1000; ++i) growth.note_shown(one, {1000 * (i + 1), 1000 * (i + 1) + 10});
-  const Ranges told = growth.take_outdated(growth.begin_state());
-  ASSERT_LE(told.size(), 256U);
+  for (std::uint64_t i = 0; i < 1000; ++i) growth.note_published(one, {1000 * (i + 1), 1000 * (i + 1) + 10});
+  const Ranges stale = growth.take_outdated(growth.begin_state());
+  ASSERT_LE(stale.size(), 256U);
   for (std::uint64_t i = 0; i < 1000; ++i)
-    EXPECT_TRUE(std::ranges::any_of(told, [&](const ByteRange& range) {
+    EXPECT_TRUE(std::ranges::any_of(stale, [&](const ByteRange& range) {
       return range.begin <= 1000 * (i + 1) && range.end >= 1000 * (i + 1) + 10;
     })) << i;
 }
@@ -130,7 +130,7 @@ std::uint64_t read_randomly(const DatasetReader& reader, std::uint64_t begin, st
 
 TEST(GrowingDataset, FinishedChunksStayAndTheLastOnesAreReadAgain) {
   Example example("radar/reflectivity");
-  const auto first = example.open({14, 96, 128}, nullptr);  // the last band has 2 of its 4 rows
+  const auto first = example.open({14, 96, 128}, nullptr);  // the last row block has 2 of its 4 rows
   ASSERT_TRUE(first);
   EXPECT_EQ(read_randomly(*first, 0, first->size()), 16U);
   EXPECT_EQ(read_randomly(*first, 0, first->size()), 0U);
@@ -139,13 +139,13 @@ TEST(GrowingDataset, FinishedChunksStayAndTheLastOnesAreReadAgain) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->take_outdated(), (Ranges{{12 * kRow, 14 * kRow}}));
   EXPECT_EQ(second->take_outdated(), Ranges{});
-  EXPECT_EQ(read_randomly(*second, 0, second->size()), 8U) << "the band that was begun and the new one";
+  EXPECT_EQ(read_randomly(*second, 0, second->size()), 8U) << "the row block that was begun and the new one";
 
   const auto third = example.open({20, 96, 128}, second);
   ASSERT_TRUE(third);
   EXPECT_EQ(third->take_outdated(), (Ranges{{16 * kRow, 20 * kRow}}));
   EXPECT_EQ(read_randomly(*third, 0, third->size()), 4U)
-      << "nothing behind tells that the last band is finished";
+      << "nothing behind tells that the last row block is finished";
 }
 
 TEST(GrowingDataset, OnlyWhatWasReadIsOutdated) {

@@ -1,6 +1,6 @@
-// A small cache of decoded structures by number (an address, say), bounded in bytes: the least recently used are
-// dropped first. Two callers that miss at once both load; that costs less here than to make one wait. Readers keep
-// what they hold when it is dropped. Threads: any; the lock is held for the look-up only.
+// A small cache of decoded structures by number (an address, say), bounded in bytes: the least recently used
+// are dropped first. Two callers that miss at once both load; that costs less here than to make one wait.
+// Readers keep what they hold when it is dropped. Threads: any; the lock is held for the look-up only.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace h5mount {
 template <class T>
 class LruCache {
  public:
-  // The `at_least` entries used last are kept whatever they take; of the others what alone exceeds the capacity is not.
+  // The `at_least` entries used last are kept whatever they take; of the others what alone exceeds the
+  // capacity is not.
   explicit LruCache(std::size_t capacity_bytes, std::size_t at_least = 0)
       : capacity_(capacity_bytes), at_least_(at_least) {}
 

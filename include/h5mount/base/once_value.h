@@ -1,5 +1,5 @@
-// OnceValue: a value made on first use, by one caller while the others wait for it. No lock is held while it is made. A
-// failure goes to all who waited and is not kept: the next caller tries again. Threads: any.
+// OnceValue: a value made on first use, by one caller while the others wait for it. No lock is held while it
+// is made. A failure goes to all who waited and is not kept: the next caller tries again. Threads: any.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// Row-major order of the places of an array: the last dimension is the fastest. Extents are counts of places a
-// dimension, none of them zero; an array of rank 0 has one place.
+// Row-major order of the places of an array: the last dimension is the fastest. Extents are counts of places
+// a dimension, none of them zero; an array of rank 0 has one place.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 
 namespace h5mount {
 
-// Steps `at` to the next place, where dimension i has `extent(i)` places. Gives the dimension that was incremented
-// (those behind it are zero again), or nothing after the last place (all are zero again).
+// Steps `at` to the next place, where dimension i has `extent(i)` places. Gives the dimension that was
+// incremented (those behind it are zero again), or nothing after the last place (all are zero again).
 template <std::invocable<std::size_t> Extent>
 constexpr std::optional<std::size_t> next_row_major(std::span<std::uint64_t> at, Extent extent) {
   for (std::size_t i = at.size(); i-- > 0;) {
@@ -26,9 +26,10 @@ constexpr std::optional<std::size_t> next_row_major(std::span<std::uint64_t> at,
   return next_row_major(at, [&](std::size_t i) { return extents[i]; });
 }
 
-// The number of a place, counted in row-major order, and the place of a number. Whether the product of the extents
-// fits 64 bits is the caller's to know.
-constexpr std::uint64_t row_major_number(std::span<const std::uint64_t> at, std::span<const std::uint64_t> extents) {
+// The number of a place, counted in row-major order, and the place of a number. Whether the product of the
+// extents fits 64 bits is the caller's to know.
+constexpr std::uint64_t row_major_number(std::span<const std::uint64_t> at,
+                                         std::span<const std::uint64_t> extents) {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < extents.size(); ++i) number = number * extents[i] + at[i];
   return number;

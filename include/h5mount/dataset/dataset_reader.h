@@ -1,13 +1,16 @@
 // DatasetReader: a byte range of a dataset's row-major image to pieces of memory, whatever its storage: compact,
 // contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value.
 //
-// The pattern of an open file (ReadPattern) says whether to work in bands (sequential: all chunks of a row of chunks
-// decoded once, on all workers, into image order, the next band ahead of the reader) or in chunks (random).
+// The access pattern of an open file (ReadPattern) says how a chunked dataset is read: a forward reader is
+// served from row blocks (all chunks of a row of chunks decoded once, by all workers, into image order, the
+// next ones ahead of the reader), a random one from single chunks.
 // Threads: any function from any thread; no lock is held while reading or decoding.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +48,14 @@ class Pieces {
       if (piece.kernel_only) return true;
     return false;
   }
+  void append(Pieces&& others) {
+    total_ += others.total_;
+    if (pieces_.empty())
+      pieces_ = std::move(others.pieces_);
+    else
+      std::ranges::move(others.pieces_, std::back_inserter(pieces_));
+    others = Pieces();
+  }
   const std::vector<Piece>& list() const { return pieces_; }
   std::uint64_t total() const { return total_; }
 
@@ -60,19 +71,20 @@ Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
 // What one open file has read so far. Kept by whoever opened it; updated by read. Threads: any.
 class ReadPattern {
  public:
-  // Notes a read and says whether the reader goes forward through the file. The kernel's read-ahead may send
-  // neighbouring requests out of order; that still counts as forward.
+  // Records a read; true where the reader goes forward through the file. The kernel's read-ahead may send
+  // neighbouring requests out of order: that still counts as forward.
   bool note(std::uint64_t offset, std::uint64_t length);
-  bool forward() const;  // what the last note said
+  bool forward() const;  // what the last `note` gave
   // The kernel's read-ahead asks up to this much out of order (two of its windows).
   static constexpr std::uint64_t kReorder = 2U << 20;
 
-  // Read-ahead of units (bands, chunks) after `current` up to and including `last`: gives the part nobody claimed
-  // before as [first, second), and claims it.
+  // Read-ahead of units (row blocks, chunks) behind `current` up to and including `last`: gives the part that was not
+  // claimed before as [first, second), and claims it.
   std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
-  // Units before `current` that this reader has gone through since it was asked last: nobody needs them again.
+  // Units before `current` that this reader has gone through since the last call: it does not need them again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
-  // Where the reader has got to, for jobs that may outlive the open file: what lies before is no longer worth reading.
+  // The offset behind what was read, for jobs that may outlive the open file: what lies before it is not
+  // worth reading any more.
   std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
 
  private:
@@ -92,8 +104,8 @@ struct ReadEnvironment {
 struct ReadCounters {
   std::atomic<std::uint64_t> chunks_decoded{0};
   std::atomic<std::uint64_t> stored_bytes_read{0};
-  std::atomic<std::uint64_t> bands_made{0};
-  std::atomic<std::uint64_t> bands_ahead{0};
+  std::atomic<std::uint64_t> row_blocks_made{0};
+  std::atomic<std::uint64_t> units_ahead{0};      // chunks, stripes or row blocks made by read-ahead
   std::atomic<std::uint64_t> pages_handed_on{0};  // to the kernel, before anybody asked for them
 };
 ReadCounters& read_counters();
@@ -145,26 +157,26 @@ struct ByteRange {
 
 class DatasetReader {
  public:
-  // Nothing but what describes the storage is read. UnsupportedFeature where the layout or a filter is not known
-  // is told by `read`, not here, so that the object is still listed.
+  // Nothing but what describes the storage is read. That a layout or a filter is not known
+  // (UnsupportedFeature) is an error of `read`, not of `open`, so that the object is still listed.
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
                                                            DatasetDescription description);
   virtual ~DatasetReader() = default;
 
-  // The same for the next state of a dataset in a file that is followed: what the reader of the state before has
-  // decoded and nobody will write again is kept. `previous` may be null.
+  // The same for the next state of a dataset in a file that is followed: finished blocks that the reader of
+  // the state before has decoded are kept. `previous` may be null.
   static Result<std::shared_ptr<const DatasetReader>> open_next(const ReadEnvironment& environment,
                                                                 OpenedFilePtr file, DatasetDescription description,
                                                                 const std::shared_ptr<const DatasetReader>& previous);
-  // Bytes that readers of earlier states may have given otherwise than this one does, for whoever keeps what was
-  // read; each is told once.
+  // Stale ranges: bytes that readers of earlier states may have given otherwise than this one does, for
+  // whoever keeps what was read. Each is given once.
   std::vector<ByteRange> take_outdated() const {
     if (outdated_.exchange(false)) return {{0, kUnlimited}};
     return outdated_ranges();
   }
 
-  // Whether datasets of other files that this one is put together from (virtual) read otherwise now, or came to be: then
-  // `open_next` gives what is there now. Files are only looked at, at most as often as they let it be.
+  // Whether a source of a virtual dataset has changed, or is there now and was not: then `open_next` gives
+  // the new state. Costs a check of the sources' files, each at most once in its own interval.
   virtual bool sources_changed() const { return false; }
 
   const DatasetDescription& description() const { return description_; }
@@ -201,11 +213,16 @@ class DatasetReader {
  protected:
   explicit DatasetReader(DatasetDescription description) : description_(std::move(description)) {}
 
+  // The reader of the next state, where this one is of the state before. By default nothing is kept, and all
+  // is stale but contiguous storage that grew at its end.
+  virtual Result<std::shared_ptr<const DatasetReader>> open_next_state(
+      const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription description) const;
+
  private:
   virtual std::vector<ByteRange> outdated_ranges() const { return {}; }
 
   DatasetDescription description_;
-  mutable std::atomic<bool> outdated_ = false;  // all of it
+  mutable std::atomic<bool> outdated_ = false;  // all of it is stale
 };
 
 }  // namespace h5mount

@@ -1,0 +1,132 @@
+// Chunks decoded whole, or in parts where their filter can, and cached as they are.
+#include <array>
+#include <atomic>
+#include <unordered_map>
+
+#include "read_strategy.h"
+#include "readahead.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::uint64_t kPartialVisits = 3;              // of one chunk, before it is decoded whole
+constexpr std::uint64_t kWorthFindingAbsent = 1U << 20;  // absent chunks of this size are not made a block
+
+// The bytes [begin, end) of a decoded chunk: what a request wants of it, and what lies between.
+struct WantedPart {
+  std::uint64_t chunk, begin, end;
+};
+
+class ChunkStrategy final : public ReadStrategy,
+                            public ReadaheadUnits,
+                            public std::enable_shared_from_this<ChunkStrategy> {
+ public:
+  explicit ChunkStrategy(ChunkedBlocksPtr blocks)
+      : blocks_(std::move(blocks)),
+        readahead_(blocks_->cache(), blocks_->workers(), blocks_->plan().full_row_block_bytes(),
+                   blocks_->plan().row_block_count()) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
+
+  // Chunks that follow one another in the image are read ahead, one by one.
+  void reader_advanced(std::uint64_t, std::uint64_t end, ReadPattern& pattern) const override {
+    const ChunkPlan& plan = blocks_->plan();
+    if (plan.linear()) readahead_.advance(shared_from_this(), plan.row_block_at(end - 1), pattern);
+  }
+  std::uint64_t unit_end(std::uint64_t chunk) const override {
+    return blocks_->plan().row_block_offset(chunk + 1);
+  }
+  bool unit_cached(std::uint64_t chunk) const override {
+    return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
+  }
+  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
+
+ private:
+  using Part = ChunkStore::Part;
+
+  Result<Part> load(const WantedPart& wanted) const;
+  bool decode_in_parts(std::uint64_t chunk) const;
+
+  ChunkedBlocksPtr blocks_;
+  Readahead readahead_;
+  // How often chunks were decoded in parts: 8 bits of count under the chunk's number over the size of the
+  // table.
+  mutable std::array<std::atomic<std::uint64_t>, 256> visits_{};
+};
+
+// A chunk of blocks is decoded in parts the first times that it is touched: a reader of one row pays for one
+// row. One that comes back pays once for the whole.
+bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
+  constexpr std::uint64_t kCountMask = 0xFF;
+  if (!blocks_->store().may_decode_partially()) return false;
+  auto& slot = visits_[chunk % visits_.size()];
+  const std::uint64_t tag = chunk / visits_.size() << 8 & ~kCountMask;
+  std::uint64_t now = slot.load(std::memory_order_relaxed);
+  if ((now & ~kCountMask) != tag) now = tag;
+  if ((now & kCountMask) >= kPartialVisits) return false;
+  slot.store(now + 1, std::memory_order_relaxed);
+  return true;
+}
+
+// A part without a block: nothing is allocated, and fill values serve.
+Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted) const {
+  const ChunkStore& store = blocks_->store();
+  const bool large = blocks_->plan().chunk_bytes() >= kWorthFindingAbsent;
+  if ((large || store.may_decode_partially()) &&
+      !blocks_->cache()->contains_or_pending(blocks_->chunk_key(wanted.chunk))) {
+    H5_ASSIGN(const ChunkRecord record, store.find(wanted.chunk));
+    if (large && !record.allocated()) return Part{};
+    if (decode_in_parts(wanted.chunk)) {
+      ScratchPool::Lease scratch(ScratchPool::shared());
+      H5_ASSIGN(auto part, store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, *scratch));
+      if (part.block) return part;
+    }
+  }
+  H5_ASSIGN(auto block, blocks_->chunk_block(wanted.chunk));
+  return Part{std::move(block), 0};
+}
+
+Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+  struct Run {
+    std::size_t slot;
+    std::uint64_t at, bytes;
+  };
+  std::vector<Run> runs;
+  std::unordered_map<std::uint64_t, std::size_t> slots;
+  std::vector<WantedPart> chunks;
+  blocks_->plan().for_each_image_run(offset, length,
+                                     [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
+                                       const auto [slot, fresh] = slots.try_emplace(chunk, chunks.size());
+                                       if (fresh) chunks.push_back({chunk, at, at + bytes});
+                                       WantedPart& wanted = chunks[slot->second];
+                                       wanted.begin = std::min(wanted.begin, at);
+                                       wanted.end = std::max(wanted.end, at + bytes);
+                                       runs.push_back({slot->second, at, bytes});
+                                       return true;
+                                     });
+  std::vector<Result<Part>> parts(chunks.size(), Result<Part>());
+  if (chunks.size() == 1)
+    parts[0] = load(chunks[0]);
+  else
+    blocks_->workers()->for_each_index(chunks.size(), [&](std::size_t i) { parts[i] = load(chunks[i]); });
+  for (const auto& part : parts)
+    if (!part) return fail(part.error());
+  for (const Run& run : runs) {
+    const Part& part = *parts[run.slot];
+    const auto at = static_cast<std::size_t>(run.at - part.begin);
+    if (part.block)
+      out.add(part.block->bytes().subspan(at, static_cast<std::size_t>(run.bytes)), part.block);
+    else
+      blocks_->store().fill().append(offset, run.bytes, out);
+    offset += run.bytes;
+  }
+  return {};
+}
+
+}  // namespace
+
+ReadStrategyPtr make_chunk_strategy(ChunkedBlocksPtr blocks) {
+  return std::make_shared<const ChunkStrategy>(std::move(blocks));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,55 @@
+// ChunkedBlocks: what the read strategies of one chunked dataset share: its chunks, the workers, and its
+// blocks in the cache with the owner of each. In a file that is followed a block that may yet change belongs
+// to this reader alone (growth.h). Threads: any.
+#pragma once
+
+#include <memory>
+
+#include "chunk_store.h"
+#include "growth.h"
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount {
+
+// Kinds of blocks under one owner in the cache. A stripe is a run of whole image rows.
+enum class BlockKind : std::uint64_t { Chunk = 0, Stripe = 1, SmallStripe = 2, SpillStripe = 3 };
+
+class ChunkedBlocks {
+ public:
+  // `growth` is null unless the file is followed.
+  ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr<ChunkStore> store,
+                std::unique_ptr<GrowthState> growth);
+  ~ChunkedBlocks();  // drops its blocks
+  ChunkedBlocks(const ChunkedBlocks&) = delete;
+  ChunkedBlocks& operator=(const ChunkedBlocks&) = delete;
+
+  const ChunkStore& store() const { return *store_; }
+  const ChunkPlan& plan() const { return store_->plan(); }
+  const std::shared_ptr<BlockCache>& cache() const { return cache_; }
+  const std::shared_ptr<WorkerPool>& workers() const { return workers_; }
+  GrowthState* growth() const { return growth_.get(); }
+
+  BlockKey chunk_key(std::uint64_t chunk) const;
+  // Of the block `index` of a kind that holds the row blocks [first, last).
+  BlockKey stripe_key(BlockKind kind, std::uint64_t index, std::uint64_t first, std::uint64_t last) const;
+  // Blocks made of a spill file go with this reader, whether they may change or not.
+  BlockKey spill_key(std::uint64_t index) const;
+
+  // The chunk, decoded whole, through the cache.
+  Result<BlockPtr> chunk_block(std::uint64_t chunk) const;
+  // Only where it is in the cache, made by this reader or by one of a state before; else null.
+  BlockPtr cached_chunk(std::uint64_t chunk) const;
+
+ private:
+  bool finished(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t next_row_block) const;
+
+  std::shared_ptr<BlockCache> cache_;
+  std::shared_ptr<WorkerPool> workers_;
+  std::unique_ptr<ChunkStore> store_;
+  std::unique_ptr<GrowthState> growth_;
+  std::uint64_t owner_;
+};
+
+using ChunkedBlocksPtr = std::shared_ptr<const ChunkedBlocks>;
+
+}  // namespace h5mount

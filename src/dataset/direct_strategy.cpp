@@ -1,0 +1,66 @@
+// Unfiltered chunks as the file's own pages: no cache, no copy of ours.
+#include <unordered_map>
+
+#include "read_strategy.h"
+
+namespace h5mount {
+namespace {
+
+class DirectStrategy final : public ReadStrategy {
+ public:
+  explicit DirectStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override {
+    std::unordered_map<std::uint64_t, ChunkRecord> records;
+    Status status;
+    blocks_->plan().for_each_image_run(
+        offset, length, [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
+          auto found = records.find(chunk);
+          if (found == records.end()) {
+            auto record = blocks_->store().find(chunk);
+            if (!record) return status = fail(std::move(record).error()), false;
+            found = records.emplace(chunk, std::move(*record)).first;
+            if (blocks_->growth() != nullptr)
+              (void)blocks_->chunk_key(chunk);  // notes what is published of it
+          }
+          status = append_run({chunk, at, bytes}, found->second, offset, out);
+          offset += bytes;
+          return status.has_value();
+        });
+    return status;
+  }
+
+ private:
+  struct Run {
+    std::uint64_t chunk, at, bytes;
+  };
+
+  Status append_run(const Run& run, const ChunkRecord& record, std::uint64_t image_offset,
+                    Pieces& out) const {
+    const ChunkStore& store = blocks_->store();
+    if (!record.allocated()) {
+      store.fill().append(image_offset, run.bytes, out);
+      return {};
+    }
+    const ByteSource& source = store.source();
+    if (const ByteSpan mapped = source.mapped(record.address + run.at, run.bytes); !mapped.empty()) {
+      out.add(mapped, nullptr, true);
+      return {};
+    }
+    auto block = std::make_shared<Block>(static_cast<std::size_t>(run.bytes));
+    if (Status read = source.read_at(record.address + run.at, block->bytes()); !read)
+      return fail(store.located(read.error(), run.chunk, &record));
+    out.add(block->bytes(), block);
+    return {};
+  }
+
+  ChunkedBlocksPtr blocks_;
+};
+
+}  // namespace
+
+ReadStrategyPtr make_direct_strategy(ChunkedBlocksPtr blocks) {
+  return std::make_shared<const DirectStrategy>(std::move(blocks));
+}
+
+}  // namespace h5mount

@@ -1,0 +1,37 @@
+#include "readahead.h"
+
+#include <algorithm>
+
+namespace h5mount {
+namespace {
+
+constexpr std::uint64_t kAheadBytes = 16U << 20;
+constexpr std::uint64_t kMaxUnitsAhead = 16;
+
+}  // namespace
+
+Readahead::Readahead(const std::shared_ptr<BlockCache>& cache, std::shared_ptr<WorkerPool> workers,
+                     std::uint64_t unit_bytes, std::uint64_t unit_count)
+    : workers_(std::move(workers)), unit_count_(unit_count) {
+  unit_bytes = std::max<std::uint64_t>(1, unit_bytes);
+  if (unit_bytes > cache->budget() / 3) return;
+  const std::uint64_t allowed = std::min<std::uint64_t>(kAheadBytes, cache->budget() / 4);
+  depth_ = std::clamp<std::uint64_t>(allowed / unit_bytes, 1, kMaxUnitsAhead);
+}
+
+void Readahead::advance(std::shared_ptr<const ReadaheadUnits> units, std::uint64_t current,
+                        ReadPattern& pattern) const {
+  if (depth_ == 0 || current + 1 >= unit_count_) return;
+  const auto [first, last] = pattern.claim_ahead(current, std::min(current + depth_, unit_count_ - 1));
+  for (std::uint64_t unit = first; unit < last; ++unit) {
+    if (units->unit_cached(unit)) continue;
+    workers_->submit([units, unit, reader_at = pattern.position()] {
+      // A job that comes too late would make again what was read and dropped meanwhile.
+      if (*reader_at >= units->unit_end(unit) || units->unit_cached(unit)) return;
+      read_counters().units_ahead.fetch_add(1, std::memory_order_relaxed);
+      units->make_unit(unit);
+    });
+  }
+}
+
+}  // namespace h5mount

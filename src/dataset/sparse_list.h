@@ -1,0 +1,55 @@
+// SparseList: a sparse dataset as the list of its defined elements, in row-major order of the dataset. A row
+// block's elements are sorted once and cached as one block: their numbers in the image, then as many values.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "h5mount/base/once_value.h"
+#include "sparse_store.h"
+
+namespace h5mount {
+
+class SparseList final : public SparseForm {
+ public:
+  explicit SparseList(const SparseStore& store) : store_(store), plan_(store.plan()) {}
+
+  Result<std::uint64_t> count() const override;
+  Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
+  Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
+
+  // The first defined byte at or behind image offset `at` in its row block; the row block's end where there
+  // is none. A row block that cannot be listed (damaged, or too long a list) is data throughout: reading it
+  // gives the error.
+  std::uint64_t next_defined(std::uint64_t at) const;
+  // The end of the defined elements that follow one another from `at` on, in its row block.
+  std::uint64_t end_of_defined(std::uint64_t at) const;
+
+ private:
+  struct Counts {
+    std::vector<std::uint64_t> row_blocks;  // with any defined element, ascending
+    std::vector<std::uint64_t> before;  // elements in all row blocks before; one entry more than row_blocks
+    std::vector<std::uint64_t> chunks;  // with elements, in order: 8 bytes for each that the file holds
+  };
+  using CountsPtr = std::shared_ptr<const Counts>;
+
+  Result<CountsPtr> counts() const {
+    return counts_.get([&] { return count_all(); });
+  }
+  Result<CountsPtr> count_all() const;
+  Result<std::vector<std::uint64_t>> allocated_chunks(std::uint64_t row_block) const;
+  // `expected`: how many elements there will be, where that is known (0: not).
+  Result<BlockPtr> row_block_list(std::uint64_t row_block, std::uint64_t expected) const;
+  Result<std::shared_ptr<Block>> make_row_block_list(std::uint64_t row_block, std::uint64_t expected) const;
+  std::span<const std::uint64_t> elements_of(const Block& list) const;
+
+  template <class Render>  // render(list, elements in it, first, count, out bytes): items of `item_bytes`
+  Status read_items(std::uint64_t item_bytes, std::uint64_t offset, std::uint64_t length, Pieces& out,
+                    Render render) const;
+
+  const SparseStore& store_;
+  const ChunkPlan& plan_;
+  mutable OnceValue<CountsPtr> counts_;
+};
+
+}  // namespace h5mount

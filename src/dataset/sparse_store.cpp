@@ -1,0 +1,114 @@
+#include "sparse_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "h5mount/metadata/filter_pipeline.h"
+#include "scratch_pool.h"
+
+namespace h5mount {
+
+Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& environment, OpenedFilePtr file,
+                                                       const DatasetDescription& description) {
+  const bool filtered = !description.pipeline.sections.empty();
+  H5_ASSIGN(auto geometry, ChunkGeometry::make(description.space, description.layout, filtered));
+  H5_ASSIGN(auto index, open_chunk_index(file->metadata, description.layout, geometry));
+  std::unique_ptr<SparseStore> store(new SparseStore(environment, std::move(file), description, geometry));
+  store->index_ = std::move(index);
+  for (const auto& section : description.pipeline.sections) {
+    H5_ASSIGN(store->pipelines_[section.number],
+              make_filter_pipeline(section.filters, geometry.chunk_bytes));
+  }
+  return store;
+}
+
+SparseStore::SparseStore(const ReadEnvironment& environment, OpenedFilePtr file,
+                         const DatasetDescription& description, const ChunkGeometry& geometry)
+    : cache_(environment.cache),
+      file_(std::move(file)),
+      plan_(geometry),
+      dims_(description.space.dims),
+      chunk_dims_(description.layout.chunk_dims),
+      dataset_address_(description.address),
+      filtered_(geometry.filtered),
+      partial_unfiltered_(description.layout.partial_chunks_unfiltered),
+      owner_(BlockCache::new_owner()) {}
+
+SparseStore::~SparseStore() {
+  cache_->erase_owner(owner_);
+}
+
+std::optional<Error> SparseStore::problem() const {
+  for (const auto& [section, pipeline] : pipelines_)
+    if (auto missing = pipeline->missing()) return missing;
+  return std::nullopt;
+}
+
+Error SparseStore::located(const Error& error, std::uint64_t chunk, const ChunkRecord* record) const {
+  std::string place = plan_.place_of(chunk);
+  if (record != nullptr)
+    place += fmt::format(", {} bytes at {:#x}", record->stored_size,
+                         file_->metadata->base_address() + record->address);
+  return error.within(fmt::format("sparse {}, of dataset at {:#x}", place, dataset_address_));
+}
+
+Result<BlockPtr> SparseStore::chunk_block(std::uint64_t chunk) const {
+  constexpr std::uint64_t kMaxEstimate = 1U << 20;  // charged to the cache until the block's size is known
+  const BlockKey key{owner_, kChunk, chunk};
+  if (auto block = cache_->peek(key)) return block;
+  std::uint64_t scaled[limits::kMaxRank];
+  const std::span<std::uint64_t> at(scaled, plan_.index_rank());
+  plan_.scaled_of(chunk, at);
+  auto record = index_->find(at);
+  if (!record) return fail(located(record.error(), chunk));
+  if (!record->allocated()) return BlockPtr();
+  const auto estimate = static_cast<std::size_t>(std::min<std::uint64_t>(record->stored_size, kMaxEstimate));
+  auto block = cache_->get_or_make(key, estimate, [&] { return load_chunk(chunk, *record); });
+  if (!block) return fail(located(block.error(), chunk, &*record));
+  return block;
+}
+
+Result<std::shared_ptr<Block>> SparseStore::load_chunk(std::uint64_t chunk, const ChunkRecord& record) const {
+  if (!range_within(record.address, record.stored_size, file_->metadata->addresses()->size()))
+    return fail(Error(ErrorCode::Truncated, "StructuredChunk", "address", record.address)
+                    .with_found(record.stored_size)
+                    .with_detail("bytes run beyond the end of file"));
+  H5_ASSIGN(SparseSections sections, decode_sparse_sections(record, filtered_, plan_.chunk_bytes()));
+  // Flagged so, chunks that reach over the extent bypass every pipeline, whatever their masks say.
+  const bool bypass = partial_unfiltered_ && plan_.is_edge(chunk);
+  if (bypass) sections.selection.filter_mask = sections.values.filter_mask = ~0U;
+  H5_ASSIGN(const auto selection, load_section(record, sections.selection, 0));
+  H5_ASSIGN(const auto values, load_section(record, sections.values, 1));
+  read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t offset = file_->metadata->base_address() + record.address;
+  return SparseChunk::make_block(std::as_const(*selection).bytes(), offset, std::as_const(*values).bytes(),
+                                 chunk_dims_, plan_.element_size());
+}
+
+Result<std::shared_ptr<Block>> SparseStore::load_section(const ChunkRecord& record,
+                                                         const SparseSections::Section& section,
+                                                         unsigned number) const {
+  auto plain = std::make_shared<Block>(static_cast<std::size_t>(section.plain));
+  if (section.plain == 0) return plain;  // an empty section is empty, whatever a writer stored for it
+  const auto pipeline = pipelines_.find(number);
+  const bool as_stored =
+      pipeline == pipelines_.end() || pipeline->second->empty() || section.filter_mask == ~0U;
+  const std::uint64_t address = record.address + section.offset;
+  const ByteSource& source = *file_->metadata->addresses();
+  if (as_stored) {
+    if (section.stored != section.plain)
+      return fail(Error(ErrorCode::InvalidValue, "StructuredChunk", "unfiltered_size", address)
+                      .with_found(section.plain)
+                      .with_expected(section.stored));
+    H5_TRY(source.read_at(address, plain->bytes()));
+    return plain;
+  }
+  ScratchPool::Lease scratch(ScratchPool::shared());
+  const MutableByteSpan stored = scratch->stored(static_cast<std::size_t>(section.stored));
+  H5_TRY(source.read_at(address, stored));
+  H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), scratch->filters));
+  return plain;
+}
+
+}  // namespace h5mount

@@ -1,0 +1,91 @@
+// SparseStore: the chunks of a sparse dataset (layout class 4) by row-major number, each read and decoded as
+// selection and values and cached so; a chunk is never made dense. Threads: any; no lock is held while
+// reading or decoding.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "chunk_plan.h"
+#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/filter/filter.h"
+#include "sparse_chunk.h"
+
+namespace h5mount {
+
+class SparseStore {
+ public:
+  // Kinds of blocks under `owner` in the cache.
+  static constexpr std::uint64_t kChunk = 0, kRowBlockList = 1;
+
+  static Result<std::unique_ptr<SparseStore>> open(const ReadEnvironment& environment, OpenedFilePtr file,
+                                                   const DatasetDescription& description);
+  ~SparseStore();
+  SparseStore(const SparseStore&) = delete;
+  SparseStore& operator=(const SparseStore&) = delete;
+
+  const ChunkPlan& plan() const { return plan_; }
+  const ChunkIndex& index() const { return *index_; }
+  std::span<const std::uint64_t> dims() const { return dims_; }
+  BlockCache& cache() const { return *cache_; }
+  std::uint64_t owner() const { return owner_; }
+  std::optional<Error> problem() const;
+
+  // The flat block of a chunk (sparse_chunk.h), through the cache; null where the chunk was never written.
+  Result<BlockPtr> chunk_block(std::uint64_t chunk) const;
+
+  // visit(number of the element in the image, its bytes): the chunk's defined elements that lie within the
+  // extent.
+  template <class Visit>
+  Status for_each_element(std::uint64_t chunk, Visit visit) const;
+
+ private:
+  SparseStore(const ReadEnvironment& environment, OpenedFilePtr file, const DatasetDescription& description,
+              const ChunkGeometry& geometry);
+
+  Result<std::shared_ptr<Block>> load_chunk(std::uint64_t chunk, const ChunkRecord& record) const;
+  Result<std::shared_ptr<Block>> load_section(const ChunkRecord& record,
+                                              const SparseSections::Section& section, unsigned number) const;
+  Error located(const Error& error, std::uint64_t chunk, const ChunkRecord* record = nullptr) const;
+
+  std::shared_ptr<BlockCache> cache_;
+  OpenedFilePtr file_;
+  ChunkPlan plan_;
+  std::vector<std::uint64_t> dims_, chunk_dims_;
+  std::uint64_t dataset_address_;
+  bool filtered_;
+  bool partial_unfiltered_;
+  std::unique_ptr<ChunkIndex> index_;
+  std::map<unsigned, std::shared_ptr<const FilterPipeline>> pipelines_;  // by section
+  std::uint64_t owner_;
+};
+
+template <class Visit>
+Status SparseStore::for_each_element(std::uint64_t chunk, Visit visit) const {
+  H5_ASSIGN(const BlockPtr block, chunk_block(chunk));
+  if (!block) return {};
+  const SparseChunk sparse(block);
+  const std::size_t rank = dims_.size();
+  const std::uint64_t e = plan_.element_size();
+  std::uint64_t scaled[limits::kMaxRank], at[limits::kMaxRank];
+  plan_.scaled_of(chunk, std::span(scaled, rank));
+  for (const SparseChunk::Stretch& s : sparse.stretches()) {
+    for (std::uint64_t k = 0; k < s.length; ++k) {
+      row_major_place(s.linear + k, chunk_dims_, at);
+      bool inside = true;
+      for (std::size_t i = 0; i < rank; ++i) {
+        at[i] += scaled[i] * chunk_dims_[i];
+        inside = inside && at[i] < dims_[i];
+      }
+      if (!inside) continue;
+      const auto value = static_cast<std::size_t>((s.ordinal + k) * e);
+      visit(row_major_number(std::span(at, rank), dims_),
+            sparse.values().subspan(value, static_cast<std::size_t>(e)));
+    }
+  }
+  return {};
+}
+
+}  // namespace h5mount

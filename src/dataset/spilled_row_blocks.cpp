@@ -1,0 +1,164 @@
+#include "spilled_row_blocks.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "h5mount/base/log.h"
+
+namespace h5mount {
+namespace {
+
+constexpr std::uint64_t kStripeBytes = 4U << 20;
+
+// An unlinked file that vanishes with its descriptor, whatever ends the program.
+Result<int> open_unlinked(const char* directory) {
+  const int fd = ::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  std::string name = std::string(directory) + "/h5mount-XXXXXX";  // file systems without O_TMPFILE
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named < 0) return fail(io_error(errno, std::string("a spill file in ") + directory));
+  ::unlink(name.c_str());
+  return named;
+}
+
+Status write_all(int fd, ByteSpan bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return fail(io_error(n < 0 ? errno : ENOSPC, "writing a spill file"));
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+Status read_all(int fd, MutableByteSpan bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return fail(io_error(n < 0 ? errno : EIO, "reading a spill file"));
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+}  // namespace
+
+SpilledRowBlocks::Spilled::~Spilled() {
+  if (fd >= 0) ::close(fd);
+}
+
+SpilledRowBlocks::SpilledRowBlocks(ChunkedBlocksPtr blocks)
+    : blocks_(std::move(blocks)),
+      plan_(blocks_->plan()),
+      stripe_rows_(std::max<std::uint64_t>(1, kStripeBytes / plan_.row_bytes())),
+      chunk_row_bytes_(plan_.chunk_bytes() / plan_.rows_per_chunk()) {}
+
+Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offset) const {
+  const std::uint64_t row_block = plan_.row_block_at(offset);
+  const std::uint64_t row_block_offset = plan_.row_block_offset(row_block);
+  const std::uint64_t stripe = (offset - row_block_offset) / plan_.row_bytes() / stripe_rows_;
+  const std::uint64_t first = stripe * stripe_rows_;
+  const ChunkPlan::Rows rows{first, std::min(stripe_rows_, plan_.row_block_rows(row_block) - first)};
+  const std::uint64_t stripes_per_row_block = divide_up(plan_.rows_per_chunk(), stripe_rows_);
+  H5_ASSIGN(auto block,
+            blocks_->cache()->get_or_load(blocks_->spill_key(row_block * stripes_per_row_block + stripe),
+                                          static_cast<std::size_t>(rows.count * plan_.row_bytes()),
+                                          [&](Block& out) -> Status {
+                                            const auto file = spilled(row_block);
+                                            H5_TRY(file->result);
+                                            return gather(*file, rows, out.bytes());
+                                          }));
+  return Stripe{std::move(block), row_block_offset + first * plan_.row_bytes()};
+}
+
+// The row block's file, complete: made by the first caller, for whom the others wait.
+std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::uint64_t row_block) const {
+  std::shared_ptr<Spilled> spilled;
+  bool mine = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!current_ || current_->row_block != row_block) {
+      current_ = std::make_shared<Spilled>(row_block);
+      mine = true;
+    }
+    spilled = current_;
+  }
+  if (!mine) {
+    std::unique_lock lock(spilled->mutex);
+    spilled->ready.wait(lock, [&] { return spilled->done; });
+    return spilled;
+  }
+  Status result = open_file(*spilled);
+  if (result) result = decode_to_file(*spilled);
+  const std::lock_guard lock(spilled->mutex);
+  spilled->result = std::move(result);
+  spilled->done = true;
+  spilled->ready.notify_all();
+  return spilled;
+}
+
+Status SpilledRowBlocks::open_file(Spilled& spilled) const {
+  const char* named = std::getenv("TMPDIR");
+  const char* directory = named != nullptr && *named == '/' ? named : "/var/tmp";
+  H5_ASSIGN(spilled.fd, open_unlinked(directory));
+  struct statvfs space {};
+  const auto needed = checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes());
+  const std::uint64_t allowed =
+      ::fstatvfs(spilled.fd, &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize / 2 : 0;
+  if (!needed || *needed > allowed)
+    return fail(
+        Error(ErrorCode::LimitExceeded, "a row of chunks larger than cache_size needs a spill file, and " +
+                                            std::string(directory) + " has not enough free space for it"));
+  log(LogLevel::Info,
+      "a row of chunks of {} bytes is more than the cache holds: decoded once into a file in {}", *needed,
+      directory);
+  return {};
+}
+
+Status SpilledRowBlocks::decode_to_file(Spilled& spilled) const {
+  const ChunkStore& store = blocks_->store();
+  const std::uint64_t first = spilled.row_block * plan_.chunks_per_row_block();
+  const auto decode = [&](std::uint64_t i) -> Status {
+    H5_ASSIGN(const ChunkRecord record, store.find(first + i));
+    ScratchPool::Lease scratch(ScratchPool::shared());
+    const MutableByteSpan plain = scratch->plain(static_cast<std::size_t>(plan_.chunk_bytes()));
+    H5_TRY(store.decode(first + i, record, plain, *scratch));
+    return write_all(spilled.fd, plain, i * plan_.chunk_bytes());
+  };
+  std::mutex mutex;
+  Status failure;
+  std::atomic<bool> failed{false};
+  blocks_->workers()->for_each_index(static_cast<std::size_t>(plan_.chunks_per_row_block()),
+                                     [&](std::size_t i) {
+                                       if (failed.load(std::memory_order_relaxed)) return;
+                                       Status decoded = decode(i);
+                                       if (decoded) return;
+                                       const std::lock_guard lock(mutex);
+                                       if (!failed.exchange(true)) failure = std::move(decoded);
+                                     });
+  return failure;
+}
+
+Status SpilledRowBlocks::gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const {
+  ScratchPool::Lease scratch(ScratchPool::shared());
+  const std::uint64_t first_chunk = spilled.row_block * plan_.chunks_per_row_block();
+  const std::uint64_t skipped = rows.first * chunk_row_bytes_;
+  const MutableByteSpan part = scratch->plain(static_cast<std::size_t>(rows.count * chunk_row_bytes_));
+  for (std::uint64_t i = 0; i < plan_.chunks_per_row_block(); ++i) {
+    H5_TRY(read_all(spilled.fd, part, i * plan_.chunk_bytes() + skipped));
+    plan_.for_each_chunk_run(
+        first_chunk + i, rows, [&](std::uint64_t from, std::uint64_t to, std::uint64_t n) {
+          std::memcpy(out.data() + to, part.data() + (from - skipped), static_cast<std::size_t>(n));
+        });
+  }
+  return {};
+}
+
+}  // namespace h5mount

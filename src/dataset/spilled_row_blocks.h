@@ -1,0 +1,62 @@
+// SpilledRowBlocks: row blocks that the cache cannot hold (chunks long in the slow dimension), and single
+// chunks larger than the cache. Decoding them again for every row would turn minutes into days, so each chunk
+// of the row block is decoded once into an unlinked temporary file, chunk after chunk as it comes out of the
+// filters, and rows are gathered from it a stripe at a time. (Image order in the file would need one small
+// write a row and chunk; in chunk order both sides move tens of KiB at once.)
+//
+//   spill file   |chunk 0 rows 0..n|chunk 1 rows 0..n| ...     stripe k = rows [k h, k h + h) of every chunk,
+//                   ^^^ stripe k      ^^^ stripe k             gathered into image order, cached as a block
+//
+// One row block at a time is kept per dataset. The file is bounded by half of the free space where it lies
+// ($TMPDIR, else /var/tmp). Threads: any; the lock is held only to look at the state.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "chunked_blocks.h"
+
+namespace h5mount {
+
+class SpilledRowBlocks {
+ public:
+  explicit SpilledRowBlocks(ChunkedBlocksPtr blocks);
+
+  struct Stripe {
+    BlockPtr block;
+    std::uint64_t offset = 0;  // image offset of its first byte
+  };
+  // The stripe that holds an image offset; the first call for a row block decodes all of it. Errors: those of
+  // decoding, LimitExceeded where there is not enough free space.
+  Result<Stripe> stripe_at(std::uint64_t offset) const;
+
+ private:
+  // One row block decoded to a file of its own; readers of the one before keep theirs.
+  struct Spilled {
+    explicit Spilled(std::uint64_t number) : row_block(number) {}
+    ~Spilled();
+    Spilled(const Spilled&) = delete;
+    Spilled& operator=(const Spilled&) = delete;
+
+    const std::uint64_t row_block;
+    int fd = -1;
+    std::mutex mutex;
+    std::condition_variable ready;
+    bool done = false;
+    Status result;
+  };
+  std::shared_ptr<const Spilled> spilled(std::uint64_t row_block) const;
+  Status open_file(Spilled& spilled) const;
+  Status decode_to_file(Spilled& spilled) const;
+  Status gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const;
+
+  ChunkedBlocksPtr blocks_;
+  const ChunkPlan& plan_;
+  std::uint64_t stripe_rows_;
+  std::uint64_t chunk_row_bytes_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<Spilled> current_;  // guarded by mutex_
+};
+
+}  // namespace h5mount
