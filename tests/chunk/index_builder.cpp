@@ -6,7 +6,7 @@ namespace h5mount::test {
 
 namespace {
 
-constexpr std::uint64_t kChunkEdge = 4, kElementSize = 2;
+constexpr std::uint64_t kChunkEdge = 4;
 
 struct Builder {
   const IndexCase& c;
@@ -37,6 +37,10 @@ struct Builder {
   }
 
   void choose_chunks() {
+    if (!c.dims.empty()) {
+      out.chunks = c.records;
+      return;
+    }
     std::uint64_t n = 0;
     for (const Coordinates& scaled : grid_coordinates(c.grid)) {
       const bool there = n >= c.first && (n - c.first) % c.step == 0;
@@ -109,7 +113,7 @@ struct Builder {
           const Pointer& p = below[i + std::min(k, n - 1)];
           w.uint(p.record.stored_size, 4);
           w.uint(p.record.filter_mask, 4);
-          for (const std::uint64_t s : p.key) w.uint(s * kChunkEdge, 8);
+          for (std::size_t d = 0; d < p.key.size(); ++d) w.uint(p.key[d] * out.layout.chunk_dims[d], 8);
           w.uint(0, 8);
           if (k < n) w.address(p.record.address);
         }
@@ -353,18 +357,21 @@ BuiltIndex build_index(const IndexCase& what) {
   out.layout.version = what.structured ? 5 : 4;
   out.layout.cls = what.structured ? LayoutClass::Structured : LayoutClass::Chunked;
   out.layout.index = what.kind;
-  out.layout.element_size = kElementSize;
+  out.layout.element_size = what.element_size;
   out.layout.structured.section_count = what.structured ? 2 : 0;
   Dataspace space;
   space.kind = DataspaceKind::Simple;
   for (std::size_t d = 0; d < what.grid.size(); ++d) {
-    out.layout.chunk_dims.push_back(kChunkEdge);
-    space.dims.push_back(what.grid[d] * kChunkEdge - (what.grid[d] > 0 ? d : 0));  // edge chunks reach over
-    space.max_dims.push_back(what.max_grid[d] == kUnlimited ? kUnlimited : what.max_grid[d] * kChunkEdge);
+    const std::uint64_t edge = what.dims.empty() ? kChunkEdge : what.chunk_dims[d];
+    const std::uint64_t cut = what.grid[d] * kChunkEdge - (what.grid[d] > 0 ? d : 0);  // edge chunks reach over
+    out.layout.chunk_dims.push_back(edge);
+    space.dims.push_back(what.dims.empty() ? cut : what.dims[d]);
+    space.max_dims.push_back(what.max_grid[d] == kUnlimited ? kUnlimited : what.max_grid[d] * edge);
   }
   out.geometry = ChunkGeometry::make(space, out.layout, what.filtered).value();
   Builder b{what, out, ByteWriter(what.sizes)};
-  b.w.bytes.resize(32);  // nothing begins at address 0
+  b.w.bytes = what.data;
+  b.w.bytes.resize(std::max<std::size_t>(32, what.data.size()));  // nothing begins at address 0
   b.choose_chunks();
   switch (what.kind) {
     case ChunkIndexKind::BTree1:

@@ -46,6 +46,13 @@ struct IndexCase {
   // Which chunks exist: every `step`-th in row-major order from `first` on.
   std::uint64_t first = 0, step = 1;
   bool structured = false;
+
+  // An index of a whole dataset instead, whose chunks lie at the beginning of the file: its shape, its chunks and the
+  // bytes that the index stands behind. Empty: a shape that fits `grid`, and made-up records.
+  Coordinates dims = {}, chunk_dims = {};
+  std::uint32_t element_size = 2;
+  std::map<Coordinates, ChunkRecord> records = {};
+  std::vector<std::byte> data = {};
 };
 
 inline void PrintTo(const IndexCase& what, std::ostream* out) {

@@ -17,7 +17,9 @@ namespace h5mount::test {
 
 class MemoryFile : public FileMetadata {
  public:
-  MemoryFile(std::vector<std::byte> bytes, FileSizes sizes) : source_(make_memory_source(std::move(bytes))) {
+  MemoryFile(std::vector<std::byte> bytes, FileSizes sizes)
+      : MemoryFile(make_memory_source(std::move(bytes)), sizes) {}
+  MemoryFile(std::shared_ptr<ByteSource> source, FileSizes sizes) : source_(std::move(source)) {
     superblock_.sizes = sizes;
   }
 

@@ -1,0 +1,70 @@
+// Small chunked datasets in memory, written without libhdf5 and without the reader's arithmetic, together
+// with the image that a reader must give: assembled element by element.
+#pragma once
+
+#include <random>
+#include <set>
+#include <string>
+
+#include "chunk/index_builder.h"
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount::test {
+
+struct DatasetShape {
+  Coordinates dims, chunk_dims;
+  std::uint32_t element_size = 1;
+  bool filtered = false;          // shuffle, then deflate; some chunks skip either (filter mask)
+  bool edges_unfiltered = false;  // chunks that reach over the extent are stored as they are
+  std::vector<std::byte> fill;    // one element, or none: zeros
+  unsigned missing_percent = 0;   // of the chunks; one at least is written
+  ChunkIndexKind index = ChunkIndexKind::BTree1;
+  bool mapped = false;  // the source gives its memory to the kernel
+};
+
+std::string text_of(const DatasetShape& shape);
+inline void PrintTo(const DatasetShape& shape, std::ostream* out) {
+  *out << text_of(shape);
+}
+
+class MemoryDataset {
+ public:
+  MemoryDataset(const DatasetShape& shape, unsigned seed);
+
+  // Whether the chunk is stored deflated: then `damage` makes its checksum wrong.
+  bool deflated(std::uint64_t chunk) const { return deflated_.contains(chunk); }
+  void damage(std::uint64_t chunk);
+
+  ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
+  // Of the bytes as they stand now.
+  OpenedFilePtr open_file() const;
+  std::shared_ptr<const DatasetReader> open_reader(const ReadEnvironment& environment) const;
+
+  const DatasetShape& shape() const { return shape_; }
+  const DatasetDescription& description() const { return description_; }
+  const std::vector<std::byte>& image() const { return image_; }
+  std::uint64_t chunk_count() const { return chunk_count_; }
+  bool written(std::uint64_t chunk) const { return !missing_.contains(chunk); }
+  std::uint64_t written_count() const { return chunk_count_ - missing_.size(); }
+  std::uint64_t chunk_of(std::uint64_t image_byte) const;  // by the definition
+  bool touches_damage(std::uint64_t offset, std::uint64_t length) const;
+
+ private:
+  void write_chunk(std::uint64_t chunk, std::mt19937& random);
+
+  DatasetShape shape_;
+  Coordinates grid_;
+  std::uint64_t chunk_count_ = 1, chunk_bytes_ = 1;
+  DatasetDescription description_;
+  std::vector<std::byte> image_, bytes_;
+  std::map<Coordinates, ChunkRecord> records_;
+  std::set<std::uint64_t> missing_, deflated_, damaged_;
+};
+
+// Runs `submit` while the only worker is kept busy; when this returns, the jobs that it has queued are done.
+void with_busy_worker(WorkerPool& workers, const std::function<void()>& submit);
+
+// Shapes of ranks 1 to 4, with chunks that divide the extent and chunks that do not.
+DatasetShape random_shape(std::mt19937& random, std::uint64_t max_elements);
+
+}  // namespace h5mount::test

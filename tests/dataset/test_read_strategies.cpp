@@ -1,0 +1,322 @@
+// Every read strategy against an image assembled element by element: all ranges of small datasets, hits and
+// misses, chunks at edges, missing and damaged ones, and the cache's budget.
+#include <gtest/gtest.h>
+
+#include "memory_dataset.h"
+#include "read_strategy.h"
+
+namespace h5mount::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes gathered(const Pieces& pieces) {
+  Bytes out;
+  for (const Piece& piece : pieces.list()) out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
+  EXPECT_EQ(out.size(), pieces.total());
+  return out;
+}
+
+Bytes expected(const MemoryDataset& dataset, std::uint64_t offset, std::uint64_t length) {
+  const auto begin = dataset.image().begin() + static_cast<std::ptrdiff_t>(offset);
+  return {begin, begin + static_cast<std::ptrdiff_t>(length)};
+}
+
+ChunkedBlocksPtr blocks_of(const MemoryDataset& dataset, const ReadEnvironment& environment) {
+  const DatasetDescription& d = dataset.description();
+  auto geometry = ChunkGeometry::make(d.space, d.layout, dataset.shape().filtered);
+  EXPECT_TRUE(geometry) << geometry.error().text();
+  auto store = ChunkStore::open(dataset.open_file(), d, *geometry);
+  EXPECT_TRUE(store) << store.error().text();
+  return std::make_shared<const ChunkedBlocks>(environment, *std::move(store), nullptr);
+}
+
+const char* name_of(StrategyKind kind) {
+  constexpr const char* kNames[] = {"Fill", "Direct", "Chunks", "RowBlocks", "SmallRowBlocks", "Spill"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// Those that can read the dataset, whichever would be chosen for it.
+std::vector<StrategyKind> kinds_for(const DatasetShape& shape) {
+  std::vector<StrategyKind> kinds{StrategyKind::Chunks, StrategyKind::RowBlocks, StrategyKind::SmallRowBlocks,
+                                  StrategyKind::Spill};
+  if (!shape.filtered) kinds.push_back(StrategyKind::Direct);
+  return kinds;
+}
+
+void check_range(const ReadStrategy& strategy, const MemoryDataset& dataset, std::uint64_t offset,
+                 std::uint64_t length) {
+  Pieces pieces;
+  const Status read = strategy.read(offset, length, pieces);
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(gathered(pieces), expected(dataset, offset, length)) << "[" << offset << ", +" << length << ")";
+}
+
+void check_all_ranges(const ReadStrategy& strategy, const MemoryDataset& dataset) {
+  const std::uint64_t size = dataset.image().size();
+  for (std::uint64_t offset = 0; offset < size; ++offset)
+    for (std::uint64_t length = 1; length <= size - offset; ++length) {
+      check_range(strategy, dataset, offset, length);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+TEST(ReadStrategies, EveryRangeOfSmallDatasets) {
+  std::mt19937 random(11);
+  for (unsigned round = 0; round < 40; ++round) {
+    DatasetShape shape = random_shape(random, round % 2 == 0 ? 60 : 25);
+    shape.element_size = round % 2 == 0 ? 1 : 3;
+    if (!shape.fill.empty()) shape.fill.resize(shape.element_size, std::byte{7});
+    const MemoryDataset dataset(shape, round);
+    for (const StrategyKind kind : kinds_for(shape)) {
+      SCOPED_TRACE(testing::Message() << name_of(kind) << ", round " << round << ": " << text_of(shape));
+      const auto blocks = blocks_of(dataset, dataset.environment(1U << 20, 1));
+      check_all_ranges(*make_strategy(kind, blocks), dataset);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(ReadStrategies, RandomRangesOfLargerDatasets) {
+  std::mt19937 random(12);
+  for (unsigned round = 0; round < 40; ++round) {
+    const DatasetShape shape = random_shape(random, 6000);
+    const MemoryDataset dataset(shape, round);
+    for (const StrategyKind kind : kinds_for(shape)) {
+      SCOPED_TRACE(testing::Message() << name_of(kind) << ", round " << round << ": " << text_of(shape));
+      // A cache that holds little beside what is being read.
+      const auto blocks = blocks_of(dataset, dataset.environment(8U << 10));
+      const ReadStrategyPtr strategy = make_strategy(kind, blocks);
+      for (int i = 0; i < 30; ++i) {
+        const std::uint64_t offset = random() % dataset.image().size();
+        check_range(*strategy, dataset, offset, 1 + random() % (dataset.image().size() - offset));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(ReadStrategies, NothingWrittenIsFill) {
+  DatasetShape shape{
+      .dims = {5, 7}, .chunk_dims = {2, 3}, .element_size = 2, .fill = {std::byte{1}, std::byte{2}}};
+  const MemoryDataset dataset(shape, 1);
+  DatasetDescription description = dataset.description();
+  description.layout.address = kUndefinedAddress;
+  const auto reader = DatasetReader::open(dataset.environment(1U << 20), dataset.open_file(), description);
+  ASSERT_TRUE(reader);
+  for (std::uint64_t offset = 0; offset < 70; ++offset) {
+    Pieces pieces;
+    ASSERT_TRUE((*reader)->read(offset, 70, nullptr, pieces));
+    const Bytes read = gathered(pieces);
+    ASSERT_EQ(read.size(), 70 - offset);
+    for (std::size_t i = 0; i < read.size(); ++i) ASSERT_EQ(read[i], shape.fill[(offset + i) % 2]);
+    Bytes memory(70 - offset);
+    ASSERT_TRUE((*reader)->read_into(offset, memory));
+    ASSERT_EQ(memory, read);
+  }
+  EXPECT_EQ((*reader)->storage_bytes_known(), 0U);
+}
+
+// ---- hits and misses
+// -------------------------------------------------------------------------------------------
+
+std::uint64_t decoded_by(const std::function<void()>& work) {
+  const std::uint64_t before = read_counters().chunks_decoded;
+  work();
+  return read_counters().chunks_decoded - before;
+}
+
+const DatasetShape kTiles{
+    .dims = {50, 60}, .chunk_dims = {10, 16}, .element_size = 4, .filtered = true};  // 5 x 4
+
+TEST(ReadStrategies, ACachedChunkIsNotDecodedAgain) {
+  const MemoryDataset dataset(kTiles, 3);
+  for (const StrategyKind kind :
+       {StrategyKind::Chunks, StrategyKind::RowBlocks, StrategyKind::SmallRowBlocks}) {
+    SCOPED_TRACE(name_of(kind));
+    const ReadStrategyPtr strategy = make_strategy(kind, blocks_of(dataset, dataset.environment(1U << 20)));
+    const auto all = [&] {
+      for (std::uint64_t at = 0; at < dataset.image().size(); at += 100)
+        check_range(*strategy, dataset, at, std::min<std::uint64_t>(100, dataset.image().size() - at));
+    };
+    EXPECT_EQ(decoded_by(all), 20U);
+    EXPECT_EQ(decoded_by(all), 0U);
+  }
+}
+
+TEST(ReadStrategies, OnlyTheChunksOfARangeAreDecoded) {
+  const MemoryDataset dataset(kTiles, 3);
+  const ReadStrategyPtr strategy =
+      make_strategy(StrategyKind::Chunks, blocks_of(dataset, dataset.environment(1U << 20)));
+  EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, 60 * 4 * 12, 16 * 4); }), 1U);
+  EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, 60 * 4 * 12 + 15 * 4, 8); }), 1U)
+      << "its neighbour";
+}
+
+TEST(ReadStrategies, AStripeTakesChunksFromTheCache) {
+  DatasetShape shape = kTiles;
+  shape.chunk_dims = {10, 60};  // 40 * 60 bytes: not tiny
+  shape.element_size = 8;
+  const MemoryDataset dataset(shape, 4);
+  const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
+  EXPECT_EQ(decoded_by([&] { check_range(*make_strategy(StrategyKind::Chunks, blocks), dataset, 0, 1); }),
+            1U);
+  const ReadStrategyPtr rows = make_strategy(StrategyKind::RowBlocks, blocks);
+  EXPECT_EQ(decoded_by([&] { check_range(*rows, dataset, 0, dataset.image().size()); }), 4U);
+}
+
+TEST(ReadStrategies, ASpilledRowBlockIsDecodedOnce) {
+  const MemoryDataset dataset(kTiles, 5);
+  // The cache holds no stripe: each is gathered again from the file.
+  const ReadStrategyPtr strategy =
+      make_strategy(StrategyKind::Spill, blocks_of(dataset, dataset.environment(512)));
+  const std::uint64_t row_block = 10 * 60 * 4;
+  EXPECT_EQ(decoded_by([&] {
+              for (std::uint64_t at = 0; at < row_block; at += 50) check_range(*strategy, dataset, at, 50);
+            }),
+            4U);
+  EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, row_block, 1); }), 4U)
+      << "another row block's file";
+}
+
+TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {
+  DatasetShape shape{.dims = {6, 8}, .chunk_dims = {4, 8}, .element_size = 4, .mapped = true};
+  const MemoryDataset dataset(shape, 6);
+  const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
+  Pieces pieces;
+  EXPECT_EQ(
+      decoded_by([&] { ASSERT_TRUE(make_strategy(StrategyKind::Direct, blocks)->read(8, 100, pieces)); }),
+      0U);
+  for (const Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);
+  EXPECT_EQ(blocks->cache()->used(), 0U);
+}
+
+// ---- through the reader
+// ----------------------------------------------------------------------------------------
+
+struct Request {
+  std::uint64_t offset, length;
+};
+
+// As the kernel asks: in order, in order but for neighbours that swap, here and there, and whole rows here
+// and there.
+std::vector<std::vector<Request>> request_orders(std::uint64_t size, std::uint64_t row,
+                                                 std::mt19937& random) {
+  std::vector<std::vector<Request>> orders(4);
+  const std::uint64_t step = 1 + random() % std::max<std::uint64_t>(1, size / 5);
+  for (std::uint64_t at = 0; at < size; at += step) orders[0].push_back({at, step});
+  orders[1] = orders[0];
+  for (std::size_t i = 0; i + 1 < orders[1].size(); i += 2) std::swap(orders[1][i], orders[1][i + 1]);
+  for (int i = 0; i < 20; ++i) orders[2].push_back({random() % size, 1 + random() % size});
+  for (int i = 0; i < 10; ++i) orders[3].push_back({random() % size, row});
+  return orders;
+}
+
+void check_request(const DatasetReader& reader, const MemoryDataset& dataset, const Request& request,
+                   ReadPattern& pattern) {
+  const std::uint64_t length = std::min(request.length, dataset.image().size() - request.offset);
+  Pieces pieces;
+  const Status read = reader.read(request.offset, request.length, &pattern, pieces);
+  Bytes memory(length);
+  const Status into = reader.read_into(request.offset, memory);
+  const bool damaged = dataset.touches_damage(request.offset, length);
+  ASSERT_EQ(read.has_value(), !damaged) << "[" << request.offset << ", +" << length << ")";
+  ASSERT_EQ(into.has_value(), !damaged);
+  if (damaged) return;
+  ASSERT_EQ(gathered(pieces), expected(dataset, request.offset, length))
+      << "[" << request.offset << ", +" << length;
+  ASSERT_EQ(memory, gathered(pieces));
+}
+
+void check_reader(const MemoryDataset& dataset, std::size_t cache_bytes, std::mt19937& random) {
+  const std::uint64_t row = dataset.image().size() / dataset.shape().dims[0];
+  for (const auto& order : request_orders(dataset.image().size(), row, random)) {
+    const ReadEnvironment environment = dataset.environment(cache_bytes, 1);
+    const auto reader = dataset.open_reader(environment);
+    ASSERT_TRUE(reader);
+    ReadPattern pattern;
+    for (const Request& request : order) {
+      check_request(*reader, dataset, request, pattern);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    with_busy_worker(*environment.workers, [] {});  // read-ahead has ended
+    EXPECT_LE(environment.cache->used(), cache_bytes);
+  }
+}
+
+TEST(ChunkedReader, EveryOrderOfRequestsAndEverySizeOfCache) {
+  std::mt19937 random(21);
+  for (unsigned round = 0; round < 60; ++round) {
+    const DatasetShape shape = random_shape(random, 4000);
+    const MemoryDataset dataset(shape, round);
+    for (const std::size_t cache_bytes : {std::size_t{2048}, std::size_t{16} << 10, std::size_t{1} << 20}) {
+      SCOPED_TRACE(testing::Message()
+                   << "round " << round << ", " << cache_bytes << " of cache: " << text_of(shape));
+      check_reader(dataset, cache_bytes, random);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(ChunkedReader, DamageStaysWithTheRequestsThatTouchIt) {
+  std::mt19937 random(22);
+  unsigned damaged_datasets = 0;
+  for (unsigned round = 0; round < 60; ++round) {
+    DatasetShape shape = random_shape(random, 1500);
+    shape.filtered = true;
+    MemoryDataset dataset(shape, round);
+    unsigned damaged = 0;
+    for (std::uint64_t chunk = 0; chunk < dataset.chunk_count() && damaged < 2; ++chunk)
+      if (dataset.deflated(chunk) && random() % 3 == 0) dataset.damage(chunk), ++damaged;
+    damaged_datasets += damaged > 0 ? 1 : 0;
+    for (const std::size_t cache_bytes : {std::size_t{2048}, std::size_t{1} << 20}) {
+      SCOPED_TRACE(testing::Message()
+                   << "round " << round << ", " << cache_bytes << " of cache: " << text_of(shape));
+      check_reader(dataset, cache_bytes, random);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(damaged_datasets, 20U);
+}
+
+TEST(ChunkedReader, HolesAreRowBlocksWithoutChunks) {
+  std::mt19937 random(23);
+  for (unsigned round = 0; round < 30; ++round) {
+    DatasetShape shape = random_shape(random, 500);
+    shape.missing_percent = 60;
+    shape.fill.clear();
+    const MemoryDataset dataset(shape, round);
+    SCOPED_TRACE(testing::Message() << "round " << round << ": " << text_of(shape));
+    const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
+    const ChunkPlan& plan = blocks->plan();
+    const auto is_data = [&](std::uint64_t offset) {
+      const std::uint64_t first = plan.row_block_at(offset) * plan.chunks_per_row_block();
+      for (std::uint64_t chunk = first; chunk < first + plan.chunks_per_row_block(); ++chunk)
+        if (dataset.written(chunk)) return true;
+      return false;
+    };
+    const auto reader = dataset.open_reader(dataset.environment(1U << 20));
+    EXPECT_EQ(reader->storage_bytes_known(), std::nullopt);
+    const std::uint64_t size = dataset.image().size();
+    for (std::uint64_t offset = 0; offset < size; ++offset) {
+      std::uint64_t data = offset, hole = offset;
+      while (data < size && !is_data(data)) ++data;
+      while (hole < size && is_data(hole)) ++hole;
+      const auto found = reader->find_data(offset);
+      ASSERT_EQ(found.has_value(), data < size);
+      if (found) ASSERT_EQ(*found, data);
+      ASSERT_EQ(reader->find_hole(offset).value(), hole);
+    }
+    EXPECT_FALSE(reader->find_data(size));
+    EXPECT_FALSE(reader->find_hole(size));
+    if (!shape.filtered) {
+      std::uint64_t chunk_bytes = shape.element_size;
+      for (const std::uint64_t d : shape.chunk_dims) chunk_bytes *= d;
+      EXPECT_EQ(reader->storage_bytes().value(), dataset.written_count() * chunk_bytes);
+      EXPECT_EQ(reader->storage_bytes_known(), dataset.written_count() * chunk_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace h5mount::test

@@ -1,0 +1,171 @@
+// Which strategy serves which dataset and access, and what is made ahead of a forward reader.
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+
+#include "memory_dataset.h"
+#include "read_strategy.h"
+#include "readahead.h"
+
+namespace h5mount::test {
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20;
+
+ChunkPlan plan_of(Coordinates dims, Coordinates chunk_dims, std::uint32_t element_size) {
+  ChunkGeometry g{.dims = dims,
+                  .max_dims = dims,
+                  .chunk_dims = chunk_dims,
+                  .element_size = element_size,
+                  .chunk_bytes = element_size,
+                  .filtered = false,
+                  .grid = {}};
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    g.chunk_bytes *= chunk_dims[i];
+    g.grid.push_back((dims[i] + chunk_dims[i] - 1) / chunk_dims[i]);
+  }
+  return ChunkPlan(g);
+}
+
+using Kinds = std::vector<StrategyKind>;
+using enum StrategyKind;
+
+// For random access, whole rows, sequential access.
+Kinds choices(const ChunkPlan& plan, bool filtered, std::uint64_t cache, bool partial = false) {
+  const StrategyFacts facts{plan, filtered, partial, false, cache};
+  return {choose_strategy(facts, Access::Random), choose_strategy(facts, Access::WholeRows),
+          choose_strategy(facts, Access::Sequential)};
+}
+
+TEST(StrategyChoice, FilteredTiles) {
+  const ChunkPlan tiles = plan_of({4096, 4096}, {256, 256}, 4);  // row blocks of 4 MiB
+  EXPECT_EQ(choices(tiles, true, 256 * kMiB), (Kinds{Chunks, RowBlocks, RowBlocks}));
+  EXPECT_EQ(choices(tiles, true, 256 * kMiB, true), (Kinds{Chunks, Chunks, RowBlocks}))
+      << "parts of chunks can be decoded";
+  EXPECT_EQ(choices(tiles, true, 16 * kMiB), (Kinds{Chunks, RowBlocks, RowBlocks}))
+      << "a quarter of the cache";
+  EXPECT_EQ(choices(tiles, true, 16 * kMiB - 1), (Kinds{Chunks, Chunks, Chunks}));
+  EXPECT_EQ(choices(tiles, true, 5 * kMiB), (Kinds{Chunks, Spill, Spill})) << "more than three quarters";
+}
+
+TEST(StrategyChoice, UnfilteredChunks) {
+  EXPECT_EQ(choices(plan_of({4096, 4096}, {256, 256}, 4), false, 256 * kMiB),
+            (Kinds{Direct, Direct, RowBlocks}));
+  EXPECT_EQ(choices(plan_of({4096, 16384}, {64, 4096}, 4), false, 256 * kMiB),
+            (Kinds{Direct, Direct, Direct}))
+      << "runs of 16 KiB";
+  EXPECT_EQ(choices(plan_of({4096, 4096}, {64, 64}, 4), false, 256 * kMiB),
+            (Kinds{Chunks, RowBlocks, RowBlocks}))
+      << "runs of 256 bytes are not worth a slice each";
+}
+
+TEST(StrategyChoice, ChunksInImageOrder) {
+  EXPECT_EQ(choices(plan_of({1U << 24}, {kMiB / 8}, 8), true, 256 * kMiB), (Kinds{Chunks, Chunks, Chunks}))
+      << "large";
+  EXPECT_EQ(choices(plan_of({1U << 24}, {1024}, 8), true, 256 * kMiB), (Kinds{Chunks, Chunks, RowBlocks}));
+  EXPECT_EQ(choices(plan_of({1U << 24}, {100}, 8), true, 256 * kMiB),
+            (Kinds{SmallRowBlocks, SmallRowBlocks, RowBlocks}))
+      << "tiny";
+}
+
+TEST(StrategyChoice, AChunkLargerThanHalfTheCacheIsSpilledInAnyOrder) {
+  EXPECT_EQ(choices(plan_of({1024, 1024}, {1024, 512}, 4), true, 3 * kMiB), (Kinds{Spill, Spill, Spill}));
+}
+
+TEST(StrategyChoice, NothingWritten) {
+  const ChunkPlan plan = plan_of({10}, {2}, 4);
+  EXPECT_EQ(choose_strategy({plan, false, false, true, kMiB}, Access::Sequential), Fill);
+}
+
+// ---- read-ahead
+// ------------------------------------------------------------------------------------------------
+
+class CountingUnits final : public ReadaheadUnits {
+ public:
+  std::uint64_t unit_end(std::uint64_t unit) const override { return (unit + 1) * 1000; }
+  bool unit_cached(std::uint64_t unit) const override { return cached.contains(unit); }
+  void make_unit(std::uint64_t unit) const override {
+    const std::lock_guard lock(mutex);
+    made.push_back(unit);
+  }
+  std::set<std::uint64_t> cached;
+  mutable std::mutex mutex;
+  mutable std::vector<std::uint64_t> made;
+};
+
+using Units = std::vector<std::uint64_t>;
+
+TEST(Readahead, MakesWhatIsNotThereOnceAndNoMoreThanItsBytes) {
+  const auto cache = std::make_shared<BlockCache>(12000);  // a quarter: three units of 1000
+  const auto workers = std::make_shared<WorkerPool>(1);
+  const auto units = std::make_shared<CountingUnits>();
+  units->cached = {6};
+  const Readahead ahead(cache, workers, 1000, 9);
+  ReadPattern pattern;
+  with_busy_worker(*workers, [&] {
+    ahead.advance(units, 2, pattern);
+    ahead.advance(units, 2, pattern);
+  });
+  EXPECT_EQ(units->made, Units({3, 4, 5}));
+  with_busy_worker(*workers, [&] { ahead.advance(units, 4, pattern); });
+  EXPECT_EQ(units->made, Units({3, 4, 5, 7}));
+  with_busy_worker(*workers, [&] { ahead.advance(units, 7, pattern); });
+  EXPECT_EQ(units->made, Units({3, 4, 5, 7, 8})) << "to the end";
+  with_busy_worker(*workers, [&] { ahead.advance(units, 8, pattern); });
+  EXPECT_EQ(units->made.size(), 5U);
+}
+
+TEST(Readahead, AJobThatTheReaderHasOvertakenDoesNothing) {
+  const auto workers = std::make_shared<WorkerPool>(1);
+  const auto units = std::make_shared<CountingUnits>();
+  const Readahead ahead(std::make_shared<BlockCache>(1U << 20), workers, 1000, 100);
+  ReadPattern pattern;
+  with_busy_worker(*workers, [&] {
+    ahead.advance(units, 0, pattern);
+    (void)pattern.note(0, 15500);
+  });
+  EXPECT_EQ(units->made, Units({15, 16}));
+}
+
+TEST(Readahead, UnitsThatTheCacheCouldNotKeepAreNotMade) {
+  const auto workers = std::make_shared<WorkerPool>(1);
+  const auto units = std::make_shared<CountingUnits>();
+  const Readahead ahead(std::make_shared<BlockCache>(2999), workers, 1000, 100);
+  ReadPattern pattern;
+  with_busy_worker(*workers, [&] { ahead.advance(units, 0, pattern); });
+  EXPECT_EQ(units->made, Units());
+}
+
+// ---- a forward reader
+// ------------------------------------------------------------------------------------------
+
+TEST(ForwardReader, FindsTheNextStripesMadeAndThoseBehindDropped) {
+  // 14 MiB in row blocks of 64 KiB, filtered; stripes of 256 KiB.
+  const MemoryDataset dataset(
+      {.dims = {14336, 1024}, .chunk_dims = {64, 256}, .element_size = 1, .filtered = true}, 9);
+  const ReadEnvironment environment = dataset.environment(16 * kMiB, 1);
+  const auto reader = dataset.open_reader(environment);
+  const auto decoded_for_row_at = [&](std::uint64_t offset) {
+    const std::uint64_t before = read_counters().chunks_decoded;
+    Pieces pieces;
+    EXPECT_TRUE(reader->read(offset, 1024, nullptr, pieces));
+    return read_counters().chunks_decoded - before;
+  };
+  ReadPattern pattern;
+  for (std::uint64_t at = 0; at < 8 * kMiB; at += kMiB / 2) {
+    Pieces pieces;
+    ASSERT_TRUE(reader->read(at, kMiB / 2, &pattern, pieces));
+    EXPECT_EQ(pieces.total(), kMiB / 2);
+  }
+  with_busy_worker(*environment.workers, [] {});  // read-ahead has ended
+  EXPECT_LE(environment.cache->used(), 10 * kMiB) << "4 behind, 4 ahead, and what was read last";
+  EXPECT_EQ(decoded_for_row_at(8 * kMiB), 0U) << "made ahead";
+  EXPECT_EQ(decoded_for_row_at(8 * kMiB + 7 * kMiB / 2), 0U) << "made ahead";
+  EXPECT_EQ(decoded_for_row_at(8 * kMiB + 9 * kMiB / 2), 16U) << "a quarter of the cache ahead, and no more";
+  EXPECT_EQ(decoded_for_row_at(6 * kMiB), 0U) << "requests may come out of order";
+  EXPECT_EQ(decoded_for_row_at(0), 16U) << "dropped";
+}
+
+}  // namespace
+}  // namespace h5mount::test
