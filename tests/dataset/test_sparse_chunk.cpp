@@ -219,7 +219,7 @@ const SelectionLie kSelectionLies[] = {
      ErrorCode::UnsupportedVersion, "selection_version"},
     {"a count of points that cannot be there",
      {.selection = ByteBuilder().u32(1).u32(1).u32(0).u32(8).u32(2).u32(0xFFFFFFFF)}, 0, ErrorCode::Truncated,
-     "point_coordinates"},
+     "point_count"},
 };
 INSTANTIATE_TEST_SUITE_P(All, SparseSelectionLies, testing::ValuesIn(kSelectionLies));
 
