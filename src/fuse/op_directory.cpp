@@ -126,8 +126,8 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
       H5_ASSIGN(handle->listing, adapter.tree->open_directory(node));
     }
     const Asked asked{offset < 0 ? 0 : static_cast<std::size_t>(offset), size, plus};
-    // After the last entry, in place of the end: the kernel takes a listing as complete, and keeps it, only once it was
-    // told the end.
+    // After the last entry, in place of the end: the kernel takes a listing as complete, and keeps it, only
+    // once a reply was empty.
     if (const Error* damage = handle->listing->damage();
         damage != nullptr && asked.position >= handle->listing->size() + kDots)
       return fail(*damage);

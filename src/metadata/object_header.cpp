@@ -41,10 +41,11 @@ class HeaderLoader {
   // Version 1 has no checksums: a size that became too small shows only in messages that are missing.
   void check_count() {
     if (prefix_.version != 1 || message_count_ >= prefix_.message_count) return;
-    note_damage(Error(ErrorCode::InvalidValue, kHeader, "message_count", file_.base_address() + header_->address + 2)
-                    .with_found(message_count_)
-                    .with_expected(prefix_.message_count)
-                    .with_detail("messages are missing"));
+    note_damage(
+        Error(ErrorCode::InvalidValue, kHeader, "message_count", file_.base_address() + header_->address + 2)
+            .with_found(message_count_)
+            .with_expected(prefix_.message_count)
+            .with_detail("messages are missing"));
   }
 
   // Of several the first is told.

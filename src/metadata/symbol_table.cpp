@@ -98,7 +98,8 @@ Error out_of_order(std::string_view structure, std::uint64_t offset) {
 
 }  // namespace
 
-Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets, std::string_view structure) const {
+Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets,
+                                std::string_view structure) const {
   std::optional<std::string> before;
   for (const std::uint64_t offset : name_offsets) {
     H5_ASSIGN(std::string name, heap_.text(offset));
@@ -108,7 +109,8 @@ Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets, 
   return {};
 }
 
-// Between its keys, the left one excluded; the empty name that begins every heap is less than any, itself included.
+// Between its keys, the left one excluded; the empty name that begins every heap is less than any, itself
+// included.
 Status SymbolTable::check_symbols(const std::vector<SymbolTableEntry>& symbols, std::uint64_t left,
                                   std::uint64_t right) const {
   std::vector<std::uint64_t> offsets;
@@ -195,8 +197,9 @@ struct SymbolTable::Walk {
   Status check_last(std::uint64_t right_key) const {
     H5_ASSIGN(const std::string bound, table.heap_.text(right_key));
     if (before == bound) return {};
-    return fail(Error(ErrorCode::InvalidValue, kSymbols, "link_name", table.heap_.file_offset(right_key))
-                    .with_detail("the last name of a node is not the key behind it: names are missing or changed"));
+    return fail(
+        Error(ErrorCode::InvalidValue, kSymbols, "link_name", table.heap_.file_offset(right_key))
+            .with_detail("the last name of a node is not the key behind it: names are missing or changed"));
   }
 };
 

@@ -170,14 +170,16 @@ Status measure(Describing& d) {
   return {};
 }
 
-// A part of the header that is lost may have held what the data cannot be understood without, and nothing would show it.
+// A part of the header that is lost may have held what the data cannot be understood without, and nothing
+// would show it.
 Status check_nothing_lost(const Describing& d) {
   if (!d.object.header->damage) return {};
-  const bool chunked = d.out.layout.cls == LayoutClass::Chunked || d.out.layout.cls == LayoutClass::Structured;
+  const bool chunked =
+      d.out.layout.cls == LayoutClass::Chunked || d.out.layout.cls == LayoutClass::Structured;
   const bool filters = !chunked || d.messages.pipeline != nullptr;
   const bool fill = d.messages.fill != nullptr || d.messages.fill_old != nullptr;
-  const bool place = d.out.layout.cls != LayoutClass::Contiguous || d.out.layout.address != kUndefinedAddress ||
-                     d.messages.external != nullptr;
+  const bool place = d.out.layout.cls != LayoutClass::Contiguous ||
+                     d.out.layout.address != kUndefinedAddress || d.messages.external != nullptr;
   if (filters && fill && place) return {};
   return fail(*d.object.header->damage);
 }

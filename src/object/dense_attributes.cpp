@@ -67,8 +67,8 @@ class Listing {
   Listing(const FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
       : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
-  // The records of an index that no other index had; false where some may be missing. An index that a writer has open
-  // may hold other records than its header counted.
+  // The records of an index that no other index had; false where some may be missing. An index that a writer
+  // has open may hold other records than its header counted.
   bool collect(const Result<std::shared_ptr<const BTree2>>& index) {
     const std::size_t errors_before = errors_.size();
     const auto missing = [&](const Error& error) { errors_.push_back(error); };

@@ -32,7 +32,8 @@ struct Index {
   std::size_t key_bytes = 0;
 };
 
-Result<Index> open_index(const FileMetadataPtr& file, std::uint64_t address, std::uint8_t type, std::size_t id_bytes) {
+Result<Index> open_index(const FileMetadataPtr& file, std::uint64_t address, std::uint8_t type,
+                         std::size_t id_bytes) {
   const std::size_t key_bytes = type == kNameIndex ? kHashBytes : kCreationOrderBytes;
   H5_ASSIGN(auto tree, BTree2::open(file, address, {.type = type, .min_bytes = key_bytes + id_bytes}));
   return Index{std::move(tree), key_bytes};
@@ -75,8 +76,8 @@ class DenseGroup final : public Group {
   using EachId = std::function<bool(ByteSpan heap_id)>;
   using Note = std::function<void(const Error&)>;
 
-  // Links by their heap ids. The functions outlive it; they come by pointer, as a reference would take the temporary that
-  // a lambda becomes.
+  // Links by their heap ids. The functions outlive it; they come by pointer, as a reference would take the
+  // temporary that a lambda becomes.
   class Batch {
    public:
     Batch(const DenseGroup& group, const std::function<bool(const Link&)>* visit, const Note* note)
@@ -115,8 +116,8 @@ class DenseGroup final : public Group {
     return h5mount::open_index(file_, address, type, heap_->heap_id_length());
   }
 
-  // The ids of all records; false where some may be missing, which is noted. A tree that a writer has open may hold
-  // other records than its header counted.
+  // The ids of all records; false where some may be missing, which is noted. A tree that a writer has open
+  // may hold other records than its header counted.
   bool list_index(const Result<Index>& index, const EachId& each, const Note& note) const {
     if (!index) return note(index.error()), false;
     bool whole = true, stopped = false;
@@ -155,7 +156,8 @@ class DenseGroup final : public Group {
     };
     if (index_) list_index(index_, add_known, [](const Error&) {});
     list_index(
-        open_index(kCreationOrderIndex), [&](ByteSpan id) { return known.contains(text(id)) || batch.add(id); }, note);
+        open_index(kCreationOrderIndex),
+        [&](ByteSpan id) { return known.contains(text(id)) || batch.add(id); }, note);
   }
 
   Result<Link> load(ByteSpan record) const {
@@ -196,7 +198,8 @@ class DenseGroup final : public Group {
 Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const LinkInfo& info) {
   H5_ASSIGN(auto heap, FractalHeap::open(file, info.fractal_heap_address));
   auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
-  // A damaged index stays so, and the links are listed without it; a disk that did not answer may do so the next time.
+  // A damaged index stays so, and the links are listed without it; a disk that did not answer may do so the
+  // next time.
   if (!group->index() && group->index().error().code() == ErrorCode::Io) return fail(group->index().error());
   return group;
 }

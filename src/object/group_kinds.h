@@ -32,8 +32,9 @@ Status within_budget(const FileMetadata& file, const std::function<bool(const Li
 // NotFound, as every kind of group says it.
 Error no_such_link(std::string_view name);
 
-// One link by looking at all: for links that lie in one header, and where a group lacks the index by name or it is
-// damaged. `met`: damage that the search before met, the error where the name is not found and no other is met.
+// One link by looking at all: for links that lie in one header, and where a group lacks the index by name or
+// it is damaged. `met`: damage that the search before met, the error where the name is not found and no other
+// is met.
 Result<Link> find_by_scan(const Group& group, std::string_view name, std::optional<Error> met = std::nullopt);
 
 }  // namespace h5mount

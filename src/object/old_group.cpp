@@ -28,7 +28,7 @@ class OldGroup final : public Group {
     if (name.find('\0') != std::string_view::npos) return fail(no_such_link(name));
     const auto entry = table_.find(name);
     if (entry && *entry) return make_link(table_.heap(), std::string(name), **entry);
-    // A search goes astray where the order is broken. What a listing shows is found all the same.
+    // A search may miss a name where the order is broken; what a listing shows is found nevertheless.
     if (!entry) return find_by_scan(*this, name, entry.error());
     if (damaged_.load(std::memory_order_relaxed)) return find_by_scan(*this, name);
     return fail(no_such_link(name));
@@ -57,7 +57,8 @@ class OldGroup final : public Group {
  private:
   FileMetadataPtr file_;
   SymbolTable table_;
-  mutable std::atomic<bool> damaged_ = false;  // a walk met damage: a search that finds nothing may have gone astray
+  mutable std::atomic<bool> damaged_ =
+      false;  // a walk met damage: a search may have missed the name
 };
 
 }  // namespace

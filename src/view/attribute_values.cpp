@@ -65,8 +65,8 @@ std::vector<std::pair<std::string, std::string>> with_shown_names(std::vector<st
 
 AttributeNames attribute_names(const FileView& file, const OpenedObject& object) {
   AttributeNames out;
-  out.damage =
-      for_each_name(file, object.object, nullptr, [&](const std::string& name) { out.names.push_back(name); });
+  out.damage = for_each_name(file, object.object, nullptr,
+                             [&](const std::string& name) { out.names.push_back(name); });
   return out;
 }
 
@@ -83,7 +83,8 @@ Result<XattrNames> xattr_names(FileView& file, const OpenedObject& object) {
                 attribute.owner = nullptr;
               };
               std::vector<std::string> met;
-              for_each_name(file, object.object, examine, [&](const std::string& name) { met.push_back(name); });
+              for_each_name(file, object.object, examine,
+                            [&](const std::string& name) { met.push_back(name); });
               names = std::move(met);
               return found;
             }));

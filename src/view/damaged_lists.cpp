@@ -6,7 +6,9 @@ namespace h5mount {
 
 namespace {
 
-std::optional<Error> first_of(const FoundDamage& damage) { return damage.list ? damage.list : damage.entry; }
+std::optional<Error> first_of(const FoundDamage& damage) {
+  return damage.list ? damage.list : damage.entry;
+}
 
 // Damage is found once; a disk that did not answer may do so the next time.
 Result<FoundDamage> to_keep(FoundDamage found) {
@@ -19,7 +21,8 @@ Result<FoundDamage> walk_links(const FileView& file, const OpenedObject& object)
   const auto group = opened_group(file, object);
   if (!group) return to_keep({group.error(), {}});
   ListDamage damage;
-  damage.note((*group)->for_each([](const Link&) { return true; }, [&](const Error& error) { damage.note(error); }));
+  damage.note(
+      (*group)->for_each([](const Link&) { return true; }, [&](const Error& error) { damage.note(error); }));
   return to_keep({damage.error(kMissingLinks), {}});
 }
 
@@ -30,7 +33,8 @@ Result<FoundDamage> walk_attributes(const FileView& file, const OpenedObject& ob
     if (attribute.damage && !value) value = attribute.damage->within("attribute " + attribute.name);
     return true;
   };
-  lost.note(for_each_attribute(*file.metadata(), object.object, visit, [&](const Error& error) { lost.note(error); }));
+  lost.note(for_each_attribute(*file.metadata(), object.object, visit,
+                               [&](const Error& error) { lost.note(error); }));
   return to_keep({lost.error("attributes"), std::move(value)});
 }
 

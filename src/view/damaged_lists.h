@@ -1,5 +1,5 @@
-// What the lists of an object lack: the links of a group, the attributes of any object. Found out by reading the whole
-// list, and kept with the object.
+// What the lists of an object lack: the links of a group, the attributes of any object. Found out by reading
+// the whole list, and kept with the object.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,8 @@ namespace h5mount {
 // The links of a group in the order of readdir, each with a name of its own.
 class GroupListing : public DirectoryListing {
  public:
-  GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order, std::optional<Error> damage);
+  GroupListing(FileViewPtr file, std::vector<Link> links, bool by_creation_order,
+               std::optional<Error> damage);
 
   std::size_t size() const override { return items_.size(); }
   Item at(std::size_t position) const override;

@@ -42,8 +42,8 @@ class Mirror {
   // How the names of links are shown in symlinks' texts; as `encode` shows an entry without a part.
   virtual std::string (*link_encoding() const)(std::string_view) { return encode_name; }
 
-  // The parts that an object has, each once; a part may be empty for objects that are no groups. An error where there may
-  // be more: those that are known were given all the same.
+  // The parts that an object has, each once; a part may be empty for objects that are no groups. An error
+  // where there may be more: those that are known were given all the same.
   virtual Status for_each_part(FileView& file, const OpenedObject& object,
                                const std::function<void(std::string)>& each) const = 0;
   // NotFound where it does not have that one.

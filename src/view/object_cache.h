@@ -21,8 +21,8 @@ using CutNames = std::unordered_map<std::string, std::string>;
 
 // The own names of those attributes whose values are longer than an extended attribute can be.
 using LargeAttributes = std::unordered_set<std::string>;
-// What is wrong with a list of links or attributes: why some may be missing, and what is wrong with the first of those
-// that are there.
+// What is wrong with a list of links or attributes: why some may be missing, and what is wrong with the first
+// of those that are there.
 struct FoundDamage {
   std::optional<Error> list, entry;
 };

@@ -127,41 +127,46 @@ struct Line {
 };
 
 const std::array kTable = {
-    Line{"kind", is_any, [](const Subject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
-    Line{"address", is_any, [](const Subject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
-    Line{"dtype", [](const Subject& s) { return has_type(s) || s.opened.object.kind == ObjectKind::Datatype; },
+    Line{"kind", is_any,
+         [](const Subject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
+    Line{"address", is_any,
+         [](const Subject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
+    Line{"dtype",
+         [](const Subject& s) { return has_type(s) || s.opened.object.kind == ObjectKind::Datatype; },
          dtype_text, true},
-    Line{"shape",
-         has_space,
+    Line{"shape", has_space,
          [](const Subject& s) -> Text {
            return s.dataset->space.kind == DataspaceKind::Null ? "null" : numbers_text(s.dataset->space.dims);
          }},
-    Line{"maxshape",
-         has_space,
+    Line{"maxshape", has_space,
          [](const Subject& s) -> Text {
            const Dataspace& space = s.dataset->space;
            if (space.kind == DataspaceKind::Null) return "null";
            return numbers_text(space.max_dims.empty() ? space.dims : space.max_dims);
          }},
     Line{"layout", has_layout, [](const Subject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
-    Line{"chunks", is_chunked, [](const Subject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
-    Line{"filters", has_filters, [](const Subject& s) -> Text { return filters_text(s.dataset->pipeline); }, true},
-    Line{"sections",
-         has_sections,
-         sections_text, true},
+    Line{"chunks", is_chunked,
+         [](const Subject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
+    Line{"filters", has_filters, [](const Subject& s) -> Text { return filters_text(s.dataset->pipeline); },
+         true},
+    Line{"sections", has_sections, sections_text, true},
     Line{"fill_value", has_fill, fill_value_text, true},
     Line{"storage_size", is_whole, storage_size_text},
     Line{"comment",
          [](const Subject& s) { return object_comment(*s.file.metadata(), s.opened.object).has_value(); },
-         [](const Subject& s) -> Text { return object_comment(*s.file.metadata(), s.opened.object).value_or(""); },
+         [](const Subject& s) -> Text {
+           return object_comment(*s.file.metadata(), s.opened.object).value_or("");
+         },
          true},
     Line{"sources", names_sources, source_files_text},
     Line{"error", [](const Subject& s) { return s.problem.has_value(); },
          [](const Subject& s) -> Text { return s.problem->text(); }},
-    // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is told.
+    // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is
+    // told.
     Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.file, s.opened).has_value(); },
          [](const Subject& s) -> Text {
-           return fail(lost_attributes(s.file, s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
+           return fail(
+               lost_attributes(s.file, s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
          }},
 };
 

@@ -33,11 +33,12 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// Where a structure's checksum stands depends on its fields; it is found where the bytes are those of lookup3. 0 where
-// there is none within `most` bytes.
+// Where a structure's checksum stands depends on its fields; it is found where the bytes are those of
+// lookup3. 0 where there is none within `most` bytes.
 std::size_t checksummed_bytes(const std::vector<std::byte>& file, std::size_t at, std::size_t most) {
   for (std::size_t length = 8; length + 4 <= std::min(most, file.size() - at); ++length)
-    if (load_le<std::uint32_t>(file.data() + at + length) == lookup3_checksum(ByteSpan(file).subspan(at, length)))
+    if (load_le<std::uint32_t>(file.data() + at + length) ==
+        lookup3_checksum(ByteSpan(file).subspan(at, length)))
       return length + 4;
   return 0;
 }
@@ -65,7 +66,8 @@ Structures structures_of(const std::vector<std::byte>& file, const std::set<std:
     const std::string signature(as_text(ByteSpan(file).subspan(marks[i], 4)));
     std::size_t length = std::min(next - marks[i], kSpan);
     // Direct blocks of a heap have theirs in the middle, and are longer than what is looked at.
-    if (has_checksum(signature) && signature != "FHDB") length = checksummed_bytes(file, marks[i], kMostChecked);
+    if (has_checksum(signature) && signature != "FHDB")
+      length = checksummed_bytes(file, marks[i], kMostChecked);
     if (length > 4) out[signature].push_back({marks[i], length});
     if (signature == "HEAP") add_segment(file, marks[i], out);
   }
@@ -73,12 +75,14 @@ Structures structures_of(const std::vector<std::byte>& file, const std::set<std:
     if (at + 16 < file.size() && file[at] == std::byte{1}) {
       const auto bytes = load_le<std::uint32_t>(file.data() + at + 8);
       out[std::string(kHeader1)].push_back(
-          {static_cast<std::size_t>(at), std::min<std::size_t>({std::size_t{16} + bytes, file.size() - at, kSpan})});
+          {static_cast<std::size_t>(at),
+           std::min<std::size_t>({std::size_t{16} + bytes, file.size() - at, kSpan})});
     }
   return out;
 }
 
-void add_flips(const std::string& structure, const Span& span, std::size_t flips, std::vector<DamageCase>& out) {
+void add_flips(const std::string& structure, const Span& span, std::size_t flips,
+               std::vector<DamageCase>& out) {
   std::set<std::size_t> places;
   const bool text = structure == kSegment, header1 = structure == kHeader1;
   for (const std::size_t field : kFirstFields)
@@ -105,7 +109,8 @@ std::vector<std::byte> DamageCase::apply(const std::vector<std::byte>& sound) co
 
 std::string DamageCase::text() const {
   if (flip == 0) return "cut at " + std::to_string(at);
-  return structure + "+" + std::to_string(within) + " (byte " + std::to_string(at) + ", bits " + std::to_string(flip) + ")";
+  return structure + "+" + std::to_string(within) + " (byte " + std::to_string(at) + ", bits " +
+         std::to_string(flip) + ")";
 }
 
 std::vector<DamageCase> cuts_of(const std::vector<std::byte>& file) {
@@ -120,7 +125,8 @@ std::vector<DamageCase> flips_of(const std::vector<std::byte>& file, const std::
   std::vector<DamageCase> out;
   for (const auto& [structure, spans] : structures_of(file, headers)) {
     std::set<std::size_t> chosen;
-    for (std::size_t i = 0; i < instances; ++i) chosen.insert(instances < 2 ? 0 : i * (spans.size() - 1) / (instances - 1));
+    for (std::size_t i = 0; i < instances; ++i)
+      chosen.insert(instances < 2 ? 0 : i * (spans.size() - 1) / (instances - 1));
     for (const std::size_t i : chosen) add_flips(structure, spans[i], flips, out);
   }
   return out;

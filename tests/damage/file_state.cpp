@@ -59,9 +59,12 @@ class Walk {
     entry.bytes = stat->size;
     attributes(place, entry);
     switch (stat->type) {
-      case NodeType::Directory: return directory(place, entry);
-      case NodeType::Symlink: return symlink(place, entry);
-      case NodeType::File: return file(place, entry);
+      case NodeType::Directory:
+        return directory(place, entry);
+      case NodeType::Symlink:
+        return symlink(place, entry);
+      case NodeType::File:
+        return file(place, entry);
     }
   }
 
@@ -112,14 +115,14 @@ class Walk {
     if (head < entry.bytes) read(place, **open, entry.bytes - half, half, entry);
   }
 
-  void read(const Place& place, OpenNode& open, std::uint64_t offset, std::uint64_t length, EntryState& entry) {
+  void read(const Place& place, OpenNode& open, std::uint64_t offset, std::uint64_t length,
+            EntryState& entry) {
     constexpr std::uint64_t kRequest = 128U << 10;
     for (std::uint64_t done = 0; done < length; done += kRequest) {
       Pieces pieces;
       const Status got = open.read(offset + done, std::min(kRequest, length - done), pieces);
       if (!ok(got, "read", place)) return;
-      for (const Piece& piece : pieces.list())
-        entry.content = add_hash(entry.content, as_text(piece.bytes));
+      for (const Piece& piece : pieces.list()) entry.content = add_hash(entry.content, as_text(piece.bytes));
       bytes_ += pieces.total();
     }
   }
@@ -131,11 +134,14 @@ class Walk {
   std::uint64_t nodes_ = 0, bytes_ = 0;
 };
 
-std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string parent_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
 
 std::size_t children_of(const FileState& state, const std::string& directory) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      state.entries, [&](const auto& entry) { return !entry.first.empty() && parent_of(entry.first) == directory; }));
+  return static_cast<std::size_t>(std::ranges::count_if(state.entries, [&](const auto& entry) {
+    return !entry.first.empty() && parent_of(entry.first) == directory;
+  }));
 }
 
 }  // namespace
@@ -155,11 +161,16 @@ FileState read_file_state(std::shared_ptr<ByteSource> source) {
 
 const char* loss_name(Loss loss) {
   switch (loss) {
-    case Loss::None: return "none";
-    case Loss::Name: return "name lost";
-    case Loss::Attribute: return "attribute lost";
-    case Loss::Renamed: return "name changed";
-    case Loss::Changed: return "bytes changed";
+    case Loss::None:
+      return "none";
+    case Loss::Name:
+      return "name lost";
+    case Loss::Attribute:
+      return "attribute lost";
+    case Loss::Renamed:
+      return "name changed";
+    case Loss::Changed:
+      return "bytes changed";
   }
   return "";
 }
@@ -174,13 +185,14 @@ SilentLoss silent_loss(const FileState& intact, const FileState& damaged) {
     const auto found = damaged.entries.find(path);
     if (found == damaged.entries.end()) {
       const std::string above = parent_of(path);
-      if (!above.empty() && !damaged.entries.contains(above)) continue;  // told by the directory above
+      if (!above.empty() && !damaged.entries.contains(above)) continue;  // counted for the directory above
       const bool same_count = children_of(intact, above) == children_of(damaged, above);
       note(same_count ? Loss::Renamed : Loss::Name, path);
       continue;
     }
     const EntryState& now = found->second;
-    if (now.type != entry.type || now.bytes != entry.bytes || now.content != entry.content) note(Loss::Changed, path);
+    if (now.type != entry.type || now.bytes != entry.bytes || now.content != entry.content)
+      note(Loss::Changed, path);
     const bool fewer = now.attributes.size() < entry.attributes.size();
     for (const auto& [name, value] : entry.attributes) {
       const auto kept = now.attributes.find(name);

@@ -1,5 +1,5 @@
-// What a copy of a whole mount would hold: every name, byte, symlink text and attribute, and every error on the way.
-// It is read through a Tree, as `cp -a --preserve=xattr` would read a mount, without FUSE.
+// What a copy of a whole mount would hold: every name, byte, symlink text and attribute, and every error on
+// the way. It is read through a Tree, as `cp -a --preserve=xattr` would read a mount, without FUSE.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace h5mount::test {
 struct EntryState {
   char type = '?';  // d, f, l
   std::uint64_t bytes = 0;
-  std::uint64_t content = 0;  // a hash of the bytes, or of a symlink's text
+  std::uint64_t content = 0;                        // a hash of the bytes, or of a symlink's text
   std::map<std::string, std::uint64_t> attributes;  // hashes of the values; without user.hdf5.*
 };
 
@@ -24,14 +24,14 @@ struct FileState {
   bool opened = false;
   bool complete = false;  // the bounds of the walk were not reached
   std::map<std::string, EntryState> entries;
-  std::set<std::string> errors;           // "operation path"
-  std::set<std::uint64_t> headers;        // absolute offsets of the object headers that were met
+  std::set<std::string> errors;     // "operation path"
+  std::set<std::uint64_t> headers;  // absolute offsets of the object headers that were met
 };
 
 FileState read_file_state(std::shared_ptr<ByteSource> source);
 
-// How a state differs from that of the intact file, where nothing told a copy of it: no error that the intact file does
-// not give too. Empty where there is no difference or it was told.
+// How a state differs from that of the intact file, where no error reports it: none that the intact
+// file does not give too. Empty where there is no difference or it was reported.
 enum class Loss : std::uint8_t { None, Name, Attribute, Renamed, Changed };
 const char* loss_name(Loss loss);
 struct SilentLoss {

@@ -1,5 +1,5 @@
-// Counts what damage takes away in silence: each file is cut short and changed by a bit in each kind of structure, read
-// whole after each, and held against the intact file.
+// Counts what damage takes away in silence: each file is cut short and changed by a bit in each kind of
+// structure, read whole after each, and held against the intact file.
 //   silent_loss [--jobs N] [--instances N] [--flips N] [--most-bytes N] [--most-entries N]
 //               [--show] FILE...
 // What no checksum covers is counted by structure; loss behind a checksum, or by a cut, makes the status 1.
@@ -32,14 +32,23 @@ Settings parse(int count, char** words) {
   Settings out;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    const auto number = [&] { return static_cast<std::size_t>(std::strtoull(i + 1 < count ? words[++i] : "0", nullptr, 0)); };
-    if (word == "--jobs") out.jobs = number();
-    else if (word == "--instances") out.instances = number();
-    else if (word == "--flips") out.flips = number();
-    else if (word == "--most-bytes") out.most_bytes = number();
-    else if (word == "--most-entries") out.most_entries = number();
-    else if (word == "--show") out.show = true;
-    else out.files.push_back(word);
+    const auto number = [&] {
+      return static_cast<std::size_t>(std::strtoull(i + 1 < count ? words[++i] : "0", nullptr, 0));
+    };
+    if (word == "--jobs")
+      out.jobs = number();
+    else if (word == "--instances")
+      out.instances = number();
+    else if (word == "--flips")
+      out.flips = number();
+    else if (word == "--most-bytes")
+      out.most_bytes = number();
+    else if (word == "--most-entries")
+      out.most_entries = number();
+    else if (word == "--show")
+      out.show = true;
+    else
+      out.files.push_back(word);
   }
   return out;
 }
@@ -79,8 +88,8 @@ void examine(const Settings& settings, const std::string& name, Counter& counter
     const bool bad = one.flip == 0 || one.checksummed;
     counter.add((bad ? "BAD: " : "silent: ") + one.structure + ": " + loss_name(loss.loss));
     if (bad || settings.show)
-      std::printf("%s %s: %s: %s: %s\n", bad ? "BAD" : "silent", name.c_str(), one.text().c_str(), loss_name(loss.loss),
-                  loss.what.c_str());
+      std::printf("%s %s: %s: %s: %s\n", bad ? "BAD" : "silent", name.c_str(), one.text().c_str(),
+                  loss_name(loss.loss), loss.what.c_str());
     std::fflush(stdout);
   }
 }
@@ -88,7 +97,8 @@ void examine(const Settings& settings, const std::string& name, Counter& counter
 int work(const Settings& settings, std::size_t job, const std::string& results) {
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return 1;
   Counter counter;
-  for (std::size_t i = job; i < settings.files.size(); i += settings.jobs) examine(settings, settings.files[i], counter);
+  for (std::size_t i = job; i < settings.files.size(); i += settings.jobs)
+    examine(settings, settings.files[i], counter);
   std::FILE* out = std::fopen(results.c_str(), "w");
   if (out == nullptr) return 1;
   counter.write(out);

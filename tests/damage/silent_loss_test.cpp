@@ -46,7 +46,8 @@ TEST_P(SilentLossTest, ABitBehindAChecksumLosesNothingInSilence) {
     EXPECT_EQ(loss.loss, Loss::None) << damage.text() << ": " << loss_name(loss.loss) << ": " << loss.what;
   }
   if (std::string(GetParam()) == "latest")
-    for (const char* kind : {"OHDR", "OCHK", "BTHD", "BTIN", "BTLF", "FRHP", "FHDB", "FHIB", "FAHD", "FADB", "EAHD", "EAIB"})
+    for (const char* kind :
+         {"OHDR", "OCHK", "BTHD", "BTIN", "BTLF", "FRHP", "FHDB", "FHIB", "FAHD", "FADB", "EAHD", "EAIB"})
       EXPECT_TRUE(kinds.contains(kind)) << kind;
 }
 

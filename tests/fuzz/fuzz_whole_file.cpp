@@ -1,6 +1,7 @@
-// The fuzz target of a whole file (scripts/fuzz.sh whole_file). An input that breaks a rule of the walk, or is slow for
-// its size, is a finding. For two of three inputs checksums are off, so that mutations reach what lies behind them; for
-// the third they are on: a node that is refused while its neighbours are sound is what bit rot looks like.
+// The fuzz target of a whole file (scripts/fuzz.sh whole_file). An input that breaks a rule of the walk, or
+// is slow for its size, is a finding. For two of three inputs checksums are off, so that mutations reach what
+// lies behind them; for the third they are on: a node that is refused while its neighbours are sound is what
+// bit rot looks like.
 #include <cstdio>
 #include <cstdlib>
 

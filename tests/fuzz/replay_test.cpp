@@ -67,9 +67,10 @@ TEST_P(CorpusReplay, WithChecksumsOff) {
   for (const auto& path : files_below(corpus / GetParam(), 64U << 10)) walk(read_whole_file(path), path.string());
 }
 
-// A third of the changes get past the checksums by making them right again, a third by having them off; the last third
-// are refused by them, while what lies around is sound.
-void walk_damaged(const std::vector<std::byte>& sound, const std::string& name, std::uint64_t seed, std::uint64_t round) {
+// A third of the changes get past the checksums by making them right again, a third by having them off; the
+// last third are refused by them, while what lies around is sound.
+void walk_damaged(const std::vector<std::byte>& sound, const std::string& name, std::uint64_t seed,
+                  std::uint64_t round) {
   std::vector<std::byte> bytes = sound;
   Mutator(seed).mutate(bytes);
   const Checksums checksums(round % 3 != 1);

@@ -71,7 +71,8 @@ int main(int count, char** words) {
     for (std::uint64_t i = 0; i < settings.mutations; ++i, ++done) {
       std::vector<std::byte> bytes = sound;
       Mutator(settings.seed * 1'000'003 + i).mutate(bytes);
-      if (metadata_checksums_enabled() && i % 2 == 0) fix_checksums(sound, bytes);  // else they refuse what is damaged
+      if (metadata_checksums_enabled() && i % 2 == 0)
+        fix_checksums(sound, bytes);  // else they refuse what is damaged
       bad += !walk(settings, name + " mutation " + std::to_string(i), bytes, false);
     }
   }

@@ -88,11 +88,13 @@ class Walk {
 
   void xattrs(const Place& place) {
     const auto names = timed("list_xattrs", place.path, [&] { return tree_.list_xattrs(place.node); });
-    (void)timed("get_xattr", place.path, [&] { return tree_.get_xattr(place.node, "user.a name that is not there"); });
+    (void)timed("get_xattr", place.path,
+                [&] { return tree_.get_xattr(place.node, "user.a name that is not there"); });
     if (!names) return;
     for (const std::string& name : *names) {
       if (report_.xattrs % 8 == 0)
-        (void)timed("get_xattr", place.path, [&] { return tree_.get_xattr(place.node, name.substr(0, 200) + "-"); });
+        (void)timed("get_xattr", place.path,
+                    [&] { return tree_.get_xattr(place.node, name.substr(0, 200) + "-"); });
       if (++report_.xattrs % 64 == 0 && !within_bounds()) return;
       const auto value = timed("get_xattr " + name, place.path, [&] { return tree_.get_xattr(place.node, name); });
       if (name.size() > 255) violation("xattr name too long for Linux", place.path);
@@ -117,7 +119,8 @@ class Walk {
     look_up_absent(place, **listing);
   }
 
-  // Names that are not there, all over the order of names and hashes: each goes another way through the group's index.
+  // Names that are not there, all over the order of names and hashes: each goes another way through the
+  // group's index.
   void look_up_absent(const Place& place, const DirectoryListing& listing) {
     (void)timed("lookup", place.path, [&] { return tree_.lookup(place.node, "a name that is not there"); });
     const std::size_t step = std::max<std::size_t>(1, listing.size() / 32);
@@ -166,8 +169,8 @@ class Walk {
     read_in_order(place, size);
   }
 
-  // Several readers that each go through the file from its beginning, in requests small enough that they read ahead of
-  // one another: runs of chunks are found and decoded by all workers.
+  // Several readers that each go through the file from its beginning, in requests small enough that they read
+  // ahead of one another: runs of chunks are found and decoded by all workers.
   void read_in_order(const Place& place, std::uint64_t size) {
     constexpr std::uint64_t kRequest = 16U << 10;
     constexpr unsigned kReaders = 2;

@@ -1,5 +1,5 @@
-// Groups and attribute lists whose storage is damaged, as tools meet them: they get all that can be read, and then an
-// error that they report.
+// Groups and attribute lists whose storage is damaged, as tools meet them: they get all that can be read, and
+// then an error that they report.
 #include "command.h"
 #include "support/every_index.h"
 
@@ -23,8 +23,8 @@ class DamagedLists : public ::testing::Test {
   }
   void mount_bytes(const std::vector<std::byte>& bytes) {
     const auto path = scratch() / "damaged.h5";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()),
-                                                static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     const Outcome mounted = mount.mount(path);
     ASSERT_EQ(mounted.code, 0) << mounted.err;
   }
@@ -48,7 +48,11 @@ class DamagedLists : public ::testing::Test {
       EXPECT_NE(mount.in("cd " + directory + " && " + tool).code, 0) << tool;
       EXPECT_EQ(mount.in("cd few && " + tool).code, 0) << tool;
     }
-    EXPECT_EQ(mount.in("cd " + directory + " && for n in $(ls 2>/dev/null); do stat \"$n\" >/dev/null || exit 1; done").code, 0);
+    EXPECT_EQ(mount
+                  .in("cd " + directory +
+                      " && for n in $(ls 2>/dev/null); do stat \"$n\" >/dev/null || exit 1; done")
+                  .code,
+              0);
     const Outcome error = mount.in("getfattr --only-values -n user.hdf5.error " + directory);
     EXPECT_EQ(error.code, 0) << error.err;
     EXPECT_NE(error.out.find(structure), std::string::npos) << error.out;
@@ -57,8 +61,9 @@ class DamagedLists : public ::testing::Test {
   }
   // Each of the names that were written is there or an error, never absent.
   void expect_no_absence(const std::string& directory) {
-    const Outcome asked = mount.in(
-        "cd " + directory + " && for i in $(seq -w 000 059); do stat data_$i; done 2>&1 >/dev/null | sort | uniq -c");
+    const Outcome asked =
+        mount.in("cd " + directory +
+                 " && for i in $(seq -w 000 059); do stat data_$i; done 2>&1 >/dev/null | sort | uniq -c");
     EXPECT_NE(asked.out.find("Input/output error"), std::string::npos) << asked.out;
     EXPECT_EQ(asked.out.find("No such file"), std::string::npos) << asked.out;
   }
@@ -85,14 +90,16 @@ TEST_F(DamagedLists, ANodeOfAnOldGroup) {
   expect_no_absence("many");
 }
 
-// One letter of a name changed, so that it stands in the wrong place: searches of other names go astray on it.
+// One letter of a name changed, so that it stands in the wrong place: searches of other names are misled by
+// it.
 TEST_F(DamagedLists, ANameOutOfOrderHidesNoOther) {
   auto bytes = written("earliest");
   const auto names = places_of(bytes, "data_030");
   ASSERT_FALSE(names.empty());
   bytes[names[0]] = std::byte{'z'};
   mount_bytes(bytes);
-  const Outcome all = mount.in("cd many && for i in $(seq -w 000 059); do stat -c %s data_$i; done 2>&1 | grep -vc '^32$'");
+  const Outcome all =
+      mount.in("cd many && for i in $(seq -w 000 059); do stat -c %s data_$i; done 2>&1 | grep -vc '^32$'");
   EXPECT_EQ(all.out, "1\n");
   expect_partial("many", 70, "link_name");
   EXPECT_EQ(mount.in("stat many/zata_030").code, 0);
@@ -108,11 +115,13 @@ TEST_F(DamagedLists, ALeafOfAttributes) {
   EXPECT_LT(lines_in(dumped.out), 60);
   const Outcome all = mount.in("getfattr -d -m - attributes");
   EXPECT_NE(all.out.find("user.hdf5.error"), std::string::npos) << all.out;
-  EXPECT_NE(all.err.find("Input/output error"), std::string::npos) << "nothing says that attributes are missing";
+  EXPECT_NE(all.err.find("Input/output error"), std::string::npos)
+      << "nothing says that attributes are missing";
   for (const std::string directory : {"attributes", "many"})
     EXPECT_EQ(mount.in("cd " + directory + " && " + kTools[2]).code == 0, directory == "many") << directory;
   const Outcome asked = mount.in(
-      "for i in $(seq -w 000 059); do getfattr -n user.attribute_$i attributes; done 2>&1 >/dev/null | cut -d: -f3 | sort | uniq -c");
+      "for i in $(seq -w 000 059); do getfattr -n user.attribute_$i attributes; done 2>&1 >/dev/null | cut "
+      "-d: -f3 | sort | uniq -c");
   EXPECT_NE(asked.out.find("Input/output error"), std::string::npos) << asked.out;
   EXPECT_EQ(asked.out.find("No such attribute"), std::string::npos) << asked.out;
   EXPECT_EQ(mount.in("ls attributes many").code, 0);

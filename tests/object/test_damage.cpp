@@ -1,4 +1,5 @@
-// Groups and attribute lists whose storage is damaged: what can be read is there, what is missing is an error.
+// Groups and attribute lists whose storage is damaged: what can be read is there, what is missing is an
+// error.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -107,7 +108,7 @@ TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
   }
 }
 
-// What one index lacks is listed by the other, where there is one; that one is damaged is told all the same.
+// What one index lacks is listed by the other, where there is one; the damage is reported nevertheless.
 TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
   auto bytes = sound();
   for (const std::uint8_t type : {5, 8}) {
@@ -119,18 +120,18 @@ TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
       if (bytes[header + 5] == std::byte{5} || bytes[header + 5] == std::byte{8}) flip(bytes, header, 6);
   const auto file = open_bytes(std::move(bytes));
   ASSERT_TRUE(file);
-  std::size_t links = 0, attributes = 0, told = 0;
-  const auto damaged = [&](const Error&) { ++told; };
+  std::size_t links = 0, attributes = 0, reported = 0;
+  const auto damaged = [&](const Error&) { ++reported; };
   const Object object = object_at(file, "/b");
   const auto group = Group::open(file, object);
   ASSERT_TRUE(group) << group.error().text();
   EXPECT_TRUE((*group)->for_each([&](const Link&) { return ++links > 0; }, damaged));
-  EXPECT_GT(told, 0U);
+  EXPECT_GT(reported, 0U);
   EXPECT_EQ(links, 200U);
   EXPECT_TRUE((*group)->find("link_077"));
-  told = 0;
+  reported = 0;
   EXPECT_TRUE(for_each_attribute(*file, object, [&](const Attribute&) { return ++attributes > 0; }, damaged));
-  EXPECT_GT(told, 0U);
+  EXPECT_GT(reported, 0U);
   EXPECT_EQ(attributes, 200U);
   EXPECT_TRUE(find_attribute(*file, object, "attribute_077"));
 }

@@ -8,8 +8,9 @@
 
 namespace h5mount {
 
-// The bytes of one object, shared with the collection cache (collections are decoded once and kept in a bounded
-// cache of the file's). Errors: OutOfRange for index 0 or one the collection lacks, and what decoding finds.
+// The bytes of one object, shared with the collection cache (collections are decoded once and kept in a
+// bounded cache of the file's). Errors: OutOfRange for index 0 or one the collection lacks, and what decoding
+// finds.
 class GlobalHeapObject {
  public:
   GlobalHeapObject(std::shared_ptr<const void> owner, ByteSpan bytes) : owner_(std::move(owner)), bytes_(bytes) {}

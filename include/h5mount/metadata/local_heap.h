@@ -22,7 +22,9 @@ class LocalHeap {
   Result<std::string> text(std::uint64_t offset) const;
 
   // Where that text stands in the file, absolute.
-  std::uint64_t file_offset(std::uint64_t offset) const { return file_->base_address() + header_.segment_address + offset; }
+  std::uint64_t file_offset(std::uint64_t offset) const {
+    return file_->base_address() + header_.segment_address + offset;
+  }
 
   // Reads the whole segment. Where that cannot be (it is beyond limits::kMaxNodeBytes, or cut short by the file's
   // end) texts are read one by one as before.

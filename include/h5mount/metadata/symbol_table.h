@@ -1,11 +1,11 @@
-// The links of an old group: a version 1 B-tree over symbol table nodes, names in a local heap (specification III.A.1,
-// III.B, III.D).
+// The links of an old group: a version 1 B-tree over symbol table nodes, names in a local heap (specification
+// III.A.1, III.B, III.D).
 //
-// Neither nodes nor names have a checksum, so the order of the names is what shows damage: they ascend strictly, and the
-// last name of a node is the key behind it. Groups of which that is not true are damaged.
+// Neither nodes nor names have a checksum, so the order of the names is what shows damage: they ascend
+// strictly, and the last name of a node is the key behind it. Groups of which that is not true are damaged.
 //
-// A search reads one node a level and the few names it is compared with; one that finds nothing, all names of the nodes
-// on its way. Threads: const functions from any thread.
+// A search reads one node a level and the few names it is compared with; one that finds nothing, all names of
+// the nodes on its way. Threads: const functions from any thread.
 #pragma once
 
 #include <functional>
@@ -22,13 +22,13 @@ class SymbolTable {
   // Nothing but the heap's header is read.
   static Result<SymbolTable> open(FileMetadataPtr file, std::uint64_t btree_address, std::uint64_t heap_address);
 
-  // The entry of exactly that name; nothing where there is none. InvalidValue where it was not found in nodes whose
-  // names are out of order: it may be elsewhere.
+  // The entry of exactly that name; nothing where there is none. InvalidValue where it was not found in nodes
+  // whose names are out of order: it may be elsewhere.
   Result<std::optional<SymbolTableEntry>> find(std::string_view name) const;
 
-  // Every entry whose name can be read, in the order of the tree; `visit` returns false to stop. What cannot be read, and
-  // names out of order, are told to `damaged` (which may be null) and hide only what is in them; the status is an error
-  // where not even the root can be read.
+  // Every entry whose name can be read, in the order of the tree; `visit` returns false to stop. What cannot
+  // be read, and names out of order, are reported to `damaged` (which may be null) and hide only what is in them;
+  // the status is an error where not even the root can be read.
   using Visit = std::function<bool(std::string&& name, const SymbolTableEntry& entry)>;
   using Damaged = std::function<void(const Error&)>;
   Status for_each(const Visit& visit, const Damaged& damaged) const;
@@ -51,7 +51,8 @@ class SymbolTable {
   Result<std::vector<SymbolTableEntry>> load_symbols(std::uint64_t address) const;
   Result<std::size_t> child_for(const GroupBTree1Node& node, std::string_view name) const;
   Status check_order(const std::vector<std::uint64_t>& name_offsets, std::string_view structure) const;
-  Status check_symbols(const std::vector<SymbolTableEntry>& symbols, std::uint64_t left, std::uint64_t right) const;
+  Status check_symbols(const std::vector<SymbolTableEntry>& symbols, std::uint64_t left,
+                       std::uint64_t right) const;
   Result<std::optional<SymbolTableEntry>> find_symbol(const std::vector<SymbolTableEntry>& symbols,
                                                       std::string_view name) const;
 

@@ -48,14 +48,15 @@ class Group {
   static Result<std::unique_ptr<Group>> open(FileMetadataPtr file, const Object& object);
   virtual ~Group() = default;
 
-  // One link by its exact name, touching only the nodes on the way (hash or name index). Where the way is damaged all
-  // links that can be read are searched. NotFound where there is none; the error of the damaged part where the name
-  // may have been in it.
+  // One link by its exact name, touching only the nodes on the way (hash or name index). Where the way is
+  // damaged all links that can be read are searched. NotFound where there is none; the error of the damaged
+  // part where the name may have been in it.
   virtual Result<Link> find(std::string_view name) const = 0;
 
-  // Every link once, in the order the storage has them cheapest; `visit` returns false to stop. What cannot be read is
-  // told to `damaged` (which may be null), all else still comes; where the status is an error as well, the walk ended
-  // with it and what was visited stands. Whoever shows the list as complete looks at both.
+  // Every link once, in the order the storage has them cheapest; `visit` returns false to stop. What cannot
+  // be read is reported to `damaged` (may be null), all else still comes; where the status is an error as
+  // well, the walk ended with it and what was visited stands. Whoever shows the list as complete looks at
+  // both.
   virtual Status for_each(const std::function<bool(const Link&)>& visit,
                           const std::function<void(const Error&)>& damaged) const = 0;
 
@@ -83,16 +84,16 @@ struct Attribute {
 // How much of an attribute is wanted: its name, character set and creation order alone, or all of it.
 enum class AttributeDetail : std::uint8_t { Name, Full };
 
-// All attributes, in creation order where it is tracked, else as stored. Damage is told as Group::for_each tells it.
-// `examine` (may be null) is given each whole one as soon as it is decoded, in any order: what it takes out of it is not
-// held while others are read.
+// All attributes, in creation order where it is tracked, else as stored. Damage is reported as by
+// Group::for_each. `examine` (may be null) is given each whole one as soon as it is decoded, in any order: what it
+// takes out of it is not held while others are read.
 Status for_each_attribute(const FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
                           const std::function<void(const Error&)>& damaged,
                           AttributeDetail detail = AttributeDetail::Full,
                           const std::function<void(Attribute&)>& examine = nullptr);
-// One by its exact name; dense storage is searched by its name index, and whole where that is damaged. NotFound; the
-// error of the damaged part where the name may have been in it.
+// One by its exact name; dense storage is searched by its name index, and whole where that is damaged.
+// NotFound; the error of the damaged part where the name may have been in it.
 Result<Attribute> find_attribute(const FileMetadata& file, const Object& object, std::string_view name);
 
 // ---- datasets --------------------------------------------------------------------------------------------------

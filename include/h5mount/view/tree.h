@@ -81,8 +81,8 @@ class DirectoryListing {
   // The same with the type, where a look at the object tells it cheaply: for readers who are given nothing but the
   // listing, and would otherwise look every entry up.
   virtual Item typed_at(std::size_t position) const { return at(position); }
-  // Why entries may be missing: whoever reads the listing is given what is there, and then this error. Null where it is
-  // complete.
+  // Why entries may be missing: whoever reads the listing is given what is there, and then this error. Null
+  // where it is complete.
   virtual const Error* damage() const { return nullptr; }
 };
 
