@@ -113,12 +113,13 @@ Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets,
 // included.
 Status SymbolTable::check_symbols(const std::vector<SymbolTableEntry>& symbols, std::uint64_t left,
                                   std::uint64_t right) const {
+  if (symbols.empty()) return fail(out_of_order(kSymbols, heap_.file_offset(right)));
   std::vector<std::uint64_t> offsets;
   if (left != 0) offsets.push_back(left);
   for (const SymbolTableEntry& entry : symbols) offsets.push_back(entry.name_offset);
   if (offsets.back() != right) offsets.push_back(right);
   H5_TRY(check_order(offsets, kSymbols));
-  if (symbols.empty() || symbols.back().name_offset == right) return {};
+  if (symbols.back().name_offset == right) return {};
   return fail(out_of_order(kSymbols, heap_.file_offset(right)));
 }
 

@@ -116,6 +116,13 @@ TEST(HostileOldGroup, LevelsThatDoNotFall) {
   EXPECT_EQ(list({.level = 255, .children = {kTree}}).damage, std::vector{ErrorCode::Cycle});
 }
 
+// The tree says which name the node ends with: a node without names lacks that one at least.
+TEST(HostileOldGroup, ANodeWithoutNames) {
+  const Listed listed = list({.symbol_count = 0});
+  EXPECT_EQ(listed.names, std::vector<std::string>{});
+  EXPECT_EQ(listed.damage, std::vector{ErrorCode::InvalidValue});
+}
+
 TEST(HostileOldGroup, TheSameNodeTwiceIsListedOnce) {
   const Listed listed = list({.children = {kSymbols, kSymbols, kSymbols}});
   EXPECT_EQ(listed.names.size(), 2U);
