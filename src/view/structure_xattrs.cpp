@@ -84,6 +84,10 @@ Text dtype_text(const Subject& subject) {
 Text fill_value_text(const Subject& subject) {
   const DatasetDescription& dataset = *subject.dataset;
   if (!dataset.fill.defined) return "null";
+  // The default is an element of zeros; a type in a few bytes of a file can have elements of gigabytes.
+  constexpr std::size_t kMaxZeros = 16 * kMaxXattrBytes;
+  if (dataset.fill.value.empty() && dataset.type->size > kMaxZeros)
+    return fail({ErrorCode::TooLarge, "the zeros of an element are too many to be shown"});
   const std::vector<std::byte> zeros(dataset.fill.value.empty() ? dataset.type->size : 0);
   const ByteSpan value = dataset.fill.value.empty() ? ByteSpan(zeros) : ByteSpan(dataset.fill.value);
   if (value.size() < dataset.type->size) return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
