@@ -49,7 +49,7 @@ std::uint64_t Mutator::next() {
 
 void Mutator::mutate(std::vector<std::byte>& file) {
   if (file.size() < 16) return;
-  const std::vector<std::size_t> marks = find_signatures(file);
+  std::vector<std::size_t> marks = find_signatures(file);
   for (std::uint64_t changes = 1 + below(4); changes > 0; --changes) {
     switch (below(16)) {
       case 0: file[place(file, marks)] ^= static_cast<std::byte>(1U << below(8)); break;
@@ -58,6 +58,7 @@ void Mutator::mutate(std::vector<std::byte>& file) {
       case 3: copy_structure(file, marks); break;
       case 4:
         if (below(8) == 0) file.resize(std::max<std::size_t>(16, place(file, marks)));
+        std::erase_if(marks, [&](std::size_t mark) { return mark >= file.size(); });
         break;
       default: change_field(file, marks);
     }
