@@ -99,13 +99,14 @@ bool log_line(LogLevel level, std::string_view text) {
   return true;
 }
 
-bool log_once(LogLevel level, std::string_view text, std::uint64_t state) {
+bool log_once(LogLevel level, std::string_view text, std::uint64_t state, std::string_view cause) {
   static SeenCauses seen;
   if (!log_enabled(level)) return false;
-  const std::uint64_t cause = std::hash<std::string_view>{}(text) ^ (state * 0x9E37'79B9'7F4A'7C15U);
-  if (!seen.add(cause)) return false;
+  const std::size_t hash = std::hash<std::string_view>{}(cause.empty() ? text : cause);
+  const std::uint64_t key = hash ^ (state * 0x9E37'79B9'7F4A'7C15U);
+  if (!seen.add(key)) return false;
   if (log_line(level, text)) return true;
-  seen.remove(cause);  // part of a flood: to be said when it is over
+  seen.remove(key);  // part of a flood: to be said when it is over
   return false;
 }
 

@@ -120,7 +120,13 @@ std::string FileView::path_of_object(std::uint64_t address) {
 
 void FileView::report(std::string_view path, const Error& error) const {
   const std::string& file = file_->path.empty() ? metadata()->addresses()->name() : file_->path;
-  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, error.text()), metadata()->generation());
+  // What has a place in the file is one cause, whatever needed it.
+  const std::string cause =
+      error.structure().empty()
+          ? std::string()
+          : fmt::format("{}: {}: {}.{} {:#x}", file, path, error.structure(), error.field(), error.offset());
+  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, error.text()), metadata()->generation(),
+           cause);
 }
 
 ValueContext FileView::value_context() {

@@ -85,6 +85,9 @@ TEST(Log, OneCauseIsLoggedOnceUntilTheStateIsAnother) {
   EXPECT_FALSE(log_once(LogLevel::Error, "f.h5: /d: bad", 1));
   EXPECT_TRUE(log_once(LogLevel::Error, "f.h5: /e: bad", 1));
   EXPECT_TRUE(log_once(LogLevel::Error, "f.h5: /d: bad", 2));
+  EXPECT_TRUE(log_once(LogLevel::Error, "f.h5: /d: node 7 is bad; in chunk 1", 1, "/d: node 7"));
+  EXPECT_FALSE(log_once(LogLevel::Error, "f.h5: /d: node 7 is bad; in chunk 2", 1, "/d: node 7"));
+  EXPECT_TRUE(log_once(LogLevel::Error, "f.h5: /d: node 8 is bad; in chunk 2", 1, "/d: node 8"));
   EXPECT_EQ(count(kept_since(begin), "/d: bad"), 2);
   EXPECT_FALSE(log_once(LogLevel::Info, "nobody wants it"));
 }

@@ -25,9 +25,10 @@ void set_log_to_syslog(bool on);        // after the program has become a daemon
 // False where the line was left out: its level is not wanted, or it is part of a flood.
 bool log_line(LogLevel level, std::string_view text);
 
-// The same, but a text that was logged once is not logged again until `state` is another: what is wrong with a chunk
-// comes up in every read of it. Thousands of texts are remembered; the oldest is forgotten first.
-bool log_once(LogLevel level, std::string_view text, std::uint64_t state = 0);
+// The same, but what was logged once is not logged again until `state` is another: a damaged node comes up in every
+// read that needs it, each time in another context. `cause` tells what is wrong apart from that; the text itself by
+// default. Thousands of causes are remembered, the latest ones.
+bool log_once(LogLevel level, std::string_view text, std::uint64_t state = 0, std::string_view cause = {});
 
 // Control bytes, escapes and bytes that are not UTF-8 as \xNN: a name from a file cannot steer a terminal.
 std::string escape_for_log(std::string_view text);
