@@ -199,7 +199,7 @@ OpenedFilePtr MemoryDataset::open_file() const {
   else
     source = make_memory_source(bytes_);
   return std::make_shared<OpenedFile>(
-      OpenedFile{std::make_shared<MemoryFile>(std::move(source), FileSizes{8, 8}), "", ""});
+      OpenedFile{.metadata = std::make_shared<MemoryFile>(std::move(source), FileSizes{8, 8})});
 }
 
 std::shared_ptr<const DatasetReader> MemoryDataset::open_reader(const ReadEnvironment& environment) const {

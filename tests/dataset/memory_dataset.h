@@ -16,7 +16,7 @@ struct DatasetShape {
   std::uint32_t element_size = 1;
   bool filtered = false;          // shuffle, then deflate; some chunks skip either (filter mask)
   bool edges_unfiltered = false;  // chunks that reach over the extent are stored as they are
-  std::vector<std::byte> fill;    // one element, or none: zeros
+  std::vector<std::byte> fill = {};  // one element, or none: zeros
   unsigned missing_percent = 0;   // of the chunks; one at least is written
   ChunkIndexKind index = ChunkIndexKind::BTree1;
   bool mapped = false;  // the source gives its memory to the kernel

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 class WrittenFile final : public MemoryFile {
  public:
-  WrittenFile() : MemoryFile({}, {}) {}
+  WrittenFile() : MemoryFile(std::vector<std::byte>{}, {}) {}
   bool following() const override { return follows; }
   bool changed_lately() const override { return lately; }
   milliseconds retry_for() const override { return milliseconds(60); }

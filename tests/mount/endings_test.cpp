@@ -190,7 +190,8 @@ class NotPermittedTest : public EndingsTest {
     H5MOUNT_NEEDS_FUSE();
     H5MOUNT_NEEDS_ROOT();
     std::filesystem::permissions(scratch(), std::filesystem::perms(0755));
-    std::filesystem::copy_file(H5MOUNT_PROGRAM, program, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove(program);  // not overwritten: the one of the test before may still be running
+    std::filesystem::copy_file(H5MOUNT_PROGRAM, program);
     std::filesystem::copy_file(example(), file, std::filesystem::copy_options::overwrite_existing);
     ASSERT_EQ(run("chown nobody " + mount.path() + "; mkdir -p " + place).code, 0);
     if (run("unshare -m sh -c '" + device("666") + "'").code != 0) GTEST_SKIP() << "no mount namespaces here";

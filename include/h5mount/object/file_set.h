@@ -22,11 +22,11 @@ namespace h5mount {
 // One open HDF5 file and where it stands. A file that was reached through two directories is two of these.
 struct OpenedFile {
   FileMetadataPtr metadata;
-  std::string path;       // absolute where known; empty for memory
-  std::string directory;  // that of the path; names it holds are looked for there first
-  std::string
-      target_directory;  // where the path is a symlink, that of what it leads to, looked in next; else empty
-  FileAttributes attributes;  // of a set's first member
+  std::string path = {};       // absolute where known; empty for memory
+  std::string directory = {};  // that of the path; names it holds are looked for there first
+  // Where the path is a symlink, the directory of what it leads to, looked in next; else empty.
+  std::string target_directory = {};
+  FileAttributes attributes = {};  // of a set's first member
 };
 using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
