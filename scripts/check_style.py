@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Holds sources to the rules of docs/CONTRIBUTING.md that a machine can check without compiling.
+
+    check_style.py [--list RULE]
+
+Rules: includes (only along the arrows of MAY_USE), files (at most 500 lines), functions (at most 70 lines), lines (at
+most 110 columns), citations (a document that a comment names is in the repository), dead (a function that a header
+declares and nothing uses), promise (docs/promise.md names tests that exist). Prints `file:line: what is wrong`; ends with 1 where something is.
+"""
+import argparse, collections, os, re, subprocess, sys
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+MOST_FILE_LINES = 500
+MOST_FUNCTION_LINES = 70
+MOST_COLUMNS = 110
+
+# What a module may include beside itself and base: exactly the arrows that docs/architecture.md draws.
+MAY_USE = {
+    "base": [],
+    "io": [],
+    "format": [],
+    "filter": [],
+    "cache": [],
+    "metadata": ["io", "format", "filter"],
+    "object": ["metadata", "format", "io"],
+    "chunk": ["metadata", "format"],
+    "dataset": ["object", "chunk", "filter", "cache", "metadata", "format"],
+    "view": ["dataset", "object", "metadata", "format"],
+    "fuse": ["view", "dataset"],
+    "cli": ["fuse", "view", "dataset", "object", "cache", "filter", "format"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")
+
+
+def tracked(*patterns):
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", *patterns], check=True,
+                            capture_output=True, text=True).stdout.split("\n")
+    return [name for name in listed if name and os.path.exists(os.path.join(ROOT, name))]
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def module_of(name):
+    parts = name.split("/")
+    if parts[0] == "src" and len(parts) > 2:
+        return parts[1]
+    return parts[2] if parts[:2] == ["include", "h5mount"] else None
+
+
+# ---- includes ------------------------------------------------------------------------------------------------------
+
+def check_includes(name, text):
+    module = module_of(name)
+    if module is None:
+        return
+    if module not in MAY_USE:
+        yield 1, f"module {module} is not in MAY_USE"
+        return
+    if name.endswith(".h") and "#pragma once" not in text:
+        yield 1, "no #pragma once"
+    allowed = {module, "base", *MAY_USE[module]}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, included = match.group(1) == '"', match.group(2)
+        if included.startswith("h5mount/"):
+            other = included.split("/")[1]
+            if other not in allowed:
+                yield number, f"{module} may not use {other}"
+            elif not os.path.exists(os.path.join(ROOT, "include", included)):
+                yield number, f"no such public header: {included}"
+        elif quoted and not os.path.exists(os.path.join(ROOT, os.path.dirname(name), included)):
+            yield number, f"{included} is not a private header of {module}"
+        if included.startswith("fuse") and not quoted and module != "fuse":
+            yield number, "only the module fuse may use libfuse"
+        if re.match(r"hdf5|H5[A-Z]*public|H5Cpp", included):
+            yield number, "the product does not use libhdf5"
+
+
+def check_links(module):
+    """Link dependencies in the module's meson.build that the table does not have."""
+    named = set(DEPENDENCY.findall(read(f"src/{module}/meson.build")))
+    for other in sorted((named & MAY_USE.keys()) - {module, "base", *MAY_USE[module]}):
+        yield 1, f"{module} may not link {other}"
+
+
+# ---- lengths -------------------------------------------------------------------------------------------------------
+
+def without_comments_and_strings(text):
+    """The same text, line for line, with comments and literals blanked out."""
+    token = re.compile(r'R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''
+                       r"|//[^\n]*|/\*(?:.|\n)*?\*/")
+    return token.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+
+
+def kind_of_block(head):
+    """What a block is that begins behind `head`, the text since the last `;`, `{` or `}`."""
+    head = head.strip()
+    if re.search(r"\bnamespace\b", head):
+        return "scope"
+    if re.search(r"\b(class|struct|union|enum)\b", head) and not re.search(r"\)\s*(const|noexcept|override|->|$)", head):
+        return "scope"
+    if re.search(r'\bextern\s*$', head):
+        return "scope"
+    return "function" if ")" in head else "other"
+
+
+def functions(text):
+    """(first line, last line) of every function body at namespace or class scope; lambdas belong to their function."""
+    code = re.sub(r"^\s*#.*(?:\\\n.*)*$", lambda match: re.sub(r"[^\n]", " ", match.group(0)),
+                  without_comments_and_strings(text), flags=re.M)
+    stack, head_start, line = [], 0, 1
+    newlines = [position for position, char in enumerate(code) if char == "\n"]
+
+    def line_of(position):
+        import bisect
+        return bisect.bisect_left(newlines, position) + 1
+
+    for position, char in enumerate(code):
+        if char == "{":
+            head = code[head_start:position]
+            inside = any(kind != "scope" for kind, _ in stack)
+            first = head_start + len(head) - len(head.lstrip())
+            stack.append(("inner" if inside else kind_of_block(head), first))
+            head_start = position + 1
+        elif char == "}":
+            if stack:
+                kind, first = stack.pop()
+                if kind == "function":
+                    yield line_of(first), line_of(position)
+            head_start = position + 1
+        elif char == ";":
+            head_start = position + 1
+
+
+def check_lengths(name, text):
+    lines = text.split("\n")
+    if len(lines) - 1 > MOST_FILE_LINES:
+        yield 1, f"{len(lines) - 1} lines, at most {MOST_FILE_LINES}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > MOST_COLUMNS:
+            yield number, f"{len(line)} columns, at most {MOST_COLUMNS}"
+    for first, last in functions(text):
+        if last - first + 1 > MOST_FUNCTION_LINES:
+            yield first, f"a function of {last - first + 1} lines, at most {MOST_FUNCTION_LINES}"
+
+
+# ---- citations -----------------------------------------------------------------------------------------------------
+
+DOCUMENT = re.compile(r"(?<![\w./%-])((?:[\w.-]+/)*[\w-]+\.(?:md|py|sh))\b")
+SHOUTED = re.compile(r"\b(CONTRACT|DESIGN|FORMAT-NOTES|FUSE-NOTES|FACTS)\b")
+
+
+def check_citations(name, text, documents):
+    """Documents that a comment names: by their path from the root, from the file, or by their name alone."""
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = line[line.find("//"):] if "//" in line else line if name.endswith((".md", ".py", ".build")) else ""
+        for match in SHOUTED.finditer(comment):
+            if not name.endswith(".py"):
+                yield number, f"{match.group(1)} is not a document of this repository"
+        if name.endswith(".py"):
+            continue
+        for cited in DOCUMENT.findall(comment):
+            if os.path.basename(cited) not in documents:
+                yield number, f"no such document: {cited}"
+
+
+# ---- the promise ---------------------------------------------------------------------------------------------------
+
+TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)", re.M)
+NAMED_TEST = re.compile(r"\[(\w+\.\w+)\](?!\()")
+
+
+def check_promise(text, texts):
+    """Every item of the list names its tests, and they exist."""
+    known = {".".join(match) for body in texts.values() for match in TEST.findall(body)}
+    for match in re.finditer(r"^- (?:.+\n?)+?(?=^- |^\s*$|\Z)", text, re.M):
+        number = text.count("\n", 0, match.start()) + 1
+        named = NAMED_TEST.findall(match.group(0))
+        if not named:
+            yield number, "a promise that no test holds"
+        for name in named:
+            if name not in known:
+                yield number, f"no such test: {name}"
+
+
+# ---- dead functions ------------------------------------------------------------------------------------------------
+
+DECLARED = re.compile(r"\b([a-z][a-z0-9_]{3,})\s*\(")
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "catch", "static_assert", "decltype", "alignas", "requires",
+            "noexcept", "explicit", "operator", "assert", "defined"}
+
+
+def check_dead(sources, texts):
+    """Functions of headers whose name stands nowhere but where they are declared and defined."""
+    codes = {name: without_comments_and_strings(text) for name, text in texts.items()}
+    words = collections.Counter(word for code in codes.values() for word in WORD.findall(code))
+    calls = collections.Counter(word for code in codes.values() for word in DECLARED.findall(code))
+    for name in sources:
+        if not name.endswith(".h"):
+            continue
+        for number, line in enumerate(codes[name].split("\n"), 1):
+            if "return" in line:
+                continue
+            for function in DECLARED.findall(line):
+                seen = words[function]
+                if function not in KEYWORDS and seen == calls[function] and seen <= (1 if "{" in line else 2):
+                    yield name, number, f"nothing uses {function}"
+
+
+# ---- all -----------------------------------------------------------------------------------------------------------
+
+def findings():
+    sources = tracked("src/*.cpp", "src/*.h", "include/*.h")
+    tests = tracked("tests/*.cpp", "tests/*.h")
+    texts = {name: read(name) for name in sources + tests}
+    documents = {os.path.basename(name) for name in tracked("*.md", "*.py", "*.sh")}
+    for name in sources:
+        yield from ((name, number, "includes", words) for number, words in check_includes(name, texts[name]))
+    for module in MAY_USE:
+        yield from ((f"src/{module}/meson.build", number, "includes", words) for number, words in check_links(module))
+    for name in sources + tests:
+        yield from ((name, number, "lengths", words) for number, words in check_lengths(name, texts[name]))
+        yield from ((name, number, "citations", words)
+                    for number, words in check_citations(name, texts[name], documents))
+    for name in tracked("*.md", "*meson.build"):
+        yield from ((name, number, "citations", words)
+                    for number, words in check_citations(name, read(name), documents))
+    yield from (("docs/promise.md", number, "promise", words)
+                for number, words in check_promise(read("docs/promise.md"), texts))
+    yield from ((name, number, "dead", words) for name, number, words in check_dead(sources, texts))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="one rule: includes, lengths, citations, promise or dead")
+    args = parser.parse_args()
+    found = [finding for finding in findings() if args.only in (None, finding[2])]
+    for name, number, _, words in found:
+        print(f"{name}:{number}: {words}")
+    for rule, number in sorted(collections.Counter(rule for _, _, rule, _ in found).items()):
+        print(f"{rule}: {number}")
+    sys.exit(1 if found else 0)
+
+
+main()
