@@ -1,7 +1,7 @@
 // The rooms under /.h5: views of the file beside its own tree, reachable but not listed.
 //
 // To add a view: one file in src/view/ with its node classes and a make_*_room function declared here, one line in
-// the table (rooms.cpp), one line of the promise (CONTRACT), one test of that line.
+// the table (rooms.cpp), one line of docs/promise.md with the test that holds it.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Names: what a file is called whose link (or attribute) may be called anything, by CONTRACT.md 'Names'.
+// Names: what a file is called whose link (or attribute) may be called anything, by docs/promise.md 'Names'.
 //
 // A name is shown byte for byte, but for what a file name cannot be: `/`, NUL, a whole `.` or `..`, the empty name
 // (`%`), the name `%` (`%25`) and a `%` that two hex digits follow (`%25`). A shown name over the bound is cut at a

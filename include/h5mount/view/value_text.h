@@ -1,4 +1,4 @@
-// Datatypes and values as text, by CONTRACT.md 'Values as text'. Pure functions; threads: any.
+// Datatypes and values as text, by docs/promise.md 'Values as text'. Pure functions; threads: any.
 #pragma once
 
 #include <functional>
