@@ -7,7 +7,7 @@ Rules: includes (only along the arrows of MAY_USE), lengths (files of at most 50
 columns (lines of at most 110), citations (a document that a comment names is in the repository), dead (a function that a header
 declares and nothing uses), promise (docs/promise.md names tests that exist). Prints `file:line: what is wrong`; ends with 1 where something is.
 """
-import argparse, bisect, collections, os, re, subprocess, sys
+import argparse, bisect, collections, fnmatch, os, re, sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 MOST_FILE_LINES = 500
@@ -33,10 +33,17 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")
 
 
+def all_files():
+    """Paths from the root of all sources, in an archive without git too; not those of build directories."""
+    found = [name for name in os.listdir(ROOT) if os.path.isfile(os.path.join(ROOT, name))]
+    for top in ("src", "include", "tests", "scripts", "docs"):
+        for place, _, names in os.walk(os.path.join(ROOT, top)):
+            found += [os.path.relpath(os.path.join(place, name), ROOT) for name in names]
+    return sorted(found)
+
+
 def tracked(*patterns):
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", *patterns], check=True,
-                            capture_output=True, text=True).stdout.split("\n")
-    return [name for name in listed if name and os.path.exists(os.path.join(ROOT, name))]
+    return [name for name in all_files() if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 
 
 def read(name):
