@@ -13,7 +13,7 @@ struct UnmountCommand {
   bool force = false;      // what is being asked of it fails
 };
 
-// Gives the exit code; trouble has been told.
+// Gives the exit code; what went wrong has been printed.
 int run_unmount(const UnmountCommand& command);
 
 }  // namespace h5mount::cli

@@ -42,7 +42,7 @@ void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& bo
   Tree& tree = *adapter_of(request).tree;  // the request is gone once it is answered
   tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
-    const RequestScope scope(*adapter_of(request).tree);
+    const RequestScope scope(tree);
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
       report_failure(tree, node, status.error());

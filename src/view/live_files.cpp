@@ -11,6 +11,7 @@
 
 #include "h5mount/base/log.h"
 #include "object_facts.h"
+#include "open_files.h"
 #include "rooms.h"
 
 namespace h5mount {
@@ -85,10 +86,7 @@ class OpenStatus : public OpenLive {
   explicit OpenStatus(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
-    if (offset >= text_->size()) return {};
-    const auto begin = static_cast<std::size_t>(offset);
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, text_->size() - begin));
-    out.add(as_bytes(*text_).subspan(begin, count), text_);
+    add_part(text_, offset, length, out);
     return {};
   }
 

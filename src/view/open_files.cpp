@@ -13,10 +13,7 @@ class OpenText : public OpenNode {
   bool keeps_pages() const override { return false; }
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
-    if (offset >= text_->size()) return {};
-    const auto begin = static_cast<std::size_t>(offset);
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, text_->size() - begin));
-    out.add(as_bytes(*text_).subspan(begin, count), text_);
+    add_part(text_, offset, length, out);
     return {};
   }
 
@@ -35,6 +32,14 @@ class OpenText : public OpenNode {
 };
 
 }  // namespace
+
+void add_part(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
+              Pieces& out) {
+  if (offset >= text->size()) return;
+  const auto begin = static_cast<std::size_t>(offset);
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, text->size() - begin));
+  out.add(as_bytes(*text).subspan(begin, count), text);
+}
 
 std::shared_ptr<OpenNode> open_text(std::string text) {
   return open_text(std::make_shared<const std::string>(std::move(text)));
