@@ -14,7 +14,7 @@ MOST_FILE_LINES = 500
 MOST_FUNCTION_LINES = 70
 MOST_COLUMNS = 110
 
-# What a module may include beside itself and base: exactly the arrows that src/README.md draws.
+# What a module may include beside itself and base: exactly the arrows that docs/architecture.md draws.
 MAY_USE = {
     "base": [],
     "io": [],
@@ -25,9 +25,10 @@ MAY_USE = {
     "object": ["metadata", "format", "io"],
     "chunk": ["metadata", "format"],
     "dataset": ["object", "chunk", "filter", "cache", "metadata", "format"],
-    "view": ["dataset", "object", "metadata", "format", "filter"],
-    "fuse": ["view", "dataset"],
-    "cli": ["fuse", "view", "dataset", "object", "cache", "filter", "format", "io"],
+    "text": ["metadata", "format", "filter"],
+    "tree": ["text", "dataset", "object", "metadata", "format", "filter"],
+    "fuse": ["tree", "dataset"],
+    "cli": ["fuse", "tree", "dataset", "object", "cache", "filter", "format", "io"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

@@ -11,22 +11,41 @@ struct State {
   std::uint32_t a, b, c;
 
   void mix() {
-    a -= c; a ^= std::rotl(c, 4); c += b;
-    b -= a; b ^= std::rotl(a, 6); a += c;
-    c -= b; c ^= std::rotl(b, 8); b += a;
-    a -= c; a ^= std::rotl(c, 16); c += b;
-    b -= a; b ^= std::rotl(a, 19); a += c;
-    c -= b; c ^= std::rotl(b, 4); b += a;
+    a -= c;
+    a ^= std::rotl(c, 4);
+    c += b;
+    b -= a;
+    b ^= std::rotl(a, 6);
+    a += c;
+    c -= b;
+    c ^= std::rotl(b, 8);
+    b += a;
+    a -= c;
+    a ^= std::rotl(c, 16);
+    c += b;
+    b -= a;
+    b ^= std::rotl(a, 19);
+    a += c;
+    c -= b;
+    c ^= std::rotl(b, 4);
+    b += a;
   }
 
   void finish() {
-    c ^= b; c -= std::rotl(b, 14);
-    a ^= c; a -= std::rotl(c, 11);
-    b ^= a; b -= std::rotl(a, 25);
-    c ^= b; c -= std::rotl(b, 16);
-    a ^= c; a -= std::rotl(c, 4);
-    b ^= a; b -= std::rotl(a, 14);
-    c ^= b; c -= std::rotl(b, 24);
+    c ^= b;
+    c -= std::rotl(b, 14);
+    a ^= c;
+    a -= std::rotl(c, 11);
+    b ^= a;
+    b -= std::rotl(a, 25);
+    c ^= b;
+    c -= std::rotl(b, 16);
+    a ^= c;
+    a -= std::rotl(c, 4);
+    b ^= a;
+    b -= std::rotl(a, 14);
+    c ^= b;
+    c -= std::rotl(b, 24);
   }
 };
 
@@ -53,7 +72,11 @@ std::uint32_t lookup3_checksum(ByteSpan bytes, std::uint32_t initial) {
   return s.c;
 }
 
-void set_metadata_checksums_enabled(bool on) { g_enabled.store(on, std::memory_order_relaxed); }
-bool metadata_checksums_enabled() { return g_enabled.load(std::memory_order_relaxed); }
+void set_metadata_checksums_enabled(bool on) {
+  g_enabled.store(on, std::memory_order_relaxed);
+}
+bool metadata_checksums_enabled() {
+  return g_enabled.load(std::memory_order_relaxed);
+}
 
 }  // namespace h5mount

@@ -22,22 +22,38 @@ struct Error::Info {
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Truncated: return "truncated";
-    case ErrorCode::BadSignature: return "bad signature";
-    case ErrorCode::UnsupportedVersion: return "unsupported version";
-    case ErrorCode::UnsupportedFeature: return "unsupported";
-    case ErrorCode::ChecksumMismatch: return "checksum mismatch";
-    case ErrorCode::InvalidValue: return "invalid value";
-    case ErrorCode::OutOfRange: return "out of range";
-    case ErrorCode::LimitExceeded: return "limit exceeded";
-    case ErrorCode::Cycle: return "cycle";
-    case ErrorCode::FilterFailed: return "filter failed";
-    case ErrorCode::Io: return "read error";
-    case ErrorCode::NotFound: return "not found";
-    case ErrorCode::AccessDenied: return "access denied";
-    case ErrorCode::TooLarge: return "too large";
-    case ErrorCode::Stale: return "stale";
-    case ErrorCode::Internal: return "internal error";
+    case ErrorCode::Truncated:
+      return "truncated";
+    case ErrorCode::BadSignature:
+      return "bad signature";
+    case ErrorCode::UnsupportedVersion:
+      return "unsupported version";
+    case ErrorCode::UnsupportedFeature:
+      return "unsupported";
+    case ErrorCode::ChecksumMismatch:
+      return "checksum mismatch";
+    case ErrorCode::InvalidValue:
+      return "invalid value";
+    case ErrorCode::OutOfRange:
+      return "out of range";
+    case ErrorCode::LimitExceeded:
+      return "limit exceeded";
+    case ErrorCode::Cycle:
+      return "cycle";
+    case ErrorCode::FilterFailed:
+      return "filter failed";
+    case ErrorCode::Io:
+      return "read error";
+    case ErrorCode::NotFound:
+      return "not found";
+    case ErrorCode::AccessDenied:
+      return "access denied";
+    case ErrorCode::TooLarge:
+      return "too large";
+    case ErrorCode::Stale:
+      return "stale";
+    case ErrorCode::Internal:
+      return "internal error";
   }
   return "unknown";
 }
@@ -53,13 +69,19 @@ int to_errno(ErrorCode code) {
     case ErrorCode::Cycle:
     case ErrorCode::FilterFailed:
     case ErrorCode::Io:
-    case ErrorCode::Internal: return EIO;
+    case ErrorCode::Internal:
+      return EIO;
     case ErrorCode::UnsupportedVersion:
-    case ErrorCode::UnsupportedFeature: return EOPNOTSUPP;
-    case ErrorCode::NotFound: return ENOENT;
-    case ErrorCode::AccessDenied: return EACCES;
-    case ErrorCode::TooLarge: return EFBIG;
-    case ErrorCode::Stale: return ESTALE;
+    case ErrorCode::UnsupportedFeature:
+      return EOPNOTSUPP;
+    case ErrorCode::NotFound:
+      return ENOENT;
+    case ErrorCode::AccessDenied:
+      return EACCES;
+    case ErrorCode::TooLarge:
+      return EFBIG;
+    case ErrorCode::Stale:
+      return ESTALE;
   }
   return EIO;
 }
@@ -108,13 +130,22 @@ Error Error::within(std::string place) const {
   return Error(changed(*info_, [&](Info& i) { i.places.push_back(std::move(place)); }));
 }
 
-ErrorCode Error::code() const { return info_->code; }
-std::string_view Error::structure() const { return info_->structure; }
-std::string_view Error::field() const { return info_->field; }
-std::uint64_t Error::offset() const { return info_->offset; }
+ErrorCode Error::code() const {
+  return info_->code;
+}
+std::string_view Error::structure() const {
+  return info_->structure;
+}
+std::string_view Error::field() const {
+  return info_->field;
+}
+std::uint64_t Error::offset() const {
+  return info_->offset;
+}
 
 int Error::errno_value() const {
-  return info_->code == ErrorCode::Io && info_->system_errno != 0 ? info_->system_errno : to_errno(info_->code);
+  return info_->code == ErrorCode::Io && info_->system_errno != 0 ? info_->system_errno
+                                                                  : to_errno(info_->code);
 }
 
 std::string Error::text() const {

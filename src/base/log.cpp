@@ -29,7 +29,9 @@ KeptLines& kept_lines() {
   return lines;
 }
 
-bool is_emitted(LogLevel level) { return level <= g_level.load(std::memory_order_relaxed); }
+bool is_emitted(LogLevel level) {
+  return level <= g_level.load(std::memory_order_relaxed);
+}
 
 std::string_view level_name(LogLevel level) {
   static constexpr std::string_view kNames[] = {"error", "warning", "info", "debug"};
@@ -79,8 +81,12 @@ class FloodGate {
 
 }  // namespace
 
-void set_log_level(LogLevel level) { g_level.store(level, std::memory_order_relaxed); }
-bool log_enabled(LogLevel level) { return level <= LogLevel::Warning || is_emitted(level); }
+void set_log_level(LogLevel level) {
+  g_level.store(level, std::memory_order_relaxed);
+}
+bool log_enabled(LogLevel level) {
+  return level <= LogLevel::Warning || is_emitted(level);
+}
 
 void set_log_to_syslog(bool on) {
   if (on) openlog("h5mount", LOG_PID, LOG_DAEMON);
@@ -110,7 +116,9 @@ bool log_once(LogLevel level, std::string_view text, std::uint64_t state, std::s
   return false;
 }
 
-KeptLog kept_log() { return kept_lines().extent(); }
+KeptLog kept_log() {
+  return kept_lines().extent();
+}
 
 std::optional<std::string> read_kept_log(std::uint64_t offset, std::size_t length) {
   return kept_lines().read(offset, length);

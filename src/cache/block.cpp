@@ -7,7 +7,7 @@
 
 #include "h5mount/cache/block_cache.h"
 
-namespace h5mount {
+namespace h5mount::cache {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
@@ -15,8 +15,8 @@ constexpr std::size_t kHugePage = 2U << 20;
 constexpr std::size_t kRecycleFrom = 128U << 10;  // below it malloc itself is cheap
 constexpr std::size_t kRecycleBytes = 24U << 20;
 
-// Large buffers are handed on from dropped blocks to new ones: fresh pages cost the kernel a fault and a clearing
-// each, which a scan through a dataset would pay for every byte it decodes.
+// Large buffers are handed on from dropped blocks to new ones: fresh pages cost the kernel a fault and a
+// clearing each, which a scan through a dataset would pay for every byte it decodes.
 class Recycler {
  public:
   std::byte* take(std::size_t size) {
@@ -84,4 +84,4 @@ Block::~Block() {
   std::free(data_);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::cache

@@ -9,7 +9,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace h5mount {
+namespace h5mount::cache {
 namespace {
 
 constexpr std::size_t kShards = 16;
@@ -18,7 +18,8 @@ constexpr std::size_t kEntryOverhead = 256;  // map node, list node, pending sta
 
 struct KeyHash {
   std::size_t operator()(const BlockKey& key) const {
-    std::uint64_t h = key.owner * 0x9E3779B97F4A7C15ULL ^ (key.kind + 0x632BE59BD9B4E019ULL) * 0xC2B2AE3D27D4EB4FULL;
+    std::uint64_t h =
+        key.owner * 0x9E3779B97F4A7C15ULL ^ (key.kind + 0x632BE59BD9B4E019ULL) * 0xC2B2AE3D27D4EB4FULL;
     h ^= key.index * 0xD6E8FEB86659FD93ULL;
     h ^= h >> 32;
     h *= 0xD6E8FEB86659FD93ULL;
@@ -60,9 +61,12 @@ struct BlockCache::Shard {
   std::list<Cached> order;  // most recently used first; pending ones stand in `making`
   std::list<Cached> making;
   std::unordered_map<BlockKey, std::list<Cached>::iterator, KeyHash> map;
-  std::atomic<std::uint64_t> oldest{kNever};  // last_use of order.back(): read without the lock to choose a victim
+  std::atomic<std::uint64_t> oldest{
+      kNever};  // last_use of order.back(): read without the lock to choose a victim
 
-  void note_oldest() { oldest.store(order.empty() ? kNever : order.back().last_use, std::memory_order_relaxed); }
+  void note_oldest() {
+    oldest.store(order.empty() ? kNever : order.back().last_use, std::memory_order_relaxed);
+  }
 };
 
 struct BlockCache::Impl {
@@ -75,7 +79,8 @@ struct BlockCache::Impl {
   Shard& shard_of(const BlockKey& key) { return shards[KeyHash{}(key) >> 7 & (kShards - 1)]; }
   std::uint64_t tick() { return clock.fetch_add(1, std::memory_order_relaxed); }
 
-  // Drops blocks, least recently used first over all shards, until the charge fits. Blocks are freed unlocked.
+  // Drops blocks, least recently used first over all shards, until the charge fits. Blocks are freed
+  // unlocked.
   void make_room() {
     while (used.load(std::memory_order_relaxed) > budget) {
       Shard* victim = nullptr;
@@ -97,8 +102,8 @@ struct BlockCache::Impl {
     }
   }
 
-  // The entry gets its block, or is taken out again. False where it is not kept: not wanted, or erased (and perhaps
-  // begun anew by another caller) while it was made.
+  // The entry gets its block, or is taken out again. False where it is not kept: not wanted, or erased (and
+  // perhaps begun anew by another caller) while it was made.
   bool settle(Shard& shard, const BlockKey& key, const Pending* pending, const BlockPtr& block, bool keep) {
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.map.find(key);
@@ -118,7 +123,9 @@ struct BlockCache::Impl {
   }
 };
 
-BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_unique<Impl>()) { impl_->budget = budget_bytes; }
+BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_unique<Impl>()) {
+  impl_->budget = budget_bytes;
+}
 BlockCache::~BlockCache() = default;
 
 Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load) {
@@ -165,21 +172,26 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
     std::shared_ptr<Pending>& pending;
     Result<BlockPtr> result = fail(Error(ErrorCode::Internal, "the block's loader was interrupted"));
     ~Finish() {
-      // The charge becomes what the block really takes: unsigned wrap-around makes the difference right either way.
+      // The charge becomes what the block really takes: unsigned wrap-around makes the difference right
+      // either way.
       const std::size_t real = result ? (*result)->size() + kEntryOverhead : 0;
       impl.used.fetch_add(real - charge, std::memory_order_relaxed);
       const bool keep = result.has_value() && real <= impl.budget;
       const bool kept = impl.settle(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
-      if (!kept) impl.used.fetch_sub(real, std::memory_order_relaxed);
-      else if (real > charge) impl.make_room();
+      if (!kept)
+        impl.used.fetch_sub(real, std::memory_order_relaxed);
+      else if (real > charge)
+        impl.make_room();
       pending->publish(std::move(result));
     }
   };
   Result<BlockPtr> answer = fail(Error(ErrorCode::Internal, "no block"));
   {
     Finish finish{*impl_, shard, key, charge, pending};
-    if (auto made = make(); made) finish.result = BlockPtr(std::move(*made));
-    else finish.result = fail(std::move(made).error());
+    if (auto made = make(); made)
+      finish.result = BlockPtr(std::move(*made));
+    else
+      finish.result = fail(std::move(made).error());
     answer = finish.result;
   }
   return answer;
@@ -199,8 +211,8 @@ bool BlockCache::contains_or_pending(const BlockKey& key) {
 }
 
 namespace {
-// Takes one entry out of a locked shard. A pending one is only unlisted: its maker still answers its waiters, and
-// gives its charge back itself.
+// Takes one entry out of a locked shard. A pending one is only unlisted: its maker still answers its waiters,
+// and gives its charge back itself.
 template <class Shard, class Iterator>
 std::size_t take_out(Shard& shard, Iterator found, BlockPtr& dropped) {
   const auto entry = found->second;
@@ -241,8 +253,12 @@ void BlockCache::erase_owner(std::uint64_t owner) {
   }
 }
 
-std::size_t BlockCache::budget() const { return impl_->budget; }
-std::size_t BlockCache::used() const { return impl_->used.load(std::memory_order_relaxed); }
+std::size_t BlockCache::budget() const {
+  return impl_->budget;
+}
+std::size_t BlockCache::used() const {
+  return impl_->used.load(std::memory_order_relaxed);
+}
 BlockCache::Counters BlockCache::counters() const {
   return {impl_->hits.load(), impl_->misses.load(), impl_->joins.load(), impl_->evictions.load()};
 }
@@ -251,4 +267,4 @@ std::uint64_t BlockCache::new_owner() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::cache

@@ -14,7 +14,7 @@
 
 #include "h5mount/base/log.h"
 
-namespace h5mount {
+namespace h5mount::cache {
 
 struct WorkerPool::Impl {
   std::mutex mutex;
@@ -54,7 +54,8 @@ WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
   sigemptyset(&ending);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, s);
   pthread_sigmask(SIG_BLOCK, &ending, &before);
-  for (unsigned i = 0; i < std::max(1U, threads); ++i) impl_->threads.emplace_back([impl = impl_] { impl->work(); });
+  for (unsigned i = 0; i < std::max(1U, threads); ++i)
+    impl_->threads.emplace_back([impl = impl_] { impl->work(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -66,7 +67,8 @@ WorkerPool::~WorkerPool() {
   }
   impl_->wake.notify_all();
   for (std::thread& thread : impl_->threads) {
-    if (thread.get_id() == std::this_thread::get_id())  // the last owner was a job: its thread ends after this
+    if (thread.get_id() ==
+        std::this_thread::get_id())  // the last owner was a job: its thread ends after this
       thread.detach();
     else
       thread.join();
@@ -83,7 +85,9 @@ bool WorkerPool::submit(std::function<void()> job, std::size_t limit) {
   return true;
 }
 
-unsigned WorkerPool::threads() const { return static_cast<unsigned>(impl_->threads.size()); }
+unsigned WorkerPool::threads() const {
+  return static_cast<unsigned>(impl_->threads.size());
+}
 
 void WorkerPool::for_each_index(std::size_t count, const std::function<void(std::size_t)>& job) {
   if (count == 0) return;
@@ -130,4 +134,4 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   if (shared->failure) std::rethrow_exception(shared->failure);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::cache

@@ -13,10 +13,10 @@ namespace {
 constexpr unsigned kMostDamagedRuns = 4'096;
 
 // The client that the dataset's layout and filters call for.
-ChunkClient expected_client(const DataLayout& layout, const ChunkGeometry& geometry) {
-  if (layout.cls == LayoutClass::Structured)
-    return geometry.filtered ? ChunkClient::StructuredFiltered : ChunkClient::Structured;
-  return geometry.filtered ? ChunkClient::Filtered : ChunkClient::Plain;
+format::ChunkClient expected_client(const format::DataLayout& layout, const ChunkGeometry& geometry) {
+  if (layout.cls == format::LayoutClass::Structured)
+    return geometry.filtered ? format::ChunkClient::StructuredFiltered : format::ChunkClient::Structured;
+  return geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain;
 }
 
 }  // namespace
@@ -70,7 +70,8 @@ Status ArrayIndex::for_each(const Visit& visit) const {
       continue;
     }
     for (; number < stop; ++number) {
-      if (format_.address(run->element(number, format_.record_bytes())) == kUndefinedAddress) continue;
+      if (format_.address(run->element(number, format_.record_bytes())) == format::kUndefinedAddress)
+        continue;
       if (!order_.scaled(number, scaled)) continue;
       fill_record(*run, number, record);
       if (!visit(scaled, record)) return status;
@@ -81,13 +82,13 @@ Status ArrayIndex::for_each(const Visit& visit) const {
 
 void ArrayIndex::fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const {
   out.section_fields.clear();
-  out.address = kUndefinedAddress;
+  out.address = format::kUndefinedAddress;
   out.stored_size = 0;
   out.filter_mask = 0;
   if (!run.block) return;
   const std::byte* element = run.element(number, format_.record_bytes());
-  const ChunkEntry entry = format_.entry(element);
-  if (entry.address == kUndefinedAddress) return;
+  const format::ChunkEntry entry = format_.entry(element);
+  if (entry.address == format::kUndefinedAddress) return;
   out.address = entry.address;
   out.stored_size = entry.stored_size;
   out.filter_mask = entry.filter_mask;
@@ -96,15 +97,15 @@ void ArrayIndex::fill_record(const ElementRun& run, std::uint64_t number, ChunkR
   out.section_fields.assign(sections.begin(), sections.end());
 }
 
-Result<std::shared_ptr<const MetadataBlock>> ArrayIndex::load_page(std::uint64_t address,
-                                                                   std::uint64_t entries,
-                                                                   std::string_view structure) const {
+Result<std::shared_ptr<const metadata::MetadataBlock>> ArrayIndex::load_page(
+    std::uint64_t address, std::uint64_t entries, std::string_view structure) const {
   const std::uint64_t element_bytes = format_.record_bytes();
   if (entries > limits::kMaxNodeBytes / element_bytes)
     return fail(Error(ErrorCode::LimitExceeded, structure, "elements", file_->base_address() + address)
                     .with_found(entries));
-  return load_block(address, entries * element_bytes + 4, structure,
-                    [&](Cursor& cursor) { return check_array_page(cursor, entries, element_bytes); });
+  return load_block(address, entries * element_bytes + 4, structure, [&](format::Cursor& cursor) {
+    return format::check_array_page(cursor, entries, element_bytes);
+  });
 }
 
 Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const {
@@ -114,13 +115,15 @@ Status ArrayIndex::check_size(std::uint64_t address, std::uint64_t bytes, std::s
                   .with_expected(limits::kMaxNodeBytes));
 }
 
-ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout,
-                              const ChunkGeometry& geometry, const GridOrder& order) {
+format::ArrayOfChunks array_of_chunks(const metadata::FileMetadata& file, const format::DataLayout& layout,
+                                      const ChunkGeometry& geometry, const GridOrder& order) {
   return {.record = record_parameters(file, layout, geometry, 0), .elements = order.end()};
 }
 
-ChunkRecordFormat::Parameters record_parameters(const FileMetadata& file, const DataLayout& layout,
-                                                const ChunkGeometry& geometry, std::size_t coordinates) {
+format::ChunkRecordFormat::Parameters record_parameters(const metadata::FileMetadata& file,
+                                                        const format::DataLayout& layout,
+                                                        const ChunkGeometry& geometry,
+                                                        std::size_t coordinates) {
   return {.client = expected_client(layout, geometry),
           .size_of_offsets = file.sizes().offsets,
           .coordinates = static_cast<unsigned>(coordinates),

@@ -15,8 +15,8 @@ namespace h5mount::chunk {
 struct ElementRun {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  std::shared_ptr<const MetadataBlock> block;  // null: none of these chunks was ever written
-  std::size_t elements_at = 0;                 // offset of the first element in the block
+  std::shared_ptr<const metadata::MetadataBlock> block;  // null: none of these chunks was ever written
+  std::size_t elements_at = 0;                           // offset of the first element in the block
 
   bool contains(std::uint64_t number) const { return number - first < count; }
   const std::byte* element(std::uint64_t number, std::size_t element_bytes) const {
@@ -33,7 +33,8 @@ class ArrayIndex : public ChunkIndex {
   Status for_each(const Visit& visit) const final;
 
  protected:
-  ArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, ChunkRecordFormat format)
+  ArrayIndex(metadata::FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
+             format::ChunkRecordFormat format)
       : ChunkIndex(geometry), file_(std::move(file)), order_(std::move(order)), format_(format) {}
 
   // The run that holds `number`, which is below order().end(). Absent runs should be as long as is known
@@ -44,41 +45,46 @@ class ArrayIndex : public ChunkIndex {
   // `bytes` at `address` through the cache; `check` (ByteSpan -> Status by a Cursor) runs once, before it is
   // kept.
   template <class Check>
-  Result<std::shared_ptr<const MetadataBlock>> load_block(std::uint64_t address, std::uint64_t bytes,
-                                                          std::string_view structure, Check&& check) const {
+  Result<std::shared_ptr<const metadata::MetadataBlock>> load_block(std::uint64_t address,
+                                                                    std::uint64_t bytes,
+                                                                    std::string_view structure,
+                                                                    Check&& check) const {
     if (auto kept = cache_.find(address)) return kept;
     H5_TRY(check_size(address, bytes, structure));
-    H5_ASSIGN(MetadataBlock block, file_->read(address, bytes, structure));
-    Cursor cursor = block.cursor(structure);
+    H5_ASSIGN(metadata::MetadataBlock block, file_->read(address, bytes, structure));
+    format::Cursor cursor = block.cursor(structure);
     H5_TRY(check(cursor));
-    auto shared = std::make_shared<const MetadataBlock>(std::move(block));
-    cache_.insert(address, shared, static_cast<std::size_t>(bytes) + sizeof(MetadataBlock));
+    auto shared = std::make_shared<const metadata::MetadataBlock>(std::move(block));
+    cache_.insert(address, shared, static_cast<std::size_t>(bytes) + sizeof(metadata::MetadataBlock));
     return shared;
   }
 
   // A page of elements at `address`, its checksum verified.
-  Result<std::shared_ptr<const MetadataBlock>> load_page(std::uint64_t address, std::uint64_t entries,
-                                                         std::string_view structure) const;
+  Result<std::shared_ptr<const metadata::MetadataBlock>> load_page(std::uint64_t address,
+                                                                   std::uint64_t entries,
+                                                                   std::string_view structure) const;
 
-  const FileMetadata& file() const { return *file_; }
+  const metadata::FileMetadata& file() const { return *file_; }
   const GridOrder& order() const { return order_; }
-  const ChunkRecordFormat& format() const { return format_; }
+  const format::ChunkRecordFormat& format() const { return format_; }
 
  private:
   Status check_size(std::uint64_t address, std::uint64_t bytes, std::string_view structure) const;
   void fill_record(const ElementRun& run, std::uint64_t number, ChunkRecord& out) const;
 
-  FileMetadataPtr file_;
+  metadata::FileMetadataPtr file_;
   GridOrder order_;
-  ChunkRecordFormat format_;
-  mutable NodeCache<MetadataBlock> cache_;
+  format::ChunkRecordFormat format_;
+  mutable NodeCache<metadata::MetadataBlock> cache_;
 };
 
 // What a dataset calls for: the records of its chunks, `coordinates` scaled offsets in each; as elements of
 // an array.
-ChunkRecordFormat::Parameters record_parameters(const FileMetadata& file, const DataLayout& layout,
-                                                const ChunkGeometry& geometry, std::size_t coordinates);
-ArrayOfChunks array_of_chunks(const FileMetadata& file, const DataLayout& layout,
-                              const ChunkGeometry& geometry, const GridOrder& order);
+format::ChunkRecordFormat::Parameters record_parameters(const metadata::FileMetadata& file,
+                                                        const format::DataLayout& layout,
+                                                        const ChunkGeometry& geometry,
+                                                        std::size_t coordinates);
+format::ArrayOfChunks array_of_chunks(const metadata::FileMetadata& file, const format::DataLayout& layout,
+                                      const ChunkGeometry& geometry, const GridOrder& order);
 
 }  // namespace h5mount::chunk

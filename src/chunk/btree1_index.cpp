@@ -21,11 +21,11 @@ constexpr std::uint64_t kUsualChildren = 64;
 // A scan passes over this many damaged nodes and then gives up.
 constexpr unsigned kMostDamagedNodes = 4'096;
 
-using NodePtr = std::shared_ptr<const ChunkBTree1Node>;
+using NodePtr = std::shared_ptr<const format::ChunkBTree1Node>;
 
 class BTree1Index final : public ChunkIndex {
  public:
-  BTree1Index(FileMetadataPtr file, const ChunkGeometry& geometry, std::uint64_t root)
+  BTree1Index(metadata::FileMetadataPtr file, const ChunkGeometry& geometry, std::uint64_t root)
       : ChunkIndex(geometry), file_(std::move(file)), root_(root) {}
 
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override;
@@ -35,14 +35,15 @@ class BTree1Index final : public ChunkIndex {
  private:
   friend class Walk;
   Result<NodePtr> load_root() const;
-  Result<NodePtr> load_child(const ChunkBTree1Node& parent, std::size_t i) const;
-  Result<NodePtr> load_node(std::uint64_t address, const ChunkBTree1Place& place) const;
-  Result<ChunkBTree1Node> read_node(std::uint64_t address, const ChunkBTree1Place& place) const;
-  ChunkRecord record(const ChunkBTree1Node::Child& child) const;
+  Result<NodePtr> load_child(const format::ChunkBTree1Node& parent, std::size_t i) const;
+  Result<NodePtr> load_node(std::uint64_t address, const format::ChunkBTree1Place& place) const;
+  Result<format::ChunkBTree1Node> read_node(std::uint64_t address,
+                                            const format::ChunkBTree1Place& place) const;
+  ChunkRecord record(const format::ChunkBTree1Node::Child& child) const;
 
-  FileMetadataPtr file_;
+  metadata::FileMetadataPtr file_;
   std::uint64_t root_;
-  mutable NodeCache<ChunkBTree1Node> cache_;
+  mutable NodeCache<format::ChunkBTree1Node> cache_;
 };
 
 // A place in the tree's leaves and the way to it. After an error `next` goes on behind the node that could
@@ -64,7 +65,7 @@ class Walk {
   }
 
   const std::uint64_t* key() const { return path_.back().node->key(path_.back().at); }
-  const ChunkBTree1Node::Child& child() const { return path_.back().node->children[path_.back().at]; }
+  const format::ChunkBTree1Node::Child& child() const { return path_.back().node->children[path_.back().at]; }
 
  private:
   struct Step {
@@ -78,8 +79,8 @@ class Walk {
       at = node->upper_bound(scaled);
       // The entry before is the one that may hold it: always so above the leaves, in a leaf only if it is
       // equal.
-      const bool before =
-          at > 0 && (node->level > 0 || compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
+      const bool before = at > 0 && (node->level > 0 ||
+                                     format::compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
       if (before) --at;
     }
     path_.push_back({std::move(node), at});
@@ -113,7 +114,8 @@ Result<ChunkRecord> BTree1Index::find(std::span<const std::uint64_t> scaled) con
     const std::size_t behind = node->upper_bound(scaled.data());
     if (behind == 0) return ChunkRecord{};
     if (node->level == 0) {
-      const bool there = compare_coordinates(node->key(behind - 1), scaled.data(), scaled.size()) == 0;
+      const bool there =
+          format::compare_coordinates(node->key(behind - 1), scaled.data(), scaled.size()) == 0;
       return there ? record(node->children[behind - 1]) : ChunkRecord{};
     }
     H5_ASSIGN(node, load_child(*node, behind - 1));
@@ -127,10 +129,10 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   for (std::size_t i = 0; i < out.size(); ++i) {
     // Chunks outside the grid (an extent that was cut) are passed over; inside it, tree and grid have one
     // order.
-    while (more && compare_coordinates(walk.key(), at.data(), at.size()) < 0) {
+    while (more && format::compare_coordinates(walk.key(), at.data(), at.size()) < 0) {
       H5_ASSIGN(more, walk.next());
     }
-    const bool there = more && compare_coordinates(walk.key(), at.data(), at.size()) == 0;
+    const bool there = more && format::compare_coordinates(walk.key(), at.data(), at.size()) == 0;
     out[i] = there ? record(walk.child()) : ChunkRecord{};
     if (!next_row_major(at, geometry().grid) && i + 1 < out.size())
       return fail(Error(ErrorCode::Internal, "a run of chunks beyond the grid"));
@@ -153,16 +155,16 @@ Status BTree1Index::for_each(const Visit& visit) const {
     if (!*more) return status;
     const std::span<const std::uint64_t> key(walk.key(), geometry().grid.size());
     const bool inside = std::ranges::equal(key, geometry().grid, std::less<>{});
-    if (!inside || walk.child().address == kUndefinedAddress) continue;
+    if (!inside || walk.child().address == format::kUndefinedAddress) continue;
     if (!visit(key, record(walk.child()))) return status;
   }
 }
 
 Result<NodePtr> BTree1Index::load_root() const {
-  return load_node(root_, ChunkBTree1Place{});
+  return load_node(root_, format::ChunkBTree1Place{});
 }
 
-Result<NodePtr> BTree1Index::load_child(const ChunkBTree1Node& parent, std::size_t i) const {
+Result<NodePtr> BTree1Index::load_child(const format::ChunkBTree1Node& parent, std::size_t i) const {
   return load_node(parent.children[i].address,
                    {.level = static_cast<std::uint8_t>(parent.level - 1),
                     .first = parent.key(i),
@@ -170,32 +172,33 @@ Result<NodePtr> BTree1Index::load_child(const ChunkBTree1Node& parent, std::size
 }
 
 // A node that was decoded at another place and does not belong here is decoded again, for the error's sake.
-Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const ChunkBTree1Place& place) const {
+Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const format::ChunkBTree1Place& place) const {
   if (auto kept = cache_.find(address); kept && place.holds(*kept)) return kept;
-  H5_ASSIGN(ChunkBTree1Node node, read_node(address, place));
-  auto shared = std::make_shared<const ChunkBTree1Node>(std::move(node));
+  H5_ASSIGN(format::ChunkBTree1Node node, read_node(address, place));
+  auto shared = std::make_shared<const format::ChunkBTree1Node>(std::move(node));
   cache_.insert(address, shared, shared->memory());
   return shared;
 }
 
-Result<ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address, const ChunkBTree1Place& place) const {
-  const FileSizes sizes = file_->sizes();
+Result<format::ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address,
+                                                       const format::ChunkBTree1Place& place) const {
+  const format::FileSizes sizes = file_->sizes();
   const std::size_t rank = geometry().grid.size();
-  const std::uint64_t usual = chunk_btree1_node_bytes(sizes, rank, kUsualChildren);
-  H5_ASSIGN(MetadataBlock block, file_->read_up_to(address, usual, kNode));
-  Cursor prefix = block.cursor(kNode);
-  H5_ASSIGN(const std::uint16_t entries, decode_chunk_btree1_entries(prefix));
-  const std::uint64_t bytes = chunk_btree1_node_bytes(sizes, rank, entries);
+  const std::uint64_t usual = format::chunk_btree1_node_bytes(sizes, rank, kUsualChildren);
+  H5_ASSIGN(metadata::MetadataBlock block, file_->read_up_to(address, usual, kNode));
+  format::Cursor prefix = block.cursor(kNode);
+  H5_ASSIGN(const std::uint16_t entries, format::decode_chunk_btree1_entries(prefix));
+  const std::uint64_t bytes = format::chunk_btree1_node_bytes(sizes, rank, entries);
   if (bytes > block.bytes().size()) {
     H5_ASSIGN(block, file_->read(address, bytes, kNode));
   }
-  Cursor cursor = block.cursor(kNode);
-  return decode_chunk_btree1_node(cursor, geometry().chunk_dims, place);
+  format::Cursor cursor = block.cursor(kNode);
+  return format::decode_chunk_btree1_node(cursor, geometry().chunk_dims, place);
 }
 
-ChunkRecord BTree1Index::record(const ChunkBTree1Node::Child& child) const {
+ChunkRecord BTree1Index::record(const format::ChunkBTree1Node::Child& child) const {
   ChunkRecord out;
-  if (child.address == kUndefinedAddress) return out;
+  if (child.address == format::kUndefinedAddress) return out;
   out.address = child.address;
   out.stored_size = geometry().filtered ? child.stored_size : geometry().chunk_bytes;
   out.filter_mask = child.filter_mask;
@@ -204,7 +207,7 @@ ChunkRecord BTree1Index::record(const ChunkBTree1Node::Child& child) const {
 
 }  // namespace
 
-Result<IndexPtr> open_btree1_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_btree1_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                    const ChunkGeometry& geometry) {
   return std::make_unique<BTree1Index>(std::move(file), geometry, layout.address);
 }

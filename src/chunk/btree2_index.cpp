@@ -16,7 +16,8 @@ constexpr std::uint8_t kFirstRecordType = 10;  // types 10 to 13 are the clients
 
 class BTree2Index final : public ChunkIndex {
  public:
-  BTree2Index(std::shared_ptr<const BTree2> tree, const ChunkGeometry& geometry, ChunkRecordFormat format)
+  BTree2Index(std::shared_ptr<const metadata::BTree2> tree, const ChunkGeometry& geometry,
+              format::ChunkRecordFormat format)
       : ChunkIndex(geometry), tree_(std::move(tree)), format_(format) {}
 
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override {
@@ -38,13 +39,13 @@ class BTree2Index final : public ChunkIndex {
     }
     return 0;
   }
-  BTree2::Compare comparison(std::span<const std::uint64_t> scaled) const {
+  metadata::BTree2::Compare comparison(std::span<const std::uint64_t> scaled) const {
     return [this, scaled](ByteSpan record) -> Result<int> { return compare(scaled.data(), record); };
   }
   void fill_record(ByteSpan record, ChunkRecord& out) const;
 
-  std::shared_ptr<const BTree2> tree_;
-  ChunkRecordFormat format_;
+  std::shared_ptr<const metadata::BTree2> tree_;
+  format::ChunkRecordFormat format_;
 };
 
 Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const {
@@ -89,9 +90,9 @@ Status BTree2Index::for_each(const Visit& visit) const {
 }
 
 void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {
-  const ChunkEntry entry = format_.entry(record.data());
+  const format::ChunkEntry entry = format_.entry(record.data());
   out = ChunkRecord{};
-  if (entry.address == kUndefinedAddress) return;
+  if (entry.address == format::kUndefinedAddress) return;
   out.address = entry.address;
   out.stored_size = entry.stored_size;
   out.filter_mask = entry.filter_mask;
@@ -101,16 +102,16 @@ void BTree2Index::fill_record(ByteSpan record, ChunkRecord& out) const {
 
 }  // namespace
 
-Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_btree2_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                    const ChunkGeometry& geometry) {
   const auto parameters = record_parameters(*file, layout, geometry, geometry.grid.size());
-  const auto sizes = ChunkRecordFormat::sizes_of(parameters);
-  const BTree2Records records{
+  const auto sizes = format::ChunkRecordFormat::sizes_of(parameters);
+  const format::BTree2Records records{
       .type = static_cast<std::uint8_t>(kFirstRecordType + static_cast<unsigned>(parameters.client)),
       .min_bytes = sizes.min,
       .max_bytes = sizes.max};
-  H5_ASSIGN(auto tree, BTree2::open(std::move(file), layout.address, records));
-  const auto format = ChunkRecordFormat::make(parameters, tree->record_size());
+  H5_ASSIGN(auto tree, metadata::BTree2::open(std::move(file), layout.address, records));
+  const auto format = format::ChunkRecordFormat::make(parameters, tree->record_size());
   if (!format)
     return fail(Error(ErrorCode::Internal, "a chunk record of a size that the header's decoder refuses"));
   return std::make_unique<BTree2Index>(std::move(tree), geometry, *format);

@@ -3,7 +3,7 @@
 #include "h5mount/base/row_major.h"
 #include "index_kinds.h"
 
-namespace h5mount {
+namespace h5mount::chunk {
 
 Status ChunkIndex::find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const {
   std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
@@ -15,32 +15,33 @@ Status ChunkIndex::find_run(std::span<const std::uint64_t> scaled, std::span<Chu
   return {};
 }
 
-Result<std::unique_ptr<ChunkIndex>> open_chunk_index(FileMetadataPtr file, const DataLayout& layout,
+Result<std::unique_ptr<ChunkIndex>> open_chunk_index(metadata::FileMetadataPtr file,
+                                                     const format::DataLayout& layout,
                                                      const ChunkGeometry& geometry) {
-  if (layout.address == kUndefinedAddress) return chunk::make_empty_index(geometry);
+  if (layout.address == format::kUndefinedAddress) return make_empty_index(geometry);
   const auto no_such_kind = [&] {
-    return fail(
-        Error(ErrorCode::UnsupportedFeature, "DataLayoutMessage", "chunk_index_type", kUndefinedAddress)
-            .with_found(static_cast<std::uint64_t>(layout.index)));
+    return fail(Error(ErrorCode::UnsupportedFeature, "DataLayoutMessage", "chunk_index_type",
+                      format::kUndefinedAddress)
+                    .with_found(static_cast<std::uint64_t>(layout.index)));
   };
-  const bool structured = layout.cls == LayoutClass::Structured;
+  const bool structured = layout.cls == format::LayoutClass::Structured;
   switch (layout.index) {
-    case ChunkIndexKind::BTree1:
+    case format::ChunkIndexKind::BTree1:
       if (structured) return no_such_kind();
-      return chunk::open_btree1_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::Single:
-      return chunk::open_single_index(layout, geometry);
-    case ChunkIndexKind::Implicit:
+      return open_btree1_index(std::move(file), layout, geometry);
+    case format::ChunkIndexKind::Single:
+      return open_single_index(layout, geometry);
+    case format::ChunkIndexKind::Implicit:
       if (structured) return no_such_kind();
-      return chunk::open_implicit_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::FixedArray:
-      return chunk::open_fixed_array_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::ExtensibleArray:
-      return chunk::open_extensible_array_index(std::move(file), layout, geometry);
-    case ChunkIndexKind::BTree2:
-      return chunk::open_btree2_index(std::move(file), layout, geometry);
+      return open_implicit_index(std::move(file), layout, geometry);
+    case format::ChunkIndexKind::FixedArray:
+      return open_fixed_array_index(std::move(file), layout, geometry);
+    case format::ChunkIndexKind::ExtensibleArray:
+      return open_extensible_array_index(std::move(file), layout, geometry);
+    case format::ChunkIndexKind::BTree2:
+      return open_btree2_index(std::move(file), layout, geometry);
   }
   return no_such_kind();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::chunk

@@ -18,7 +18,7 @@ constexpr std::string_view kSuperBlock = "ExtensibleArraySuperBlock";
 constexpr std::string_view kDataBlock = "ExtensibleArrayDataBlock";
 constexpr std::string_view kPage = "ExtensibleArrayDataBlockPage";
 
-using BlockPtr = std::shared_ptr<const MetadataBlock>;
+using BlockPtr = std::shared_ptr<const metadata::MetadataBlock>;
 
 // Where element `number` (not one of the index block) lies.
 struct Place {
@@ -31,8 +31,8 @@ struct Place {
 
 class ExtensibleArrayIndex final : public ArrayIndex {
  public:
-  ExtensibleArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
-                       const ExtensibleArrayHeader& header, std::uint64_t header_address)
+  ExtensibleArrayIndex(metadata::FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
+                       const format::ExtensibleArrayHeader& header, std::uint64_t header_address)
       : ArrayIndex(std::move(file), geometry, std::move(order), header.format),
         header_(header),
         header_address_(header_address) {}
@@ -50,7 +50,7 @@ class ExtensibleArrayIndex final : public ArrayIndex {
                             static_cast<std::size_t>(i) * file().sizes().offsets);
   }
 
-  ExtensibleArrayHeader header_;
+  format::ExtensibleArrayHeader header_;
   std::uint64_t header_address_;
 };
 
@@ -70,9 +70,9 @@ Place ExtensibleArrayIndex::locate(std::uint64_t number) const {
 
 Result<ElementRun> ExtensibleArrayIndex::load_run(std::uint64_t number, ElementRun& span) const {
   span = {.first = 0, .count = order().end(), .block = nullptr, .elements_at = 0};
-  if (header_.index_block_address == kUndefinedAddress) return span;
-  const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_index_block(cursor, header_, header_address_);
+  if (header_.index_block_address == format::kUndefinedAddress) return span;
+  const auto check = [&](format::Cursor& cursor) {
+    return format::decode_extensible_array_index_block(cursor, header_, header_address_);
   };
   H5_ASSIGN(BlockPtr block,
             load_block(header_.index_block_address, header_.index_block_bytes, kIndexBlock, check));
@@ -96,15 +96,16 @@ Result<ElementRun> ExtensibleArrayIndex::load_data_block(const Place& place, std
           .count = place.data_block_elements,
           .block = nullptr,
           .elements_at = 0};
-  if (address == kUndefinedAddress) return span;
+  if (address == format::kUndefinedAddress) return span;
   const std::uint64_t elements = place.data_block_elements;
-  const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_data_block(cursor, header_, header_address_, elements, false);
+  const auto check = [&](format::Cursor& cursor) {
+    return format::decode_extensible_array_data_block(cursor, header_, header_address_, elements, false);
   };
   ElementRun run = span;
   run.elements_at = header_.body_at;
-  H5_ASSIGN(run.block, load_block(address, extensible_array_data_block_bytes(header_, elements, false),
-                                  kDataBlock, check));
+  H5_ASSIGN(run.block,
+            load_block(address, format::extensible_array_data_block_bytes(header_, elements, false),
+                       kDataBlock, check));
   return run;
 }
 
@@ -116,18 +117,18 @@ Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& plac
   // the end.
   const auto all = checked_mul(header_.data_blocks_of(u), place.data_block_elements);
   span = {.first = place.super_block_first,
-          .count = all.value_or(kUnlimited - place.super_block_first),
+          .count = all.value_or(format::kUnlimited - place.super_block_first),
           .block = nullptr,
           .elements_at = 0};
-  if (address == kUndefinedAddress) return span;
-  const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_super_block(cursor, header_, header_address_, u);
+  if (address == format::kUndefinedAddress) return span;
+  const auto check = [&](format::Cursor& cursor) {
+    return format::decode_extensible_array_super_block(cursor, header_, header_address_, u);
   };
-  const std::uint64_t bytes = extensible_array_super_block_bytes(file().sizes(), header_, u);
+  const std::uint64_t bytes = format::extensible_array_super_block_bytes(file().sizes(), header_, u);
   H5_ASSIGN(BlockPtr block, load_block(address, bytes, kSuperBlock, check));
   const std::uint64_t pages = header_.pages_per_data_block(u);
   const std::size_t addresses_at =
-      header_.body_at + static_cast<std::size_t>(extensible_array_page_bitmap_bytes(header_, u));
+      header_.body_at + static_cast<std::size_t>(format::extensible_array_page_bitmap_bytes(header_, u));
   const std::uint64_t data_block = address_in(block, addresses_at, place.data_block);
   if (pages == 0) return load_data_block(place, data_block, span);
   return load_paged(place, number, data_block, block->bytes().data() + header_.body_at, span);
@@ -140,10 +141,12 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
           .count = place.data_block_elements,
           .block = nullptr,
           .elements_at = 0};
-  if (address == kUndefinedAddress) return span;
+  if (address == format::kUndefinedAddress) return span;
   const std::uint64_t pages = header_.pages_per_data_block(place.super_block);
   const std::uint64_t page = (number - place.data_block_first) >> header_.page_bits;
-  const auto written = [&](std::uint64_t p) { return page_bit(page_bitmap, place.data_block * pages + p); };
+  const auto written = [&](std::uint64_t p) {
+    return format::page_bit(page_bitmap, place.data_block * pages + p);
+  };
   std::uint64_t end = page + 1;
   if (!written(page))
     while (end < pages && !written(end)) ++end;
@@ -152,13 +155,15 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
   if (!written(page)) return span;
 
   const std::uint64_t elements = place.data_block_elements;
-  const std::uint64_t prefix = extensible_array_data_block_bytes(header_, elements, true);
+  const std::uint64_t prefix = format::extensible_array_data_block_bytes(header_, elements, true);
   const auto into = checked_mul(page, header_.page_bytes());
   const auto behind_prefix = checked_add(address, prefix);
   const auto at = into && behind_prefix ? checked_add(*behind_prefix, *into) : std::nullopt;
-  if (!at) return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(address));
-  const auto check = [&](Cursor& cursor) {
-    return decode_extensible_array_data_block(cursor, header_, header_address_, elements, true);
+  if (!at)
+    return fail(
+        Error(ErrorCode::OutOfRange, kPage, "address", format::kUndefinedAddress).with_found(address));
+  const auto check = [&](format::Cursor& cursor) {
+    return format::decode_extensible_array_data_block(cursor, header_, header_address_, elements, true);
   };
   H5_TRY(load_block(address, prefix, kDataBlock, check));
   ElementRun run = span;
@@ -168,14 +173,14 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
 
 }  // namespace
 
-Result<IndexPtr> open_extensible_array_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_extensible_array_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                              const ChunkGeometry& geometry) {
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, true));
-  H5_ASSIGN(const MetadataBlock block,
-            file->read(layout.address, extensible_array_header_bytes(file->sizes()), kHeader));
-  Cursor cursor = block.cursor(kHeader);
-  H5_ASSIGN(const ExtensibleArrayHeader header,
-            decode_extensible_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
+  H5_ASSIGN(const metadata::MetadataBlock block,
+            file->read(layout.address, format::extensible_array_header_bytes(file->sizes()), kHeader));
+  format::Cursor cursor = block.cursor(kHeader);
+  H5_ASSIGN(const format::ExtensibleArrayHeader header,
+            format::decode_extensible_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
   return std::make_unique<ExtensibleArrayIndex>(std::move(file), geometry, std::move(order), header,
                                                 layout.address);
 }

@@ -13,8 +13,8 @@ constexpr std::string_view kPage = "FixedArrayDataBlockPage";
 
 class FixedArrayIndex final : public ArrayIndex {
  public:
-  FixedArrayIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
-                  const FixedArrayHeader& header, std::uint64_t header_address)
+  FixedArrayIndex(metadata::FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
+                  const format::FixedArrayHeader& header, std::uint64_t header_address)
       : ArrayIndex(std::move(file), geometry, std::move(order), header.format),
         header_(header),
         header_address_(header_address) {}
@@ -22,9 +22,9 @@ class FixedArrayIndex final : public ArrayIndex {
  private:
   Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const override {
     span = {.first = 0, .count = header_.entry_count, .block = nullptr, .elements_at = 0};
-    if (header_.data_block_address == kUndefinedAddress) return span;
-    const auto check = [&](Cursor& cursor) {
-      return decode_fixed_array_data_block(cursor, header_, header_address_);
+    if (header_.data_block_address == format::kUndefinedAddress) return span;
+    const auto check = [&](format::Cursor& cursor) {
+      return format::decode_fixed_array_data_block(cursor, header_, header_address_);
     };
     H5_ASSIGN(auto block,
               load_block(header_.data_block_address, header_.data_block_bytes, kDataBlock, check));
@@ -37,16 +37,16 @@ class FixedArrayIndex final : public ArrayIndex {
 
   Result<ElementRun> load_paged_run(std::uint64_t number, const std::byte* bitmap, ElementRun& span) const {
     const std::uint64_t page = number / header_.page_entries;
-    const std::uint64_t end = page_bit(bitmap, page) ? page + 1 : next_set_page(bitmap, page);
+    const std::uint64_t end = format::page_bit(bitmap, page) ? page + 1 : next_set_page(bitmap, page);
     span.first = page * header_.page_entries;
     // The last page is short, so the end is counted in elements, not pages.
     span.count = (end >= header_.page_count ? header_.entry_count : end * header_.page_entries) - span.first;
-    if (!page_bit(bitmap, page)) return span;
+    if (!format::page_bit(bitmap, page)) return span;
     const auto address =
         checked_add(header_.data_block_address,
                     header_.data_block_bytes + page * header_.page_bytes(header_.page_entries));
     if (!address)
-      return fail(Error(ErrorCode::OutOfRange, kPage, "address", kUndefinedAddress).with_found(page));
+      return fail(Error(ErrorCode::OutOfRange, kPage, "address", format::kUndefinedAddress).with_found(page));
     ElementRun run = span;
     H5_ASSIGN(run.block, load_page(*address, run.count, kPage));
     return run;
@@ -55,7 +55,7 @@ class FixedArrayIndex final : public ArrayIndex {
   // The first page from `page` on that was written, or page_count: whole bytes of clear bits are passed at
   // once.
   std::uint64_t next_set_page(const std::byte* bitmap, std::uint64_t page) const {
-    while (page < header_.page_count && !page_bit(bitmap, page)) {
+    while (page < header_.page_count && !format::page_bit(bitmap, page)) {
       if (page % 8 == 0 && bitmap[page / 8] == std::byte{0})
         page += 8;
       else
@@ -64,21 +64,21 @@ class FixedArrayIndex final : public ArrayIndex {
     return page;
   }
 
-  FixedArrayHeader header_;
+  format::FixedArrayHeader header_;
   std::uint64_t header_address_;
 };
 
 }  // namespace
 
-Result<IndexPtr> open_fixed_array_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_fixed_array_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                         const ChunkGeometry& geometry) {
   constexpr std::string_view kHeader = "FixedArrayHeader";
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
-  H5_ASSIGN(const MetadataBlock block,
-            file->read(layout.address, fixed_array_header_bytes(file->sizes()), kHeader));
-  Cursor cursor = block.cursor(kHeader);
-  H5_ASSIGN(const FixedArrayHeader header,
-            decode_fixed_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
+  H5_ASSIGN(const metadata::MetadataBlock block,
+            file->read(layout.address, format::fixed_array_header_bytes(file->sizes()), kHeader));
+  format::Cursor cursor = block.cursor(kHeader);
+  H5_ASSIGN(const format::FixedArrayHeader header,
+            format::decode_fixed_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
   return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), header,
                                            layout.address);
 }

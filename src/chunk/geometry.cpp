@@ -2,33 +2,33 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/chunk/chunk_index.h"
 
-namespace h5mount {
+namespace h5mount::chunk {
 
 namespace {
 
 // These errors speak of messages decoded long before: they have a field, but no offset of their own.
 Error layout_error(ErrorCode code, std::string_view field, std::string text) {
-  return Error(code, "DataLayoutMessage", field, kUndefinedAddress).with_detail(std::move(text));
+  return Error(code, "DataLayoutMessage", field, format::kUndefinedAddress).with_detail(std::move(text));
 }
 
-Status check_ranks(const Dataspace& space, const DataLayout& layout) {
+Status check_ranks(const format::Dataspace& space, const format::DataLayout& layout) {
   const std::size_t rank = space.rank();
-  if (layout.cls != LayoutClass::Chunked && layout.cls != LayoutClass::Structured)
+  if (layout.cls != format::LayoutClass::Chunked && layout.cls != format::LayoutClass::Structured)
     return fail(layout_error(ErrorCode::InvalidValue, "class", "not a chunked layout"));
-  if (space.kind != DataspaceKind::Simple || rank == 0 || rank > limits::kMaxRank)
+  if (space.kind != format::DataspaceKind::Simple || rank == 0 || rank > limits::kMaxRank)
     return fail(layout_error(ErrorCode::InvalidValue, "dimensionality", "chunks need 1 to 32 dimensions"));
   if (layout.chunk_dims.size() != rank)
     return fail(layout_error(ErrorCode::InvalidValue, "dimensionality", "differs from the dataspace's rank")
                     .with_found(layout.chunk_dims.size())
                     .with_expected(rank));
   if (!space.max_dims.empty() && space.max_dims.size() != rank)
-    return fail(Error(ErrorCode::InvalidValue, "Dataspace", "max_dims", kUndefinedAddress)
+    return fail(Error(ErrorCode::InvalidValue, "Dataspace", "max_dims", format::kUndefinedAddress)
                     .with_found(space.max_dims.size())
                     .with_expected(rank));
   return {};
 }
 
-Result<std::uint64_t> bytes_of_chunk(const DataLayout& layout) {
+Result<std::uint64_t> bytes_of_chunk(const format::DataLayout& layout) {
   std::uint64_t bytes = layout.element_size;
   if (bytes == 0) return fail(layout_error(ErrorCode::InvalidValue, "element_size", "is zero"));
   const std::uint64_t limit = layout.version >= 5 ? limits::kMaxLargeChunkBytes : limits::kMaxChunkBytes;
@@ -45,7 +45,8 @@ Result<std::uint64_t> bytes_of_chunk(const DataLayout& layout) {
 
 }  // namespace
 
-Result<ChunkGeometry> ChunkGeometry::make(const Dataspace& space, const DataLayout& layout, bool filtered) {
+Result<ChunkGeometry> ChunkGeometry::make(const format::Dataspace& space, const format::DataLayout& layout,
+                                          bool filtered) {
   H5_TRY(check_ranks(space, layout));
   ChunkGeometry g;
   H5_ASSIGN(g.chunk_bytes, bytes_of_chunk(layout));
@@ -65,9 +66,9 @@ Result<ChunkGeometry> ChunkGeometry::make(const Dataspace& space, const DataLayo
     chunks = product.value_or(1);
   }
   if (overflow && !empty)
-    return fail(Error(ErrorCode::TooLarge, "Dataspace", "dims", kUndefinedAddress)
+    return fail(Error(ErrorCode::TooLarge, "Dataspace", "dims", format::kUndefinedAddress)
                     .with_detail("more chunks than 64 bits can number"));
   return g;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::chunk

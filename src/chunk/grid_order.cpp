@@ -10,17 +10,18 @@ namespace h5mount::chunk {
 namespace {
 
 Error geometry_error(std::string_view field, std::string text) {
-  return Error(ErrorCode::InvalidValue, "Dataspace", field, kUndefinedAddress).with_detail(std::move(text));
+  return Error(ErrorCode::InvalidValue, "Dataspace", field, format::kUndefinedAddress)
+      .with_detail(std::move(text));
 }
 
 // The one unlimited dimension, or `rank` where there is none.
 Result<std::size_t> unlimited_dimension(const ChunkGeometry& geometry, bool unlimited) {
-  const auto count = std::ranges::count(geometry.max_dims, kUnlimited);
+  const auto count = std::ranges::count(geometry.max_dims, format::kUnlimited);
   if (unlimited && count != 1)
     return fail(geometry_error("max_dims", "an extensible array needs exactly one unlimited dimension"));
   if (!unlimited && count != 0)
     return fail(geometry_error("max_dims", "this chunk index cannot hold an unlimited dimension"));
-  return static_cast<std::size_t>(std::ranges::find(geometry.max_dims, kUnlimited) -
+  return static_cast<std::size_t>(std::ranges::find(geometry.max_dims, format::kUnlimited) -
                                   geometry.max_dims.begin());
 }
 

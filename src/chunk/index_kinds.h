@@ -10,16 +10,16 @@ namespace h5mount::chunk {
 using IndexPtr = std::unique_ptr<ChunkIndex>;
 
 IndexPtr make_empty_index(const ChunkGeometry& geometry);
-Result<IndexPtr> open_single_index(const DataLayout& layout, const ChunkGeometry& geometry);
-Result<IndexPtr> open_implicit_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_single_index(const format::DataLayout& layout, const ChunkGeometry& geometry);
+Result<IndexPtr> open_implicit_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                      const ChunkGeometry& geometry);
-Result<IndexPtr> open_btree1_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_btree1_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                    const ChunkGeometry& geometry);
-Result<IndexPtr> open_fixed_array_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_fixed_array_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                         const ChunkGeometry& geometry);
-Result<IndexPtr> open_extensible_array_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_extensible_array_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                              const ChunkGeometry& geometry);
-Result<IndexPtr> open_btree2_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_btree2_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                    const ChunkGeometry& geometry);
 
 }  // namespace h5mount::chunk

@@ -41,7 +41,8 @@ class SingleIndex final : public ChunkIndex {
 
 class ImplicitIndex final : public ChunkIndex {
  public:
-  ImplicitIndex(FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order, std::uint64_t address)
+  ImplicitIndex(metadata::FileMetadataPtr file, const ChunkGeometry& geometry, GridOrder order,
+                std::uint64_t address)
       : ChunkIndex(geometry), file_(std::move(file)), order_(std::move(order)), address_(address) {}
 
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const override {
@@ -55,7 +56,7 @@ class ImplicitIndex final : public ChunkIndex {
       const ChunkRecord found = record(order_.number(scaled));
       // The extent is only a number, the file's end is not: nothing is counted that cannot be there.
       if (found.address >= file_->addresses()->size())
-        return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", kUndefinedAddress)
+        return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
                         .with_found(found.address)
                         .with_detail("a chunk of the implicit index lies beyond the end of file"));
       if (!visit(scaled, found)) return {};
@@ -72,7 +73,7 @@ class ImplicitIndex final : public ChunkIndex {
     return out;
   }
 
-  FileMetadataPtr file_;
+  metadata::FileMetadataPtr file_;
   GridOrder order_;
   std::uint64_t address_;
 };
@@ -83,14 +84,15 @@ IndexPtr make_empty_index(const ChunkGeometry& geometry) {
   return std::make_unique<EmptyIndex>(geometry);
 }
 
-Result<IndexPtr> open_single_index(const DataLayout& layout, const ChunkGeometry& geometry) {
+Result<IndexPtr> open_single_index(const format::DataLayout& layout, const ChunkGeometry& geometry) {
   for (const std::uint64_t chunks : geometry.grid)
     if (chunks > 1)
-      return fail(Error(ErrorCode::InvalidValue, "DataLayoutMessage", "chunk_index_type", kUndefinedAddress)
-                      .with_detail("a single chunk does not cover the dataset"));
+      return fail(
+          Error(ErrorCode::InvalidValue, "DataLayoutMessage", "chunk_index_type", format::kUndefinedAddress)
+              .with_detail("a single chunk does not cover the dataset"));
   ChunkRecord record;
   record.address = layout.address;
-  const bool structured = layout.cls == LayoutClass::Structured;
+  const bool structured = layout.cls == format::LayoutClass::Structured;
   record.stored_size =
       structured || layout.single_filtered ? layout.single_stored_size : geometry.chunk_bytes;
   record.filter_mask = layout.single_filtered && !structured ? layout.single_filter_mask : 0;
@@ -98,12 +100,12 @@ Result<IndexPtr> open_single_index(const DataLayout& layout, const ChunkGeometry
   return std::make_unique<SingleIndex>(geometry, std::move(record));
 }
 
-Result<IndexPtr> open_implicit_index(FileMetadataPtr file, const DataLayout& layout,
+Result<IndexPtr> open_implicit_index(metadata::FileMetadataPtr file, const format::DataLayout& layout,
                                      const ChunkGeometry& geometry) {
   H5_ASSIGN(GridOrder order, GridOrder::make(geometry, false));
   const auto length = checked_mul(order.end(), geometry.chunk_bytes);
   if (!length || !checked_add(layout.address, *length))
-    return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", kUndefinedAddress)
+    return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
                     .with_found(layout.address)
                     .with_detail("the chunks would reach beyond 64 bits"));
   return std::make_unique<ImplicitIndex>(std::move(file), geometry, std::move(order), layout.address);

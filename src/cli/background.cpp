@@ -22,7 +22,8 @@ int exit_code_of(pid_t child) {
     if (errno != EINTR) return kExitMountFailed;
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) std::fprintf(stderr, "h5mount: ended by signal %d before the mount answered\n", WTERMSIG(status));
+  if (WIFSIGNALED(status))
+    std::fprintf(stderr, "h5mount: ended by signal %d before the mount answered\n", WTERMSIG(status));
   return kExitMountFailed;
 }
 

@@ -1,5 +1,5 @@
-// The words of a command, as h5mount, as mount.h5 (mount(8)'s helper) and as umount.fuse.h5mount (umount(8)'s), whose
-// letters differ.
+// The words of a command, as h5mount, as mount.h5 (mount(8)'s helper) and as umount.fuse.h5mount
+// (umount(8)'s), whose letters differ.
 #pragma once
 
 #include <string>
@@ -27,6 +27,7 @@ struct Told {
 };
 
 // What the words ask for. InvalidValue: they cannot be understood.
-Result<std::variant<MountCommand, UnmountCommand, Told>> parse_command_line(int count, const char* const* words);
+Result<std::variant<MountCommand, UnmountCommand, Told>> parse_command_line(int count,
+                                                                            const char* const* words);
 
 }  // namespace h5mount::cli

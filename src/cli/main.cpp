@@ -10,32 +10,33 @@
 namespace {
 
 using namespace h5mount;
+using namespace h5mount::cli;
 
 int run(int count, const char* const* words) {
-  const auto parsed = cli::parse_command_line(count, words);
+  const auto parsed = parse_command_line(count, words);
   if (!parsed) {
-    cli::tell("", parsed.error().text());
-    return cli::kExitUsage;
+    tell("", parsed.error().text());
+    return kExitUsage;
   }
-  if (const auto* told = std::get_if<cli::Told>(&*parsed)) {
+  if (const auto* told = std::get_if<Told>(&*parsed)) {
     std::fputs(told->text.c_str(), stdout);
     return 0;
   }
-  if (const auto* unmount = std::get_if<cli::UnmountCommand>(&*parsed)) return cli::run_unmount(*unmount);
-  return cli::run_mount(std::get<cli::MountCommand>(*parsed));
+  if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);
+  return run_mount(std::get<MountCommand>(*parsed));
 }
 
 }  // namespace
 
 int main(int count, char** words) {
   try {
-    if (is_plugin_helper(count, words)) return run_plugin_helper(count, words);
-    cli::tidy_descriptors(count, words);
+    if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
+    tidy_descriptors(count, words);
     return run(count, words);
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());
   } catch (...) {
     std::fputs("h5mount: internal error\n", stderr);
   }
-  return cli::kExitMountFailed;
+  return kExitMountFailed;
 }

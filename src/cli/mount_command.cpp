@@ -46,10 +46,10 @@ unsigned decoding_threads(const MountOptions& options) {
   return options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
 }
 
-ExternalAccess external_access(const MountOptions& options) {
+object::ExternalAccess external_access(const MountOptions& options) {
   // With allow_other every user reads with our rights: what the file names is not opened for them unasked.
-  ExternalAccess out(
-      options.external.value_or(options.allow_other ? ExternalPolicy::None : ExternalPolicy::Beneath));
+  object::ExternalAccess out(options.external.value_or(
+      options.allow_other ? object::ExternalPolicy::None : object::ExternalPolicy::Beneath));
   out.directories = options.external_directories;
   out.for_others = options.allow_other;
   out.refused_types.push_back("fuse." + options.subtype);
@@ -57,22 +57,23 @@ ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
-TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status) {
-  return {options.uid, options.gid, options.file_umask, options.directory_umask, [status] { return status->text(); }};
+tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status) {
+  return {options.uid, options.gid, options.file_umask, options.directory_umask,
+          [status] { return status->text(); }};
 }
 
-Result<std::shared_ptr<FileSet>> open_files(const MountCommand& command) {
-  MetadataOptions options;
+Result<std::shared_ptr<object::FileSet>> open_files(const MountCommand& command) {
+  metadata::MetadataOptions options;
   options.force = command.options.force;
-  options.follow = command.options.swmr == Swmr::On     ? Follow::Always
-                   : command.options.swmr == Swmr::Auto ? Follow::Auto
-                                                        : Follow::Never;
+  options.follow = command.options.swmr == Swmr::On     ? metadata::Follow::Always
+                   : command.options.swmr == Swmr::Auto ? metadata::Follow::Auto
+                                                        : metadata::Follow::Never;
   options.keep_replaced = command.options.reload;
-  return FileSet::open(command.file, external_access(command.options), options);
+  return object::FileSet::open(command.file, external_access(command.options), options);
 }
 
-// The file's name as it means the same from every working directory, symlinks in it as they are: they may lead to another
-// file when it is opened again.
+// The file's name as it means the same from every working directory, symlinks in it as they are: they may
+// lead to another file when it is opened again.
 MountCommand at_any_place(MountCommand command) {
   std::error_code trouble;
   const auto absolute = std::filesystem::absolute(command.file, trouble);
@@ -80,23 +81,24 @@ MountCommand at_any_place(MountCommand command) {
   return command;
 }
 
-Result<std::shared_ptr<Tree>> make_tree(MountCommand command, std::shared_ptr<FileSet> files,
-                                        std::shared_ptr<BlockCache> cache,
-                                        const std::shared_ptr<MountStatus>& status) {
-  ReadEnvironment environment;
+Result<std::shared_ptr<tree::Tree>> make_tree(MountCommand command, std::shared_ptr<object::FileSet> files,
+                                              std::shared_ptr<cache::BlockCache> cache,
+                                              const std::shared_ptr<MountStatus>& status) {
+  dataset::ReadEnvironment environment;
   environment.files = std::move(files);
   environment.cache = std::move(cache);
-  environment.workers = std::make_shared<WorkerPool>(decoding_threads(command.options));
-  const TreeOptions options = tree_options(command.options, status);
+  environment.workers = std::make_shared<cache::WorkerPool>(decoding_threads(command.options));
+  const tree::TreeOptions options = tree_options(command.options, status);
   status->set_files(environment.files);
-  const auto again = [command, status, cache = environment.cache, workers = environment.workers]() -> Result<Tree::Source> {
+  const auto again = [command, status, cache = environment.cache,
+                      workers = environment.workers]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_files(command));
     status->set_files(opened);
-    return Tree::Source{{cache, workers, std::move(opened)}, tree_options(command.options, status)};
+    return tree::Tree::Source{{cache, workers, std::move(opened)}, tree_options(command.options, status)};
   };
-  H5_ASSIGN(auto tree, command.options.reload ? Tree::make_reloading({environment, options}, again)
-                                              : Tree::make(environment, options));
-  H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
+  H5_ASSIGN(auto tree, command.options.reload ? tree::Tree::make_reloading({environment, options}, again)
+                                              : tree::Tree::make(environment, options));
+  H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
   return tree;
 }
 
@@ -106,8 +108,8 @@ bool permissions_matter(const MountOptions& options) {
   return options.allow_other || options.default_permissions || (masked && ::geteuid() != 0);
 }
 
-SessionOptions session_options(const MountCommand& command) {
-  SessionOptions out;
+fuse::SessionOptions session_options(const MountCommand& command) {
+  fuse::SessionOptions out;
   out.mountpoint = command.mountpoint;
   out.source = command.options.fsname.empty() ? command.file : command.options.fsname;
   out.subtype = command.options.subtype;
@@ -119,30 +121,32 @@ SessionOptions session_options(const MountCommand& command) {
   return out;
 }
 
-// A file that ends before its superblock says is a copy that was not finished: what is left of it is mounted, with a
-// warning, and what lies beyond its end fails where it is read.
-void warn_of_missing_end(const std::string& name, const FileMetadata& file) {
-  const Superblock& superblock = file.superblock();
+// A file that ends before its superblock says is a copy that was not finished: what is left of it is mounted,
+// with a warning, and what lies beyond its end fails where it is read.
+void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
+  const format::Superblock& superblock = file.superblock();
   const std::uint64_t end = file.base_address() + file.addresses()->size();
   if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return;
-  tell(name, fmt::format("warning: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond "
-                         "cannot be read",
-                         end, superblock.end_of_file));
+  tell(name,
+       fmt::format("warning: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond "
+                   "cannot be read",
+                   end, superblock.end_of_file));
 }
 
 // Everything from the open file to the end of the mount, in the process that serves.
-int serve(const MountCommand& command, std::shared_ptr<FileSet> files, const std::optional<Background>& background) {
-  const auto cache = std::make_shared<BlockCache>(cache_bytes(command.options));
+int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
+          const std::optional<Background>& background) {
+  const auto cache = std::make_shared<cache::BlockCache>(cache_bytes(command.options));
   const auto status = std::make_shared<MountStatus>(command.file, cache);
   const StatusReport report(status);
-  const FileMetadataPtr metadata = files->main()->metadata;
+  const metadata::FileMetadataPtr metadata = files->main()->metadata;
   auto tree = make_tree(at_any_place(command), std::move(files), cache, status);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;
   }
   warn_of_missing_end(command.file, *metadata);
-  auto session = Session::mount(std::move(*tree), session_options(command));
+  auto session = fuse::Session::mount(std::move(*tree), session_options(command));
   if (!session) {
     tell(command.file, session.error().text());
     return kExitMountFailed;
@@ -172,11 +176,11 @@ int run_mount(const MountCommand& command) {
     tell(command.file, readable.error().text());
     return kExitUnreadable;
   }
-  if (const Status place = check_mountpoint(command.mountpoint); !place) {
+  if (const Status place = fuse::check_mountpoint(command.mountpoint); !place) {
     tell(command.file, place.error().text());
     return kExitMountFailed;
   }
-  use_filter_plugins({.directories = command.options.plugins});
+  filter::use_filter_plugins({.directories = command.options.plugins});
   auto files = open_files(command);
   if (!files) {
     tell(command.file, explain_refusal(command.file, files.error()).text());

@@ -4,7 +4,8 @@
 
 namespace h5mount::cli {
 
-// Mounts and, in the process that serves, stays until the mount ends. Gives the exit code; what went wrong has been printed.
+// Mounts and, in the process that serves, stays until the mount ends. Gives the exit code; what went wrong
+// has been printed.
 int run_mount(const MountCommand& command);
 
 // `h5mount: FILE: words`, on stderr.

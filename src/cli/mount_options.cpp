@@ -74,7 +74,6 @@ bool assign(std::optional<T> parsed, std::optional<T>& out) {
   return parsed.has_value();
 }
 
-
 std::optional<Swmr> parse_swmr(Value text) {
   if (text == "auto") return Swmr::Auto;
   if (text == "on") return Swmr::On;
@@ -100,23 +99,23 @@ std::optional<std::vector<std::string>> parse_directories(Value text) {
 // A word, or directories with ':' between them, among which `beneath` may stand.
 bool take_external(Value text, MountOptions& out) {
   out.external_directories.clear();
-  out.external = ExternalPolicy::Listed;
+  out.external = object::ExternalPolicy::Listed;
   if (text == "any" || text == "none") {
-    out.external = text == "any" ? ExternalPolicy::Any : ExternalPolicy::None;
+    out.external = text == "any" ? object::ExternalPolicy::Any : object::ExternalPolicy::None;
     return true;
   }
   while (!text.empty()) {
     const Value one = text.substr(0, text.find(':'));
     text.remove_prefix(std::min(one.size() + 1, text.size()));
     if (one == "beneath") {
-      out.external = ExternalPolicy::Beneath;
+      out.external = object::ExternalPolicy::Beneath;
       continue;
     }
     const auto directories = parse_directories(one);
     if (!directories && !one.empty()) return false;
     if (directories) out.external_directories.push_back(directories->front());
   }
-  return out.external == ExternalPolicy::Beneath || !out.external_directories.empty();
+  return out.external == object::ExternalPolicy::Beneath || !out.external_directories.empty();
 }
 
 std::optional<LogLevel> parse_log_level(Value text) {

@@ -27,11 +27,11 @@ struct MountOptions {
   std::uint32_t max_read = 0;
   std::optional<std::uint64_t> cache_bytes;
   std::optional<unsigned> threads;
-  std::optional<ExternalPolicy> external;
+  std::optional<object::ExternalPolicy> external;
   std::vector<std::string> external_directories;  // absolute, without symlinks
   Swmr swmr = Swmr::Auto;
   bool force = false;
-  bool reload = false;  // a file that was replaced is taken up
+  bool reload = false;               // a file that was replaced is taken up
   std::vector<std::string> plugins;  // directories of filter plugins, absolute
   std::optional<LogLevel> log_level;
 };

@@ -20,7 +20,7 @@ struct Address {
   socklen_t length = 0;
 };
 
-std::optional<Address> address_of(const MountEntry& mounted) {
+std::optional<Address> address_of(const fuse::MountEntry& mounted) {
   const std::string name = "h5mount/" + mounted.device;
   Address out;
   if (name.size() + 1 > sizeof out.socket.sun_path) return std::nullopt;
@@ -58,7 +58,7 @@ bool is_mounter(int socket, const std::string& mount_options) {
 
 void publish_release_notice(const std::string& mountpoint) {
   constexpr int kMostWaiting = 16;
-  const auto mounted = find_mount(mountpoint);
+  const auto mounted = fuse::find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -67,7 +67,7 @@ void publish_release_notice(const std::string& mountpoint) {
 }
 
 ReleaseWait::ReleaseWait(const std::string& mountpoint) {
-  const auto mounted = find_mount(mountpoint);
+  const auto mounted = fuse::find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
   connected_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

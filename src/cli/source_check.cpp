@@ -21,7 +21,7 @@ Error unreadable(std::string text) {
 
 // The existing file that `path` leads to, itself or as the first member of a set.
 std::optional<std::string> existing(const std::string& path) {
-  for (const std::string& name : first_member_candidates(path)) {
+  for (const std::string& name : io::first_member_candidates(path)) {
     struct stat st = {};
     if (::stat(name.c_str(), &st) == 0) return name;
   }
@@ -41,9 +41,9 @@ Error missing(const std::string& path) {
   }
   if (!target.empty())
     return {ErrorCode::NotFound, path + " is a symlink to " + target + ", which is not there"};
-  if (is_family_name(path)) {
+  if (io::is_family_name(path)) {
     return {ErrorCode::NotFound,
-            "no such file: " + family_member_path(path, 0) + ", the first of the set " + path};
+            "no such file: " + io::family_member_path(path, 0) + ", the first of the set " + path};
   }
   return {ErrorCode::NotFound, "no such file: " + path};
 }

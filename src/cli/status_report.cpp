@@ -10,7 +10,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/filter/filter.h"
-#include "h5mount/view/tree.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::cli {
 namespace {
@@ -26,14 +26,14 @@ std::uint64_t memory_kib(std::string_view which) {
 
 std::uint64_t all_failures() {
   std::uint64_t sum = 0;
-  for (const auto& count : tree_counters().failures) sum += count.load(std::memory_order_relaxed);
+  for (const auto& count : tree::tree_counters().failures) sum += count.load(std::memory_order_relaxed);
   return sum;
 }
 
 // "failures_checksum_mismatch: 3", for every cause that there was.
 void append_failures(std::string& out) {
-  for (std::size_t i = 0; i < TreeCounters::kErrorCodes; ++i) {
-    const std::uint64_t count = tree_counters().failures[i].load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < tree::TreeCounters::kErrorCodes; ++i) {
+    const std::uint64_t count = tree::tree_counters().failures[i].load(std::memory_order_relaxed);
     if (count == 0) continue;
     std::string name(error_code_name(static_cast<ErrorCode>(i)));
     std::ranges::replace(name, ' ', '_');
@@ -43,34 +43,34 @@ void append_failures(std::string& out) {
 
 }  // namespace
 
-MountStatus::MountStatus(std::string file, std::shared_ptr<BlockCache> cache)
+MountStatus::MountStatus(std::string file, std::shared_ptr<cache::BlockCache> cache)
     : file_(std::move(file)), cache_(std::move(cache)) {}
 
-void MountStatus::set_files(const std::shared_ptr<FileSet>& files) {
+void MountStatus::set_files(const std::shared_ptr<object::FileSet>& files) {
   const std::lock_guard lock(mutex_);
   files_ = files;
 }
 
-std::shared_ptr<FileSet> MountStatus::files() const {
+std::shared_ptr<object::FileSet> MountStatus::files() const {
   const std::lock_guard lock(mutex_);
   return files_.lock();
 }
 
 std::vector<MountStatus::Counter> MountStatus::counters() const {
-  const ReadCounters& read = read_counters();
-  const BlockCache::Counters cache = cache_->counters();
+  const dataset::ReadCounters& read = dataset::read_counters();
+  const cache::BlockCache::Counters cache = cache_->counters();
   const auto files = this->files();
-  return {{"requests", tree_counters().requests},
+  return {{"requests", tree::tree_counters().requests},
           {"failures", all_failures()},
-          {"missing_sources", tree_counters().missing_sources},
+          {"missing_sources", tree::tree_counters().missing_sources},
           {"open_files", files ? files->open_files().size() : 0},
           {"chunks_decoded", read.chunks_decoded},
           {"stored_bytes_read", read.stored_bytes_read},
           {"row_blocks_made", read.row_blocks_made},
           {"units_ahead", read.units_ahead},
           {"pages_handed_on", read.pages_handed_on},
-          {"blocks_decoded", filter_counters().blocks_decoded},
-          {"blocks_in_reach", filter_counters().blocks_in_reach},
+          {"blocks_decoded", filter::filter_counters().blocks_decoded},
+          {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
           {"cache_hits", cache.hits},
           {"cache_misses", cache.misses},
           {"cache_joins", cache.joins},
@@ -85,8 +85,9 @@ std::string MountStatus::text() const {
   const auto uptime =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_).count();
   const auto files = this->files();
-  std::string out = fmt::format("file: {}\nversion: {}\nuptime_seconds: {}\nfollowed: {}\n", escape_for_log(file_),
-                                H5MOUNT_VERSION, uptime, files && files->follows() ? "yes" : "no");
+  std::string out =
+      fmt::format("file: {}\nversion: {}\nuptime_seconds: {}\nfollowed: {}\n", escape_for_log(file_),
+                  H5MOUNT_VERSION, uptime, files && files->follows() ? "yes" : "no");
   for (const Counter& counter : counters()) out += fmt::format("{}: {}\n", counter.name, counter.value);
   append_failures(out);
   return out;
@@ -120,7 +121,8 @@ void StatusReport::wait_for_signals() {
   sigset_t usr1;
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
-  for (int signal = 0; sigwait(&usr1, &signal) == 0 && !ending_;) log_line(LogLevel::Warning, status_->line());
+  for (int signal = 0; sigwait(&usr1, &signal) == 0 && !ending_;)
+    log_line(LogLevel::Warning, status_->line());
 }
 
 }  // namespace h5mount::cli

@@ -1,5 +1,7 @@
-// What a mount has done so far: requests, bytes, chunks, what the cache holds, what went wrong, memory. As the text of
-// /.h5/status, and on SIGUSR1 as one line in the log. For whoever wonders what a mount is at, and for benchmarks.
+// What a mount has done so far: requests, bytes, chunks, what the cache holds, what went wrong, memory. As
+// the text of
+// /.h5/status, and on SIGUSR1 as one line in the log. For whoever wonders what a mount is at, and for
+// benchmarks.
 #pragma once
 
 #include <atomic>
@@ -20,10 +22,10 @@ namespace h5mount::cli {
 class MountStatus {
  public:
   // `file`: as messages name it.
-  MountStatus(std::string file, std::shared_ptr<BlockCache> cache);
+  MountStatus(std::string file, std::shared_ptr<cache::BlockCache> cache);
 
   // The files that are open now; they are not kept open for it.
-  void set_files(const std::shared_ptr<FileSet>& files);
+  void set_files(const std::shared_ptr<object::FileSet>& files);
 
   std::string text() const;  // a line each: "name: value"
   std::string line() const;  // "file: status: name=value name=value…", numbers only
@@ -33,13 +35,13 @@ class MountStatus {
     std::string_view name;
     std::uint64_t value;
   };
-  std::shared_ptr<FileSet> files() const;
+  std::shared_ptr<object::FileSet> files() const;
   std::vector<Counter> counters() const;
 
   const std::string file_;
   mutable std::mutex mutex_;
-  std::weak_ptr<FileSet> files_;  // guarded by mutex_
-  const std::shared_ptr<BlockCache> cache_;
+  std::weak_ptr<object::FileSet> files_;  // guarded by mutex_
+  const std::shared_ptr<cache::BlockCache> cache_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

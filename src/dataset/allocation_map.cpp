@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 // An index in no useful order adds many short intervals: they are merged whenever there are twice as many as
@@ -27,9 +27,9 @@ Result<AllocationMap::WalkedPtr> AllocationMap::walk() const {
   auto made = std::make_shared<Walked>();
   std::vector<Interval>& allocated = made->allocated;
   std::size_t merge_at = kMergeFrom;
-  H5_TRY(index_.for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+  H5_TRY(index_.for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
     if (!record.allocated()) return true;
-    made->stored_bytes = checked_add(made->stored_bytes, record.stored_size).value_or(kUnlimited);
+    made->stored_bytes = checked_add(made->stored_bytes, record.stored_size).value_or(format::kUnlimited);
     const std::uint64_t row_block =
         row_major_number(scaled, plan_.index_grid()) / plan_.chunks_per_row_block();
     if (!allocated.empty() && allocated.back().first <= row_block && row_block <= allocated.back().second) {
@@ -78,4 +78,4 @@ Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset) const {
   return hole >= plan_.row_block_count() ? plan_.image_bytes() : plan_.row_block_offset(hole);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -12,12 +12,12 @@
 #include "chunk_plan.h"
 #include "h5mount/base/once_value.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class AllocationMap {
  public:
   // Both must outlive it.
-  AllocationMap(const ChunkPlan& plan, const ChunkIndex& index) : plan_(plan), index_(index) {}
+  AllocationMap(const ChunkPlan& plan, const chunk::ChunkIndex& index) : plan_(plan), index_(index) {}
 
   Result<std::uint64_t> stored_bytes() const;
   std::optional<std::uint64_t> stored_bytes_known() const;  // only where the walk was made
@@ -42,8 +42,8 @@ class AllocationMap {
   }
 
   const ChunkPlan& plan_;
-  const ChunkIndex& index_;
+  const chunk::ChunkIndex& index_;
   mutable OnceValue<WalkedPtr> walked_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -1,6 +1,6 @@
 #include "read_strategy.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kLargeChunk = 256U << 10;  // chunks in image order of this size need no stripes
@@ -62,4 +62,4 @@ ReadStrategyPtr make_strategy(StrategyKind kind, ChunkedBlocksPtr blocks) {
   return nullptr;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-namespace h5mount {
+namespace h5mount::dataset {
 
-ChunkPlan::ChunkPlan(const ChunkGeometry& geometry)
+ChunkPlan::ChunkPlan(const chunk::ChunkGeometry& geometry)
     : grid_(geometry.grid),
       index_dims_(geometry.dims),
       index_chunk_dims_(geometry.chunk_dims),
@@ -83,4 +83,4 @@ std::uint64_t ChunkPlan::needed_bytes(std::uint64_t chunk) const {
   return (last + 1) * element_size_;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -20,12 +20,12 @@
 #include "h5mount/base/row_major.h"
 #include "h5mount/chunk/chunk_index.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class ChunkPlan {
  public:
   // All extents are at least 1 (an empty dataset has no plan).
-  explicit ChunkPlan(const ChunkGeometry& geometry);
+  explicit ChunkPlan(const chunk::ChunkGeometry& geometry);
 
   std::size_t rank() const { return dims_.size(); }
   std::span<const std::uint64_t> dims() const { return dims_; }
@@ -153,4 +153,4 @@ void ChunkPlan::for_each_image_run(std::uint64_t offset, std::uint64_t length, V
   }
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

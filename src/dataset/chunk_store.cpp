@@ -7,15 +7,18 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 // Optional filters may leave a chunk a little larger than it was; nothing sound is larger than this.
-std::uint64_t stored_limit(std::uint64_t chunk_bytes) { return 2 * chunk_bytes + (1U << 20); }
+std::uint64_t stored_limit(std::uint64_t chunk_bytes) {
+  return 2 * chunk_bytes + (1U << 20);
+}
 
 }  // namespace
 
-ChunkStore::ChunkStore(OpenedFilePtr file, const DatasetDescription& description, const ChunkGeometry& geometry)
+ChunkStore::ChunkStore(object::OpenedFilePtr file, const object::DatasetDescription& description,
+                       const chunk::ChunkGeometry& geometry)
     : file_(std::move(file)),
       source_(file_->metadata->addresses()),
       plan_(geometry),
@@ -23,19 +26,21 @@ ChunkStore::ChunkStore(OpenedFilePtr file, const DatasetDescription& description
       chunk_dims_(geometry.chunk_dims),
       dataset_address_(description.address),
       partial_unfiltered_(description.layout.partial_chunks_unfiltered),
-      unallocated_(description.layout.address == kUndefinedAddress),
+      unallocated_(description.layout.address == format::kUndefinedAddress),
       filter_count_(description.pipeline.filters.size()) {}
 
-Result<std::unique_ptr<ChunkStore>> ChunkStore::open(OpenedFilePtr file, const DatasetDescription& description,
-                                                     ChunkGeometry geometry) {
-  const FileMetadataPtr metadata = file->metadata;
+Result<std::unique_ptr<ChunkStore>> ChunkStore::open(object::OpenedFilePtr file,
+                                                     const object::DatasetDescription& description,
+                                                     chunk::ChunkGeometry geometry) {
+  const metadata::FileMetadataPtr metadata = file->metadata;
   std::unique_ptr<ChunkStore> store(new ChunkStore(std::move(file), description, geometry));
-  H5_ASSIGN(store->pipeline_, make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
-  H5_ASSIGN(store->index_, open_chunk_index(metadata, description.layout, geometry));
+  H5_ASSIGN(store->pipeline_,
+            metadata::make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
+  H5_ASSIGN(store->index_, chunk::open_chunk_index(metadata, description.layout, geometry));
   return store;
 }
 
-Error ChunkStore::located(const Error& error, std::uint64_t chunk, const ChunkRecord* record) const {
+Error ChunkStore::located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record) const {
   std::string place = plan_.place_of(chunk);
   if (record != nullptr && record->allocated())
     place += fmt::format(", {} bytes at {:#x}", record->stored_size,
@@ -43,7 +48,7 @@ Error ChunkStore::located(const Error& error, std::uint64_t chunk, const ChunkRe
   return error.within(fmt::format("{}, of dataset at {:#x}", place, dataset_address_));
 }
 
-Result<ChunkRecord> ChunkStore::find(std::uint64_t chunk) const {
+Result<chunk::ChunkRecord> ChunkStore::find(std::uint64_t chunk) const {
   std::uint64_t scaled[limits::kMaxRank];
   const std::span<std::uint64_t> at(scaled, plan_.index_rank());
   plan_.scaled_of(chunk, at);
@@ -52,7 +57,7 @@ Result<ChunkRecord> ChunkStore::find(std::uint64_t chunk) const {
   return record;
 }
 
-Status ChunkStore::find_run(std::uint64_t first, std::span<ChunkRecord> out) const {
+Status ChunkStore::find_run(std::uint64_t first, std::span<chunk::ChunkRecord> out) const {
   std::uint64_t scaled[limits::kMaxRank];
   const std::span<std::uint64_t> at(scaled, plan_.index_rank());
   plan_.scaled_of(first, at);
@@ -60,20 +65,21 @@ Status ChunkStore::find_run(std::uint64_t first, std::span<ChunkRecord> out) con
   return {};
 }
 
-bool ChunkStore::stored_plain(std::uint64_t chunk, const ChunkRecord& record) const {
+bool ChunkStore::stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const {
   if (pipeline_->empty()) return true;
   const std::uint32_t all = filter_count_ >= 32 ? ~0U : (1U << filter_count_) - 1;
   if ((record.filter_mask & all) == all) return true;
   return partial_unfiltered_ && plan_.is_edge(chunk);
 }
 
-Status ChunkStore::check_stored(const ChunkRecord& record) const {
+Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
   if (record.stored_size > stored_limit(plan_.chunk_bytes()))
     return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
   // A growing file may hold it although it did not when its size was asked for.
-  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(file_->metadata->addresses()->refresh());
+  if (!range_within(record.address, record.stored_size, source_->size()))
+    H5_TRY(file_->metadata->addresses()->refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
                     .with_found(record.stored_size)
@@ -81,15 +87,16 @@ Status ChunkStore::check_stored(const ChunkRecord& record) const {
   return {};
 }
 
-// Of a chunk far larger than its dataset only what lies in the image is touched: the rest would be memory for no data.
+// Of a chunk far larger than its dataset only what lies in the image is touched: the rest would be memory for
+// no data.
 MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan out) const {
   constexpr std::size_t kFilledWhole = 64U << 20;
   if (out.size() <= kFilledWhole) return out;
   return out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), plan_.needed_bytes(chunk))));
 }
 
-Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record, ByteSpan stored, MutableByteSpan out,
-                                 DecodeScratch& scratch) const {
+Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
+                                 MutableByteSpan out, DecodeScratch& scratch) const {
   read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
   if (stored_plain(chunk, record)) {
     if (stored.size() != out.size())
@@ -115,7 +122,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const ChunkRecord& record,
   return {};
 }
 
-Status ChunkStore::decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out,
+Status ChunkStore::decode(std::uint64_t chunk, const chunk::ChunkRecord& record, MutableByteSpan out,
                           DecodeScratch& scratch) const {
   if (!record.allocated()) {
     fill_.write(0, worth_filling(chunk, out));
@@ -126,21 +133,26 @@ Status ChunkStore::decode(std::uint64_t chunk, const ChunkRecord& record, Mutabl
   read_counters().stored_bytes_read.fetch_add(stored_size, std::memory_order_relaxed);
   if (stored_plain(chunk, record) && stored_size == out.size()) {
     read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
-    if (Status read = source_->read_at(record.address, out); !read) return fail(located(read.error(), chunk, &record));
+    if (Status read = source_->read_at(record.address, out); !read)
+      return fail(located(read.error(), chunk, &record));
     return {};
   }
   const MutableByteSpan stored = scratch.stored(stored_size);
-  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk, &record));
+  if (Status read = source_->read_at(record.address, stored); !read)
+    return fail(located(read.error(), chunk, &record));
   return decode_stored(chunk, record, stored, out, scratch);
 }
 
-Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const ChunkRecord& record, std::uint64_t begin,
-                                                 std::uint64_t end, DecodeScratch& scratch) const {
+Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const chunk::ChunkRecord& record,
+                                                 std::uint64_t begin, std::uint64_t end,
+                                                 DecodeScratch& scratch) const {
   if (!record.allocated() || stored_plain(chunk, record)) return Part{};
   if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
   const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(record.stored_size));
-  if (Status read = source_->read_at(record.address, stored); !read) return fail(located(read.error(), chunk, &record));
-  auto opened = pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
+  if (Status read = source_->read_at(record.address, stored); !read)
+    return fail(located(read.error(), chunk, &record));
+  auto opened =
+      pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
   if (!opened) return fail(located(opened.error(), chunk, &record));
   if (!*opened) return Part{};
   // The smallest box that is one run of the chunk: equal coordinates, then one range, then whole dimensions.
@@ -151,19 +163,23 @@ Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const Chun
   std::uint64_t box_first = 0, bytes = e;
   bool apart = false;
   for (std::size_t i = 0; i < chunk_dims_.size(); ++i) {
-    if (apart) start[i] = 0, count[i] = chunk_dims_[i];
-    else count[i] = to[i] - start[i] + 1;
+    if (apart)
+      start[i] = 0, count[i] = chunk_dims_[i];
+    else
+      count[i] = to[i] - start[i] + 1;
     apart = apart || count[i] > 1;
     box_first = box_first * chunk_dims_[i] + start[i];
     bytes *= count[i];
   }
   const std::size_t rank = chunk_dims_.size();
-  const ChunkBox box{chunk_dims_, std::span(start, rank), std::span(count, rank), static_cast<std::size_t>(e)};
+  const filter::ChunkBox box{chunk_dims_, std::span(start, rank), std::span(count, rank),
+                             static_cast<std::size_t>(e)};
   if ((*opened)->blocks_of(box) * 2 > (*opened)->block_count()) return Part{};
-  auto block = std::make_shared<Block>(static_cast<std::size_t>(bytes));
-  if (Status read = (*opened)->read_box(box, block->bytes()); !read) return fail(located(read.error(), chunk, &record));
-  filter_counters().blocks_in_reach.fetch_add((*opened)->block_count(), std::memory_order_relaxed);
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(bytes));
+  if (Status read = (*opened)->read_box(box, block->bytes()); !read)
+    return fail(located(read.error(), chunk, &record));
+  filter::filter_counters().blocks_in_reach.fetch_add((*opened)->block_count(), std::memory_order_relaxed);
   return Part{std::move(block), box_first * e};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -1,5 +1,5 @@
-// ChunkStore: a chunked dataset's chunks by row-major number: their records, their stored bytes, their decoding. No
-// cache. Threads: any.
+// ChunkStore: a chunked dataset's chunks by row-major number: their records, their stored bytes, their
+// decoding. No cache. Threads: any.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,13 @@
 #include "h5mount/object/file_set.h"
 #include "scratch_pool.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class ChunkStore {
  public:
-  static Result<std::unique_ptr<ChunkStore>> open(OpenedFilePtr file, const DatasetDescription& description,
-                                                  ChunkGeometry geometry);
+  static Result<std::unique_ptr<ChunkStore>> open(object::OpenedFilePtr file,
+                                                  const object::DatasetDescription& description,
+                                                  chunk::ChunkGeometry geometry);
 
   const ChunkPlan& plan() const { return plan_; }
   const FillPattern& fill() const { return fill_; }
@@ -26,49 +27,52 @@ class ChunkStore {
   bool unallocated() const { return unallocated_; }
   std::optional<Error> problem() const { return pipeline_->missing(); }
 
-  Result<ChunkRecord> find(std::uint64_t chunk) const;
+  Result<chunk::ChunkRecord> find(std::uint64_t chunk) const;
   // Records of the chunks first, first + 1, …
-  Status find_run(std::uint64_t first, std::span<ChunkRecord> out) const;
-  const ChunkIndex& index() const { return *index_; }
+  Status find_run(std::uint64_t first, std::span<chunk::ChunkRecord> out) const;
+  const chunk::ChunkIndex& index() const { return *index_; }
 
   // The whole chunk, decoded, to exactly chunk_bytes at `out`; an absent one is the fill value.
-  Status decode(std::uint64_t chunk, const ChunkRecord& record, MutableByteSpan out, DecodeScratch& scratch) const;
+  Status decode(std::uint64_t chunk, const chunk::ChunkRecord& record, MutableByteSpan out,
+                DecodeScratch& scratch) const;
 
-  // A run of a chunk's decoded bytes that holds [begin, end), where its filter knows blocks (Blosc2) and the part costs
-  // at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size). Null: decode the chunk.
+  // A run of a chunk's decoded bytes that holds [begin, end), where its filter knows blocks (Blosc2) and the
+  // part costs at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size). Null:
+  // decode the chunk.
   struct Part {
-    BlockPtr block;
+    cache::BlockPtr block;
     std::uint64_t begin = 0;
   };
-  Result<Part> decode_part(std::uint64_t chunk, const ChunkRecord& record, std::uint64_t begin, std::uint64_t end,
-                           DecodeScratch& scratch) const;
+  Result<Part> decode_part(std::uint64_t chunk, const chunk::ChunkRecord& record, std::uint64_t begin,
+                           std::uint64_t end, DecodeScratch& scratch) const;
   bool may_decode_partially() const { return pipeline_->may_decode_partially(); }
 
-  // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the memory
-  // for chunk first + i (chunk_bytes), or an empty span to have it decoded into scratch memory; `done(i, bytes)` gets
-  // the decoded bytes (none: the chunk is absent and reads as fill values).
+  // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the
+  // memory for chunk first + i (chunk_bytes), or an empty span to have it decoded into scratch memory;
+  // `done(i, bytes)` gets the decoded bytes (none: the chunk is absent and reads as fill values).
   template <class Into, class Done>
-  Status decode_run(std::uint64_t first, std::span<const ChunkRecord> records, DecodeScratch& scratch, Into into,
-                    Done done) const;
+  Status decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records, DecodeScratch& scratch,
+                    Into into, Done done) const;
 
   // True where the stored bytes are the chunk's bytes, chunk_bytes of them at record.address of `source`.
-  bool stored_plain(std::uint64_t chunk, const ChunkRecord& record) const;
-  const ByteSource& source() const { return *source_; }
+  bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
+  const io::ByteSource& source() const { return *source_; }
 
-  // The error with the chunk's place: its coordinates, those of its first element and, where its record is known, its
-  // stored bytes by their absolute offset.
-  Error located(const Error& error, std::uint64_t chunk, const ChunkRecord* record = nullptr) const;
+  // The error with the chunk's place: its coordinates, those of its first element and, where its record is
+  // known, its stored bytes by their absolute offset.
+  Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
  private:
-  ChunkStore(OpenedFilePtr file, const DatasetDescription& description, const ChunkGeometry& geometry);
+  ChunkStore(object::OpenedFilePtr file, const object::DatasetDescription& description,
+             const chunk::ChunkGeometry& geometry);
 
-  Status check_stored(const ChunkRecord& record) const;
+  Status check_stored(const chunk::ChunkRecord& record) const;
   MutableByteSpan worth_filling(std::uint64_t chunk, MutableByteSpan out) const;
-  Status decode_stored(std::uint64_t chunk, const ChunkRecord& record, ByteSpan stored, MutableByteSpan out,
-                       DecodeScratch& scratch) const;
+  Status decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
+                       MutableByteSpan out, DecodeScratch& scratch) const;
 
-  OpenedFilePtr file_;
-  std::shared_ptr<const ByteSource> source_;
+  object::OpenedFilePtr file_;
+  std::shared_ptr<const io::ByteSource> source_;
   ChunkPlan plan_;
   FillPattern fill_;
   std::vector<std::uint64_t> chunk_dims_;  // the dataset's rank
@@ -76,21 +80,22 @@ class ChunkStore {
   bool partial_unfiltered_;
   bool unallocated_ = false;
   std::uint64_t filter_count_;
-  std::shared_ptr<const FilterPipeline> pipeline_;
-  std::unique_ptr<ChunkIndex> index_;
+  std::shared_ptr<const filter::FilterPipeline> pipeline_;
+  std::unique_ptr<chunk::ChunkIndex> index_;
 };
 
-// Bytes of one read of chunks that lie together: enough to make system calls rare, few enough for scratch memory.
+// Bytes of one read of chunks that lie together: enough to make system calls rare, few enough for scratch
+// memory.
 inline constexpr std::uint64_t kGatherBytes = 512U << 10;
 // Bytes between two chunks that are cheaper read than skipped.
 inline constexpr std::uint64_t kGatherGap = 4U << 10;
 
 template <class Into, class Done>
-Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> records, DecodeScratch& scratch,
-                              Into into, Done done) const {
+Status ChunkStore::decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records,
+                              DecodeScratch& scratch, Into into, Done done) const {
   const std::size_t chunk_bytes = static_cast<std::size_t>(plan_.chunk_bytes());
   for (std::size_t i = 0; i < records.size();) {
-    const ChunkRecord& head = records[i];
+    const chunk::ChunkRecord& head = records[i];
     if (!head.allocated()) {
       done(i, ByteSpan());
       ++i;
@@ -101,8 +106,7 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> 
     if (__builtin_add_overflow(head.address, head.stored_size, &end)) end = head.address;
     std::size_t next = i + 1;
     while (next < records.size() && records[next].allocated() && records[next].address >= end &&
-           records[next].address - end <= kGatherGap &&
-           records[next].stored_size <= kGatherBytes &&
+           records[next].address - end <= kGatherGap && records[next].stored_size <= kGatherBytes &&
            records[next].address + records[next].stored_size - head.address <= kGatherBytes) {
       end = records[next].address + records[next].stored_size;
       ++next;
@@ -116,7 +120,8 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> 
       continue;
     }
     const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(end - head.address));
-    if (Status read = source_->read_at(head.address, stored); !read) return fail(located(read.error(), first + i, &head));
+    if (Status read = source_->read_at(head.address, stored); !read)
+      return fail(located(read.error(), first + i, &head));
     read_counters().stored_bytes_read.fetch_add(stored.size(), std::memory_order_relaxed);
     for (; i < next; ++i) {
       const auto at = static_cast<std::size_t>(records[i].address - head.address);
@@ -135,4 +140,4 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const ChunkRecord> 
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

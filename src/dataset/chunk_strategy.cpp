@@ -6,7 +6,7 @@
 #include "read_strategy.h"
 #include "readahead.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kPartialVisits = 3;              // of one chunk, before it is decoded whole
@@ -74,7 +74,7 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted) const {
   const bool large = blocks_->plan().chunk_bytes() >= kWorthFindingAbsent;
   if ((large || store.may_decode_partially()) &&
       !blocks_->cache()->contains_or_pending(blocks_->chunk_key(wanted.chunk))) {
-    H5_ASSIGN(const ChunkRecord record, store.find(wanted.chunk));
+    H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
     if (large && !record.allocated()) return Part{};
     if (decode_in_parts(wanted.chunk)) {
       ScratchPool::Lease scratch(ScratchPool::shared());
@@ -129,4 +129,4 @@ ReadStrategyPtr make_chunk_strategy(ChunkedBlocksPtr blocks) {
   return std::make_shared<const ChunkStrategy>(std::move(blocks));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 ChunkedBlocks::ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr<ChunkStore> store,
                              std::unique_ptr<GrowthState> growth)
@@ -10,13 +10,13 @@ ChunkedBlocks::ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr
       workers_(environment.workers),
       store_(std::move(store)),
       growth_(std::move(growth)),
-      owner_(growth_ ? growth_->shared_owner() : BlockCache::new_owner()) {}
+      owner_(growth_ ? growth_->shared_owner() : cache::BlockCache::new_owner()) {}
 
 ChunkedBlocks::~ChunkedBlocks() {
   if (!growth_) cache_->erase_owner(owner_);
 }
 
-BlockKey ChunkedBlocks::chunk_key(std::uint64_t chunk) const {
+cache::BlockKey ChunkedBlocks::chunk_key(std::uint64_t chunk) const {
   constexpr auto kind = static_cast<std::uint64_t>(BlockKind::Chunk);
   if (!growth_) return {owner_, kind, chunk};
   const std::uint64_t row_block = chunk / plan().chunks_per_row_block();
@@ -25,8 +25,8 @@ BlockKey ChunkedBlocks::chunk_key(std::uint64_t chunk) const {
           chunk};
 }
 
-BlockKey ChunkedBlocks::stripe_key(BlockKind block_kind, std::uint64_t index, std::uint64_t first,
-                                   std::uint64_t last) const {
+cache::BlockKey ChunkedBlocks::stripe_key(BlockKind block_kind, std::uint64_t index, std::uint64_t first,
+                                          std::uint64_t last) const {
   const auto kind = static_cast<std::uint64_t>(block_kind);
   if (!growth_) return {owner_, kind, index};
   const std::uint64_t chunks = plan().chunks_per_row_block();
@@ -35,20 +35,20 @@ BlockKey ChunkedBlocks::stripe_key(BlockKind block_kind, std::uint64_t index, st
   return {growth_->owner_of(kind, index, range, is_finished), kind, index};
 }
 
-BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
+cache::BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
   return {growth_ ? growth_->own_owner() : owner_, static_cast<std::uint64_t>(BlockKind::SpillStripe), index};
 }
 
-Result<BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk) const {
+Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk) const {
   return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()),
-                             [&](Block& block) -> Status {
-                               H5_ASSIGN(const ChunkRecord record, store_->find(chunk));
+                             [&](cache::Block& block) -> Status {
+                               H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
                                ScratchPool::Lease scratch(ScratchPool::shared());
                                return store_->decode(chunk, record, block.bytes(), *scratch);
                              });
 }
 
-BlockPtr ChunkedBlocks::cached_chunk(std::uint64_t chunk) const {
+cache::BlockPtr ChunkedBlocks::cached_chunk(std::uint64_t chunk) const {
   return cache_->peek({owner_, static_cast<std::uint64_t>(BlockKind::Chunk), chunk});
 }
 
@@ -57,9 +57,9 @@ bool ChunkedBlocks::finished(std::uint64_t first_chunk, std::uint64_t count,
   if (next_row_block >= plan().row_block_count()) return false;
   const auto behind = store_->find(next_row_block * plan().chunks_per_row_block());
   if (!behind || !behind->allocated()) return false;
-  std::vector<ChunkRecord> records(static_cast<std::size_t>(count));
+  std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(count));
   if (!store_->find_run(first_chunk, records)) return false;
-  return std::ranges::all_of(records, &ChunkRecord::allocated);
+  return std::ranges::all_of(records, &chunk::ChunkRecord::allocated);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

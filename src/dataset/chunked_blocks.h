@@ -9,7 +9,7 @@
 #include "growth.h"
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 // Kinds of blocks under one owner in the cache. A stripe is a run of whole image rows.
 enum class BlockKind : std::uint64_t { Chunk = 0, Stripe = 1, SmallStripe = 2, SpillStripe = 3 };
@@ -25,26 +25,27 @@ class ChunkedBlocks {
 
   const ChunkStore& store() const { return *store_; }
   const ChunkPlan& plan() const { return store_->plan(); }
-  const std::shared_ptr<BlockCache>& cache() const { return cache_; }
-  const std::shared_ptr<WorkerPool>& workers() const { return workers_; }
+  const std::shared_ptr<cache::BlockCache>& cache() const { return cache_; }
+  const std::shared_ptr<cache::WorkerPool>& workers() const { return workers_; }
   GrowthState* growth() const { return growth_.get(); }
 
-  BlockKey chunk_key(std::uint64_t chunk) const;
+  cache::BlockKey chunk_key(std::uint64_t chunk) const;
   // Of the block `index` of a kind that holds the row blocks [first, last).
-  BlockKey stripe_key(BlockKind kind, std::uint64_t index, std::uint64_t first, std::uint64_t last) const;
+  cache::BlockKey stripe_key(BlockKind kind, std::uint64_t index, std::uint64_t first,
+                             std::uint64_t last) const;
   // Blocks made of a spill file go with this reader, whether they may change or not.
-  BlockKey spill_key(std::uint64_t index) const;
+  cache::BlockKey spill_key(std::uint64_t index) const;
 
   // The chunk, decoded whole, through the cache.
-  Result<BlockPtr> chunk_block(std::uint64_t chunk) const;
+  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk) const;
   // Only where it is in the cache, made by this reader or by one of a state before; else null.
-  BlockPtr cached_chunk(std::uint64_t chunk) const;
+  cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 
  private:
   bool finished(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t next_row_block) const;
 
-  std::shared_ptr<BlockCache> cache_;
-  std::shared_ptr<WorkerPool> workers_;
+  std::shared_ptr<cache::BlockCache> cache_;
+  std::shared_ptr<cache::WorkerPool> workers_;
   std::unique_ptr<ChunkStore> store_;
   std::unique_ptr<GrowthState> growth_;
   std::uint64_t owner_;
@@ -52,4 +53,4 @@ class ChunkedBlocks {
 
 using ChunkedBlocksPtr = std::shared_ptr<const ChunkedBlocks>;
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

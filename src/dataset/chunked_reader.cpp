@@ -1,13 +1,13 @@
 #include "chunked_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvironment& environment,
-                                                                 OpenedFilePtr file,
-                                                                 DatasetDescription description,
+                                                                 object::OpenedFilePtr file,
+                                                                 object::DatasetDescription description,
                                                                  const ChunkedReader* previous) {
   const bool filtered = !description.pipeline.filters.empty();
-  H5_ASSIGN(auto geometry, ChunkGeometry::make(description.space, description.layout, filtered));
+  H5_ASSIGN(auto geometry, chunk::ChunkGeometry::make(description.space, description.layout, filtered));
   std::unique_ptr<GrowthState> growth;
   if (file->metadata->following()) {
     const bool goes_on = previous != nullptr && previous->blocks_->growth() != nullptr &&
@@ -20,7 +20,7 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
   return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }
 
-ChunkedReader::ChunkedReader(DatasetDescription description, ChunkedBlocksPtr blocks)
+ChunkedReader::ChunkedReader(object::DatasetDescription description, ChunkedBlocksPtr blocks)
     : DatasetReader(std::move(description)),
       blocks_(std::move(blocks)),
       allocation_(blocks_->plan(), blocks_->store().index()) {
@@ -82,7 +82,7 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const
 }
 
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
-    const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription next) const {
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
   if (grew_at_end(description(), next)) return open(environment, std::move(file), std::move(next), this);
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next));
 }
@@ -106,4 +106,4 @@ Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset) const {
   return allocation_.find_hole(offset);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -8,13 +8,14 @@
 #include "chunked_blocks.h"
 #include "read_strategy.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class ChunkedReader final : public DatasetReader {
  public:
   // `previous`: the reader of the state before, of a file that is followed; or null.
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
-                                                           OpenedFilePtr file, DatasetDescription description,
+                                                           object::OpenedFilePtr file,
+                                                           object::DatasetDescription description,
                                                            const ChunkedReader* previous = nullptr);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
@@ -26,16 +27,16 @@ class ChunkedReader final : public DatasetReader {
   std::optional<Error> problem() const override { return blocks_->store().problem(); }
 
  private:
-  ChunkedReader(DatasetDescription description, ChunkedBlocksPtr blocks);
+  ChunkedReader(object::DatasetDescription description, ChunkedBlocksPtr blocks);
 
   const ReadStrategyPtr& strategy(StrategyKind kind);  // made where it is not there yet
   const ReadStrategy& strategy_for(bool sequential, std::uint64_t length) const;
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length,
                    Pieces& out) const;
 
-  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
-                                                               OpenedFilePtr file,
-                                                               DatasetDescription description) const override;
+  Result<std::shared_ptr<const DatasetReader>> open_next_state(
+      const ReadEnvironment& environment, object::OpenedFilePtr file,
+      object::DatasetDescription description) const override;
   std::vector<ByteRange> outdated_ranges() const override;
 
   ChunkedBlocksPtr blocks_;
@@ -44,4 +45,4 @@ class ChunkedReader final : public DatasetReader {
   std::array<const ReadStrategy*, kAccessKinds> by_access_{};  // of strategies_
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -8,43 +8,44 @@
 #include "sparse_reader.h"
 #include "virtual_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvironment& environment,
-                                                                 OpenedFilePtr file, DatasetDescription d) {
-  if (d.layout.cls != LayoutClass::Virtual && d.image_bytes == 0)
+                                                                 object::OpenedFilePtr file,
+                                                                 object::DatasetDescription d) {
+  if (d.layout.cls != format::LayoutClass::Virtual && d.image_bytes == 0)
     return open_unallocated_reader(std::move(d));
   switch (d.layout.cls) {
-    case LayoutClass::Compact:
+    case format::LayoutClass::Compact:
       return open_compact_reader(std::move(d));
-    case LayoutClass::Contiguous:
+    case format::LayoutClass::Contiguous:
       return d.external.empty() ? open_contiguous_reader(file, std::move(d))
                                 : open_external_reader(environment, file, std::move(d));
-    case LayoutClass::Chunked:
+    case format::LayoutClass::Chunked:
       return ChunkedReader::open(environment, std::move(file), std::move(d));
-    case LayoutClass::Virtual:
+    case format::LayoutClass::Virtual:
       return VirtualReader::open(environment, std::move(file), std::move(d));
-    case LayoutClass::Structured:
+    case format::LayoutClass::Structured:
       return SparseReader::open(environment, std::move(file), std::move(d));
   }
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
-    const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription d,
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d,
     const std::shared_ptr<const DatasetReader>& previous) {
   if (previous == nullptr) return open(environment, std::move(file), std::move(d));
   return previous->open_next_state(environment, std::move(file), std::move(d));
 }
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next_state(
-    const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription next) const {
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
   const bool stays =
-      size() == 0 || (grew_at_end(description_, next) && next.layout.cls == LayoutClass::Contiguous &&
+      size() == 0 || (grew_at_end(description_, next) && next.layout.cls == format::LayoutClass::Contiguous &&
                       next.layout.address == description_.layout.address);
   H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(next)));
   reader->outdated_ = !stays;
   return reader;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

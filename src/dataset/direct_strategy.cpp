@@ -3,7 +3,7 @@
 
 #include "read_strategy.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 class DirectStrategy final : public ReadStrategy {
@@ -11,7 +11,7 @@ class DirectStrategy final : public ReadStrategy {
   explicit DirectStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override {
-    std::unordered_map<std::uint64_t, ChunkRecord> records;
+    std::unordered_map<std::uint64_t, chunk::ChunkRecord> records;
     Status status;
     blocks_->plan().for_each_image_run(
         offset, length, [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
@@ -35,19 +35,19 @@ class DirectStrategy final : public ReadStrategy {
     std::uint64_t chunk, at, bytes;
   };
 
-  Status append_run(const Run& run, const ChunkRecord& record, std::uint64_t image_offset,
+  Status append_run(const Run& run, const chunk::ChunkRecord& record, std::uint64_t image_offset,
                     Pieces& out) const {
     const ChunkStore& store = blocks_->store();
     if (!record.allocated()) {
       store.fill().append(image_offset, run.bytes, out);
       return {};
     }
-    const ByteSource& source = store.source();
+    const io::ByteSource& source = store.source();
     if (const ByteSpan mapped = source.mapped(record.address + run.at, run.bytes); !mapped.empty()) {
       out.add(mapped, nullptr, true);
       return {};
     }
-    auto block = std::make_shared<Block>(static_cast<std::size_t>(run.bytes));
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(run.bytes));
     if (Status read = source.read_at(record.address + run.at, block->bytes()); !read)
       return fail(store.located(read.error(), run.chunk, &record));
     out.add(block->bytes(), block);
@@ -63,4 +63,4 @@ ReadStrategyPtr make_direct_strategy(ChunkedBlocksPtr blocks) {
   return std::make_shared<const DirectStrategy>(std::move(blocks));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

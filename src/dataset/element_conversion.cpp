@@ -4,47 +4,51 @@
 #include <cmath>
 #include <limits>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 using Wide = __int128;  // holds every integer of up to 64 bits, signed or not
 using Real = long double;
 
-bool integer_like(const Datatype& t) {
-  return (t.cls == DatatypeClass::Integer || t.cls == DatatypeClass::Enum) && t.size <= 8;
+bool integer_like(const format::Datatype& t) {
+  return (t.cls == format::DatatypeClass::Integer || t.cls == format::DatatypeClass::Enum) && t.size <= 8;
 }
-const Datatype& number_of(const Datatype& t) { return t.cls == DatatypeClass::Enum && t.base ? *t.base : t; }
-bool plain_float(const Datatype& t) {
-  return t.cls == DatatypeClass::Float && t.order != ByteOrder::Vax && t.size <= 8 && t.mantissa_size <= 52 &&
-         t.exponent_size <= 11 && t.exponent_size > 0;
+const format::Datatype& number_of(const format::Datatype& t) {
+  return t.cls == format::DatatypeClass::Enum && t.base ? *t.base : t;
+}
+bool plain_float(const format::Datatype& t) {
+  return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size <= 8 &&
+         t.mantissa_size <= 52 && t.exponent_size <= 11 && t.exponent_size > 0;
 }
 
-std::uint64_t load_bits(const Datatype& t, const std::byte* at) {
+std::uint64_t load_bits(const format::Datatype& t, const std::byte* at) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < t.size; ++i) {
-    const std::size_t k = t.order == ByteOrder::Big ? i : t.size - 1 - i;
+    const std::size_t k = t.order == format::ByteOrder::Big ? i : t.size - 1 - i;
     bits = bits << 8 | std::to_integer<std::uint64_t>(at[k]);
   }
   return bits;
 }
 
-void store_bits(const Datatype& t, std::uint64_t bits, std::byte* at) {
+void store_bits(const format::Datatype& t, std::uint64_t bits, std::byte* at) {
   for (std::size_t i = 0; i < t.size; ++i) {
-    const std::size_t k = t.order == ByteOrder::Big ? t.size - 1 - i : i;
+    const std::size_t k = t.order == format::ByteOrder::Big ? t.size - 1 - i : i;
     at[k] = static_cast<std::byte>(bits >> (8 * i) & 0xFF);
   }
 }
 
-std::uint64_t mask_of(unsigned bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
+std::uint64_t mask_of(unsigned bits) {
+  return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
 
-Wide load_integer(const Datatype& t, const std::byte* at) {
+Wide load_integer(const format::Datatype& t, const std::byte* at) {
   const std::uint64_t bits = load_bits(t, at) >> t.bit_offset & mask_of(t.bit_precision);
   if (t.is_signed && t.bit_precision > 0 && (bits >> (t.bit_precision - 1) & 1) != 0)
     return static_cast<Wide>(bits) - (static_cast<Wide>(1) << t.bit_precision);
   return static_cast<Wide>(bits);
 }
 
-void store_integer(const Datatype& t, Wide value, std::byte* at) {
+void store_integer(const format::Datatype& t, Wide value, std::byte* at) {
   const unsigned p = t.bit_precision;
   const Wide low = t.is_signed ? -(static_cast<Wide>(1) << (p - 1)) : 0;
   const Wide high = (static_cast<Wide>(1) << (t.is_signed ? p - 1 : p)) - 1;
@@ -52,7 +56,7 @@ void store_integer(const Datatype& t, Wide value, std::byte* at) {
   store_bits(t, bits << t.bit_offset, at);
 }
 
-Real load_real(const Datatype& t, const std::byte* at) {
+Real load_real(const format::Datatype& t, const std::byte* at) {
   const std::uint64_t bits = load_bits(t, at);
   const bool negative = (bits >> t.sign_location & 1) != 0;
   const std::uint64_t exponent = bits >> t.exponent_location & mask_of(t.exponent_size);
@@ -62,7 +66,7 @@ Real load_real(const Datatype& t, const std::byte* at) {
   Real value = 0;
   if (exponent == mask_of(t.exponent_size))
     value = mantissa == 0 ? std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::quiet_NaN();
-  else if (t.normalization == MantissaNormalization::Implied)
+  else if (t.normalization == format::MantissaNormalization::Implied)
     value = exponent == 0 ? std::ldexp(fraction, 1 - bias)
                           : std::ldexp(1 + fraction, static_cast<int>(exponent) - bias);
   else
@@ -70,10 +74,12 @@ Real load_real(const Datatype& t, const std::byte* at) {
   return negative ? -value : value;
 }
 
-void store_real(const Datatype& t, Real value, std::byte* at) {
+void store_real(const format::Datatype& t, Real value, std::byte* at) {
   // The two formats of the field are converted by the machine, which rounds to nearest even; others by hand.
-  if (t.size == 8 && t.mantissa_size == 52) return store_bits(t, std::bit_cast<std::uint64_t>(static_cast<double>(value)), at);
-  if (t.size == 4 && t.mantissa_size == 23) return store_bits(t, std::bit_cast<std::uint32_t>(static_cast<float>(value)), at);
+  if (t.size == 8 && t.mantissa_size == 52)
+    return store_bits(t, std::bit_cast<std::uint64_t>(static_cast<double>(value)), at);
+  if (t.size == 4 && t.mantissa_size == 23)
+    return store_bits(t, std::bit_cast<std::uint32_t>(static_cast<float>(value)), at);
   std::uint64_t exponent = 0, mantissa = 0;
   const int bias = static_cast<int>(t.exponent_bias);
   const Real magnitude = std::fabs(value);
@@ -94,8 +100,10 @@ void store_real(const Datatype& t, Real value, std::byte* at) {
     exponent = static_cast<std::uint64_t>(stored);
     if (exponent >= top) exponent = top, mantissa = 0;
   }
-  store_bits(t, (std::signbit(value) ? std::uint64_t{1} << t.sign_location : 0) | exponent << t.exponent_location |
-                    mantissa << t.mantissa_location, at);
+  store_bits(t,
+             (std::signbit(value) ? std::uint64_t{1} << t.sign_location : 0) |
+                 exponent << t.exponent_location | mantissa << t.mantissa_location,
+             at);
 }
 
 Wide real_to_integer(Real value) {
@@ -104,32 +112,33 @@ Wide real_to_integer(Real value) {
   return static_cast<Wide>(std::clamp(value, -kBound, kBound));
 }
 
-// Same size, no offset, opposite byte orders: libhdf5 swaps the bytes, whatever sign and precision say, and of floats
-// only where all else is the same.
-bool differ_by_order(const Datatype& f, const Datatype& t) {
-  const bool opposite = (f.order == ByteOrder::Little && t.order == ByteOrder::Big) ||
-                        (f.order == ByteOrder::Big && t.order == ByteOrder::Little);
+// Same size, no offset, opposite byte orders: libhdf5 swaps the bytes, whatever sign and precision say, and
+// of floats only where all else is the same.
+bool differ_by_order(const format::Datatype& f, const format::Datatype& t) {
+  const bool opposite = (f.order == format::ByteOrder::Little && t.order == format::ByteOrder::Big) ||
+                        (f.order == format::ByteOrder::Big && t.order == format::ByteOrder::Little);
   if (!opposite || f.cls != t.cls || f.size != t.size || f.bit_offset != 0 || t.bit_offset != 0) return false;
-  if (f.cls != DatatypeClass::Float) return true;
+  if (f.cls != format::DatatypeClass::Float) return true;
   return f.sign_location == t.sign_location && f.exponent_location == t.exponent_location &&
          f.exponent_size == t.exponent_size && f.mantissa_location == t.mantissa_location &&
          f.mantissa_size == t.mantissa_size && f.exponent_bias == t.exponent_bias &&
          f.normalization == t.normalization;
 }
 
-bool is_nan(const Datatype& t, std::uint64_t bits) {
+bool is_nan(const format::Datatype& t, std::uint64_t bits) {
   return (bits >> t.exponent_location & mask_of(t.exponent_size)) == mask_of(t.exponent_size) &&
          (bits >> t.mantissa_location & mask_of(t.mantissa_size)) != 0;
 }
 
 // As the machine has them: libhdf5 leaves their conversion to it.
-bool is_native(const Datatype& t) {
-  return t.order == ByteOrder::Little && t.bit_offset == 0 &&
+bool is_native(const format::Datatype& t) {
+  return t.order == format::ByteOrder::Little && t.bit_offset == 0 &&
          ((t.size == 4 && t.mantissa_size == 23) || (t.size == 8 && t.mantissa_size == 52));
 }
 
-// The machine keeps the upper bits of a NaN's payload and makes it quiet; libhdf5's own conversion sets them all.
-void convert_nan(const Datatype& f, const Datatype& t, std::uint64_t bits, std::byte* out) {
+// The machine keeps the upper bits of a NaN's payload and makes it quiet; libhdf5's own conversion sets them
+// all.
+void convert_nan(const format::Datatype& f, const format::Datatype& t, std::uint64_t bits, std::byte* out) {
   const std::uint64_t sign = bits >> f.sign_location & 1;
   std::uint64_t mantissa = mask_of(t.mantissa_size);
   if (is_native(f) && is_native(t)) {
@@ -138,30 +147,39 @@ void convert_nan(const Datatype& f, const Datatype& t, std::uint64_t bits, std::
                                                  : payload << (t.mantissa_size - f.mantissa_size);
     mantissa |= std::uint64_t{1} << (t.mantissa_size - 1);
   }
-  store_bits(t, sign << t.sign_location | mask_of(t.exponent_size) << t.exponent_location |
-                    mantissa << t.mantissa_location, out);
+  store_bits(t,
+             sign << t.sign_location | mask_of(t.exponent_size) << t.exponent_location |
+                 mantissa << t.mantissa_location,
+             out);
 }
 
-void convert_float(const Datatype& f, const Datatype& t, const std::byte* in, std::byte* out) {
+void convert_float(const format::Datatype& f, const format::Datatype& t, const std::byte* in,
+                   std::byte* out) {
   const std::uint64_t bits = load_bits(f, in);
-  if (is_nan(f, bits)) convert_nan(f, t, bits, out);
-  else store_real(t, load_real(f, in), out);
+  if (is_nan(f, bits))
+    convert_nan(f, t, bits, out);
+  else
+    store_real(t, load_real(f, in), out);
 }
 
-void convert_string(const Datatype& from, const Datatype& to, const std::byte* in, std::byte* out) {
+void convert_string(const format::Datatype& from, const format::Datatype& to, const std::byte* in,
+                    std::byte* out) {
   std::size_t length = 0;
-  while (length < from.size && (from.padding == StringPadding::SpacePad || in[length] != std::byte{0})) ++length;
-  if (from.padding == StringPadding::SpacePad)
+  while (length < from.size &&
+         (from.padding == format::StringPadding::SpacePad || in[length] != std::byte{0}))
+    ++length;
+  if (from.padding == format::StringPadding::SpacePad)
     while (length > 0 && in[length - 1] == std::byte{' '}) --length;
-  const std::size_t room = to.padding == StringPadding::NullTerminate ? to.size - 1 : to.size;
+  const std::size_t room = to.padding == format::StringPadding::NullTerminate ? to.size - 1 : to.size;
   length = std::min(length, room);
   std::copy_n(in, length, out);
-  std::fill(out + length, out + to.size, to.padding == StringPadding::SpacePad ? std::byte{' '} : std::byte{0});
+  std::fill(out + length, out + to.size,
+            to.padding == format::StringPadding::SpacePad ? std::byte{' '} : std::byte{0});
 }
 
 }  // namespace
 
-bool same_datatype(const Datatype& a, const Datatype& b) {
+bool same_datatype(const format::Datatype& a, const format::Datatype& b) {
   if (&a == &b) return true;
   if (a.cls != b.cls || a.size != b.size || a.members.size() != b.members.size() || a.dims != b.dims ||
       (a.base == nullptr) != (b.base == nullptr) || a.variable_string != b.variable_string)
@@ -172,31 +190,35 @@ bool same_datatype(const Datatype& a, const Datatype& b) {
         !same_datatype(*a.members[i].type, *b.members[i].type))
       return false;
   switch (a.cls) {
-    case DatatypeClass::Integer:
-    case DatatypeClass::Bitfield:
-    case DatatypeClass::Time:
+    case format::DatatypeClass::Integer:
+    case format::DatatypeClass::Bitfield:
+    case format::DatatypeClass::Time:
       return (a.size == 1 || a.order == b.order) && a.bit_offset == b.bit_offset &&
              a.bit_precision == b.bit_precision && a.is_signed == b.is_signed;
-    case DatatypeClass::Float:
+    case format::DatatypeClass::Float:
       return a.order == b.order && a.bit_offset == b.bit_offset && a.bit_precision == b.bit_precision &&
              a.sign_location == b.sign_location && a.exponent_location == b.exponent_location &&
              a.exponent_size == b.exponent_size && a.mantissa_location == b.mantissa_location &&
              a.mantissa_size == b.mantissa_size && a.exponent_bias == b.exponent_bias &&
              a.normalization == b.normalization;
-    case DatatypeClass::String: return a.padding == b.padding;
-    case DatatypeClass::Enum:
-      return std::ranges::equal(a.enum_members, b.enum_members, [](const EnumMember& x, const EnumMember& y) {
-        return x.name == y.name && x.value == y.value;
-      });
-    case DatatypeClass::Reference: return a.reference == b.reference;
-    default: return true;
+    case format::DatatypeClass::String:
+      return a.padding == b.padding;
+    case format::DatatypeClass::Enum:
+      return std::ranges::equal(a.enum_members, b.enum_members,
+                                [](const format::EnumMember& x, const format::EnumMember& y) {
+                                  return x.name == y.name && x.value == y.value;
+                                });
+    case format::DatatypeClass::Reference:
+      return a.reference == b.reference;
+    default:
+      return true;
   }
 }
 
-std::optional<ElementConversion> ElementConversion::make(DatatypePtr from, DatatypePtr to) {
+std::optional<ElementConversion> ElementConversion::make(format::DatatypePtr from, format::DatatypePtr to) {
   if (same_datatype(*from, *to)) return ElementConversion(std::move(from), std::move(to), true);
-  const auto number = [](const Datatype& t) { return integer_like(t) || plain_float(t); };
-  const bool strings = from->cls == DatatypeClass::String && to->cls == DatatypeClass::String;
+  const auto number = [](const format::Datatype& t) { return integer_like(t) || plain_float(t); };
+  const bool strings = from->cls == format::DatatypeClass::String && to->cls == format::DatatypeClass::String;
   if (!strings && !(number(*from) && number(*to))) return std::nullopt;
   return ElementConversion(std::move(from), std::move(to), false);
 }
@@ -206,19 +228,25 @@ void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpa
     std::copy_n(from.begin(), count * from_->size, to.begin());
     return;
   }
-  const Datatype& f = number_of(*from_);
-  const Datatype& t = number_of(*to_);
-  const bool swap = f.cls != DatatypeClass::String && differ_by_order(f, t);
+  const format::Datatype& f = number_of(*from_);
+  const format::Datatype& t = number_of(*to_);
+  const bool swap = f.cls != format::DatatypeClass::String && differ_by_order(f, t);
   const std::byte* in = from.data();
   std::byte* out = to.data();
   for (std::size_t i = 0; i < count; ++i, in += f.size, out += t.size) {
-    if (swap) store_bits(t, load_bits(f, in), out);
-    else if (f.cls == DatatypeClass::String) convert_string(f, t, in, out);
-    else if (f.cls == DatatypeClass::Integer && t.cls == DatatypeClass::Integer) store_integer(t, load_integer(f, in), out);
-    else if (f.cls == DatatypeClass::Integer) store_real(t, static_cast<Real>(load_integer(f, in)), out);
-    else if (t.cls == DatatypeClass::Integer) store_integer(t, real_to_integer(load_real(f, in)), out);
-    else convert_float(f, t, in, out);
+    if (swap)
+      store_bits(t, load_bits(f, in), out);
+    else if (f.cls == format::DatatypeClass::String)
+      convert_string(f, t, in, out);
+    else if (f.cls == format::DatatypeClass::Integer && t.cls == format::DatatypeClass::Integer)
+      store_integer(t, load_integer(f, in), out);
+    else if (f.cls == format::DatatypeClass::Integer)
+      store_real(t, static_cast<Real>(load_integer(f, in)), out);
+    else if (t.cls == format::DatatypeClass::Integer)
+      store_integer(t, real_to_integer(load_real(f, in)), out);
+    else
+      convert_float(f, t, in, out);
   }
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -7,18 +7,21 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/row_major.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::size_t kMaxStretches = 4U << 20;  // of an irregular selection, held in memory
 
 Error invalid(std::string_view field, std::uint64_t found, std::string why) {
-  return Error(ErrorCode::InvalidValue, "Selection", field, ~std::uint64_t{0}).with_found(found).with_detail(std::move(why));
+  return Error(ErrorCode::InvalidValue, "Selection", field, ~std::uint64_t{0})
+      .with_found(found)
+      .with_detail(std::move(why));
 }
 
 }  // namespace
 
-Result<ElementSelection> ElementSelection::make(const Selection& selection, std::span<const std::uint64_t> dims,
+Result<ElementSelection> ElementSelection::make(const format::Selection& selection,
+                                                std::span<const std::uint64_t> dims,
                                                 std::optional<Clip> clip) {
   ElementSelection made;
   made.dims_.assign(dims.begin(), dims.end());
@@ -27,17 +30,20 @@ Result<ElementSelection> ElementSelection::make(const Selection& selection, std:
     return fail(invalid("rank", selection.rank, "not the rank of the extent"));
   Status status;
   switch (selection.kind) {
-    case Selection::Kind::None: return made;
-    case Selection::Kind::All: {
-      Selection whole;
+    case format::Selection::Kind::None:
+      return made;
+    case format::Selection::Kind::All: {
+      format::Selection whole;
       whole.start.assign(made.dims_.size(), 0);
       whole.stride = whole.block = made.dims_;
       whole.count.assign(made.dims_.size(), 1);
       status = made.make_product(whole, {});
       break;
     }
-    case Selection::Kind::Points: status = made.make_points(selection); break;
-    case Selection::Kind::Hyperslab:
+    case format::Selection::Kind::Points:
+      status = made.make_points(selection);
+      break;
+    case format::Selection::Kind::Hyperslab:
       status = selection.regular ? made.make_product(selection, clip) : made.make_blocks(selection);
       break;
   }
@@ -45,17 +51,18 @@ Result<ElementSelection> ElementSelection::make(const Selection& selection, std:
   return made;
 }
 
-Status ElementSelection::make_product(const Selection& s, std::optional<Clip> clip) {
+Status ElementSelection::make_product(const format::Selection& s, std::optional<Clip> clip) {
   product_ = true;
   count_ = 1;
   for (std::size_t i = 0; i < dims_.size(); ++i) {
     Axis axis{s.start[i], s.stride[i], s.block[i], 0};
     if (clip && clip->dimension == i) {
       axis.length = clip->slices;
-      if (axis.block == kUnlimited) axis.block = axis.stride = std::max<std::uint64_t>(1, axis.length);
+      if (axis.block == format::kUnlimited)
+        axis.block = axis.stride = std::max<std::uint64_t>(1, axis.length);
     } else {
       const auto length = checked_mul(s.count[i], s.block[i]);
-      if (s.count[i] == kUnlimited || s.block[i] == kUnlimited || !length)
+      if (s.count[i] == format::kUnlimited || s.block[i] == format::kUnlimited || !length)
         return fail(invalid("count", s.count[i], "unlimited where it cannot be"));
       axis.length = *length;
     }
@@ -68,22 +75,25 @@ Status ElementSelection::make_product(const Selection& s, std::optional<Clip> cl
     const auto span = checked_mul((axis.length - 1) / axis.block, axis.stride);
     const auto last = span ? checked_add(*span, (axis.length - 1) % axis.block) : std::nullopt;
     const auto end = last ? checked_add(*last, axis.start) : std::nullopt;
-    if (!end || *end >= dims_[i]) return fail(invalid("start", axis.start, "the selection leaves the extent"));
+    if (!end || *end >= dims_[i])
+      return fail(invalid("start", axis.start, "the selection leaves the extent"));
     count_ *= axis.length;  // within the extent, whose product fits
     axes_.push_back(axis);
   }
   return {};
 }
 
-Status ElementSelection::make_points(const Selection& s) {
+Status ElementSelection::make_points(const format::Selection& s) {
   const std::size_t rank = dims_.size();
   for (std::size_t at = 0; at + rank <= s.points.size(); at += rank) {
     std::uint64_t linear = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      if (s.points[at + i] >= dims_[i]) return fail(invalid("points", s.points[at + i], "outside the extent"));
+      if (s.points[at + i] >= dims_[i])
+        return fail(invalid("points", s.points[at + i], "outside the extent"));
       linear = linear * dims_[i] + s.points[at + i];
     }
-    if (by_linear_.size() >= kMaxStretches) return fail(Error(ErrorCode::LimitExceeded, "a selection of too many points"));
+    if (by_linear_.size() >= kMaxStretches)
+      return fail(Error(ErrorCode::LimitExceeded, "a selection of too many points"));
     by_linear_.push_back({linear, 1, count_++});
   }
   std::ranges::stable_sort(by_linear_, {}, &Stretch::linear);
@@ -93,13 +103,14 @@ Status ElementSelection::make_points(const Selection& s) {
   return {};
 }
 
-Status ElementSelection::make_blocks(const Selection& s) {
+Status ElementSelection::make_blocks(const format::Selection& s) {
   const std::size_t rank = dims_.size();
   for (std::size_t at = 0; at + 2 * rank <= s.blocks.size(); at += 2 * rank) {
     const std::uint64_t* const start = &s.blocks[at];
     const std::uint64_t* const end = start + rank;
     for (std::size_t i = 0; i < rank; ++i)
-      if (start[i] > end[i] || end[i] >= dims_[i]) return fail(invalid("blocks", end[i], "outside the extent"));
+      if (start[i] > end[i] || end[i] >= dims_[i])
+        return fail(invalid("blocks", end[i], "outside the extent"));
     std::vector<std::uint64_t> c(start, start + rank), row(rank - 1, 0);
     do {
       for (std::size_t i = 0; i + 1 < rank; ++i) c[i] = start[i] + row[i];
@@ -168,7 +179,8 @@ bool ElementSelection::next_row(std::span<std::uint64_t> position) const {
 
 std::uint64_t ElementSelection::row_linear(std::span<const std::uint64_t> position) const {
   std::uint64_t linear = 0;
-  for (std::size_t i = 0; i + 1 < dims_.size(); ++i) linear = linear * dims_[i] + axes_[i].coordinate(position[i]);
+  for (std::size_t i = 0; i + 1 < dims_.size(); ++i)
+    linear = linear * dims_[i] + axes_[i].coordinate(position[i]);
   return linear * dims_.back();
 }
 
@@ -178,27 +190,28 @@ std::uint64_t ElementSelection::row_ordinal(std::span<const std::uint64_t> posit
   return ordinal * axes_.back().positions();
 }
 
-std::optional<std::size_t> unlimited_dimension(const Selection& s) {
-  if (s.kind != Selection::Kind::Hyperslab || !s.regular) return std::nullopt;
+std::optional<std::size_t> unlimited_dimension(const format::Selection& s) {
+  if (s.kind != format::Selection::Kind::Hyperslab || !s.regular) return std::nullopt;
   for (std::size_t i = 0; i < s.count.size(); ++i)
-    if (s.count[i] == kUnlimited || s.block[i] == kUnlimited) return i;
+    if (s.count[i] == format::kUnlimited || s.block[i] == format::kUnlimited) return i;
   return std::nullopt;
 }
 
-std::uint64_t slices_within(const Selection& s, std::size_t d, std::uint64_t size) {
+std::uint64_t slices_within(const format::Selection& s, std::size_t d, std::uint64_t size) {
   if (size <= s.start[d]) return 0;
   const std::uint64_t left = size - s.start[d];
-  if (s.block[d] == kUnlimited || s.stride[d] == 0 || s.stride[d] <= s.block[d]) return left;
+  if (s.block[d] == format::kUnlimited || s.stride[d] == 0 || s.stride[d] <= s.block[d]) return left;
   const std::uint64_t blocks = (left - 1) / s.stride[d];  // before the one that holds the last element
   return blocks * s.block[d] + std::min(s.block[d], left - blocks * s.stride[d]);
 }
 
-std::uint64_t extent_of_slices(const Selection& s, std::size_t d, std::uint64_t slices) {
+std::uint64_t extent_of_slices(const format::Selection& s, std::size_t d, std::uint64_t slices) {
   if (slices == 0 || s.block[d] == 0) return 0;
-  if (s.block[d] == kUnlimited || s.stride[d] <= s.block[d]) return checked_add(s.start[d], slices).value_or(kUnlimited);
+  if (s.block[d] == format::kUnlimited || s.stride[d] <= s.block[d])
+    return checked_add(s.start[d], slices).value_or(format::kUnlimited);
   const auto before = checked_mul((slices - 1) / s.block[d], s.stride[d]);
   const auto size = before ? checked_add(*before, (slices - 1) % s.block[d] + 1) : std::nullopt;
-  return size ? checked_add(*size, s.start[d]).value_or(kUnlimited) : kUnlimited;
+  return size ? checked_add(*size, s.start[d]).value_or(format::kUnlimited) : format::kUnlimited;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

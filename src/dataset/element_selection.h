@@ -1,6 +1,6 @@
-// ElementSelection: a dataspace selection over a known extent, as a sequence of elements: the n-th selected element
-// of a view is the n-th of its source. Both directions are lazy: from a stretch of the row-major extent to ordinals,
-// and from ordinals to stretches. Immutable; threads: any.
+// ElementSelection: a dataspace selection over a known extent, as a sequence of elements: the n-th selected
+// element of a view is the n-th of its source. Both directions are lazy: from a stretch of the row-major
+// extent to ordinals, and from ordinals to stretches. Immutable; threads: any.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "h5mount/base/error.h"
 #include "h5mount/format/selection.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class ElementSelection {
  public:
@@ -21,10 +21,10 @@ class ElementSelection {
     std::size_t dimension;
     std::uint64_t slices;
   };
-  // `dims`: the extent, elements. Elements outside the extent are InvalidValue; irregular selections of too many
-  // stretches LimitExceeded. An unlimited selection needs a clip.
-  static Result<ElementSelection> make(const Selection& selection, std::span<const std::uint64_t> dims,
-                                       std::optional<Clip> clip = {});
+  // `dims`: the extent, elements. Elements outside the extent are InvalidValue; irregular selections of too
+  // many stretches LimitExceeded. An unlimited selection needs a clip.
+  static Result<ElementSelection> make(const format::Selection& selection,
+                                       std::span<const std::uint64_t> dims, std::optional<Clip> clip = {});
 
   std::uint64_t count() const { return count_; }
   // A linear range [begin, end) outside of which nothing is selected.
@@ -62,9 +62,9 @@ class ElementSelection {
     std::uint64_t linear, length, ordinal;
   };
 
-  Status make_product(const Selection& selection, std::optional<Clip> clip);
-  Status make_points(const Selection& selection);
-  Status make_blocks(const Selection& selection);
+  Status make_product(const format::Selection& selection, std::optional<Clip> clip);
+  Status make_points(const format::Selection& selection);
+  Status make_blocks(const format::Selection& selection);
   bool first_row(std::uint64_t linear, std::vector<std::uint64_t>& position) const;
   bool next_row(std::span<std::uint64_t> position) const;
   std::uint64_t row_linear(std::span<const std::uint64_t> position) const;
@@ -73,8 +73,8 @@ class ElementSelection {
   std::vector<std::uint64_t> dims_;
   std::uint64_t count_ = 0;
   bool product_ = false;
-  std::vector<Axis> axes_;              // product
-  std::vector<Stretch> by_linear_;      // else
+  std::vector<Axis> axes_;               // product
+  std::vector<Stretch> by_linear_;       // else
   std::vector<std::size_t> by_ordinal_;  // order of by_linear_ by ordinal
 };
 
@@ -115,9 +115,8 @@ template <class Visit>
 bool ElementSelection::for_each_ordinal(std::uint64_t begin, std::uint64_t end, Visit visit) const {
   end = std::min(end, count_);
   if (!product_) {
-    auto it = std::upper_bound(by_ordinal_.begin(), by_ordinal_.end(), begin, [&](std::uint64_t at, std::size_t i) {
-      return at < by_linear_[i].ordinal;
-    });
+    auto it = std::upper_bound(by_ordinal_.begin(), by_ordinal_.end(), begin,
+                               [&](std::uint64_t at, std::size_t i) { return at < by_linear_[i].ordinal; });
     if (it != by_ordinal_.begin()) --it;
     for (; it != by_ordinal_.end() && begin < end; ++it) {
       const Stretch& s = by_linear_[*it];
@@ -145,10 +144,11 @@ bool ElementSelection::for_each_ordinal(std::uint64_t begin, std::uint64_t end, 
   return true;
 }
 
-// Unlimited hyperslabs of virtual mappings: the dimension without a limit, the positions that lie within an extent of
-// `size`, and the extent that the first `slices` positions need.
-std::optional<std::size_t> unlimited_dimension(const Selection& selection);
-std::uint64_t slices_within(const Selection& selection, std::size_t dimension, std::uint64_t size);
-std::uint64_t extent_of_slices(const Selection& selection, std::size_t dimension, std::uint64_t slices);
+// Unlimited hyperslabs of virtual mappings: the dimension without a limit, the positions that lie within an
+// extent of `size`, and the extent that the first `slices` positions need.
+std::optional<std::size_t> unlimited_dimension(const format::Selection& selection);
+std::uint64_t slices_within(const format::Selection& selection, std::size_t dimension, std::uint64_t size);
+std::uint64_t extent_of_slices(const format::Selection& selection, std::size_t dimension,
+                               std::uint64_t slices);
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -3,23 +3,25 @@
 #include <algorithm>
 #include <cstring>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::size_t kPatternBytes = 64U << 10;
 constexpr std::size_t kZeroBytes = 1U << 20;
 
 ByteSpan zeros() {
-  static const std::byte block[kZeroBytes] = {};  // .bss: one shared page of the kernel's until written, so never
+  static const std::byte block[kZeroBytes] =
+      {};  // .bss: one shared page of the kernel's until written, so never
   return block;
 }
 
 }  // namespace
 
-FillPattern::FillPattern(const FillValue& fill, std::uint64_t element_size) {
+FillPattern::FillPattern(const format::FillValue& fill, std::uint64_t element_size) {
   const auto& value = fill.value;
   // A fill time of 'never' means that the library does not write the value, and so does not read it either.
-  if (!fill.defined || fill.time == FillTime::Never || value.empty() || value.size() != element_size ||
+  if (!fill.defined || fill.time == format::FillTime::Never || value.empty() ||
+      value.size() != element_size ||
       std::ranges::all_of(value, [](std::byte b) { return b == std::byte{0}; }))
     return;
   const std::size_t copies = std::max<std::size_t>(1, kPatternBytes / value.size());
@@ -53,4 +55,4 @@ void FillPattern::write(std::uint64_t offset, MutableByteSpan out) const {
   }
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -6,14 +6,14 @@
 
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class FillPattern {
  public:
-  FillPattern(const FillValue& fill, std::uint64_t element_size);
+  FillPattern(const format::FillValue& fill, std::uint64_t element_size);
 
-  // Whether what is unwritten reads as zeros. A program that finds a hole (SEEK_HOLE) takes it for zeros: where it is
-  // not, there are no holes.
+  // Whether what is unwritten reads as zeros. A program that finds a hole (SEEK_HOLE) takes it for zeros:
+  // where it is not, there are no holes.
   bool is_zero() const { return pattern_ == nullptr; }
 
   // Pieces for image bytes [offset, offset + length); the pattern's phase follows from the offset.
@@ -25,4 +25,4 @@ class FillPattern {
   std::shared_ptr<const std::vector<std::byte>> pattern_;  // whole elements; null: zeros
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

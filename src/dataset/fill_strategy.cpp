@@ -1,7 +1,7 @@
 // A dataset of which nothing was ever written: fill values.
 #include "read_strategy.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 class FillStrategy final : public ReadStrategy {
@@ -24,4 +24,4 @@ ReadStrategyPtr make_fill_strategy(ChunkedBlocksPtr blocks) {
   return std::make_shared<const FillStrategy>(std::move(blocks));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::size_t kMaxFinished = 1U << 20;  // remembered; of others the index is read again
@@ -10,7 +10,7 @@ constexpr std::size_t kMaxPublished = 256;      // ranges; more are given as one
 
 }  // namespace
 
-bool grew_at_end(const DatasetDescription& before, const DatasetDescription& now) {
+bool grew_at_end(const object::DatasetDescription& before, const object::DatasetDescription& now) {
   const auto& old_dims = before.space.dims;
   const auto& dims = now.space.dims;
   return before.layout.cls == now.layout.cls && before.element_size == now.element_size && !dims.empty() &&
@@ -62,10 +62,10 @@ std::vector<ByteRange> Growth::take_outdated(std::uint64_t state) {
   return out;
 }
 
-GrowthState::GrowthState(std::shared_ptr<BlockCache> cache, std::shared_ptr<Growth> growth)
+GrowthState::GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_ptr<Growth> growth)
     : cache_(std::move(cache)),
       growth_(growth ? std::move(growth) : std::make_shared<Growth>(cache_)),
-      own_(BlockCache::new_owner()),
+      own_(cache::BlockCache::new_owner()),
       state_(growth_->begin_state()) {}
 
 void GrowthState::note(std::uint64_t key, ByteRange range) {
@@ -76,4 +76,4 @@ void GrowthState::note(std::uint64_t key, ByteRange range) {
   note_published(range);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -18,15 +18,15 @@
 
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 // Whether the image of `before` is the beginning of that of `now`.
-bool grew_at_end(const DatasetDescription& before, const DatasetDescription& now);
+bool grew_at_end(const object::DatasetDescription& before, const object::DatasetDescription& now);
 
 class Growth {
  public:
-  explicit Growth(std::shared_ptr<BlockCache> cache)
-      : cache_(std::move(cache)), owner_(BlockCache::new_owner()) {}
+  explicit Growth(std::shared_ptr<cache::BlockCache> cache)
+      : cache_(std::move(cache)), owner_(cache::BlockCache::new_owner()) {}
   ~Growth() { cache_->erase_owner(owner_); }
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
@@ -47,7 +47,7 @@ class Growth {
     std::uint64_t state;
     ByteRange range;
   };
-  std::shared_ptr<BlockCache> cache_;
+  std::shared_ptr<cache::BlockCache> cache_;
   const std::uint64_t owner_;
   mutable std::mutex mutex_;
   std::uint64_t states_ = 0;
@@ -59,7 +59,7 @@ class Growth {
 class GrowthState {
  public:
   // `growth` of the reader before, or null.
-  GrowthState(std::shared_ptr<BlockCache> cache, std::shared_ptr<Growth> growth);
+  GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_ptr<Growth> growth);
   ~GrowthState() { cache_->erase_owner(own_); }
   GrowthState(const GrowthState&) = delete;
   GrowthState& operator=(const GrowthState&) = delete;
@@ -90,7 +90,7 @@ class GrowthState {
  private:
   void note(std::uint64_t key, ByteRange range);
 
-  std::shared_ptr<BlockCache> cache_;
+  std::shared_ptr<cache::BlockCache> cache_;
   std::shared_ptr<Growth> growth_;
   const std::uint64_t own_;
   const std::uint64_t state_;
@@ -98,4 +98,4 @@ class GrowthState {
   std::unordered_set<std::uint64_t> unfinished_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

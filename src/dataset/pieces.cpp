@@ -6,14 +6,15 @@
 
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 // A run of pieces that only the kernel may read, at most IOV_MAX of them.
 Status copy_by_kernel(std::span<const Piece> pieces, std::size_t total, std::byte* to) {
   std::vector<::iovec> remote;
   remote.reserve(pieces.size());
-  for (const Piece& piece : pieces) remote.push_back({const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size()});
+  for (const Piece& piece : pieces)
+    remote.push_back({const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size()});
   const ::iovec local{to, total};
   const ssize_t copied = ::process_vm_readv(::getpid(), &local, 1, remote.data(), remote.size(), 0);
   if (copied == static_cast<ssize_t>(total)) return {};
@@ -31,7 +32,8 @@ Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out) {
       continue;
     }
     std::size_t end = i, total = 0;
-    while (end < pieces.size() && pieces[end].kernel_only && end - i < IOV_MAX) total += pieces[end++].bytes.size();
+    while (end < pieces.size() && pieces[end].kernel_only && end - i < IOV_MAX)
+      total += pieces[end++].bytes.size();
     H5_TRY(copy_by_kernel(pieces.subspan(i, end - i), total, to));
     to += total;
     i = end;
@@ -39,4 +41,4 @@ Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out) {
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

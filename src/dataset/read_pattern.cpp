@@ -2,11 +2,11 @@
 
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 constexpr std::uint32_t kStreak = 2;
-// Read-ahead asks for much at once. What leaves gaps between small requests goes down a column, and decoding all that
-// lies between would cost more than it gives.
+// Read-ahead asks for much at once. What leaves gaps between small requests goes down a column, and decoding
+// all that lies between would cost more than it gives.
 constexpr std::uint64_t kSmallRequest = 64U << 10;
 constexpr std::uint64_t kSmallGaps = 4;  // lengths of a small request that may be left out
 }  // namespace
@@ -20,7 +20,7 @@ bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {
     expected_->store(end, std::memory_order_relaxed);
     streak_.store(0, std::memory_order_relaxed);
     ahead_.store(0, std::memory_order_relaxed);
-    behind_.store(kUnlimited, std::memory_order_relaxed);
+    behind_.store(format::kUnlimited, std::memory_order_relaxed);
     return false;
   }
   if (end <= expected) return streak_.load(std::memory_order_relaxed) >= kStreak;
@@ -28,7 +28,9 @@ bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {
   return streak_.fetch_add(1, std::memory_order_relaxed) + 1 >= kStreak;
 }
 
-bool ReadPattern::forward() const { return streak_.load(std::memory_order_relaxed) >= kStreak; }
+bool ReadPattern::forward() const {
+  return streak_.load(std::memory_order_relaxed) >= kStreak;
+}
 
 std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_ahead(std::uint64_t current, std::uint64_t last) {
   std::uint64_t claimed = ahead_.load(std::memory_order_relaxed);
@@ -41,9 +43,9 @@ std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_ahead(std::uint64_t c
 
 std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_behind(std::uint64_t current) {
   std::uint64_t first = behind_.load(std::memory_order_relaxed);
-  while (first == kUnlimited || first < current) {
+  while (first == format::kUnlimited || first < current) {
     if (!behind_.compare_exchange_weak(first, current, std::memory_order_relaxed)) continue;
-    if (first == kUnlimited) break;
+    if (first == format::kUnlimited) break;
     return {first, current};
   }
   return {0, 0};
@@ -54,4 +56,4 @@ ReadCounters& read_counters() {
   return counters;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

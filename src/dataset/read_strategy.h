@@ -18,7 +18,7 @@
 
 #include "chunked_blocks.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class ReadStrategy {
  public:
@@ -73,4 +73,4 @@ inline constexpr std::uint64_t kTinyChunk = 4U << 10;
 // The largest stripe of row blocks that hold more than one.
 inline constexpr std::uint64_t kMaxStripe = 2U << 20;
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kAheadBytes = 16U << 20;
@@ -10,8 +10,9 @@ constexpr std::uint64_t kMaxUnitsAhead = 16;
 
 }  // namespace
 
-Readahead::Readahead(const std::shared_ptr<BlockCache>& cache, std::shared_ptr<WorkerPool> workers,
-                     std::uint64_t unit_bytes, std::uint64_t unit_count)
+Readahead::Readahead(const std::shared_ptr<cache::BlockCache>& cache,
+                     std::shared_ptr<cache::WorkerPool> workers, std::uint64_t unit_bytes,
+                     std::uint64_t unit_count)
     : workers_(std::move(workers)), unit_count_(unit_count) {
   unit_bytes = std::max<std::uint64_t>(1, unit_bytes);
   if (unit_bytes > cache->budget() / 3) return;
@@ -34,4 +35,4 @@ void Readahead::advance(std::shared_ptr<const ReadaheadUnits> units, std::uint64
   }
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -10,7 +10,7 @@
 
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 // The units of one dataset, as its strategy or reader makes them.
 class ReadaheadUnits {
@@ -25,7 +25,7 @@ class ReadaheadUnits {
 class Readahead {
  public:
   // `unit_bytes`: image bytes of a whole unit.
-  Readahead(const std::shared_ptr<BlockCache>& cache, std::shared_ptr<WorkerPool> workers,
+  Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
             std::uint64_t unit_bytes, std::uint64_t unit_count);
 
   // After a forward reader has been given bytes up to unit `current`: submits the units behind it that this
@@ -34,9 +34,9 @@ class Readahead {
                ReadPattern& pattern) const;
 
  private:
-  std::shared_ptr<WorkerPool> workers_;
+  std::shared_ptr<cache::WorkerPool> workers_;
   std::uint64_t unit_count_;
   std::uint64_t depth_ = 0;  // units made ahead; 0: they are too large
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -11,7 +11,7 @@
 #include "read_strategy.h"
 #include "readahead.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kMinStripe = 256U << 10;
@@ -57,11 +57,11 @@ class RowBlockStrategy final : public ReadStrategy,
     return std::min(first_of(stripe) + per_stripe_, plan_.row_block_count());
   }
   bool in_tail(std::uint64_t offset) const { return tail_ && stripe_at(offset) == stripe_count_ - 1; }
-  BlockKey key_of(std::uint64_t stripe) const {
+  cache::BlockKey key_of(std::uint64_t stripe) const {
     return blocks_->stripe_key(kind_, stripe, first_of(stripe), last_of(stripe));
   }
 
-  Result<BlockPtr> stripe_block(std::uint64_t stripe) const;
+  Result<cache::BlockPtr> stripe_block(std::uint64_t stripe) const;
   Status decode_stripe(std::uint64_t stripe, MutableByteSpan out) const;
   Status decode_chunks(Chunks chunks, std::uint64_t stripe_offset, MutableByteSpan stripe) const;
   void place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan row_block) const;
@@ -82,7 +82,7 @@ Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces
   if (in_tail(offset)) return tail_->read(offset, length, out);
   while (length > 0) {
     const std::uint64_t stripe = stripe_at(offset);
-    H5_ASSIGN(const BlockPtr block, stripe_block(stripe));
+    H5_ASSIGN(const cache::BlockPtr block, stripe_block(stripe));
     const auto at = static_cast<std::size_t>(offset - plan_.row_block_offset(first_of(stripe)));
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(length, block->size() - at));
     out.add(block->bytes().subspan(at, n), block);
@@ -92,14 +92,14 @@ Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces
   return {};
 }
 
-Result<BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) const {
+Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) const {
   {
     const std::lock_guard lock(damaged_mutex_);
     if (damaged_.contains(stripe))
       return fail(Error(ErrorCode::FilterFailed, "a chunk of the stripe is damaged"));
   }
   const auto bytes = static_cast<std::size_t>(unit_end(stripe) - plan_.row_block_offset(first_of(stripe)));
-  return blocks_->cache()->get_or_load(key_of(stripe), bytes, [&](Block& block) -> Status {
+  return blocks_->cache()->get_or_load(key_of(stripe), bytes, [&](cache::Block& block) -> Status {
     Status decoded = decode_stripe(stripe, block.bytes());
     if (decoded) {
       read_counters().row_blocks_made.fetch_add(last_of(stripe) - first_of(stripe),
@@ -137,16 +137,16 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
 
 Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offset,
                                        MutableByteSpan stripe) const {
-  std::vector<ChunkRecord> records(static_cast<std::size_t>(chunks.count));
+  std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(chunks.count));
   H5_TRY(blocks_->store().find_run(chunks.first, records));
   const auto chunk_bytes = static_cast<std::size_t>(plan_.chunk_bytes());
   // What a random reader has decoded already is only copied.
-  std::vector<BlockPtr> cached;
+  std::vector<cache::BlockPtr> cached;
   if (chunk_bytes >= kTinyChunk) {
     cached.resize(records.size());
     for (std::size_t i = 0; i < records.size(); ++i) {
       cached[i] = blocks_->cached_chunk(chunks.first + i);
-      if (cached[i]) records[i].address = kUndefinedAddress;
+      if (cached[i]) records[i].address = format::kUndefinedAddress;
     }
   }
   const auto row_block_of = [&](std::size_t i) {
@@ -211,4 +211,4 @@ ReadStrategyPtr make_small_row_block_strategy(ChunkedBlocksPtr blocks) {
                                                   nullptr);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers above this are given back after use
 }  // namespace
@@ -42,4 +42,4 @@ void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
   freed_.notify_one();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

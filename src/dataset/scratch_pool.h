@@ -11,10 +11,10 @@
 #include "h5mount/base/scratch_buffer.h"
 #include "h5mount/filter/filter.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 struct DecodeScratch {
-  FilterScratch filters;
+  filter::FilterScratch filters;
   MutableByteSpan stored(std::size_t bytes) { return stored_.grown(bytes); }
   MutableByteSpan plain(std::size_t bytes) { return plain_.grown(bytes); }
   void trim(std::size_t keep);  // gives memory back above `keep` bytes a buffer
@@ -52,4 +52,4 @@ class ScratchPool {
   std::vector<std::unique_ptr<DecodeScratch>> kept_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -7,15 +7,18 @@
 #include <mutex>
 #include <set>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
-Error no_data() { return {ErrorCode::NotFound, "no data after this offset"}; }
+Error no_data() {
+  return {ErrorCode::NotFound, "no data after this offset"};
+}
 
 // Storage without holes, or all hole.
 class PlainReader : public DatasetReader {
  public:
-  PlainReader(DatasetDescription description, bool hole) : DatasetReader(std::move(description)), hole_(hole) {}
+  PlainReader(object::DatasetDescription description, bool hole)
+      : DatasetReader(std::move(description)), hole_(hole) {}
 
   Result<std::uint64_t> storage_bytes() const override { return hole_ ? 0 : stored(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return hole_ ? 0 : stored(); }
@@ -46,7 +49,7 @@ class PlainReader : public DatasetReader {
 
 class UnallocatedReader final : public PlainReader {
  public:
-  explicit UnallocatedReader(DatasetDescription d)
+  explicit UnallocatedReader(object::DatasetDescription d)
       : PlainReader(std::move(d), true), fill_(description().fill, description().element_size) {}
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
     fill_.append(offset, cut(offset, length), out);
@@ -72,12 +75,14 @@ class UnallocatedReader final : public PlainReader {
 
 class CompactReader final : public PlainReader {
  public:
-  explicit CompactReader(DatasetDescription d)
+  explicit CompactReader(object::DatasetDescription d)
       : PlainReader(std::move(d), false),
         bytes_(std::make_shared<const std::vector<std::byte>>(description().layout.compact_data)) {}
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
     const std::uint64_t n = cut(offset, length);
-    if (n > 0) out.add(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(n)), bytes_);
+    if (n > 0)
+      out.add(ByteSpan(*bytes_).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(n)),
+              bytes_);
     return {};
   }
   Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
@@ -94,8 +99,10 @@ class CompactReader final : public PlainReader {
 // Served as the file's own pages where it is mapped: no cache, no copy of ours.
 class ContiguousReader final : public PlainReader {
  public:
-  ContiguousReader(const OpenedFilePtr& file, DatasetDescription d)
-      : PlainReader(std::move(d), false), source_(file->metadata->addresses()), address_(description().layout.address) {}
+  ContiguousReader(const object::OpenedFilePtr& file, object::DatasetDescription d)
+      : PlainReader(std::move(d), false),
+        source_(file->metadata->addresses()),
+        address_(description().layout.address) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
     const std::uint64_t n = cut(offset, length);
@@ -104,7 +111,7 @@ class ContiguousReader final : public PlainReader {
       out.add(mapped, source_, true);
       return {};
     }
-    auto block = std::make_shared<Block>(static_cast<std::size_t>(n));
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(n));
     H5_TRY(read_into(offset, block->bytes()));
     out.add(block->bytes(), block);
     return {};
@@ -117,17 +124,17 @@ class ContiguousReader final : public PlainReader {
   }
 
  private:
-  std::shared_ptr<const ByteSource> source_;
+  std::shared_ptr<const io::ByteSource> source_;
   std::uint64_t address_;
 };
 
 // External raw files, one after another. As libhdf5 does, what a file lacks at its end reads as zeros.
 class ExternalReader final : public PlainReader {
  public:
-  ExternalReader(const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription d)
+  ExternalReader(const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d)
       : PlainReader(std::move(d), false), files_(environment.files), file_(std::move(file)) {
     std::uint64_t start = 0;
-    for (const ExternalSegment& segment : description().external) {
+    for (const object::ExternalSegment& segment : description().external) {
       const std::uint64_t n = std::min(segment.size, size() - start);
       if (n > 0) parts_.push_back({start, n, &segment});
       start += n;
@@ -138,7 +145,7 @@ class ExternalReader final : public PlainReader {
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
     const std::uint64_t n = cut(offset, length);
     if (n == 0) return {};
-    auto block = std::make_shared<Block>(static_cast<std::size_t>(n));
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(n));
     H5_TRY(read_into(offset, block->bytes()));
     out.add(block->bytes(), block);
     return {};
@@ -150,7 +157,8 @@ class ExternalReader final : public PlainReader {
       if (out.empty()) break;
       if (offset >= part.start + part.length) continue;
       const std::uint64_t within = offset - part.start;
-      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), part.length - within));
+      const std::size_t n =
+          static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), part.length - within));
       H5_TRY(read_part(part, within, out.first(n)));
       out = out.subspan(n);
       offset += n;
@@ -179,7 +187,7 @@ class ExternalReader final : public PlainReader {
  private:
   struct Part {
     std::uint64_t start, length;
-    const ExternalSegment* segment;
+    const object::ExternalSegment* segment;
   };
 
   NamedSource named_source(const std::string& name) const {
@@ -200,41 +208,42 @@ class ExternalReader final : public PlainReader {
     H5_ASSIGN(const auto source, files_->open_raw(file_, part.segment->file));
     H5_TRY(check_unchanged(part.segment->file, *source));
     const auto at = checked_add(part.segment->offset, within);
-    const std::uint64_t have = at && *at < source->size() ? std::min<std::uint64_t>(out.size(), source->size() - *at) : 0;
+    const std::uint64_t have =
+        at && *at < source->size() ? std::min<std::uint64_t>(out.size(), source->size() - *at) : 0;
     if (have > 0) H5_TRY(source->read_at(*at, out.first(static_cast<std::size_t>(have))));
     std::ranges::fill(out.subspan(static_cast<std::size_t>(have)), std::byte{0});
     return check_unchanged(part.segment->file, *source);
   }
 
-  // Whether a raw file is what it was when this reader first read from it. One beside a file that is followed may change
-  // as that does.
-  Status check_unchanged(const std::string& name, ByteSource& source) const {
+  // Whether a raw file is what it was when this reader first read from it. One beside a file that is followed
+  // may change as that does.
+  Status check_unchanged(const std::string& name, io::ByteSource& source) const {
     if (file_->metadata->following()) return {};
-    std::optional<SourceStamp> first;
+    std::optional<io::SourceStamp> first;
     {
       const std::lock_guard lock(mutex_);
       if (const auto known = first_stamps_.find(name); known != first_stamps_.end()) first = known->second;
     }
-    H5_ASSIGN(const SourceStamp now, first ? source.stamp() : settled_stamp(source));
+    H5_ASSIGN(const io::SourceStamp now, first ? source.stamp() : io::settled_stamp(source));
     const std::lock_guard lock(mutex_);
-    SourceStamp& seen = first_stamps_.try_emplace(name, now).first->second;
-    if (!same_bytes(seen, now))
+    io::SourceStamp& seen = first_stamps_.try_emplace(name, now).first->second;
+    if (!io::same_bytes(seen, now))
       return fail(Error(ErrorCode::Stale, source.name() + " changed while it was mounted"));
     seen = now;
     return {};
   }
 
-  std::shared_ptr<FileSet> files_;
-  OpenedFilePtr file_;
+  std::shared_ptr<object::FileSet> files_;
+  object::OpenedFilePtr file_;
   std::vector<Part> parts_;
   std::uint64_t end_ = 0;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, SourceStamp> first_stamps_;  // guarded by mutex_; at most one a segment
+  mutable std::map<std::string, io::SourceStamp> first_stamps_;  // guarded by mutex_; at most one a segment
 };
 
 class FailingReader final : public PlainReader {
  public:
-  FailingReader(DatasetDescription d, Error problem)
+  FailingReader(object::DatasetDescription d, Error problem)
       : PlainReader(std::move(d), true), problem_(std::move(problem)) {}
   Status read(std::uint64_t, std::uint64_t, ReadPattern*, Pieces&) const override { return fail(problem_); }
   Status read_into(std::uint64_t, MutableByteSpan) const override { return fail(problem_); }
@@ -246,7 +255,7 @@ class FailingReader final : public PlainReader {
 
 }  // namespace
 
-ReaderResult open_compact_reader(DatasetDescription d) {
+ReaderResult open_compact_reader(object::DatasetDescription d) {
   if (d.layout.compact_data.size() < d.image_bytes) {
     Error problem = Error(ErrorCode::Truncated, "DataLayout", "size", d.address)
                         .with_found(d.layout.compact_data.size())
@@ -256,8 +265,8 @@ ReaderResult open_compact_reader(DatasetDescription d) {
   return std::make_shared<CompactReader>(std::move(d));
 }
 
-ReaderResult open_contiguous_reader(const OpenedFilePtr& file, DatasetDescription d) {
-  if (d.layout.address == kUndefinedAddress) return open_unallocated_reader(std::move(d));
+ReaderResult open_contiguous_reader(const object::OpenedFilePtr& file, object::DatasetDescription d) {
+  if (d.layout.address == format::kUndefinedAddress) return open_unallocated_reader(std::move(d));
   std::optional<Error> problem;
   if (d.layout.has_size && d.layout.size < d.image_bytes)
     problem = Error(ErrorCode::InvalidValue, "DataLayout", "size", d.address)
@@ -269,17 +278,17 @@ ReaderResult open_contiguous_reader(const OpenedFilePtr& file, DatasetDescriptio
   return std::make_shared<ContiguousReader>(file, std::move(d));
 }
 
-ReaderResult open_external_reader(const ReadEnvironment& environment, const OpenedFilePtr& file,
-                                  DatasetDescription d) {
+ReaderResult open_external_reader(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                                  object::DatasetDescription d) {
   return std::make_shared<ExternalReader>(environment, file, std::move(d));
 }
 
-ReaderResult open_unallocated_reader(DatasetDescription d) {
+ReaderResult open_unallocated_reader(object::DatasetDescription d) {
   return std::make_shared<UnallocatedReader>(std::move(d));
 }
 
-ReaderResult open_failing_reader(DatasetDescription d, Error problem) {
+ReaderResult open_failing_reader(object::DatasetDescription d, Error problem) {
   return std::make_shared<FailingReader>(std::move(d), std::move(problem));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -4,17 +4,18 @@
 #include "fill_pattern.h"
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 using ReaderResult = Result<std::shared_ptr<const DatasetReader>>;
 
-ReaderResult open_compact_reader(DatasetDescription description);
-ReaderResult open_contiguous_reader(const OpenedFilePtr& file, DatasetDescription description);
-ReaderResult open_external_reader(const ReadEnvironment& environment, const OpenedFilePtr& file,
-                                  DatasetDescription description);
+ReaderResult open_compact_reader(object::DatasetDescription description);
+ReaderResult open_contiguous_reader(const object::OpenedFilePtr& file,
+                                    object::DatasetDescription description);
+ReaderResult open_external_reader(const ReadEnvironment& environment, const object::OpenedFilePtr& file,
+                                  object::DatasetDescription description);
 // Every byte is the fill value: storage that was never allocated, or an empty image.
-ReaderResult open_unallocated_reader(DatasetDescription description);
+ReaderResult open_unallocated_reader(object::DatasetDescription description);
 // Reading fails with `problem`; the object itself can still be listed.
-ReaderResult open_failing_reader(DatasetDescription description, Error problem);
+ReaderResult open_failing_reader(object::DatasetDescription description, Error problem);
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -7,7 +7,7 @@
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/dataspace.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 struct BlockHeader {
@@ -19,11 +19,11 @@ constexpr std::uint64_t kMostSelectionBytes = 256U << 20;
 
 // What H5Sencode writes: a dataspace message for the extent, then a serialised selection.
 struct EncodedSelection {
-  Dataspace extent;
-  Selection selection;
+  format::Dataspace extent;
+  format::Selection selection;
 };
 
-Result<EncodedSelection> decode_encoded_selection(Cursor& c, std::size_t rank) {
+Result<EncodedSelection> decode_encoded_selection(format::Cursor& c, std::size_t rank) {
   EncodedSelection out;
   c.u8("message");
   c.require_equal(1, "not a dataspace");
@@ -31,12 +31,12 @@ Result<EncodedSelection> decode_encoded_selection(Cursor& c, std::size_t rank) {
   const std::uint8_t lengths = c.u8("size_of_lengths");
   c.require(lengths == 2 || lengths == 4 || lengths == 8, "not 2, 4 or 8");
   const std::uint32_t extent_bytes = c.u32("extent_length");
-  Cursor inner = c.part(extent_bytes, "extent", "Dataspace");
-  const Field extent = c.last();
+  format::Cursor inner = c.part(extent_bytes, "extent", "Dataspace");
+  const format::Field extent = c.last();
   H5_TRY(c.finish());
   inner.set_sizes({8, lengths});
-  H5_ASSIGN(out.extent, decode_dataspace(inner));
-  H5_ASSIGN(out.selection, decode_selection(c));
+  H5_ASSIGN(out.extent, format::decode_dataspace(inner));
+  H5_ASSIGN(out.selection, format::decode_selection(c));
   c.require(c.remaining() == 0, {"length", c.here(), c.remaining()}, "bytes are left over");
   c.require_equal(rank, extent.part("rank", out.extent.rank()), "not the dataset's");
   return c.finish(std::move(out));
@@ -44,16 +44,17 @@ Result<EncodedSelection> decode_encoded_selection(Cursor& c, std::size_t rank) {
 
 }  // namespace
 
-Result<SparseSections> decode_sparse_sections(const ChunkRecord& record, bool filtered, std::uint64_t chunk_bytes) {
-  Cursor c(record.section_fields, record.address, "StructuredChunk", {});
+Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, bool filtered,
+                                              std::uint64_t chunk_bytes) {
+  format::Cursor c(record.section_fields, record.address, "StructuredChunk", {});
   const std::uint64_t split = c.u64("section_offset");
   c.require(split <= record.stored_size, "beyond the chunk");
   SparseSections s;
   s.selection.stored = s.selection.plain = split;
   s.values.offset = split;
   s.values.stored = s.values.plain = record.stored_size - split;
-  Field selection_size = c.last().part("unfiltered_size", s.selection.plain);
-  Field values_size = c.last().part("unfiltered_size", s.values.plain);
+  format::Field selection_size = c.last().part("unfiltered_size", s.selection.plain);
+  format::Field values_size = c.last().part("unfiltered_size", s.values.plain);
   if (filtered) {
     s.selection.plain = c.u64("unfiltered_size");
     selection_size = c.last();
@@ -70,21 +71,24 @@ Result<SparseSections> decode_sparse_sections(const ChunkRecord& record, bool fi
   return c.finish(s);
 }
 
-SparseChunk::SparseChunk(BlockPtr block) : block_(std::move(block)) {
+SparseChunk::SparseChunk(cache::BlockPtr block) : block_(std::move(block)) {
   const std::byte* at = block_->bytes().data();
   const auto header = load_le<BlockHeader>(at);
-  stretches_ = {reinterpret_cast<const Stretch*>(at + sizeof header), static_cast<std::size_t>(header.stretch_count)};
-  values_ = block_->bytes().subspan(sizeof header + stretches_.size_bytes(), static_cast<std::size_t>(header.value_bytes));
+  stretches_ = {reinterpret_cast<const Stretch*>(at + sizeof header),
+                static_cast<std::size_t>(header.stretch_count)};
+  values_ = block_->bytes().subspan(sizeof header + stretches_.size_bytes(),
+                                    static_cast<std::size_t>(header.value_bytes));
 }
 
-Result<std::shared_ptr<Block>> SparseChunk::make_block(ByteSpan encoded, std::uint64_t offset, ByteSpan values,
-                                                       std::span<const std::uint64_t> chunk_dims,
-                                                       std::uint64_t element_size) {
-  Cursor whole(encoded, offset, "EncodedSelection", {});
+Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, std::uint64_t offset,
+                                                              ByteSpan values,
+                                                              std::span<const std::uint64_t> chunk_dims,
+                                                              std::uint64_t element_size) {
+  format::Cursor whole(encoded, offset, "EncodedSelection", {});
   whole.skip(encoded.size() < 4 ? encoded.size() + 1 : encoded.size() - 4, "selection");
   whole.checksum();
   H5_TRY(whole.finish());
-  Cursor cursor(encoded.first(encoded.size() - 4), offset, "EncodedSelection", {});
+  format::Cursor cursor(encoded.first(encoded.size() - 4), offset, "EncodedSelection", {});
   H5_ASSIGN(const EncodedSelection decoded, decode_encoded_selection(cursor, chunk_dims.size()));
   const auto& extent = decoded.extent.dims;
   for (std::size_t i = 0; i < extent.size(); ++i)
@@ -126,7 +130,7 @@ Result<std::shared_ptr<Block>> SparseChunk::make_block(ByteSpan encoded, std::ui
   if (too_many) return fail(Error(ErrorCode::Internal, "more stretches than elements"));
   const BlockHeader header{stretches.size(), values.size()};
   const std::size_t stretch_bytes = stretches.size() * sizeof(Stretch);
-  auto block = std::make_shared<Block>(sizeof header + stretch_bytes + values.size());
+  auto block = std::make_shared<cache::Block>(sizeof header + stretch_bytes + values.size());
   std::byte* out = block->bytes().data();
   std::memcpy(out, &header, sizeof header);
   if (stretch_bytes > 0) std::memcpy(out + sizeof header, stretches.data(), stretch_bytes);
@@ -134,4 +138,4 @@ Result<std::shared_ptr<Block>> SparseChunk::make_block(ByteSpan encoded, std::ui
   return block;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -13,21 +13,22 @@
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/filter/filter.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 // Stored places of the two sections, from a chunk's record (section_fields).
 struct SparseSections {
   struct Section {
-    std::uint64_t offset = 0;    // bytes from the chunk's address
-    std::uint64_t stored = 0;    // bytes
-    std::uint64_t plain = 0;     // bytes after the filters
+    std::uint64_t offset = 0;  // bytes from the chunk's address
+    std::uint64_t stored = 0;  // bytes
+    std::uint64_t plain = 0;   // bytes after the filters
     std::uint32_t filter_mask = 0;
   };
   Section selection, values;
 };
-// `filtered`: the dataset has a pipeline with any section. Offsets that fall, leave the chunk, or sizes that no sound
-// chunk has are errors.
-Result<SparseSections> decode_sparse_sections(const ChunkRecord& record, bool filtered, std::uint64_t chunk_bytes);
+// `filtered`: the dataset has a pipeline with any section. Offsets that fall, leave the chunk, or sizes that
+// no sound chunk has are errors.
+Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, bool filtered,
+                                              std::uint64_t chunk_bytes);
 
 // A view of the flat block.
 class SparseChunk {
@@ -38,19 +39,20 @@ class SparseChunk {
     std::uint64_t ordinal;  // of the first one's value
   };
 
-  explicit SparseChunk(BlockPtr block);
+  explicit SparseChunk(cache::BlockPtr block);
   std::span<const Stretch> stretches() const { return stretches_; }
   ByteSpan values() const { return values_; }
 
   // `selection`: section 0 without filters; `values`: section 1. chunk_dims: elements, the dataset's rank.
-  static Result<std::shared_ptr<Block>> make_block(ByteSpan selection, std::uint64_t offset, ByteSpan values,
-                                                   std::span<const std::uint64_t> chunk_dims,
-                                                   std::uint64_t element_size);
+  static Result<std::shared_ptr<cache::Block>> make_block(ByteSpan selection, std::uint64_t offset,
+                                                          ByteSpan values,
+                                                          std::span<const std::uint64_t> chunk_dims,
+                                                          std::uint64_t element_size);
 
  private:
-  BlockPtr block_;
+  cache::BlockPtr block_;
   std::span<const Stretch> stretches_;
   ByteSpan values_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

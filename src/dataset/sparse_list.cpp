@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kRenderBytes = 1U << 20;  // of the list, made at once
@@ -14,7 +14,7 @@ Error list_too_long() {
 
 }  // namespace
 
-std::span<const std::uint64_t> SparseList::elements_of(const Block& list) const {
+std::span<const std::uint64_t> SparseList::elements_of(const cache::Block& list) const {
   return {reinterpret_cast<const std::uint64_t*>(list.bytes().data()),
           static_cast<std::size_t>(list.size() / (8 + plan_.element_size()))};
 }
@@ -43,17 +43,18 @@ Result<SparseList::CountsPtr> SparseList::count_all() const {
   std::map<std::uint64_t, std::uint64_t> by_row_block;
   auto made = std::make_shared<Counts>();
   Status status;
-  H5_TRY(store_.index().for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
-    if (!record.allocated()) return true;
-    const std::uint64_t chunk = row_major_number(scaled, plan_.index_grid());
-    std::uint64_t n = 0;
-    status = store_.for_each_element(chunk, [&](std::uint64_t, ByteSpan) { ++n; });
-    if (status && n > 0) {
-      by_row_block[chunk / plan_.chunks_per_row_block()] += n;
-      made->chunks.push_back(chunk);
-    }
-    return status.has_value();
-  }));
+  H5_TRY(
+      store_.index().for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        if (!record.allocated()) return true;
+        const std::uint64_t chunk = row_major_number(scaled, plan_.index_grid());
+        std::uint64_t n = 0;
+        status = store_.for_each_element(chunk, [&](std::uint64_t, ByteSpan) { ++n; });
+        if (status && n > 0) {
+          by_row_block[chunk / plan_.chunks_per_row_block()] += n;
+          made->chunks.push_back(chunk);
+        }
+        return status.has_value();
+      }));
   H5_TRY(std::move(status));
   std::ranges::sort(made->chunks);
   made->before.push_back(0);
@@ -69,8 +70,8 @@ Result<std::uint64_t> SparseList::count() const {
   return all->before.back();
 }
 
-Result<BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std::uint64_t expected) const {
-  const BlockKey key{store_.owner(), SparseStore::kRowBlockList, row_block};
+Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std::uint64_t expected) const {
+  const cache::BlockKey key{store_.owner(), SparseStore::kRowBlockList, row_block};
   if (auto block = store_.cache().peek(key)) return block;
   const auto bytes = checked_mul(expected, 8 + plan_.element_size());
   if (!bytes || *bytes > limits::kMaxSparseListBytes) return fail(list_too_long());
@@ -89,7 +90,7 @@ Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t ro
                                                  [&](std::uint64_t chunk) { return chunk / width; });
     return std::vector<std::uint64_t>(within.begin(), within.end());
   }
-  std::vector<ChunkRecord> records(static_cast<std::size_t>(width));
+  std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(width));
   std::uint64_t scaled[limits::kMaxRank];
   const std::span<std::uint64_t> at(scaled, plan_.index_rank());
   plan_.scaled_of(row_block * width, at);
@@ -100,8 +101,8 @@ Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t ro
   return chunks;
 }
 
-Result<std::shared_ptr<Block>> SparseList::make_row_block_list(std::uint64_t row_block,
-                                                               std::uint64_t expected) const {
+Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint64_t row_block,
+                                                                      std::uint64_t expected) const {
   struct Item {
     std::uint64_t element;
     std::uint64_t value;  // byte offset in `values`
@@ -121,7 +122,7 @@ Result<std::shared_ptr<Block>> SparseList::make_row_block_list(std::uint64_t row
     }));
   if (too_long) return fail(list_too_long());
   std::ranges::sort(items, {}, &Item::element);
-  auto block = std::make_shared<Block>(items.size() * (8 + e));
+  auto block = std::make_shared<cache::Block>(items.size() * (8 + e));
   std::byte* numbers = block->bytes().data();
   std::byte* ordered = numbers + items.size() * 8;
   for (const Item& item : items) {
@@ -143,12 +144,12 @@ Status SparseList::read_items(std::uint64_t item_bytes, std::uint64_t offset, st
   while (offset < request_end) {
     const std::uint64_t end = std::min(request_end, offset + kRenderBytes);
     const std::uint64_t first = offset / item_bytes, last = divide_up(end, item_bytes);
-    auto block = std::make_shared<Block>(static_cast<std::size_t>((last - first) * item_bytes));
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>((last - first) * item_bytes));
     for (std::uint64_t item = first; item < last;) {
       const auto after = std::ranges::upper_bound(all->before, item);
       const auto slot = static_cast<std::size_t>(after - all->before.begin()) - 1;
       const std::uint64_t in_list = all->before[slot + 1] - all->before[slot];
-      H5_ASSIGN(const BlockPtr list, row_block_list(all->row_blocks[slot], in_list));
+      H5_ASSIGN(const cache::BlockPtr list, row_block_list(all->row_blocks[slot], in_list));
       if (elements_of(*list).size() != in_list)
         return fail(Error(ErrorCode::Stale, "the sparse dataset changed while it was read"));
       const std::uint64_t n = std::min(last, all->before[slot + 1]) - item;
@@ -168,7 +169,7 @@ Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, 
   const auto dims = store_.dims();
   return read_items(
       8 * dims.size(), offset, length, out,
-      [&](const Block& list, std::uint64_t, std::uint64_t first, std::uint64_t n, MutableByteSpan to) {
+      [&](const cache::Block& list, std::uint64_t, std::uint64_t first, std::uint64_t n, MutableByteSpan to) {
         std::uint64_t at[limits::kMaxRank];
         for (std::uint64_t k = 0; k < n; ++k) {
           row_major_place(elements_of(list)[static_cast<std::size_t>(first + k)], dims, at);
@@ -180,11 +181,11 @@ Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, 
 Status SparseList::read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
   const std::uint64_t e = plan_.element_size();
   return read_items(e, offset, length, out,
-                    [&](const Block& list, std::uint64_t in_list, std::uint64_t first, std::uint64_t n,
+                    [&](const cache::Block& list, std::uint64_t in_list, std::uint64_t first, std::uint64_t n,
                         MutableByteSpan to) {
                       std::memcpy(to.data(), list.bytes().data() + in_list * 8 + first * e,
                                   static_cast<std::size_t>(n * e));
                     });
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -8,7 +8,7 @@
 #include "h5mount/base/once_value.h"
 #include "sparse_store.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class SparseList final : public SparseForm {
  public:
@@ -39,9 +39,10 @@ class SparseList final : public SparseForm {
   Result<CountsPtr> count_all() const;
   Result<std::vector<std::uint64_t>> allocated_chunks(std::uint64_t row_block) const;
   // `expected`: how many elements there will be, where that is known (0: not).
-  Result<BlockPtr> row_block_list(std::uint64_t row_block, std::uint64_t expected) const;
-  Result<std::shared_ptr<Block>> make_row_block_list(std::uint64_t row_block, std::uint64_t expected) const;
-  std::span<const std::uint64_t> elements_of(const Block& list) const;
+  Result<cache::BlockPtr> row_block_list(std::uint64_t row_block, std::uint64_t expected) const;
+  Result<std::shared_ptr<cache::Block>> make_row_block_list(std::uint64_t row_block,
+                                                            std::uint64_t expected) const;
+  std::span<const std::uint64_t> elements_of(const cache::Block& list) const;
 
   template <class Render>  // render(list, elements in it, first, count, out bytes): items of `item_bytes`
   Status read_items(std::uint64_t item_bytes, std::uint64_t offset, std::uint64_t length, Pieces& out,
@@ -52,4 +53,4 @@ class SparseList final : public SparseForm {
   mutable OnceValue<CountsPtr> counts_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kMinHole = 64U << 10;        // bytes between defined elements that SEEK_HOLE reports
@@ -11,14 +11,14 @@ constexpr std::uint64_t kMaxChunksAhead = 1U << 10;  // of one row block
 }  // namespace
 
 Result<std::shared_ptr<const DatasetReader>> SparseReader::open(const ReadEnvironment& environment,
-                                                                OpenedFilePtr file,
-                                                                DatasetDescription description) {
+                                                                object::OpenedFilePtr file,
+                                                                object::DatasetDescription description) {
   H5_ASSIGN(auto store, SparseStore::open(environment, std::move(file), description));
   return std::shared_ptr<const SparseReader>(
       new SparseReader(environment, std::move(description), std::move(store)));
 }
 
-SparseReader::SparseReader(const ReadEnvironment& environment, DatasetDescription description,
+SparseReader::SparseReader(const ReadEnvironment& environment, object::DatasetDescription description,
                            std::unique_ptr<SparseStore> store)
     : DatasetReader(std::move(description)),
       store_(std::move(store)),
@@ -39,7 +39,7 @@ Status SparseReader::read(std::uint64_t offset, std::uint64_t length, ReadPatter
   if (std::ranges::none_of(blocks, [](const auto& b) { return b.second != nullptr; })) {
     fill_.append(offset, length, out);
   } else {
-    auto block = std::make_shared<Block>(static_cast<std::size_t>(length));
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
     assemble(blocks, offset, block->bytes());
     out.add(block->bytes(), block);
   }
@@ -83,7 +83,7 @@ void SparseReader::assemble(const Blocks& blocks, std::uint64_t offset, MutableB
       offset, out.size(), [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
         std::byte* const run = to;
         to += bytes;
-        const BlockPtr& block = blocks.at(chunk);
+        const cache::BlockPtr& block = blocks.at(chunk);
         if (!block) return true;
         const SparseChunk sparse(block);
         const auto stretches = sparse.stretches();
@@ -128,4 +128,4 @@ Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset) const {
   return size();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

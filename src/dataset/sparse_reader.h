@@ -10,15 +10,15 @@
 #include "sparse_list.h"
 #include "sparse_store.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class SparseReader final : public DatasetReader,
                            public ReadaheadUnits,
                            public std::enable_shared_from_this<SparseReader> {
  public:
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
-                                                           OpenedFilePtr file,
-                                                           DatasetDescription description);
+                                                           object::OpenedFilePtr file,
+                                                           object::DatasetDescription description);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
   Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
@@ -39,11 +39,11 @@ class SparseReader final : public DatasetReader,
   void make_unit(std::uint64_t row_block) const override;
 
  private:
-  SparseReader(const ReadEnvironment& environment, DatasetDescription description,
+  SparseReader(const ReadEnvironment& environment, object::DatasetDescription description,
                std::unique_ptr<SparseStore> store);
 
   // The chunks that a range of the image touches, by number; null: never written.
-  using Blocks = std::unordered_map<std::uint64_t, BlockPtr>;
+  using Blocks = std::unordered_map<std::uint64_t, cache::BlockPtr>;
   Result<Blocks> blocks_of(std::uint64_t offset, std::uint64_t length) const;
   void assemble(const Blocks& blocks, std::uint64_t offset, MutableByteSpan out) const;
 
@@ -55,4 +55,4 @@ class SparseReader final : public DatasetReader,
   Readahead readahead_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

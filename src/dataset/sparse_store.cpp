@@ -7,24 +7,25 @@
 #include "h5mount/metadata/filter_pipeline.h"
 #include "scratch_pool.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
-Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                       const DatasetDescription& description) {
+Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& environment,
+                                                       object::OpenedFilePtr file,
+                                                       const object::DatasetDescription& description) {
   const bool filtered = !description.pipeline.sections.empty();
-  H5_ASSIGN(auto geometry, ChunkGeometry::make(description.space, description.layout, filtered));
-  H5_ASSIGN(auto index, open_chunk_index(file->metadata, description.layout, geometry));
+  H5_ASSIGN(auto geometry, chunk::ChunkGeometry::make(description.space, description.layout, filtered));
+  H5_ASSIGN(auto index, chunk::open_chunk_index(file->metadata, description.layout, geometry));
   std::unique_ptr<SparseStore> store(new SparseStore(environment, std::move(file), description, geometry));
   store->index_ = std::move(index);
   for (const auto& section : description.pipeline.sections) {
     H5_ASSIGN(store->pipelines_[section.number],
-              make_filter_pipeline(section.filters, geometry.chunk_bytes));
+              metadata::make_filter_pipeline(section.filters, geometry.chunk_bytes));
   }
   return store;
 }
 
-SparseStore::SparseStore(const ReadEnvironment& environment, OpenedFilePtr file,
-                         const DatasetDescription& description, const ChunkGeometry& geometry)
+SparseStore::SparseStore(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                         const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry)
     : cache_(environment.cache),
       file_(std::move(file)),
       plan_(geometry),
@@ -33,7 +34,7 @@ SparseStore::SparseStore(const ReadEnvironment& environment, OpenedFilePtr file,
       dataset_address_(description.address),
       filtered_(geometry.filtered),
       partial_unfiltered_(description.layout.partial_chunks_unfiltered),
-      owner_(BlockCache::new_owner()) {}
+      owner_(cache::BlockCache::new_owner()) {}
 
 SparseStore::~SparseStore() {
   cache_->erase_owner(owner_);
@@ -45,7 +46,7 @@ std::optional<Error> SparseStore::problem() const {
   return std::nullopt;
 }
 
-Error SparseStore::located(const Error& error, std::uint64_t chunk, const ChunkRecord* record) const {
+Error SparseStore::located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record) const {
   std::string place = plan_.place_of(chunk);
   if (record != nullptr)
     place += fmt::format(", {} bytes at {:#x}", record->stored_size,
@@ -53,23 +54,24 @@ Error SparseStore::located(const Error& error, std::uint64_t chunk, const ChunkR
   return error.within(fmt::format("sparse {}, of dataset at {:#x}", place, dataset_address_));
 }
 
-Result<BlockPtr> SparseStore::chunk_block(std::uint64_t chunk) const {
+Result<cache::BlockPtr> SparseStore::chunk_block(std::uint64_t chunk) const {
   constexpr std::uint64_t kMaxEstimate = 1U << 20;  // charged to the cache until the block's size is known
-  const BlockKey key{owner_, kChunk, chunk};
+  const cache::BlockKey key{owner_, kChunk, chunk};
   if (auto block = cache_->peek(key)) return block;
   std::uint64_t scaled[limits::kMaxRank];
   const std::span<std::uint64_t> at(scaled, plan_.index_rank());
   plan_.scaled_of(chunk, at);
   auto record = index_->find(at);
   if (!record) return fail(located(record.error(), chunk));
-  if (!record->allocated()) return BlockPtr();
+  if (!record->allocated()) return cache::BlockPtr();
   const auto estimate = static_cast<std::size_t>(std::min<std::uint64_t>(record->stored_size, kMaxEstimate));
   auto block = cache_->get_or_make(key, estimate, [&] { return load_chunk(chunk, *record); });
   if (!block) return fail(located(block.error(), chunk, &*record));
   return block;
 }
 
-Result<std::shared_ptr<Block>> SparseStore::load_chunk(std::uint64_t chunk, const ChunkRecord& record) const {
+Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chunk,
+                                                              const chunk::ChunkRecord& record) const {
   if (!range_within(record.address, record.stored_size, file_->metadata->addresses()->size()))
     return fail(Error(ErrorCode::Truncated, "StructuredChunk", "address", record.address)
                     .with_found(record.stored_size)
@@ -86,16 +88,16 @@ Result<std::shared_ptr<Block>> SparseStore::load_chunk(std::uint64_t chunk, cons
                                  chunk_dims_, plan_.element_size());
 }
 
-Result<std::shared_ptr<Block>> SparseStore::load_section(const ChunkRecord& record,
-                                                         const SparseSections::Section& section,
-                                                         unsigned number) const {
-  auto plain = std::make_shared<Block>(static_cast<std::size_t>(section.plain));
+Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::ChunkRecord& record,
+                                                                const SparseSections::Section& section,
+                                                                unsigned number) const {
+  auto plain = std::make_shared<cache::Block>(static_cast<std::size_t>(section.plain));
   if (section.plain == 0) return plain;  // an empty section is empty, whatever a writer stored for it
   const auto pipeline = pipelines_.find(number);
   const bool as_stored =
       pipeline == pipelines_.end() || pipeline->second->empty() || section.filter_mask == ~0U;
   const std::uint64_t address = record.address + section.offset;
-  const ByteSource& source = *file_->metadata->addresses();
+  const io::ByteSource& source = *file_->metadata->addresses();
   if (as_stored) {
     if (section.stored != section.plain)
       return fail(Error(ErrorCode::InvalidValue, "StructuredChunk", "unfiltered_size", address)
@@ -111,4 +113,4 @@ Result<std::shared_ptr<Block>> SparseStore::load_section(const ChunkRecord& reco
   return plain;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -13,28 +13,29 @@
 #include "h5mount/filter/filter.h"
 #include "sparse_chunk.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class SparseStore {
  public:
   // Kinds of blocks under `owner` in the cache.
   static constexpr std::uint64_t kChunk = 0, kRowBlockList = 1;
 
-  static Result<std::unique_ptr<SparseStore>> open(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                   const DatasetDescription& description);
+  static Result<std::unique_ptr<SparseStore>> open(const ReadEnvironment& environment,
+                                                   object::OpenedFilePtr file,
+                                                   const object::DatasetDescription& description);
   ~SparseStore();
   SparseStore(const SparseStore&) = delete;
   SparseStore& operator=(const SparseStore&) = delete;
 
   const ChunkPlan& plan() const { return plan_; }
-  const ChunkIndex& index() const { return *index_; }
+  const chunk::ChunkIndex& index() const { return *index_; }
   std::span<const std::uint64_t> dims() const { return dims_; }
-  BlockCache& cache() const { return *cache_; }
+  cache::BlockCache& cache() const { return *cache_; }
   std::uint64_t owner() const { return owner_; }
   std::optional<Error> problem() const;
 
   // The flat block of a chunk (sparse_chunk.h), through the cache; null where the chunk was never written.
-  Result<BlockPtr> chunk_block(std::uint64_t chunk) const;
+  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk) const;
 
   // visit(number of the element in the image, its bytes): the chunk's defined elements that lie within the
   // extent.
@@ -42,29 +43,31 @@ class SparseStore {
   Status for_each_element(std::uint64_t chunk, Visit visit) const;
 
  private:
-  SparseStore(const ReadEnvironment& environment, OpenedFilePtr file, const DatasetDescription& description,
-              const ChunkGeometry& geometry);
+  SparseStore(const ReadEnvironment& environment, object::OpenedFilePtr file,
+              const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry);
 
-  Result<std::shared_ptr<Block>> load_chunk(std::uint64_t chunk, const ChunkRecord& record) const;
-  Result<std::shared_ptr<Block>> load_section(const ChunkRecord& record,
-                                              const SparseSections::Section& section, unsigned number) const;
-  Error located(const Error& error, std::uint64_t chunk, const ChunkRecord* record = nullptr) const;
+  Result<std::shared_ptr<cache::Block>> load_chunk(std::uint64_t chunk,
+                                                   const chunk::ChunkRecord& record) const;
+  Result<std::shared_ptr<cache::Block>> load_section(const chunk::ChunkRecord& record,
+                                                     const SparseSections::Section& section,
+                                                     unsigned number) const;
+  Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
-  std::shared_ptr<BlockCache> cache_;
-  OpenedFilePtr file_;
+  std::shared_ptr<cache::BlockCache> cache_;
+  object::OpenedFilePtr file_;
   ChunkPlan plan_;
   std::vector<std::uint64_t> dims_, chunk_dims_;
   std::uint64_t dataset_address_;
   bool filtered_;
   bool partial_unfiltered_;
-  std::unique_ptr<ChunkIndex> index_;
-  std::map<unsigned, std::shared_ptr<const FilterPipeline>> pipelines_;  // by section
+  std::unique_ptr<chunk::ChunkIndex> index_;
+  std::map<unsigned, std::shared_ptr<const filter::FilterPipeline>> pipelines_;  // by section
   std::uint64_t owner_;
 };
 
 template <class Visit>
 Status SparseStore::for_each_element(std::uint64_t chunk, Visit visit) const {
-  H5_ASSIGN(const BlockPtr block, chunk_block(chunk));
+  H5_ASSIGN(const cache::BlockPtr block, chunk_block(chunk));
   if (!block) return {};
   const SparseChunk sparse(block);
   const std::size_t rank = dims_.size();
@@ -88,4 +91,4 @@ Status SparseStore::for_each_element(std::uint64_t chunk, Visit visit) const {
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,7 +2,7 @@
 #include "read_strategy.h"
 #include "spilled_row_blocks.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 class SpillStrategy final : public ReadStrategy {
@@ -40,4 +40,4 @@ ReadStrategyPtr make_spill_strategy(ChunkedBlocksPtr blocks) {
   return std::make_shared<const SpillStrategy>(std::move(blocks));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -10,7 +10,7 @@
 
 #include "h5mount/base/log.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kStripeBytes = 4U << 20;
@@ -70,7 +70,7 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
   H5_ASSIGN(auto block,
             blocks_->cache()->get_or_load(blocks_->spill_key(row_block * stripes_per_row_block + stripe),
                                           static_cast<std::size_t>(rows.count * plan_.row_bytes()),
-                                          [&](Block& out) -> Status {
+                                          [&](cache::Block& out) -> Status {
                                             const auto file = spilled(row_block);
                                             H5_TRY(file->result);
                                             return gather(*file, rows, out.bytes());
@@ -108,7 +108,7 @@ Status SpilledRowBlocks::open_file(Spilled& spilled) const {
   const char* named = std::getenv("TMPDIR");
   const char* directory = named != nullptr && *named == '/' ? named : "/var/tmp";
   H5_ASSIGN(spilled.fd, open_unlinked(directory));
-  struct statvfs space {};
+  struct statvfs space{};
   const auto needed = checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes());
   const std::uint64_t allowed =
       ::fstatvfs(spilled.fd, &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize / 2 : 0;
@@ -126,7 +126,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled) const {
   const ChunkStore& store = blocks_->store();
   const std::uint64_t first = spilled.row_block * plan_.chunks_per_row_block();
   const auto decode = [&](std::uint64_t i) -> Status {
-    H5_ASSIGN(const ChunkRecord record, store.find(first + i));
+    H5_ASSIGN(const chunk::ChunkRecord record, store.find(first + i));
     ScratchPool::Lease scratch(ScratchPool::shared());
     const MutableByteSpan plain = scratch->plain(static_cast<std::size_t>(plan_.chunk_bytes()));
     H5_TRY(store.decode(first + i, record, plain, *scratch));
@@ -161,4 +161,4 @@ Status SpilledRowBlocks::gather(const Spilled& spilled, ChunkPlan::Rows rows, Mu
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

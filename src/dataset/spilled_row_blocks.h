@@ -17,14 +17,14 @@
 
 #include "chunked_blocks.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class SpilledRowBlocks {
  public:
   explicit SpilledRowBlocks(ChunkedBlocksPtr blocks);
 
   struct Stripe {
-    BlockPtr block;
+    cache::BlockPtr block;
     std::uint64_t offset = 0;  // image offset of its first byte
   };
   // The stripe that holds an image offset; the first call for a row block decodes all of it. Errors: those of
@@ -59,4 +59,4 @@ class SpilledRowBlocks {
   mutable std::shared_ptr<Spilled> current_;  // guarded by mutex_
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

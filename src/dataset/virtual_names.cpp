@@ -1,6 +1,6 @@
 #include "virtual_names.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 // Calls literal(c) and number() for the parts of a name.
@@ -8,9 +8,12 @@ template <class Literal, class Number>
 void parse(std::string_view name, Literal literal, Number number) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char next = i + 1 < name.size() ? name[i + 1] : '\0';
-    if (name[i] == '%' && next == 'b') number(), ++i;
-    else if (name[i] == '%' && next == '%') literal('%'), ++i;
-    else literal(name[i]);
+    if (name[i] == '%' && next == 'b')
+      number(), ++i;
+    else if (name[i] == '%' && next == '%')
+      literal('%'), ++i;
+    else
+      literal(name[i]);
   }
 }
 
@@ -28,6 +31,8 @@ std::string numbered_name(std::string_view name, std::uint64_t block) {
   return out;
 }
 
-std::string plain_name(std::string_view name) { return numbered_name(name, 0); }
+std::string plain_name(std::string_view name) {
+  return numbered_name(name, 0);
+}
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 bool has_block_number(std::string_view name);
 std::string numbered_name(std::string_view name, std::uint64_t block);
 std::string plain_name(std::string_view name);  // `%%` to `%`
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -2,7 +2,7 @@
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 constexpr std::uint64_t kMostReads = 4U << 20;  // a request of 1 MiB has no more single bytes by far
 thread_local const VirtualNesting* t_innermost = nullptr;
@@ -15,7 +15,9 @@ VirtualNesting::VirtualNesting(const void* file, std::uint64_t dataset_address)
   t_innermost = this;
 }
 
-VirtualNesting::~VirtualNesting() { t_innermost = outer_; }
+VirtualNesting::~VirtualNesting() {
+  t_innermost = outer_;
+}
 
 Status VirtualNesting::check() const {
   if (depth_ > limits::kMaxVirtualDepth)
@@ -28,8 +30,9 @@ Status VirtualNesting::check() const {
 
 Status VirtualNesting::spend(std::uint64_t reads) {
   t_reads += reads;
-  if (t_reads > kMostReads) return fail(Error(ErrorCode::LimitExceeded, "a virtual dataset of too many pieces"));
+  if (t_reads > kMostReads)
+    return fail(Error(ErrorCode::LimitExceeded, "a virtual dataset of too many pieces"));
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

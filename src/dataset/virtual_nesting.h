@@ -1,13 +1,13 @@
-// Virtual datasets over virtual datasets: one object of this on the stack for each that a thread is inside of. It
-// ends loops (a view that leads back to itself), depth, and the work that one request can be made to do by views that
-// multiply at every level.
+// Virtual datasets over virtual datasets: one object of this on the stack for each that a thread is inside
+// of. It ends loops (a view that leads back to itself), depth, and the work that one request can be made to
+// do by views that multiply at every level.
 #pragma once
 
 #include <cstdint>
 
 #include "h5mount/base/error.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class VirtualNesting {
  public:
@@ -27,4 +27,4 @@ class VirtualNesting {
   unsigned depth_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

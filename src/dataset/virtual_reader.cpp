@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "growth.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/metadata/global_heap.h"
-#include "growth.h"
 #include "virtual_names.h"
 #include "virtual_nesting.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources looked for
@@ -21,23 +21,25 @@ constexpr std::size_t kMostOutdated = 64;          // ranges; more are told as o
 }  // namespace
 
 Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvironment& environment,
-                                                                 OpenedFilePtr file, DatasetDescription d,
+                                                                 object::OpenedFilePtr file,
+                                                                 object::DatasetDescription d,
                                                                  const VirtualReader* previous) {
   const VirtualNesting nesting(file.get(), d.address);
   H5_TRY(nesting.check());
-  std::vector<VirtualMapping> mappings;
-  if (d.layout.virtual_heap_address != kUndefinedAddress) {
-    H5_ASSIGN(const auto object, load_global_heap_object(*file->metadata, d.layout.virtual_heap_address,
-                                                         d.layout.virtual_heap_index));
-    Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address,
-                  "VirtualMappings", file->metadata->sizes());
-    H5_ASSIGN(mappings, decode_virtual_mappings(cursor));
+  std::vector<format::VirtualMapping> mappings;
+  if (d.layout.virtual_heap_address != format::kUndefinedAddress) {
+    H5_ASSIGN(const auto object,
+              metadata::load_global_heap_object(*file->metadata, d.layout.virtual_heap_address,
+                                                d.layout.virtual_heap_index));
+    format::Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address,
+                          "VirtualMappings", file->metadata->sizes());
+    H5_ASSIGN(mappings, format::decode_virtual_mappings(cursor));
   }
   auto sources = std::make_unique<VirtualSources>(environment, file,
                                                   previous != nullptr ? previous->sources_.get() : nullptr);
   const auto renewed = sources->renew();
   std::vector<Part> parts;
-  for (VirtualMapping& mapping : mappings) {
+  for (format::VirtualMapping& mapping : mappings) {
     Part part;
     part.numbered = has_block_number(mapping.file) || has_block_number(mapping.dataset);
     part.mapping = std::move(mapping);
@@ -58,7 +60,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
   return reader;
 }
 
-VirtualReader::VirtualReader(OpenedFilePtr file, DatasetDescription description,
+VirtualReader::VirtualReader(object::OpenedFilePtr file, object::DatasetDescription description,
                              std::unique_ptr<VirtualSources> sources, std::vector<Part> parts)
     : DatasetReader(std::move(description)),
       file_(std::move(file)),
@@ -69,17 +71,18 @@ VirtualReader::VirtualReader(OpenedFilePtr file, DatasetDescription description,
     if (!problem_) problem_ = part.problem;
 }
 
-// How much of an unlimited mapping its sources have now. One that is there and cannot be opened has what the header
-// says, so that the reads that need it fail.
-void VirtualReader::measure(VirtualSources& sources, const Dataspace& space, Part& part) {
-  const VirtualMapping& mapping = part.mapping;
+// How much of an unlimited mapping its sources have now. One that is there and cannot be opened has what the
+// header says, so that the reads that need it fail.
+void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& space, Part& part) {
+  const format::VirtualMapping& mapping = part.mapping;
   const std::size_t dimension = *part.view_unlimited;
   const std::uint64_t stored =  // slices
       dimension < space.dims.size() ? slices_within(mapping.view, dimension, space.dims[dimension]) : 0;
   if (part.numbered) {
     VirtualSources::SourcePtr source;
     for (; part.blocks < kMostNumbered; ++part.blocks) {
-      source = sources.get(numbered_name(mapping.file, part.blocks), numbered_name(mapping.dataset, part.blocks));
+      source =
+          sources.get(numbered_name(mapping.file, part.blocks), numbered_name(mapping.dataset, part.blocks));
       if (!source->reader) break;
     }
     part.found = part.blocks;
@@ -100,8 +103,9 @@ void VirtualReader::measure(VirtualSources& sources, const Dataspace& space, Par
     part.slices = slices_within(mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
 }
 
-// The view's extent in its unlimited dimensions is what its sources fill; the header holds the writer's last idea.
-Status VirtualReader::settle_extent(DatasetDescription& d, std::vector<Part>& parts) {
+// The view's extent in its unlimited dimensions is what its sources fill; the header holds the writer's last
+// idea.
+Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<Part>& parts) {
   std::vector<std::uint64_t> dims = d.space.dims;
   std::vector<bool> measured(dims.size(), false);
   const auto grow = [&](std::size_t i, std::uint64_t extent) {
@@ -112,16 +116,18 @@ Status VirtualReader::settle_extent(DatasetDescription& d, std::vector<Part>& pa
   for (const Part& part : parts) {
     if (!part.view_unlimited || *part.view_unlimited >= dims.size()) continue;
     const std::size_t i = *part.view_unlimited;
-    const Selection& view = part.mapping.view;
+    const format::Selection& view = part.mapping.view;
     if (part.numbered)
-      grow(i, part.blocks == 0 ? 0 : extent_of_slices(view, i, checked_mul(part.blocks, view.block[i]).value_or(0)));
+      grow(i, part.blocks == 0
+                  ? 0
+                  : extent_of_slices(view, i, checked_mul(part.blocks, view.block[i]).value_or(0)));
     else
       grow(i, extent_of_slices(view, i, part.slices));
   }
   // Mappings of fixed size hold the extent up as well.
   for (const Part& part : parts) {
-    const Selection& view = part.mapping.view;
-    if (part.view_unlimited || view.kind != Selection::Kind::Hyperslab || !view.regular) continue;
+    const format::Selection& view = part.mapping.view;
+    if (part.view_unlimited || view.kind != format::Selection::Kind::Hyperslab || !view.regular) continue;
     for (std::size_t i = 0; i < dims.size() && i < view.count.size(); ++i) {
       const auto slices = checked_mul(view.count[i], view.block[i]);
       if (measured[i] && slices) grow(i, extent_of_slices(view, i, *slices));
@@ -136,7 +142,7 @@ Status VirtualReader::settle_extent(DatasetDescription& d, std::vector<Part>& pa
   return {};
 }
 
-Status VirtualReader::settle_views(const DatasetDescription& d, std::vector<Part>& parts) {
+Status VirtualReader::settle_views(const object::DatasetDescription& d, std::vector<Part>& parts) {
   for (Part& part : parts) {
     if (part.numbered) continue;
     std::optional<ElementSelection::Clip> clip;
@@ -150,7 +156,6 @@ Status VirtualReader::settle_views(const DatasetDescription& d, std::vector<Part
 }
 
 // ---- sources that grow
-// ------------------------------------------------------------------------------------------
 
 bool VirtualReader::sources_changed() const {
   const VirtualNesting nesting(file_.get(), description().address);
@@ -159,13 +164,13 @@ bool VirtualReader::sources_changed() const {
 
 void VirtualReader::note_outdated(const VirtualReader& before,
                                   const std::vector<VirtualSources::SourcePtr>& renewed) {
-  const DataLayout& old_layout = before.description().layout;
-  const DataLayout& layout = description().layout;
+  const format::DataLayout& old_layout = before.description().layout;
+  const format::DataLayout& layout = description().layout;
   untold_ = before.take_outdated();
   if (!grew_at_end(before.description(), description()) ||
       layout.virtual_heap_address != old_layout.virtual_heap_address ||
       layout.virtual_heap_index != old_layout.virtual_heap_index)
-    untold_ = {{0, kUnlimited}};
+    untold_ = {{0, format::kUnlimited}};
   for (const auto& source : renewed)
     for (const Part& part : parts_) {
       const ByteRange range = outdated_by(part, *source);
@@ -173,29 +178,29 @@ void VirtualReader::note_outdated(const VirtualReader& before,
     }
   if (untold_.size() <= kMostOutdated) return;
   const auto first = std::ranges::min_element(untold_, {}, &ByteRange::begin);
-  untold_ = {{first->begin, kUnlimited}};
+  untold_ = {{first->begin, format::kUnlimited}};
 }
 
 // Where in the view's image a part of it that became wrong begins: elements have the same order in a source's
 // selection and in the view's.
 ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Source& source) const {
   // Of a numbered source that was not there nothing was shown: the view ended before it.
-  if (part.numbered) return {0, source.was_there ? kUnlimited : 0};
+  if (part.numbered) return {0, source.was_there ? format::kUnlimited : 0};
   if (part.mapping.file != source.file_name || part.mapping.dataset != source.dataset) return {};
   const std::uint64_t e = description().element_size;
   const ByteRange whole{part.row_begin * e, part.row_end * e};
-  const bool ordered = part.mapping.source.kind != Selection::Kind::Points &&
-                       part.mapping.view.kind != Selection::Kind::Points;
+  const bool ordered = part.mapping.source.kind != format::Selection::Kind::Points &&
+                       part.mapping.view.kind != format::Selection::Kind::Points;
   if (!source.reader || !ordered) return whole;
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
-  const DatasetDescription& from = source.reader->description();
+  const object::DatasetDescription& from = source.reader->description();
   const auto selected = ElementSelection::make(part.mapping.source, from.space.dims, clip);
   if (!selected) return whole;
-  std::uint64_t begin = kUnlimited;
+  std::uint64_t begin = format::kUnlimited;
   for (const ByteRange& range : source.outdated) begin = std::min(begin, range.begin);
-  std::uint64_t ordinal = kUnlimited, linear = part.row_end;
-  selected->for_each_in_range(begin / std::max<std::uint64_t>(1, from.element_size), kUnlimited,
+  std::uint64_t ordinal = format::kUnlimited, linear = part.row_end;
+  selected->for_each_in_range(begin / std::max<std::uint64_t>(1, from.element_size), format::kUnlimited,
                               [&](std::uint64_t, std::uint64_t, std::uint64_t first) {
                                 ordinal = first;
                                 return false;
@@ -206,27 +211,26 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
   return {linear * e, part.row_end * e};
 }
 
-Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(const ReadEnvironment& environment,
-                                                                            OpenedFilePtr file,
-                                                                            DatasetDescription next) const {
-  if (next.layout.cls == LayoutClass::Virtual) return open(environment, std::move(file), std::move(next), this);
+Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
+  if (next.layout.cls == format::LayoutClass::Virtual)
+    return open(environment, std::move(file), std::move(next), this);
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next));
 }
 
 std::vector<ByteRange> VirtualReader::outdated_ranges() const {
-  if (sources_->take_reopened()) return {{0, kUnlimited}};
+  if (sources_->take_reopened()) return {{0, format::kUnlimited}};
   const std::lock_guard lock(mutex_);
   return std::exchange(untold_, {});
 }
 
 // ---- reading
-// ----------------------------------------------------------------------------------------------------
 
 Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
-  auto block = std::make_shared<Block>(static_cast<std::size_t>(length));
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
   H5_TRY(read_into(offset, block->bytes()));
   out.add(block->bytes(), block);
   return {};
@@ -241,7 +245,7 @@ Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out) const
   const std::uint64_t first = offset / e, last = divide_up(offset + out.size(), e);
   if (first * e == offset && last * e == offset + out.size()) return read_elements(first, last - first, out);
   // Requests need not end at elements: whole ones are put together aside.
-  Block whole(static_cast<std::size_t>((last - first) * e));
+  cache::Block whole(static_cast<std::size_t>((last - first) * e));
   H5_TRY(read_elements(first, last - first, whole.bytes()));
   std::memcpy(out.data(), whole.bytes().data() + (offset - first * e), out.size());
   return {};
@@ -283,9 +287,10 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
   if (!part.view_unlimited || part.blocks == 0) return {};
   const auto& dims = description().space.dims;
   const std::size_t d = *part.view_unlimited;
-  // Blocks that can reach the range: all, or where the numbered dimension is the slowest only those of its rows.
+  // Blocks that can reach the range: all, or where the numbered dimension is the slowest only those of its
+  // rows.
   std::uint64_t begin = 0, end = part.blocks;
-  const Selection& view = part.mapping.view;
+  const format::Selection& view = part.mapping.view;
   if (d == 0 && view.stride[0] > 0) {
     std::uint64_t row = 1;
     for (std::size_t i = 1; i < dims.size(); ++i) row *= dims[i];
@@ -295,7 +300,7 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
     if (low > view.start[0]) begin = std::min(end, (low - view.start[0]) / view.stride[0]);
   }
   for (std::uint64_t i = begin; i < end; ++i) {
-    Selection block = view;
+    format::Selection block = view;
     block.start[d] += i * view.stride[d];
     block.count[d] = 1;
     H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
@@ -307,7 +312,7 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
   return {};
 }
 
-Status VirtualReader::copy_from(const DatasetReader& reader, const Selection& selection,
+Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selection& selection,
                                 std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
                                 std::uint64_t first, std::uint64_t count, MutableByteSpan out) const {
   H5_ASSIGN(const auto selected, ElementSelection::make(selection, reader.description().space.dims, clip));
@@ -318,28 +323,28 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const Selection& se
   const std::uint64_t from_size = reader.description().element_size, to_size = description().element_size;
   Status status;
   std::vector<std::byte> aside;
-  view.for_each_in_range(first, first + count, [&](std::uint64_t linear, std::uint64_t n, std::uint64_t ordinal) {
-    std::byte* to = out.data() + (linear - first) * to_size;
-    return selected.for_each_ordinal(ordinal, ordinal + n, [&](std::uint64_t at, std::uint64_t run) {
-      const MutableByteSpan place(to, static_cast<std::size_t>(run * to_size));
-      to += run * to_size;
-      status = VirtualNesting::spend();
-      if (!status) return false;
-      if (conversion->identity()) {
-        status = reader.read_into(at * from_size, place);
-        return status.has_value();
-      }
-      aside.resize(static_cast<std::size_t>(run * from_size));
-      status = reader.read_into(at * from_size, aside);
-      if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
-      return status.has_value();
-    });
-  });
+  view.for_each_in_range(
+      first, first + count, [&](std::uint64_t linear, std::uint64_t n, std::uint64_t ordinal) {
+        std::byte* to = out.data() + (linear - first) * to_size;
+        return selected.for_each_ordinal(ordinal, ordinal + n, [&](std::uint64_t at, std::uint64_t run) {
+          const MutableByteSpan place(to, static_cast<std::size_t>(run * to_size));
+          to += run * to_size;
+          status = VirtualNesting::spend();
+          if (!status) return false;
+          if (conversion->identity()) {
+            status = reader.read_into(at * from_size, place);
+            return status.has_value();
+          }
+          aside.resize(static_cast<std::size_t>(run * from_size));
+          status = reader.read_into(at * from_size, aside);
+          if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
+          return status.has_value();
+        });
+      });
   return status;
 }
 
 // ---- what the sources are
-// ---------------------------------------------------------------------------------------
 
 NamedSource VirtualReader::named_source(const Part& part) const {
   NamedSource named{.file = part.mapping.file, .dataset = part.mapping.dataset};
@@ -379,4 +384,4 @@ Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset) const {
   return size();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -1,8 +1,8 @@
 // VirtualReader: a view put together from parts of other datasets, of this file or of others.
 //
-// Sources are opened when a read first touches them (virtual_sources.h), through the mount's FileSet and its policy.
-// A source that is not there reads as the fill value, as in libhdf5; one that the policy forbids or that is damaged
-// is an error for the reads that touch it, because silence would be wrong data.
+// Sources are opened when a read first touches them (virtual_sources.h), through the mount's FileSet and its
+// policy. A source that is not there reads as the fill value, as in libhdf5; one that the policy forbids or
+// that is damaged is an error for the reads that touch it, because silence would be wrong data.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,13 @@
 #include "h5mount/format/virtual_mapping.h"
 #include "virtual_sources.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class VirtualReader final : public DatasetReader {
  public:
-  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                           DatasetDescription description,
+  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
+                                                           object::OpenedFilePtr file,
+                                                           object::DatasetDescription description,
                                                            const VirtualReader* previous = nullptr);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
@@ -37,31 +38,33 @@ class VirtualReader final : public DatasetReader {
   MissingSources missing_sources() const override { return sources_->missing(); }
 
  private:
-  // One mapping. With %b in its names it stands for as many sources as there are blocks in the view's selection.
+  // One mapping. With %b in its names it stands for as many sources as there are blocks in the view's
+  // selection.
   struct Part {
-    VirtualMapping mapping;
-    bool numbered = false;               // %b
+    format::VirtualMapping mapping;
+    bool numbered = false;  // %b
     std::optional<std::size_t> view_unlimited, source_unlimited;
-    std::uint64_t slices = 0;            // unlimited: positions that the source has
-    std::uint64_t blocks = 0;            // numbered: sources that the view holds
-    std::uint64_t found = 0;             // numbered: of them, those that are there, counted from 0 on
-    std::optional<Error> problem;        // unlimited: why its source cannot tell how much it has
-    std::optional<ElementSelection> view;  // not for numbered parts
+    std::uint64_t slices = 0;                  // unlimited: positions that the source has
+    std::uint64_t blocks = 0;                  // numbered: sources that the view holds
+    std::uint64_t found = 0;                   // numbered: of them, those that are there, counted from 0 on
+    std::optional<Error> problem;              // unlimited: why its source cannot tell how much it has
+    std::optional<ElementSelection> view;      // not for numbered parts
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
 
-  VirtualReader(OpenedFilePtr file, DatasetDescription description, std::unique_ptr<VirtualSources> sources,
-                std::vector<Part> parts);
+  VirtualReader(object::OpenedFilePtr file, object::DatasetDescription description,
+                std::unique_ptr<VirtualSources> sources, std::vector<Part> parts);
 
-  static void measure(VirtualSources& sources, const Dataspace& space, Part& part);
-  static Status settle_extent(DatasetDescription& description, std::vector<Part>& parts);
-  static Status settle_views(const DatasetDescription& description, std::vector<Part>& parts);
+  static void measure(VirtualSources& sources, const format::Dataspace& space, Part& part);
+  static Status settle_extent(object::DatasetDescription& description, std::vector<Part>& parts);
+  static Status settle_views(const object::DatasetDescription& description, std::vector<Part>& parts);
 
   void note_outdated(const VirtualReader& before, const std::vector<VirtualSources::SourcePtr>& renewed);
   ByteRange outdated_by(const Part& part, const VirtualSources::Source& source) const;
   std::vector<ByteRange> outdated_ranges() const override;
-  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                               DatasetDescription description) const override;
+  Result<std::shared_ptr<const DatasetReader>> open_next_state(
+      const ReadEnvironment& environment, object::OpenedFilePtr file,
+      object::DatasetDescription description) const override;
 
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
@@ -69,11 +72,11 @@ class VirtualReader final : public DatasetReader {
   template <class Read>
   Status read_source(const std::string& file, const std::string& dataset, Read&& read) const;
   NamedSource named_source(const Part& part) const;
-  Status copy_from(const DatasetReader& source, const Selection& selection,
-                   std::optional<ElementSelection::Clip> clip, const ElementSelection& view, std::uint64_t first,
-                   std::uint64_t count, MutableByteSpan out) const;
+  Status copy_from(const DatasetReader& source, const format::Selection& selection,
+                   std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
+                   std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
 
-  OpenedFilePtr file_;
+  object::OpenedFilePtr file_;
   FillPattern fill_;
   std::unique_ptr<VirtualSources> sources_;
   std::vector<Part> parts_;
@@ -82,4 +85,4 @@ class VirtualReader final : public DatasetReader {
   mutable std::vector<ByteRange> untold_;  // guarded by mutex_
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

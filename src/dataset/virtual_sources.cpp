@@ -5,11 +5,11 @@
 
 #include "virtual_nesting.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMostSources = 128;  // kept, and watched; each holds its file's caches
-constexpr std::size_t kMostInCrowd = 32;   // where many files are open
+constexpr std::size_t kMostSources = 128;       // kept, and watched; each holds its file's caches
+constexpr std::size_t kMostInCrowd = 32;        // where many files are open
 constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
 constexpr std::uint64_t kOpening = 4;  // of a request's budget (virtual_nesting.h)
@@ -29,7 +29,8 @@ VirtualSources::Source named(const std::string& file_name, const std::string& da
 
 }  // namespace
 
-VirtualSources::VirtualSources(ReadEnvironment environment, OpenedFilePtr from, const VirtualSources* before)
+VirtualSources::VirtualSources(ReadEnvironment environment, object::OpenedFilePtr from,
+                               const VirtualSources* before)
     : environment_(std::move(environment)),
       from_(std::move(from)),
       before_(before != nullptr ? before->all() : std::vector<SourcePtr>()),
@@ -51,7 +52,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
     source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
   if (!source.reader && !source.error) source.absent = opened.error();
   source.was_there = before != nullptr && before->reader;
-  if (!source.reader && source.was_there) source.outdated = {{0, kUnlimited}};
+  if (!source.reader && source.was_there) source.outdated = {{0, format::kUnlimited}};
   std::list<SourcePtr> dropped;
   const std::lock_guard lock(mutex_);
   if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
@@ -65,10 +66,10 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
                                                     const Source* before) const {
   H5_TRY(VirtualNesting::spend(kOpening));
   Source source = named(file_name, dataset);
-  H5_ASSIGN(source.file, file_name == "."
-                             ? Result<OpenedFilePtr>(from_)
-                             : environment_.files->open_hdf5(from_, file_name, NameUse::VirtualSource));
-  const FileMetadata& metadata = *source.file->metadata;
+  H5_ASSIGN(source.file, file_name == "." ? Result<object::OpenedFilePtr>(from_)
+                                          : environment_.files->open_hdf5(from_, file_name,
+                                                                          object::NameUse::VirtualSource));
+  const metadata::FileMetadata& metadata = *source.file->metadata;
   (void)metadata.look();  // that it is stale is told to those who read
   source.generation = metadata.generation();
   const bool known = before != nullptr && before->reader && before->file == source.file;
@@ -77,13 +78,13 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
     return source;
   }
   using Opened = std::shared_ptr<const DatasetReader>;
-  H5_ASSIGN(source.reader, retry_torn(metadata, "virtual source", [&]() -> Result<Opened> {
+  H5_ASSIGN(source.reader, metadata::retry_torn(metadata, "virtual source", [&]() -> Result<Opened> {
               H5_ASSIGN(const auto address,
-                        resolve_path(source.file->metadata, metadata.root_address(), dataset));
-              H5_ASSIGN(const auto object, open_object(metadata, address));
-              if (object.kind != ObjectKind::Dataset)
+                        object::resolve_path(source.file->metadata, metadata.root_address(), dataset));
+              H5_ASSIGN(const auto object, object::open_object(metadata, address));
+              if (object.kind != object::ObjectKind::Dataset)
                 return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
-              H5_ASSIGN(auto described, describe_dataset(metadata, object));
+              H5_ASSIGN(auto described, object::describe_dataset(metadata, object));
               // As in every file that grows: the index of chunks was written before the extent, so it is read
               // after it.
               if (metadata.following()) metadata.forget();
@@ -93,7 +94,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   if (known)
     source.outdated = source.reader->take_outdated();
   else if (before != nullptr)
-    source.outdated = {{0, kUnlimited}};
+    source.outdated = {{0, format::kUnlimited}};
   return source;
 }
 
@@ -153,4 +154,4 @@ std::vector<VirtualSources::SourcePtr> VirtualSources::all() const {
   return {kept_.begin(), kept_.end()};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -18,7 +18,7 @@
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/metadata/torn_retry.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
 class VirtualSources {
  public:
@@ -27,7 +27,7 @@ class VirtualSources {
     std::shared_ptr<const DatasetReader> reader;  // null: not there, reads as fill; or `error`
     std::optional<Error> error;                   // it is there but cannot be opened
     std::optional<Error> absent;                  // why it is not there
-    OpenedFilePtr file;
+    object::OpenedFilePtr file;
     std::uint64_t generation = 0;     // of the file when it was opened
     bool was_there = false;           // in the state before
     std::vector<ByteRange> outdated;  // bytes of it that the state before may have given otherwise
@@ -35,7 +35,7 @@ class VirtualSources {
   using SourcePtr = std::shared_ptr<const Source>;
 
   // `from`: the view's file. `before`: of the view's state before, or null.
-  VirtualSources(ReadEnvironment environment, OpenedFilePtr from, const VirtualSources* before);
+  VirtualSources(ReadEnvironment environment, object::OpenedFilePtr from, const VirtualSources* before);
 
   SourcePtr get(const std::string& file_name, const std::string& dataset);
 
@@ -49,7 +49,7 @@ class VirtualSources {
       return {};
     }
     H5_TRY(first->file->metadata->look());
-    return retry_torn(*first->file->metadata, "virtual source", [&]() -> Status {
+    return metadata::retry_torn(*first->file->metadata, "virtual source", [&]() -> Status {
       const SourcePtr now = get(file_name, dataset);
       if (now->error) return fail(*now->error);
       if (!now->reader) return {};
@@ -80,7 +80,7 @@ class VirtualSources {
   std::vector<SourcePtr> all() const;
 
   const ReadEnvironment environment_;
-  const OpenedFilePtr from_;
+  const object::OpenedFilePtr from_;
   std::vector<SourcePtr> before_;  // until they are renewed
   std::atomic<bool> reopened_ = false;
   mutable std::mutex mutex_;   // of what follows
@@ -90,4 +90,4 @@ class VirtualSources {
   std::string first_missing_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -25,6 +25,8 @@ class Blosc1 final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_blosc1(const FilterSpec&, std::size_t) { return std::make_shared<Blosc1>(); }
+Result<FilterPtr> make_blosc1(const FilterSpec&, std::size_t) {
+  return std::make_shared<Blosc1>();
+}
 
 }  // namespace h5mount::filter

@@ -20,17 +20,24 @@ class Bzip2 final : public Filter {
     auto* from = reinterpret_cast<char*>(const_cast<std::byte*>(in.data()));
     switch (BZ2_bzBuffToBuffDecompress(reinterpret_cast<char*>(out.data()), &size, from,
                                        static_cast<unsigned>(in.size()), 0, 0)) {
-      case BZ_OK: return size;
-      case BZ_OUTBUFF_FULL: return failed("bzip2", "the stream gives more bytes than the chunk has");
-      case BZ_UNEXPECTED_EOF: return failed("bzip2", "the stream is cut short");
-      case BZ_MEM_ERROR: return fail(Error(ErrorCode::Internal, "bzip2: no memory"));
-      default: return failed("bzip2", "the stream is damaged");
+      case BZ_OK:
+        return size;
+      case BZ_OUTBUFF_FULL:
+        return failed("bzip2", "the stream gives more bytes than the chunk has");
+      case BZ_UNEXPECTED_EOF:
+        return failed("bzip2", "the stream is cut short");
+      case BZ_MEM_ERROR:
+        return fail(Error(ErrorCode::Internal, "bzip2: no memory"));
+      default:
+        return failed("bzip2", "the stream is damaged");
     }
   }
 };
 
 }  // namespace
 
-Result<FilterPtr> make_bzip2(const FilterSpec&, std::size_t) { return std::make_shared<Bzip2>(); }
+Result<FilterPtr> make_bzip2(const FilterSpec&, std::size_t) {
+  return std::make_shared<Bzip2>();
+}
 
 }  // namespace h5mount::filter

@@ -13,6 +13,8 @@ class Deflate final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_deflate(const FilterSpec&, std::size_t) { return std::make_shared<Deflate>(); }
+Result<FilterPtr> make_deflate(const FilterSpec&, std::size_t) {
+  return std::make_shared<Deflate>();
+}
 
 }  // namespace h5mount::filter

@@ -46,6 +46,8 @@ class JpegLs final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_jpeg_ls(const FilterSpec&, std::size_t) { return std::make_shared<JpegLs>(); }
+Result<FilterPtr> make_jpeg_ls(const FilterSpec&, std::size_t) {
+  return std::make_shared<JpegLs>();
+}
 
 }  // namespace h5mount::filter

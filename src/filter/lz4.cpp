@@ -53,6 +53,8 @@ class Lz4 final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_lz4(const FilterSpec&, std::size_t) { return std::make_shared<Lz4>(); }
+Result<FilterPtr> make_lz4(const FilterSpec&, std::size_t) {
+  return std::make_shared<Lz4>();
+}
 
 }  // namespace h5mount::filter

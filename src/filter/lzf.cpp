@@ -51,6 +51,8 @@ class Lzf final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_lzf(const FilterSpec&, std::size_t) { return std::make_shared<Lzf>(); }
+Result<FilterPtr> make_lzf(const FilterSpec&, std::size_t) {
+  return std::make_shared<Lzf>();
+}
 
 }  // namespace h5mount::filter

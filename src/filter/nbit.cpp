@@ -45,11 +45,16 @@ class TypeReader {
     H5_ASSIGN(type.size, next());
     if (type.size == 0) return bad_client_data("nbit", "a type of no bytes");
     switch (kind) {
-      case 1: return read_atomic(std::move(type));
-      case 2: return read_array(std::move(type), depth);
-      case 3: return read_compound(std::move(type), depth);
-      case 4: return type;
-      default: return bad_client_data("nbit", "a class that is not known");
+      case 1:
+        return read_atomic(std::move(type));
+      case 2:
+        return read_array(std::move(type), depth);
+      case 3:
+        return read_compound(std::move(type), depth);
+      case 4:
+        return type;
+      default:
+        return bad_client_data("nbit", "a class that is not known");
     }
   }
 
@@ -153,9 +158,12 @@ bool decode_value(BitReader& reader, const Type& type, std::byte* out) {
         store_value(reader.read(type.precision) << type.bit_offset, type, out);
       }
       return true;
-    case Kind::Array: return decode_array(reader, type, out);
-    case Kind::Compound: return decode_compound(reader, type, out);
-    case Kind::Verbatim: return decode_verbatim(reader, type, out);
+    case Kind::Array:
+      return decode_array(reader, type, out);
+    case Kind::Compound:
+      return decode_compound(reader, type, out);
+    case Kind::Verbatim:
+      return decode_verbatim(reader, type, out);
   }
   return false;
 }
@@ -174,11 +182,20 @@ void decode_numbers(BitReader& reader, const Type& type, std::size_t count, std:
 bool decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
   if (!reader.has(count, type.precision)) return false;
   switch (type.size) {
-    case 1: decode_numbers<1>(reader, type, count, out); return true;
-    case 2: decode_numbers<2>(reader, type, count, out); return true;
-    case 4: decode_numbers<4>(reader, type, count, out); return true;
-    case 8: decode_numbers<8>(reader, type, count, out); return true;
-    default: return false;
+    case 1:
+      decode_numbers<1>(reader, type, count, out);
+      return true;
+    case 2:
+      decode_numbers<2>(reader, type, count, out);
+      return true;
+    case 4:
+      decode_numbers<4>(reader, type, count, out);
+      return true;
+    case 8:
+      decode_numbers<8>(reader, type, count, out);
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -6,7 +6,7 @@
 #include "filters.h"
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 
 namespace {
 
@@ -125,4 +125,4 @@ FilterCounters& filter_counters() {
   return counters;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::filter

@@ -8,10 +8,8 @@
 #include "filters.h"
 #include "plugin/provider.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 namespace {
-
-using namespace filter;
 
 struct Entry {
   std::uint16_t id;
@@ -123,9 +121,10 @@ Result<std::shared_ptr<const Filter>> make_filter(const FilterSpec& spec, std::s
   if (plugin || plugin.error().code() != ErrorCode::NotFound) return plugin;
   const FilterInfo info = filter_info(spec.id);
   const std::string_view name = !info.name.empty() ? info.name : std::string_view(spec.name);
-  return fail(Error(ErrorCode::UnsupportedFeature,
-                    fmt::format("filter {}{} is not available: {}; the option plugins=DIRECTORY uses HDF5's plugins",
-                                spec.id, name.empty() ? "" : fmt::format(" ({})", name), info.missing_hint)));
+  return fail(
+      Error(ErrorCode::UnsupportedFeature,
+            fmt::format("filter {}{} is not available: {}; the option plugins=DIRECTORY uses HDF5's plugins",
+                        spec.id, name.empty() ? "" : fmt::format(" ({})", name), info.missing_hint)));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::filter

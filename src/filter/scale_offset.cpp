@@ -86,8 +86,10 @@ void copy_elements(const Parameters& p, ByteSpan in, std::byte* out) {
 
 void decode_elements(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out) {
   switch (p.size) {
-    case 1: return decode_integers<std::uint8_t>(p, header, codes, out);
-    case 2: return decode_integers<std::uint16_t>(p, header, codes, out);
+    case 1:
+      return decode_integers<std::uint8_t>(p, header, codes, out);
+    case 2:
+      return decode_integers<std::uint16_t>(p, header, codes, out);
     case 4:
       return p.is_float ? decode_floats<float, std::uint32_t>(p, header, codes, out)
                         : decode_integers<std::uint32_t>(p, header, codes, out);

@@ -108,26 +108,37 @@ H5_AVX2 void unshuffle_avx2_sized(const std::byte* planes, std::size_t plane_str
 void unshuffle_sse2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                     std::byte* out) {
   switch (size) {
-    case 0: return;
+    case 0:
+      return;
     case 1:
       if (count != 0) std::memcpy(out, planes, count);
       return;
-    case 2: return unshuffle_sse2_sized<2>(planes, plane_stride, count, out);
-    case 4: return unshuffle_sse2_sized<4>(planes, plane_stride, count, out);
-    case 8: return unshuffle_sse2_sized<8>(planes, plane_stride, count, out);
-    case 16: return unshuffle_sse2_sized<16>(planes, plane_stride, count, out);
-    default: return unshuffle_sse2_any(planes, plane_stride, count, size, out);
+    case 2:
+      return unshuffle_sse2_sized<2>(planes, plane_stride, count, out);
+    case 4:
+      return unshuffle_sse2_sized<4>(planes, plane_stride, count, out);
+    case 8:
+      return unshuffle_sse2_sized<8>(planes, plane_stride, count, out);
+    case 16:
+      return unshuffle_sse2_sized<16>(planes, plane_stride, count, out);
+    default:
+      return unshuffle_sse2_any(planes, plane_stride, count, size, out);
   }
 }
 
 void unshuffle_avx2(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                     std::byte* out) {
   switch (size) {
-    case 2: return unshuffle_avx2_sized<2>(planes, plane_stride, count, out);
-    case 4: return unshuffle_avx2_sized<4>(planes, plane_stride, count, out);
-    case 8: return unshuffle_avx2_sized<8>(planes, plane_stride, count, out);
-    case 16: return unshuffle_avx2_sized<16>(planes, plane_stride, count, out);
-    default: return unshuffle_sse2(planes, plane_stride, count, size, out);
+    case 2:
+      return unshuffle_avx2_sized<2>(planes, plane_stride, count, out);
+    case 4:
+      return unshuffle_avx2_sized<4>(planes, plane_stride, count, out);
+    case 8:
+      return unshuffle_avx2_sized<8>(planes, plane_stride, count, out);
+    case 16:
+      return unshuffle_avx2_sized<16>(planes, plane_stride, count, out);
+    default:
+      return unshuffle_sse2(planes, plane_stride, count, size, out);
   }
 }
 #endif

@@ -25,11 +25,13 @@ Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out) {
   std::size_t written = 0;
   switch (libdeflate_zlib_decompress_ex(decompressor.handle, in.data(), in.size(), out.data(), out.size(),
                                         &consumed, &written)) {
-    case LIBDEFLATE_SUCCESS: return written;
+    case LIBDEFLATE_SUCCESS:
+      return written;
     case LIBDEFLATE_INSUFFICIENT_SPACE:
       return fail(Error(ErrorCode::FilterFailed,
                         "zlib: stream inflates to more than " + std::to_string(out.size()) + " bytes"));
-    default: return fail(Error(ErrorCode::FilterFailed, "zlib: stream is damaged"));
+    default:
+      return fail(Error(ErrorCode::FilterFailed, "zlib: stream is damaged"));
   }
 }
 

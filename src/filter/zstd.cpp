@@ -12,6 +12,8 @@ class Zstd final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_zstd(const FilterSpec&, std::size_t) { return std::make_shared<Zstd>(); }
+Result<FilterPtr> make_zstd(const FilterSpec&, std::size_t) {
+  return std::make_shared<Zstd>();
+}
 
 }  // namespace h5mount::filter

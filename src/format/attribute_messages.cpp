@@ -9,7 +9,7 @@
 
 #include "h5mount/format/messages.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -61,4 +61,4 @@ Result<AttributeInfo> decode_attribute_info(Cursor& cursor) {
   return cursor.finish(info);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

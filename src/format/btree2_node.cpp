@@ -7,9 +7,9 @@
 //   "BTIN" | version 0 (1) | type (1) | records | (records + 1) x { child address (O) | its records (a) |
 //   records in it and below it (b) } | checksum (4)
 //
-// O, L: size of offsets, of lengths. a is the bytes that the most records of a *leaf* take (no node holds more); b,
-// absent just above the leaves, those that the most records below a child take, and so differs from level to level.
-// Both follow from node size, record size and depth alone.
+// O, L: size of offsets, of lengths. a is the bytes that the most records of a *leaf* take (no node holds
+// more); b, absent just above the leaves, those that the most records below a child take, and so differs from
+// level to level. Both follow from node size, record size and depth alone.
 #include "h5mount/format/btree2_node.h"
 
 #include <bit>
@@ -17,7 +17,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -49,7 +49,8 @@ bool lay_out(BTree2Header& header, FileSizes sizes) {
     const std::uint64_t pointer = pointer_bytes(header, sizes, level);
     // One child more than records.
     if (header.node_size < kNodeOverhead + pointer) return false;
-    const std::uint64_t records = (header.node_size - kNodeOverhead - pointer) / (header.record_size + pointer);
+    const std::uint64_t records =
+        (header.node_size - kNodeOverhead - pointer) / (header.record_size + pointer);
     header.levels.push_back({records, total_below(records, header.levels.back())});
     if (records == 0) return false;
   }
@@ -121,7 +122,8 @@ Status check_btree2_child(const BTree2Header& header, const BTree2Child& child, 
           .with_detail("more records than a node holds"));
 }
 
-std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records) {
+std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level,
+                                std::uint64_t records) {
   const std::uint64_t pointers = level == 0 ? 0 : (records + 1) * pointer_bytes(header, sizes, level);
   return kNodeOverhead + records * header.record_size + pointers;
 }
@@ -154,4 +156,4 @@ Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header
   return cursor.finish(std::move(node));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace h5mount {
+namespace h5mount::format {
 namespace {
 
 CacheImageEntry decode_entry(Cursor& cursor) {
@@ -57,4 +57,4 @@ Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor) {
   return cursor.finish(std::move(entries));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -12,7 +12,7 @@
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -145,4 +145,4 @@ Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const
   return cursor.finish(std::move(node));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,6 +1,6 @@
 #include "h5mount/format/chunk_record_format.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::optional<ChunkRecordFormat> ChunkRecordFormat::make(const Parameters& p, st
   return f;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

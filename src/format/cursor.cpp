@@ -2,7 +2,7 @@
 
 #include "h5mount/base/checksum.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 std::string_view Cursor::c_string(std::string_view field) {
   if (error_) return {};
@@ -73,4 +73,4 @@ void Cursor::refuse(const Field& field, std::string_view why, ErrorCode code,
   error_ = error.with_detail(std::string(why));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

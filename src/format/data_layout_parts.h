@@ -3,7 +3,7 @@
 
 #include "h5mount/format/data_layout.h"
 
-namespace h5mount::layout_parts {
+namespace h5mount::format::layout_parts {
 
 // How many dimensions a chunk has, the element size counted as one: 2 to 33.
 Field decode_dimensionality(Cursor& cursor);
@@ -21,4 +21,4 @@ void decode_index_parameters(Cursor& cursor, DataLayout& layout);
 // Class 4, behind version and class.
 void decode_structured(Cursor& cursor, DataLayout& layout);
 
-}  // namespace h5mount::layout_parts
+}  // namespace h5mount::format::layout_parts

@@ -1,26 +1,30 @@
-// Data layout message, version 5, class 4 (structured chunks), behind version and class. Three forms are about:
-//   prototype:   property version 0 (1) | type (2) | flags (1) | dimensions (1) | width w (1) | sizes (w each) |
+// Data layout message, version 5, class 4 (structured chunks), behind version and class. Three forms are
+// about:
+//   prototype:   property version 0 (1) | type (2) | flags (1) | dimensions (1) | width w (1) | sizes (w
+//   each) |
 //                composition | index type (1) | index parameters | index address (O)
 //   version 22:  the same with the composition behind the address, at the end
-//   sectioned:   property version 0 (1) | type (2) | storage type 0 (1) | sections N (1) | checksums K (1) | list |
+//   sectioned:   property version 0 (1) | type (2) | storage type 0 (1) | sections N (1) | checksums K (1) |
+//   list |
 //                offset size | flags (1) | dimensions (1) | width w (1) | sizes | index type (1) |
 //                index parameters | index address (O)
 //   composition: offset size | sections N (1) | checksums K (1) | K section numbers (1 each)
 //   offset size: 8, in 1 byte or in 8
-//   index parameters of a single chunk: chunk size (by the dense chunk's bytes) | section offsets (8 each from
+//   index parameters of a single chunk: chunk size (by the dense chunk's bytes) | section offsets (8 each
+//   from
 //     section 1 on) | [filtered: unfiltered sizes (8 each) | masks (4 each)]
 //   flags: bit 0 partial edge chunks are not filtered, bit 1 the single chunk is filtered
 //
-// With two sections, of which the first carries a checksum (all there is without variable-length data), the bytes
-// tell the forms apart: the four bytes behind the type are 00 02 01 00 only in the sectioned form; else the byte
-// behind the dimensions is 8 (an offset size) in the prototype's and an index type in the other.
+// With two sections, of which the first carries a checksum (all there is without variable-length data), the
+// bytes tell the forms apart: the four bytes behind the type are 00 02 01 00 only in the sectioned form; else
+// the byte behind the dimensions is 8 (an offset size) in the prototype's and an index type in the other.
 #include <algorithm>
 #include <bit>
 
-#include "h5mount/base/checked.h"
 #include "data_layout_parts.h"
+#include "h5mount/base/checked.h"
 
-namespace h5mount::layout_parts {
+namespace h5mount::format::layout_parts {
 
 namespace {
 
@@ -110,4 +114,4 @@ void decode_structured(Cursor& cursor, DataLayout& layout) {
   if (composition_behind_address) decode_composition(cursor, layout);
 }
 
-}  // namespace h5mount::layout_parts
+}  // namespace h5mount::format::layout_parts

@@ -1,5 +1,6 @@
 // Dataspace message:
-//   version 1: 1 (1) | rank (1) | flags (1) | reserved (5)          | sizes (L each) | [maximum sizes (L each)] |
+//   version 1: 1 (1) | rank (1) | flags (1) | reserved (5)          | sizes (L each) | [maximum sizes (L
+//   each)] |
 //              [permutation (L each), never used]
 //   version 2: 2 (1) | rank (1) | flags (1) | type (1: 0 scalar, 1 simple, 2 null) | sizes | [maximum sizes]
 //   flags: bit 0 maximum sizes, bit 1 (version 1) the permutation are there. Version 1: rank 0 is a scalar.
@@ -9,7 +10,7 @@
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -50,4 +51,4 @@ Result<Dataspace> decode_dataspace(Cursor& cursor) {
   return cursor.finish(std::move(space));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,6 +1,6 @@
 // Datatype message:
-//   class and version (1: low four bits class, high four version) | class bit field (3) | size (4) | properties
-//   properties of the simple classes:
+//   class and version (1: low four bits class, high four version) | class bit field (3) | size (4) |
+//   properties properties of the simple classes:
 //     0 integer, 4 bitfield   bit offset (2) | bit precision (2)
 //     1 float                 bit offset (2) | bit precision (2) | exponent location (1), size (1) |
 //                             mantissa location (1), size (1) | exponent bias (4)
@@ -17,10 +17,10 @@
 //   the composite classes 6, 8 to 11: datatype_composite.cpp
 #include "h5mount/format/datatype.h"
 
-#include "h5mount/base/limits.h"
 #include "datatype_parts.h"
+#include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace datatype_parts {
 
@@ -96,7 +96,8 @@ void decode_reference(Decoding& decoding, const TypeFields& fields, Datatype& ty
   cursor.require(kind <= 4, fields.bits.part("reference_kind", kind), "is unknown");
   type.reference = static_cast<ReferenceKind>(kind);
   type.has_reference = true;
-  // What the kind needs at least: an address, that and a heap index, or two bytes and what does not fit the rest.
+  // What the kind needs at least: an address, that and a heap index, or two bytes and what does not fit the
+  // rest.
   const std::uint32_t offsets = cursor.sizes().offsets;
   const std::uint32_t least = kind == 0 ? offsets : kind == 1 ? offsets + 4 : 2 + 4 + offsets + 4;
   cursor.require(type.size >= least, fields.size, "below what a reference takes");
@@ -183,4 +184,4 @@ Result<DatatypePtr> decode_datatype(Cursor& cursor) {
   return cursor.finish(std::move(type));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -6,17 +6,18 @@
 //       version 3 on   name | offset (as few bytes as the compound's size needs) | type
 //   8 enumeration      bit field 0-15: members; base type | names | values (base size each, packed)
 //   9 variable length  bit field 0-3: 0 sequence, 1 string; 4-7 padding; 8-11 character set; base type
-//   10 array           version 2: dimensions (1) | reserved (3) | sizes (4 each) | permutation (4 each) | base type
+//   10 array           version 2: dimensions (1) | reserved (3) | sizes (4 each) | permutation (4 each) |
+//   base type
 //                      version 3 on: dimensions (1) | sizes (4 each) | base type
 //   11 complex         version 5: base type, a float; bit field bit 0: both parts are of that type, 1-2: form
 //   names end in NUL; in versions 1 and 2 they are padded to a multiple of 8 bytes
 #include <bit>
 
+#include "datatype_parts.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
-#include "datatype_parts.h"
 
-namespace h5mount::datatype_parts {
+namespace h5mount::format::datatype_parts {
 
 namespace {
 
@@ -117,7 +118,8 @@ void decode_compound(Decoding& decoding, const TypeFields& fields, Datatype& typ
   const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);
   const std::size_t count = cursor.count(members, kLeastMemberBytes, limits::kMaxDatatypeNodes);
   cursor.require(count > 0, members, "is zero");
-  const std::size_t width = type.version < 3 ? 4 : divide_up(static_cast<std::uint64_t>(std::bit_width(type.size)), 8);
+  const std::size_t width =
+      type.version < 3 ? 4 : divide_up(static_cast<std::uint64_t>(std::bit_width(type.size)), 8);
   type.members.reserve(count);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) decode_member(decoding, width, type);
 }
@@ -185,4 +187,4 @@ void decode_complex(Decoding& decoding, const TypeFields& fields, Datatype& type
   cursor.require_equal(2 * std::uint64_t{type.base->size}, fields.size, "is not that of two parts");
 }
 
-}  // namespace h5mount::datatype_parts
+}  // namespace h5mount::format::datatype_parts

@@ -3,7 +3,7 @@
 
 #include "h5mount/format/datatype.h"
 
-namespace h5mount::datatype_parts {
+namespace h5mount::format::datatype_parts {
 
 // One decoding in progress: nesting and the number of types met so far are bounded.
 struct Decoding {
@@ -33,4 +33,4 @@ void decode_variable_length(Decoding& decoding, const TypeFields& fields, Dataty
 void decode_array(Decoding& decoding, const TypeFields& fields, Datatype& type);
 void decode_complex(Decoding& decoding, const TypeFields& fields, Datatype& type);
 
-}  // namespace h5mount::datatype_parts
+}  // namespace h5mount::format::datatype_parts

@@ -3,12 +3,13 @@
 //   block:    | version 0 | reserved (3) | size (4) | identification (8) | information (size) |
 //   message:  | version 0 | identification (8) | size (2) | information (size) |
 //   family:   | member size (8) |
-//   multi:    | mapping (6 x 1) | reserved (2) | per member: start (8), end (8) | per member: name, padded to 8 |
+//   multi:    | mapping (6 x 1) | reserved (2) | per member: start (8), end (8) | per member: name, padded to
+//   8 |
 #include <algorithm>
 
 #include "h5mount/format/superblock.h"
 
-namespace h5mount {
+namespace h5mount::format {
 namespace {
 
 void decode_multi(Cursor& cursor, DriverInfo& info) {
@@ -58,4 +59,4 @@ Result<DriverInfo> decode_driver_info_message(Cursor& cursor) {
   return cursor.finish(std::move(info));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -24,7 +24,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/format/fixed_array.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -163,4 +163,4 @@ Status decode_extensible_array_data_block(Cursor& cursor, const ExtensibleArrayH
   return cursor.finish();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

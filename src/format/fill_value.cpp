@@ -8,11 +8,12 @@
 //   size (4) | value
 #include "h5mount/format/messages.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
-constexpr std::uint32_t kNoSize = 0xFFFF'FFFF;  // "-1": versions 1 and 2 write it for a value that is not there
+constexpr std::uint32_t kNoSize =
+    0xFFFF'FFFF;  // "-1": versions 1 and 2 write it for a value that is not there
 
 void decode_sized_value(Cursor& cursor, FillValue& fill) {
   const std::uint32_t size = cursor.u32("size");
@@ -55,4 +56,4 @@ Result<FillValue> decode_fill_value_old(Cursor& cursor) {
   return cursor.finish(std::move(fill));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -11,7 +11,7 @@
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -86,4 +86,4 @@ Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor) {
   return cursor.finish(std::move(pipeline));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

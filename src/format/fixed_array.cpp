@@ -14,7 +14,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -98,4 +98,4 @@ void decode_array_block_prefix(Cursor& cursor, std::string_view signature, Chunk
   cursor.require_equal(header_address, "a block of another array");
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

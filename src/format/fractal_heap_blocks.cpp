@@ -1,6 +1,6 @@
 // Direct block:
-//   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | checksum (4, where the heap's flags say so) | objects
-//   The checksum is of the whole block with the checksum itself taken as zero.
+//   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | checksum (4, where the heap's flags say so)
+//   | objects The checksum is of the whole block with the checksum itself taken as zero.
 // Indirect block:
 //   "FHIB" | version 0 (1) | heap header (O) | block offset (w) |
 //   direct rows x width x { address (O) | where the heap has filters: stored size (L), filter mask (4) } |
@@ -19,7 +19,7 @@
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -37,8 +37,8 @@ void check_prefix(Cursor& cursor, std::string_view signature, const FractalHeapH
   cursor.require_equal(block_offset, "a block of another place in the heap");
 }
 
-// lookup3 takes its bytes twelve at a time, so the checksum cannot be worked out around the hole in one go without
-// a copy; blocks are 64 KiB at most in practice, and the copy is a tenth of the checksum's own cost.
+// lookup3 takes its bytes twelve at a time, so the checksum cannot be worked out around the hole in one go
+// without a copy; blocks are 64 KiB at most in practice, and the copy is a tenth of the checksum's own cost.
 std::uint32_t checksum_with_hole(ByteSpan block, std::size_t hole) {
   std::vector<std::byte> copy(block.begin(), block.end());
   std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(hole), 4, std::byte{0});
@@ -156,4 +156,4 @@ Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, bool filtered) {
   return cursor.finish(record);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

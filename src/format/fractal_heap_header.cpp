@@ -5,7 +5,8 @@
 //   allocation iterator (L) | managed objects (L) | huge bytes (L) | huge objects (L) | tiny bytes (L) |
 //   tiny objects (L) | table width (2) | starting block size (L) | maximum direct block size (L) |
 //   maximum heap size, log2 (2) | starting rows of root (2) | root block (O) | rows of root (2) |
-//   where F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } | checksum (4)
+//   where F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } | checksum
+//   (4)
 //
 // O, L: size of offsets, of lengths.
 #include <algorithm>
@@ -14,13 +15,15 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
 constexpr std::uint8_t kChecksummedDirectBlocks = 0x02;
 
-unsigned log2_of(std::uint64_t value) { return static_cast<unsigned>(std::bit_width(value | 1)) - 1; }
+unsigned log2_of(std::uint64_t value) {
+  return static_cast<unsigned>(std::bit_width(value | 1)) - 1;
+}
 
 // The fields that are checked once the checksum holds.
 struct HeaderFields {
@@ -82,7 +85,9 @@ void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& hea
 }
 
 // Least bytes that hold `value`.
-std::uint8_t bytes_to_hold(std::uint64_t value) { return static_cast<std::uint8_t>(log2_of(value) / 8 + 1); }
+std::uint8_t bytes_to_hold(std::uint64_t value) {
+  return static_cast<std::uint8_t>(log2_of(value) / 8 + 1);
+}
 
 void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeaderFields& fields,
            FractalHeapHeader& header) {
@@ -162,8 +167,8 @@ std::uint64_t FractalHeapHeader::direct_block_overhead(FileSizes sizes) const {
 std::uint64_t FractalHeapHeader::indirect_block_bytes(FileSizes sizes, unsigned rows) const {
   const std::uint64_t direct_rows = std::min(rows, table.max_direct_rows);
   const std::uint64_t filtered = filters ? std::uint64_t{sizes.lengths} + 4 : 0;
-  return std::uint64_t{4} + 1 + sizes.offsets + offset_width + rows * std::uint64_t{table.width} * sizes.offsets +
-         direct_rows * table.width * filtered + 4;
+  return std::uint64_t{4} + 1 + sizes.offsets + offset_width +
+         rows * std::uint64_t{table.width} * sizes.offsets + direct_rows * table.width * filtered + 4;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,12 +1,13 @@
 // Global heap collection:
 //
 //   | "GCOL" | version 1 | reserved (3) | collection size (L) | padding to 8 |
-//   per object: | index (2) | reference count (2) | reserved (4) | size (L) | padding to 8 | data, padded to 8 |
+//   per object: | index (2) | reference count (2) | reserved (4) | size (L) | padding to 8 | data, padded to
+//   8 |
 //
 // Index 0 is the free space at the end; its size counts its own header.
 #include "h5mount/format/global_heap_format.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 Result<std::uint64_t> decode_global_heap_header(Cursor& cursor) {
   cursor.signature("GCOL");
@@ -29,4 +30,4 @@ Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, std::ui
   return cursor.finish(header);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -2,7 +2,8 @@
 //   version 1 (1) | flags (1) | [type (1)] | [creation order (8)] | [character set (1)] |
 //   name length (1, 2, 4 or 8) | name | hard: address (O)
 //                                       soft: length (2), path
-//                                       other: length (2), data (external: version+flags (1), file NUL, path NUL)
+//                                       other: length (2), data (external: version+flags (1), file NUL, path
+//                                       NUL)
 //   flags: bits 0-1 width of the name length, 2 creation order, 3 type, 4 character set are there
 // Link info message:
 //   version 0 (1) | flags (1) | [greatest creation index (8)] | heap (O) | name index (O) | [order index (O)]
@@ -14,7 +15,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/format/messages.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -77,4 +78,4 @@ Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor) {
   return cursor.finish(message);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,10 +1,12 @@
 // Object headers:
 //
-//   version 1: | 1 | reserved | message count (2) | reference count (4) | chunk 0 size (4) | padding (4) | messages |
+//   version 1: | 1 | reserved | message count (2) | reference count (4) | chunk 0 size (4) | padding (4) |
+//   messages |
 //     message: | type (2) | size (2) | flags | reserved (3) | body (size, a multiple of 8) |
 //
 //   version 2: | "OHDR" | 2 | flags | bit 5: access, modification, change, birth time (4 each) |
-//              | bit 4: max compact (2), min dense (2) | chunk 0 size (1 << bits 0-1) | messages | gap | checksum (4) |
+//              | bit 4: max compact (2), min dense (2) | chunk 0 size (1 << bits 0-1) | messages | gap |
+//              checksum (4) |
 //     message: | type (1) | size (2) | flags | bit 2: creation order (2) | body (size) |
 //
 //   continuation: version 1: | messages |     version 2: | "OCHK" | messages | gap | checksum (4) |
@@ -12,7 +14,7 @@
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 namespace {
 
 void prefix_v1(Cursor& cursor, ObjectHeaderPrefix& prefix) {
@@ -98,4 +100,4 @@ Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8
   return cursor.finish(continuation);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

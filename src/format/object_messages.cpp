@@ -4,7 +4,8 @@
 // Shared message reference (stands for a message that is stored elsewhere):
 //   version 1: 1 (1) | type (1) | reserved (6) | object header address (O)
 //   version 2: 2 (1) | type (1) | object header address (O)
-//   version 3: 3 (1) | type (1: 1 in the shared message heap, else an object header) | heap id (8) or address (O)
+//   version 3: 3 (1) | type (1: 1 in the shared message heap, else an object header) | heap id (8) or address
+//   (O)
 // Object modification time: version 1 (1) | reserved (3) | seconds since 1970 (4)
 // Object modification time (old): "YYYYMMDDhhmmss" (14), UTC | reserved (2)
 // Object comment: text, NUL.  Object reference count: version 0 (1) | count (4)
@@ -14,7 +15,7 @@
 
 #include "h5mount/format/messages.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -56,7 +57,8 @@ Result<SharedMessageReference> decode_shared_reference(Cursor& cursor) {
   const std::uint8_t version = cursor.version(1, 3);
   const std::uint8_t type = cursor.u8("type");
   if (version == 1) {
-    // What the specification calls a pointer is a symbol table entry's beginning: a name offset goes before it.
+    // What the specification calls a pointer is a symbol table entry's beginning: a name offset goes before
+    // it.
     cursor.skip(6, "reserved");
     cursor.skip(cursor.sizes().lengths, "link_name_offset");
   }
@@ -101,4 +103,4 @@ Result<std::uint32_t> decode_reference_count(Cursor& cursor) {
   return cursor.finish(count);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -15,7 +15,7 @@
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -106,7 +106,9 @@ Result<Selection> decode_selection(Cursor& cursor) {
   cursor.require(type <= 3, "is unknown");
   s.kind = static_cast<Selection::Kind>(cursor.ok() ? type : 0);
   const std::uint32_t version = cursor.u32("selection_version");
-  const std::uint32_t newest = s.kind == Selection::Kind::Hyperslab ? 3 : s.kind == Selection::Kind::Points ? 2 : 1;
+  const std::uint32_t newest = s.kind == Selection::Kind::Hyperslab ? 3
+                               : s.kind == Selection::Kind::Points  ? 2
+                                                                    : 1;
   cursor.require(version >= 1 && version <= newest, "is unknown", ErrorCode::UnsupportedVersion);
   s.version = static_cast<std::uint8_t>(version);
   if (!cursor.ok()) return fail(*cursor.error());
@@ -125,4 +127,4 @@ Result<Selection> decode_selection(Cursor& cursor) {
   return cursor.finish(std::move(s));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,12 +1,13 @@
 // Shared message table:
 //
 //   | "SMTB" |
-//   per index: | version 0 | kind | message types (2) | minimum size (4) | list cutoff (2) | B-tree cutoff (2) |
+//   per index: | version 0 | kind | message types (2) | minimum size (4) | list cutoff (2) | B-tree cutoff
+//   (2) |
 //              | message count (2) | index address (O) | heap address (O) |
 //   | checksum (4) |
 #include "h5mount/format/shared_message_table.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cursor) {
   SharedMessageTableMessage message;
@@ -35,4 +36,4 @@ Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& curs
   return cursor.finish(std::move(indexes));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,6 +1,6 @@
 #include "h5mount/format/superblock.h"
 
-namespace h5mount {
+namespace h5mount::format {
 namespace {
 
 std::uint8_t size_field(Cursor& cursor, std::string_view field) {
@@ -93,4 +93,4 @@ Result<BTreeKValues> decode_btree_k_values(Cursor& cursor) {
   return cursor.finish(k);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

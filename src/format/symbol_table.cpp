@@ -2,23 +2,30 @@
 //   "TREE" | type 0 (1) | level (1) | entries used (2) | left sibling (O) | right sibling (O) |
 //   entries x { key (L) | child (O) } | key (L) | unused room up to 2K entries
 // Symbol table node:
-//   "SNOD" | version 1 (1) | reserved (1) | entries (2) | entries x symbol table entry | unused room up to 2K entries
-//   symbol table entry: name offset (O) | object header (O) | cache type (4) | reserved (4) | scratch pad (16)
+//   "SNOD" | version 1 (1) | reserved (1) | entries (2) | entries x symbol table entry | unused room up to 2K
+//   entries symbol table entry: name offset (O) | object header (O) | cache type (4) | reserved (4) | scratch
+//   pad (16)
 // Local heap:
-//   "HEAP" | version 0 (1) | reserved (3) | data segment size (L) | free list head (L) | data segment address (O)
+//   "HEAP" | version 0 (1) | reserved (3) | data segment size (L) | free list head (L) | data segment address
+//   (O)
 //
-// O, L: size of offsets, of lengths. None of them has a checksum. Siblings are not needed to walk down. Of a scratch
-// pad only cache type 2 (soft link) says what stands nowhere else: the first four bytes are the target's offset.
+// O, L: size of offsets, of lengths. None of them has a checksum. Siblings are not needed to walk down. Of a
+// scratch pad only cache type 2 (soft link) says what stands nowhere else: the first four bytes are the
+// target's offset.
 #include "h5mount/format/symbol_table.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
 constexpr std::uint32_t kCacheSoftLink = 2;
 
-std::uint64_t tree_prefix_bytes(FileSizes sizes) { return 4 + 1 + 1 + 2 + 2 * std::uint64_t{sizes.offsets}; }
-std::uint64_t entry_bytes(FileSizes sizes) { return std::uint64_t{sizes.lengths} + sizes.offsets + 4 + 4 + 16; }
+std::uint64_t tree_prefix_bytes(FileSizes sizes) {
+  return 4 + 1 + 1 + 2 + 2 * std::uint64_t{sizes.offsets};
+}
+std::uint64_t entry_bytes(FileSizes sizes) {
+  return std::uint64_t{sizes.lengths} + sizes.offsets + 4 + 4 + 16;
+}
 
 // Signature and type. The next field is the level.
 void decode_tree_start(Cursor& cursor) {
@@ -115,4 +122,4 @@ Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor) {
   return cursor.finish(header);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -2,15 +2,15 @@
 //   version (1) | entries (L) | per entry | checksum (4)
 //   entry, version 0: file NUL | dataset NUL | source selection | view selection
 //   entry, version 1: flags (1) | file | dataset | source selection | view selection
-//     flags: bit 0 the file's name, bit 1 the dataset's is that of an earlier entry, whose number (L) stands in its
-//     place; bit 2 the file is the virtual dataset's own and stands nowhere
+//     flags: bit 0 the file's name, bit 1 the dataset's is that of an earlier entry, whose number (L) stands
+//     in its place; bit 2 the file is the virtual dataset's own and stands nowhere
 //
 // L: size of lengths.
 #include "h5mount/format/virtual_mapping.h"
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 namespace {
 
@@ -70,4 +70,4 @@ Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor) {
   return cursor.finish(std::move(mappings));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::format

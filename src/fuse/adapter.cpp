@@ -8,17 +8,20 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr double kForever = 1e9;         // seconds; the file does not change
-constexpr double kWhileGrowing = 0.1;    // a file that is followed is looked at again after this
-constexpr double kMissing = 10.0;        // a name under /.h5/external may come to be
-constexpr double kMissingHere = 1.0;     // so may any name in a file that is replaced
+constexpr double kForever = 1e9;       // seconds; the file does not change
+constexpr double kWhileGrowing = 0.1;  // a file that is followed is looked at again after this
+constexpr double kMissing = 10.0;      // a name under /.h5/external may come to be
+constexpr double kMissingHere = 1.0;   // so may any name in a file that is replaced
 constexpr std::uint64_t kBlockBytes = 4096;
 
-::mode_t type_bits(NodeType type) {
+::mode_t type_bits(tree::NodeType type) {
   switch (type) {
-    case NodeType::Directory: return S_IFDIR;
-    case NodeType::File: return S_IFREG;
-    case NodeType::Symlink: return S_IFLNK;
+    case tree::NodeType::Directory:
+      return S_IFDIR;
+    case tree::NodeType::File:
+      return S_IFREG;
+    case tree::NodeType::Symlink:
+      return S_IFLNK;
   }
   return S_IFREG;
 }
@@ -31,28 +34,30 @@ void refuse(fuse_req_t request, Args...) {
 
 }  // namespace
 
-void OpenCounts::add(NodeId node) {
+void OpenCounts::add(tree::NodeId node) {
   const std::lock_guard lock(mutex_);
   ++counts_[node];
 }
 
-void OpenCounts::remove(NodeId node) {
+void OpenCounts::remove(tree::NodeId node) {
   const std::lock_guard lock(mutex_);
   const auto found = counts_.find(node);
   if (found != counts_.end() && --found->second == 0) counts_.erase(found);
 }
 
-bool OpenCounts::any(NodeId node) const {
+bool OpenCounts::any(tree::NodeId node) const {
   const std::lock_guard lock(mutex_);
   return counts_.contains(node);
 }
 
-double Adapter::lasting_timeout() const { return tree->follows() ? kWhileGrowing : kForever; }
+double Adapter::lasting_timeout() const {
+  return tree->follows() ? kWhileGrowing : kForever;
+}
 double Adapter::missing_timeout() const {
   return tree->follows() ? kWhileGrowing : tree->reloads() ? kMissingHere : kMissing;
 }
 
-struct stat Adapter::to_stat(const NodeStat& stat) const {
+struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
   struct stat out = {};
   out.st_ino = stat.ino;
   out.st_mode = type_bits(stat.type) | (stat.mode & 0777);
@@ -68,7 +73,7 @@ struct stat Adapter::to_stat(const NodeStat& stat) const {
   return out;
 }
 
-fuse_entry_param Adapter::to_entry(const Entry& entry) const {
+fuse_entry_param Adapter::to_entry(const tree::Entry& entry) const {
   fuse_entry_param out = {};
   out.ino = entry.node;
   out.generation = 1;

@@ -1,4 +1,5 @@
-// Adapter: what the operations share, and the table of them. libfuse hands it back as the session's user data.
+// Adapter: what the operations share, and the table of them. libfuse hands it back as the session's user
+// data.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -15,33 +16,35 @@ namespace h5mount::fuse {
 // How many handles are open on a node: an open file is being read, so stat need not count its blocks.
 class OpenCounts {
  public:
-  void add(NodeId node);
-  void remove(NodeId node);
-  bool any(NodeId node) const;
+  void add(tree::NodeId node);
+  void remove(tree::NodeId node);
+  bool any(tree::NodeId node) const;
 
  private:
   mutable std::mutex mutex_;
-  std::unordered_map<NodeId, std::uint32_t> counts_;
+  std::unordered_map<tree::NodeId, std::uint32_t> counts_;
 };
 
 struct FileHandle {
-  NodeId node;
-  std::shared_ptr<OpenNode> file;
+  tree::NodeId node;
+  std::shared_ptr<tree::OpenNode> file;
   std::shared_ptr<void> pin;  // of the tree
 };
 
 struct Adapter {
-  std::shared_ptr<Tree> tree;
+  std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
   OpenCounts open_files;
 
-  double lasting_timeout() const;   // of names, and of attributes that are complete
-  double missing_timeout() const;   // of names that are not there
-  struct stat to_stat(const NodeStat& stat) const;
-  fuse_entry_param to_entry(const Entry& entry) const;
+  double lasting_timeout() const;  // of names, and of attributes that are complete
+  double missing_timeout() const;  // of names that are not there
+  struct stat to_stat(const tree::NodeStat& stat) const;
+  fuse_entry_param to_entry(const tree::Entry& entry) const;
 };
 
-inline Adapter& adapter_of(fuse_req_t request) { return *static_cast<Adapter*>(fuse_req_userdata(request)); }
+inline Adapter& adapter_of(fuse_req_t request) {
+  return *static_cast<Adapter*>(fuse_req_userdata(request));
+}
 
 const fuse_lowlevel_ops& operations();
 
@@ -63,7 +66,8 @@ void op_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
 
 void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
 void op_readdir(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info);
-void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info);
+void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
+                    fuse_file_info* info);
 void op_releasedir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info);
 
 void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::size_t size);

@@ -13,8 +13,9 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr int kPause = 500;    // milliseconds between two calls of the tree
-constexpr int kPeriod = 1000;  // milliseconds after which it is called unasked, where its file may be replaced
+constexpr int kPause = 500;  // milliseconds between two calls of the tree
+constexpr int kPeriod =
+    1000;  // milliseconds after which it is called unasked, where its file may be replaced
 
 void wake(int eventfd) {
   const std::uint64_t one = 1;
@@ -23,7 +24,7 @@ void wake(int eventfd) {
 
 }  // namespace
 
-ChangeWatch::ChangeWatch(std::shared_ptr<Tree> tree) : tree_(std::move(tree)) {
+ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tree)) {
   events_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   stop_ = ::eventfd(0, EFD_CLOEXEC);
   more_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -70,7 +71,8 @@ void ChangeWatch::drain() const {
 
 void ChangeWatch::run() {
   for (;;) {
-    std::array<pollfd, 3> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}, pollfd{more_, POLLIN, 0}};
+    std::array<pollfd, 3> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0},
+                                  pollfd{more_, POLLIN, 0}};
     const int ready = ::poll(waiting.data(), waiting.size(), tree_->reloads() ? kPeriod : -1);
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;

@@ -11,12 +11,14 @@
 #include "h5mount/fuse/mount_table.h"
 #include "h5mount/fuse/session.h"
 
-namespace h5mount {
+namespace h5mount::fuse {
 namespace {
 
 constexpr const char* kDevice = "/dev/fuse";
 
-Status trouble(std::string text) { return fail(Error(ErrorCode::Io, std::move(text))); }
+Status trouble(std::string text) {
+  return fail(Error(ErrorCode::Io, std::move(text)));
+}
 
 bool has_type_on(const std::string& mountpoint, std::string_view type) {
   const auto mounted = find_mount(mountpoint);
@@ -27,8 +29,8 @@ std::string ending_command(const std::string& mountpoint) {
   return (::geteuid() == 0 ? "umount " : "fusermount3 -u ") + mountpoint;
 }
 
-// A second mount would hide the first: almost always a command given twice. Over anything else (an automount, a
-// container's volume) mounting is as good as it is for mount(8).
+// A second mount would hide the first: almost always a command given twice. Over anything else (an automount,
+// a container's volume) mounting is as good as it is for mount(8).
 Status check_not_mounted(const std::string& mountpoint) {
   if (!has_type_on(mountpoint, "fuse.h5mount")) return {};
   return trouble(mountpoint + " already has an h5mount file system on it; end that one first: " +
@@ -100,4 +102,4 @@ Status check_mountpoint(const std::string& mountpoint) {
   return check_device();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::fuse

@@ -4,14 +4,14 @@
 
 namespace h5mount::fuse {
 
-void report_failure(Tree& tree, fuse_ino_t node, const Error& error) noexcept {
+void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexcept {
   try {
     tree.report(node, error);
   } catch (...) {  // no memory to say so
   }
 }
 
-void report_accident(Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept {
+void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept {
   try {
     tree.report(node, Error(ErrorCode::Internal, fmt::format("{}: internal error: {}", operation, what)));
   } catch (...) {

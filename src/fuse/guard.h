@@ -1,5 +1,6 @@
-// What every operation runs in: whatever happens inside, the kernel gets exactly one reply, an exception does not reach
-// libfuse, and the tree is told of an error, which logs it with the names of file and object (Tree::report).
+// What every operation runs in: whatever happens inside, the kernel gets exactly one reply, an exception does
+// not reach libfuse, and the tree is told of an error, which logs it with the names of file and object
+// (Tree::report).
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -32,17 +33,17 @@ class Reply {
 };
 
 // Apart from `guard` so that they are not instantiated for every operation. Neither throws.
-void report_failure(Tree& tree, fuse_ino_t node, const Error& error) noexcept;
-void report_accident(Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept;
+void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexcept;
+void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept;
 
 // Runs `body(reply)`, which returns a Status and replies itself where it succeeds.
 template <class Body>
 void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
   Reply reply(request);
-  Tree& tree = *adapter_of(request).tree;  // the request is gone once it is answered
-  tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
+  tree::Tree& tree = *adapter_of(request).tree;  // the request is gone once it is answered
+  tree::tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
-    const RequestScope scope(tree);
+    const tree::RequestScope scope(tree);
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
       report_failure(tree, node, status.error());

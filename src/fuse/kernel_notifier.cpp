@@ -33,15 +33,16 @@ void KernelNotifier::stop() {
   });
 }
 
-KernelPages::Ticket KernelNotifier::forget(NodeId node, const std::vector<ByteRange>& ranges) {
+tree::KernelPages::Ticket KernelNotifier::forget(tree::NodeId node,
+                                                 const std::vector<dataset::ByteRange>& ranges) {
   const std::lock_guard lock(mutex_);
-  for (const ByteRange& range : ranges) orders_.push_back({node, range, {}});
+  for (const dataset::ByteRange& range : ranges) orders_.push_back({node, range, {}});
   queued_ += ranges.size();
   wake_.notify_one();
   return queued_;
 }
 
-KernelPages::Ticket KernelNotifier::forget_name(NodeId directory, const std::string& name) {
+tree::KernelPages::Ticket KernelNotifier::forget_name(tree::NodeId directory, const std::string& name) {
   const std::lock_guard lock(mutex_);
   orders_.push_back({directory, {}, name});
   wake_.notify_one();
@@ -54,7 +55,7 @@ bool KernelNotifier::wait(Ticket ticket) {
          finished_ >= ticket;
 }
 
-bool KernelNotifier::store(NodeId node, std::uint64_t offset, const Pieces& pieces) {
+bool KernelNotifier::store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) {
   const std::shared_lock lock(storing_);
   if (refusing_ || pieces.total() == 0) return false;
   // libfuse would copy several pieces itself, and read what only the kernel may.
@@ -69,7 +70,8 @@ bool KernelNotifier::store(NodeId node, std::uint64_t offset, const Pieces& piec
   buffer.buf[0].size = bytes.size();
   buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());
   buffer.buf[0].fd = -1;
-  return fuse_lowlevel_notify_store(session_, node, static_cast<off_t>(offset), &buffer, fuse_buf_copy_flags{}) == 0;
+  return fuse_lowlevel_notify_store(session_, node, static_cast<off_t>(offset), &buffer,
+                                    fuse_buf_copy_flags{}) == 0;
 }
 
 void KernelNotifier::run() {
@@ -81,7 +83,8 @@ void KernelNotifier::run() {
     orders_.pop_front();
     lock.unlock();
     // A length of zero is all that follows. That the kernel does not know the node (any more) is no error.
-    const std::uint64_t length = order.range.end == kUnlimited ? 0 : order.range.end - order.range.begin;
+    const std::uint64_t length =
+        order.range.end == format::kUnlimited ? 0 : order.range.end - order.range.begin;
     if (order.name.empty())
       (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),
                                              static_cast<off_t>(length));

@@ -1,6 +1,6 @@
-// KernelNotifier: tells the kernel what to drop, from a thread of its own, and gives it pages, from whatever thread has
-// made them. Both wait for reads of these pages that are under way, so a thread that answers requests must not do
-// it: it queues, and waits for a moment at most.
+// KernelNotifier: tells the kernel what to drop, from a thread of its own, and gives it pages, from whatever
+// thread has made them. Both wait for reads of these pages that are under way, so a thread that answers
+// requests must not do it: it queues, and waits for a moment at most.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -12,21 +12,21 @@
 #include <shared_mutex>
 #include <thread>
 
-#include "h5mount/view/tree.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::fuse {
 
-class KernelNotifier final : public KernelPages {
+class KernelNotifier final : public tree::KernelPages {
  public:
   explicit KernelNotifier(fuse_session* session);
   ~KernelNotifier() override;  // what is still queued is left
   KernelNotifier(const KernelNotifier&) = delete;
   KernelNotifier& operator=(const KernelNotifier&) = delete;
 
-  Ticket forget(NodeId node, const std::vector<ByteRange>& ranges) override;
-  Ticket forget_name(NodeId directory, const std::string& name) override;
+  Ticket forget(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges) override;
+  Ticket forget_name(tree::NodeId directory, const std::string& name) override;
   bool wait(Ticket ticket) override;
-  bool store(NodeId node, std::uint64_t offset, const Pieces& pieces) override;
+  bool store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) override;
 
   // Before the descriptor of the session is closed: after it nothing is written to the kernel any more. Waits
   // for what is being written, so requests must still be answered, or the connection be dead. More than once
@@ -35,8 +35,8 @@ class KernelNotifier final : public KernelPages {
 
  private:
   struct Order {
-    NodeId node;
-    ByteRange range;
+    tree::NodeId node;
+    dataset::ByteRange range;
     std::string name;  // in the node, instead of the range; empty: none
   };
   void run();

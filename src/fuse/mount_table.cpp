@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace h5mount {
+namespace h5mount::fuse {
 namespace {
 
 // mountinfo writes space, tab, newline and backslash as \ooo.
@@ -48,4 +48,4 @@ std::optional<MountEntry> find_mount(const std::string& directory) {
   return found;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::fuse

@@ -77,7 +77,9 @@ CaughtMessages::CaughtMessages() {
   if (saved_stderr_ >= 0) ::dup2(memory_, STDERR_FILENO);
 }
 
-CaughtMessages::~CaughtMessages() { finish(); }
+CaughtMessages::~CaughtMessages() {
+  finish();
+}
 
 std::string CaughtMessages::finish() {
   if (saved_stderr_ >= 0) {
@@ -94,6 +96,8 @@ std::string CaughtMessages::finish() {
   return length > 0 ? first_line({text.data(), static_cast<std::size_t>(length)}) : std::string();
 }
 
-void log_libfuse_messages() { fuse_set_log_func(to_log); }
+void log_libfuse_messages() {
+  fuse_set_log_func(to_log);
+}
 
 }  // namespace h5mount::fuse

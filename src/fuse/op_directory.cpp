@@ -1,5 +1,5 @@
-// Positions in a directory: 0 is `.`, 1 is `..`, n + 2 is entry n of the listing. The offset that goes with an entry
-// is the position after it.
+// Positions in a directory: 0 is `.`, 1 is `..`, n + 2 is entry n of the listing. The offset that goes with
+// an entry is the position after it.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -24,21 +24,21 @@ struct Asked {
   bool operator==(const Asked&) const = default;
 };
 
-::mode_t type_bits(NodeType type) {
-  return type == NodeType::Directory ? S_IFDIR : type == NodeType::Symlink ? S_IFLNK : S_IFREG;
+::mode_t type_bits(tree::NodeType type) {
+  return type == tree::NodeType::Directory ? S_IFDIR : type == tree::NodeType::Symlink ? S_IFLNK : S_IFREG;
 }
 
-// Fills one reply. With `plus` every entry is looked up, and what was given to the kernel is remembered until it has
-// been accepted.
+// Fills one reply. With `plus` every entry is looked up, and what was given to the kernel is remembered until
+// it has been accepted.
 class Page {
  public:
-  Page(Adapter& adapter, NodeId directory, const Asked& asked, const DirectoryListing& listing)
+  Page(Adapter& adapter, tree::NodeId directory, const Asked& asked, const tree::DirectoryListing& listing)
       : adapter_(adapter), directory_(directory), asked_(asked), plus_(asked.plus), end_(asked.position) {
     buffer_.resize(std::min(asked.size, kMostReplyBytes));
     while (end_ < listing.size() + kDots && add(listing, end_)) ++end_;
   }
   ~Page() {
-    for (const NodeId node : looked_up_) adapter_.tree->forget(node, 1);
+    for (const tree::NodeId node : looked_up_) adapter_.tree->forget(node, 1);
   }
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
@@ -52,7 +52,7 @@ class Page {
 
  private:
   // False where it does not fit: asked before the lookup, which may read an object header.
-  bool add(const DirectoryListing& listing, std::size_t position) {
+  bool add(const tree::DirectoryListing& listing, std::size_t position) {
     fuse_entry_param entry = {};
     entry.attr.st_ino = kUnknownIno;
     entry.attr.st_mode = S_IFDIR;
@@ -80,7 +80,7 @@ class Page {
   }
 
   // An entry that cannot be looked up is listed all the same, without attributes: damage stays local.
-  void look_up(const DirectoryListing& listing, std::size_t index, fuse_entry_param& entry) {
+  void look_up(const tree::DirectoryListing& listing, std::size_t index, fuse_entry_param& entry) {
     const auto found = adapter_.tree->lookup_listed(directory_, listing, index);
     if (!found) {
       report_failure(*adapter_.tree, directory_, found.error().within("entry " + name_));
@@ -91,31 +91,34 @@ class Page {
   }
 
   Adapter& adapter_;
-  NodeId directory_;
+  tree::NodeId directory_;
   Asked asked_;
   bool plus_;
   std::size_t end_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   std::string name_;
-  std::vector<NodeId> looked_up_;
+  std::vector<tree::NodeId> looked_up_;
 };
 
-// An open directory. The listing is made when it is first asked for: a directory that the kernel has cached is opened
-// but not read.
+// An open directory. The listing is made when it is first asked for: a directory that the kernel has cached
+// is opened but not read.
 struct DirectoryHandle {
   std::shared_ptr<void> pin;  // of the tree
-  std::mutex mutex;  // held throughout a request: one open directory is read by one at a time anyway
-  std::shared_ptr<const DirectoryListing> listing;
+  std::mutex mutex;           // held throughout a request: one open directory is read by one at a time anyway
+  std::shared_ptr<const tree::DirectoryListing> listing;
   std::optional<Asked> expected;  // what goes on from the last request
   std::unique_ptr<Page> ahead;    // made for it already
 };
 using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
 
-DirectoryHandlePtr& handle_of(const fuse_file_info& info) { return *reinterpret_cast<DirectoryHandlePtr*>(info.fh); }
+DirectoryHandlePtr& handle_of(const fuse_file_info& info) {
+  return *reinterpret_cast<DirectoryHandlePtr*>(info.fh);
+}
 
-// Who goes on reading finds the next page made: it was filled while the one before was being looked at. Not where the
-// file is followed: it may lie for long, and sizes in it would be older than some that were told since.
+// Who goes on reading finds the next page made: it was filled while the one before was being looked at. Not
+// where the file is followed: it may lie for long, and sizes in it would be older than some that were told
+// since.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
@@ -151,7 +154,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     auto handle = std::make_unique<DirectoryHandlePtr>(std::make_shared<DirectoryHandle>());
     (*handle)->pin = adapter_of(request).tree->pin();
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
-    Tree& tree = *adapter_of(request).tree;
+    tree::Tree& tree = *adapter_of(request).tree;
     const bool lasting = !tree.follows() && tree.listing_lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
@@ -165,7 +168,8 @@ void op_readdir(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t off
   read_directory(request, node, size, offset, info, false);
 }
 
-void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
+void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
+                    fuse_file_info* info) {
   read_directory(request, node, size, offset, info, true);
 }
 

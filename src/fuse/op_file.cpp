@@ -8,9 +8,13 @@
 namespace h5mount::fuse {
 namespace {
 
-FileHandle& handle_of(const fuse_file_info& info) { return *reinterpret_cast<FileHandle*>(info.fh); }
+FileHandle& handle_of(const fuse_file_info& info) {
+  return *reinterpret_cast<FileHandle*>(info.fh);
+}
 
-bool wants_to_write(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
+bool wants_to_write(int flags) {
+  return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
 
 void close_handle(Adapter& adapter, FileHandle* handle) {
   adapter.open_files.remove(handle->node);
@@ -47,8 +51,9 @@ void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
       reply.error(EINVAL);
       return {};
     }
-    const std::shared_ptr<OpenNode> file = handle_of(*info).file;  // may be closed as soon as the reply is there
-    Pieces pieces;
+    const std::shared_ptr<tree::OpenNode> file =
+        handle_of(*info).file;  // may be closed as soon as the reply is there
+    dataset::Pieces pieces;
     H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces));
     H5_TRY(reply_pieces(reply, pieces, size));
     // The reply cannot be taken back, but what follows fails, and the kernel's copy of it goes.
@@ -62,7 +67,7 @@ void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fus
       reply.error(offset < 0 ? ENXIO : EINVAL);
       return {};
     }
-    OpenNode& file = *handle_of(*info).file;
+    tree::OpenNode& file = *handle_of(*info).file;
     const auto start = static_cast<std::uint64_t>(offset);
     const auto found = whence == SEEK_DATA ? file.seek_data(start) : file.seek_hole(start);
     if (!found && found.error().code() == ErrorCode::NotFound) {

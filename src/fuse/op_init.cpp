@@ -15,7 +15,8 @@ void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
 
 void op_init(void* userdata, fuse_conn_info* connection) {
   const auto& adapter = *static_cast<const Adapter*>(userdata);
-  // Pages stay cached whatever the attributes say; which of them the growth of a file makes wrong we tell ourselves.
+  // Pages stay cached whatever the attributes say; which of them the growth of a file makes wrong we tell
+  // ourselves.
   want(connection, FUSE_CAP_AUTO_INVAL_DATA, false);
   want(connection, FUSE_CAP_EXPLICIT_INVAL_DATA, true);
   want(connection, FUSE_CAP_CACHE_SYMLINKS, true);
@@ -23,8 +24,8 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   want(connection, FUSE_CAP_ASYNC_READ, true);
   want(connection, FUSE_CAP_READDIRPLUS, true);
   want(connection, FUSE_CAP_READDIRPLUS_AUTO, true);
-  // Replies are written straight from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages evicts
-  // them from the page cache of the HDF5 file.
+  // Replies are written straight from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages
+  // evicts them from the page cache of the HDF5 file.
   want(connection, FUSE_CAP_SPLICE_READ, false);
   want(connection, FUSE_CAP_SPLICE_WRITE, false);
   want(connection, FUSE_CAP_SPLICE_MOVE, false);

@@ -32,7 +32,7 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 }
 
 void op_forget(fuse_req_t request, fuse_ino_t node, std::uint64_t count) {
-  Tree& tree = *adapter_of(request).tree;
+  tree::Tree& tree = *adapter_of(request).tree;
   try {
     tree.forget(node, count);
   } catch (const std::exception& exception) {
@@ -42,11 +42,11 @@ void op_forget(fuse_req_t request, fuse_ino_t node, std::uint64_t count) {
 }
 
 void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
-  Tree& tree = *adapter_of(request).tree;
+  tree::Tree& tree = *adapter_of(request).tree;
   try {
     for (std::size_t i = 0; i < count; ++i) tree.forget(forgets[i].ino, forgets[i].nlookup);
   } catch (const std::exception& exception) {
-    report_accident(tree, "forget_multi", kRootNode, exception.what());
+    report_accident(tree, "forget_multi", tree::kRootNode, exception.what());
   }
   fuse_reply_none(request);
 }
@@ -54,8 +54,9 @@ void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
 void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* /*info*/) {
   guard(request, "getattr", node, [&](Reply& reply) -> Status {
     Adapter& adapter = adapter_of(request);
-    const StatDepth depth = adapter.open_files.any(node) ? StatDepth::Size : StatDepth::Full;
-    H5_ASSIGN(const NodeStat stat, adapter.tree->stat(node, depth));
+    const tree::StatDepth depth =
+        adapter.open_files.any(node) ? tree::StatDepth::Size : tree::StatDepth::Full;
+    H5_ASSIGN(const tree::NodeStat stat, adapter.tree->stat(node, depth));
     const struct stat out = adapter.to_stat(stat);
     fuse_reply_attr(reply.take(), &out, stat.complete ? adapter.lasting_timeout() : 0);
     return {};
@@ -85,8 +86,8 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   });
 }
 
-// The kernel checks permission bits itself where they matter (SessionOptions::check_permissions); only the wish to
-// write is left.
+// The kernel checks permission bits itself where they matter (SessionOptions::check_permissions); only the
+// wish to write is left.
 void op_access(fuse_req_t request, fuse_ino_t node, int mask) {
   guard(request, "access", node, [&](Reply& reply) -> Status {
     reply.error((mask & W_OK) != 0 ? EROFS : 0);

@@ -23,7 +23,8 @@ void reply_bytes(Reply& reply, const std::string& bytes, std::size_t size) {
 
 // One unfit name would make the kernel refuse the whole list.
 bool is_fit(const std::string& name) {
-  return name.starts_with(kNamespace) && name.size() <= XATTR_NAME_MAX && name.find('\0') == std::string::npos;
+  return name.starts_with(kNamespace) && name.size() <= XATTR_NAME_MAX &&
+         name.find('\0') == std::string::npos;
 }
 
 }  // namespace

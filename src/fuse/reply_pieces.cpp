@@ -12,10 +12,12 @@ namespace {
 
 constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header before them
 
-::iovec to_iovec(ByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
+::iovec to_iovec(ByteSpan bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
 
-// Where the mapped file was cut short, writev ends with EFAULT; by then the kernel has found its request by the
-// header and has ended it with EIO itself, so there is nothing left to answer but somebody to be told.
+// Where the mapped file was cut short, writev ends with EFAULT; by then the kernel has found its request by
+// the header and has ended it with EIO itself, so there is nothing left to answer but somebody to be told.
 Status outcome(int result) {
   if (result == 0 || result == -ENOENT) return {};  // ENOENT: the reader was interrupted and is gone
   if (result == -EFAULT) return fail(io_error(EIO, "the file was cut short while it was read"));
@@ -23,23 +25,23 @@ Status outcome(int result) {
 }
 
 // The pieces that no vector is left for, as one.
-Status gather(std::span<const Piece> pieces, std::vector<std::byte>& out) {
+Status gather(std::span<const dataset::Piece> pieces, std::vector<std::byte>& out) {
   std::size_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.bytes.size();
+  for (const dataset::Piece& piece : pieces) bytes += piece.bytes.size();
   out.resize(bytes);
-  return copy_pieces(pieces, out);
+  return dataset::copy_pieces(pieces, out);
 }
 
 }  // namespace
 
-Status flatten(const Pieces& pieces, std::vector<std::byte>& out) {
+Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out) {
   out.resize(pieces.total());
-  return copy_pieces(pieces.list(), out);
+  return dataset::copy_pieces(pieces.list(), out);
 }
 
-Status reply_pieces(Reply& reply, const Pieces& pieces, std::size_t most) {
+Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t most) {
   if (pieces.total() > most) return fail(Error(ErrorCode::Internal, "a read gave more than was asked for"));
-  std::span<const Piece> alone = pieces.list();
+  std::span<const dataset::Piece> alone = pieces.list();
   thread_local std::vector<std::byte> rest;
   const bool too_many = alone.size() > kMostVectors;
   if (too_many) {
@@ -48,7 +50,7 @@ Status reply_pieces(Reply& reply, const Pieces& pieces, std::size_t most) {
   }
   thread_local std::vector<::iovec> vectors;
   vectors.clear();
-  for (const Piece& piece : alone) vectors.push_back(to_iovec(piece.bytes));
+  for (const dataset::Piece& piece : alone) vectors.push_back(to_iovec(piece.bytes));
   if (too_many) vectors.push_back(to_iovec(rest));
   return outcome(fuse_reply_iov(reply.take(), vectors.data(), static_cast<int>(vectors.size())));
 }

@@ -17,10 +17,8 @@
 #include "read_ahead.h"
 #include "stop_request.h"
 
-namespace h5mount {
+namespace h5mount::fuse {
 namespace {
-
-using fuse::Adapter;
 
 constexpr unsigned kFewestWorkers = 32;
 
@@ -40,7 +38,8 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
     arguments.emplace_back("-o");
     arguments.push_back(std::move(text));
   };
-  // In the mount flags themselves, so that the kernel says EROFS without asking us and leaves access times alone.
+  // In the mount flags themselves, so that the kernel says EROFS without asking us and leaves access times
+  // alone.
   option("ro,nosuid,nodev");
   if (options.check_permissions) option("default_permissions");
   option("fsname=" + escape_option(options.source));
@@ -69,7 +68,7 @@ class SignalsBlocked {
 
 class FuseSession final : public Session {
  public:
-  FuseSession(std::shared_ptr<Tree> tree, SessionOptions options)
+  FuseSession(std::shared_ptr<tree::Tree> tree, SessionOptions options)
       : adapter_{.tree = std::move(tree), .options = std::move(options), .open_files = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
@@ -93,12 +92,12 @@ class FuseSession final : public Session {
   Adapter adapter_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
-  fuse::StopRequest stop_request_;
+  StopRequest stop_request_;
 };
 
 Error FuseSession::mount_error(const std::string& said) const {
   const std::string& place = adapter_.options.mountpoint;
-  return {ErrorCode::Io, "cannot mount on " + place + (said.empty() ? "" : ": " + fuse::with_cure(said))};
+  return {ErrorCode::Io, "cannot mount on " + place + (said.empty() ? "" : ": " + with_cure(said))};
 }
 
 Status FuseSession::begin() {
@@ -107,8 +106,8 @@ Status FuseSession::begin() {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  fuse::CaughtMessages messages;
-  session_ = fuse_session_new(&arguments, &fuse::operations(), sizeof(fuse_lowlevel_ops), &adapter_);
+  CaughtMessages messages;
+  session_ = fuse_session_new(&arguments, &operations(), sizeof(fuse_lowlevel_ops), &adapter_);
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) return fail(mount_error(messages.finish()));
   if (fuse_session_mount(session_, adapter_.options.mountpoint.c_str()) != 0) {
@@ -116,7 +115,7 @@ Status FuseSession::begin() {
   }
   mounted_ = true;
   messages.finish();
-  fuse::log_libfuse_messages();
+  log_libfuse_messages();
   return {};
 }
 
@@ -124,7 +123,7 @@ Status FuseSession::begin() {
 void FuseSession::announce(const std::function<void()>& on_ready) const {
   struct stat root = {};
   if (::stat(adapter_.options.mountpoint.c_str(), &root) != 0) return;
-  fuse::raise_read_ahead(root.st_dev);
+  raise_read_ahead(root.st_dev);
   if (on_ready) on_ready();
 }
 
@@ -141,11 +140,11 @@ int FuseSession::loop() {
 
 int FuseSession::serve(std::function<void()> on_ready) {
   std::thread herald;
-  std::shared_ptr<fuse::KernelNotifier> notifier;
-  std::optional<fuse::ChangeWatch> watch;
+  std::shared_ptr<KernelNotifier> notifier;
+  std::optional<ChangeWatch> watch;
   {
     const SignalsBlocked blocked;
-    notifier = std::make_shared<fuse::KernelNotifier>(session_);
+    notifier = std::make_shared<KernelNotifier>(session_);
     adapter_.tree->set_kernel(notifier);
     watch.emplace(adapter_.tree);
     herald = std::thread([this, &on_ready] { announce(on_ready); });
@@ -177,10 +176,10 @@ void FuseSession::end_mount() {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::mount(std::shared_ptr<Tree> tree, SessionOptions options) {
+Result<std::unique_ptr<Session>> Session::mount(std::shared_ptr<tree::Tree> tree, SessionOptions options) {
   auto session = std::make_unique<FuseSession>(std::move(tree), std::move(options));
   H5_TRY(session->begin());
   return session;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::fuse

@@ -9,7 +9,7 @@
 
 #include "h5mount/io/descriptors.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 constexpr std::size_t kFewest = 8;
@@ -138,4 +138,4 @@ void close_idle_descriptors() {
   DescriptorPool::instance().make_room();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -17,7 +17,7 @@
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 
 // Keeps a descriptor open while somebody uses it, whatever the pool decides meanwhile.
 using DescriptorLease = std::shared_ptr<const UniqueFd>;
@@ -78,4 +78,4 @@ class DescriptorPool {
   std::unordered_set<const PooledDescriptor*> open_;  // those that can be closed
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -7,7 +7,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 bool is_digit(char c) {
@@ -27,7 +27,8 @@ std::optional<NumberPlace> number_place(std::string_view pattern, std::size_t fr
   if (i < pattern.size() && pattern[i] == '0') place.zeros = true;
   for (; i < pattern.size() && is_digit(pattern[i]); ++i)
     place.width = std::min(place.width * 10 + static_cast<unsigned>(pattern[i] - '0'), 255U);
-  if (i >= pattern.size() || (pattern[i] != 'd' && pattern[i] != 'i' && pattern[i] != 'u')) return std::nullopt;
+  if (i >= pattern.size() || (pattern[i] != 'd' && pattern[i] != 'i' && pattern[i] != 'u'))
+    return std::nullopt;
   place.end = i + 1;
   return place;
 }
@@ -100,12 +101,14 @@ std::vector<std::string> family_patterns_of(const std::string& first_member) {
   return patterns;
 }
 
-Result<std::shared_ptr<ByteSource>> open_family(const std::string& pattern, std::optional<std::uint64_t> member_size,
+Result<std::shared_ptr<ByteSource>> open_family(const std::string& pattern,
+                                                std::optional<std::uint64_t> member_size,
                                                 std::shared_ptr<ByteSource> first, const OpenMember& open) {
   if (!first) {
     H5_ASSIGN(first, open(family_member_path(pattern, 0)));
   }
-  const std::uint64_t length = member_size.value_or(0) != 0 ? *member_size : std::max<std::uint64_t>(first->size(), 1);
+  const std::uint64_t length =
+      member_size.value_or(0) != 0 ? *member_size : std::max<std::uint64_t>(first->size(), 1);
   std::vector<SourceExtent> extents{{0, length, std::move(first)}};
   for (unsigned number = 1;; ++number) {
     const auto start = checked_mul(number, length);
@@ -120,7 +123,8 @@ Result<std::shared_ptr<ByteSource>> open_family(const std::string& pattern, std:
   return make_extent_source(std::move(extents), pattern);
 }
 
-Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem, const std::vector<MultiMember>& members,
+Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem,
+                                               const std::vector<MultiMember>& members,
                                                const OpenMember& open) {
   std::vector<MultiMember> sorted = members;
   std::ranges::sort(sorted, {}, &MultiMember::start);
@@ -128,7 +132,8 @@ Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem, const st
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     // The names come from the file: they may add to the stem, and nothing else.
     if (!sorted[i].name.starts_with("%s") || sorted[i].name.find_first_of("/%", 1) != std::string::npos)
-      return fail(Error(ErrorCode::InvalidValue, "member name of a multi-file set is not \"%s\" and a suffix"));
+      return fail(
+          Error(ErrorCode::InvalidValue, "member name of a multi-file set is not \"%s\" and a suffix"));
     const std::uint64_t next = i + 1 < sorted.size() ? sorted[i + 1].start : ~std::uint64_t{0};
     auto member = open(stem + sorted[i].name.substr(2));
     if (member) {
@@ -140,4 +145,4 @@ Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem, const st
   return make_extent_source(std::move(extents), stem);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -4,7 +4,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 class ExtentSource final : public ByteSource {
@@ -18,7 +18,8 @@ class ExtentSource final : public ByteSource {
     while (!out.empty()) {
       const SourceExtent* extent = find(offset);
       if (extent == nullptr)
-        return fail(Error(ErrorCode::Truncated, "FileSet", "bytes", offset).with_detail("no member file holds this"));
+        return fail(
+            Error(ErrorCode::Truncated, "FileSet", "bytes", offset).with_detail("no member file holds this"));
       const std::uint64_t inner = offset - extent->start;
       const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), extent->length - inner));
       if (auto read = extent->source->read_at(inner, out.first(part)); !read)
@@ -64,12 +65,14 @@ class ExtentSource final : public ByteSource {
   }
 
   bool name_taken() const override {
-    return std::ranges::any_of(extents_, [](const SourceExtent& extent) { return extent.source->name_taken(); });
+    return std::ranges::any_of(extents_,
+                               [](const SourceExtent& extent) { return extent.source->name_taken(); });
   }
 
   std::vector<std::string> watchable() const override {
     std::vector<std::string> all;
-    for (const auto& extent : extents_) std::ranges::copy(extent.source->watchable(), std::back_inserter(all));
+    for (const auto& extent : extents_)
+      std::ranges::copy(extent.source->watchable(), std::back_inserter(all));
     return all;
   }
 
@@ -99,4 +102,4 @@ std::shared_ptr<ByteSource> make_extent_source(std::vector<SourceExtent> extents
   return std::make_shared<ExtentSource>(std::move(extents), std::move(name));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -17,13 +17,13 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 constexpr std::uint64_t kSmallestMapping = 1U << 20;
 
-// Mappings are made a power of two long, beyond the file's end too: a file that grows then needs a new one only
-// each time it doubles. The old ones stay, since spans of them may still be in use.
+// Mappings are made a power of two long, beyond the file's end too: a file that grows then needs a new one
+// only each time it doubles. The old ones stay, since spans of them may still be in use.
 class Mapping {
  public:
   Mapping(const std::byte* bytes, std::uint64_t length) : bytes_(bytes), length_(length) {}
@@ -62,7 +62,8 @@ std::uint64_t xattr_digest(int fd) {
     const char* const name = names.c_str() + at;
     if (std::string_view(name) == "security.ima" || std::string_view(name) == "security.evm") continue;
     const ssize_t bytes = ::fgetxattr(fd, name, value.data(), value.size());
-    digest = mixed(mixed(digest, name), std::string_view(value.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))));
+    digest = mixed(mixed(digest, name),
+                   std::string_view(value.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))));
   }
   return digest;
 }
@@ -135,7 +136,8 @@ class FileSource final : public ByteSource {
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     if (length == 0 || !range_within(offset, length, size())) return {};
     const Mapping* mapping = mapping_.load(std::memory_order_acquire);
-    if (mapping == nullptr || !range_within(offset, length, mapping->length())) mapping = map_up_to(offset + length);
+    if (mapping == nullptr || !range_within(offset, length, mapping->length()))
+      mapping = map_up_to(offset + length);
     if (mapping == nullptr || mapping->bytes() == nullptr) return {};
     return {mapping->bytes() + offset, static_cast<std::size_t>(length)};
   }
@@ -154,8 +156,8 @@ class FileSource final : public ByteSource {
     return named.st_dev == device_ && named.st_ino == inode_ ? NameOwner::Ours : NameOwner::Another;
   }
 
-  // What stands beside the bytes. Whatever changes it changes the ctime (a rename onto our name takes a link from us), so
-  // it is asked for only when that has moved.
+  // What stands beside the bytes. Whatever changes it changes the ctime (a rename onto our name takes a link
+  // from us), so it is asked for only when that has moved.
   struct Aside {
     std::int64_t changed = 0;
     std::uint64_t attributes = 0;
@@ -235,4 +237,4 @@ Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path) {
   return fail(io_error(errno, "opening " + path));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -1,12 +1,13 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 class MemorySource final : public ByteSource {
  public:
-  MemorySource(std::vector<std::byte> bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {}
+  MemorySource(std::vector<std::byte> bytes, std::string name)
+      : bytes_(std::move(bytes)), name_(std::move(name)) {}
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
     if (!range_within(offset, out.size(), bytes_.size()))
@@ -32,4 +33,4 @@ std::shared_ptr<ByteSource> make_memory_source(std::vector<std::byte> bytes, std
   return std::make_shared<MemorySource>(std::move(bytes), std::move(name));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

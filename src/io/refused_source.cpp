@@ -1,7 +1,7 @@
 // A file that may not be opened, where a set of files needs one: what lies in it fails, all else can be read.
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 class RefusedSource final : public ByteSource {
@@ -29,4 +29,4 @@ std::shared_ptr<ByteSource> make_refused_source(Error why, std::uint64_t size, s
   return std::make_shared<RefusedSource>(std::move(why), size, std::move(name));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -6,7 +6,7 @@
 
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 
 Result<SourceStamp> settled_stamp(ByteSource& source) {
   using std::chrono::nanoseconds;
@@ -22,4 +22,4 @@ Result<SourceStamp> settled_stamp(ByteSource& source) {
   return source.stamp();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -4,7 +4,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 class SubRangeSource final : public ByteSource {
@@ -15,7 +15,8 @@ class SubRangeSource final : public ByteSource {
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
     const auto absolute = inside(offset, out.size());
     if (!absolute)
-      return fail(Error(ErrorCode::Truncated, "SubRange", "bytes", offset).with_detail("the part ends before"));
+      return fail(
+          Error(ErrorCode::Truncated, "SubRange", "bytes", offset).with_detail("the part ends before"));
     return parent_->read_at(*absolute, out);
   }
   std::uint64_t size() const override {
@@ -53,4 +54,4 @@ std::shared_ptr<ByteSource> make_sub_range_source(std::shared_ptr<ByteSource> pa
   return std::make_shared<SubRangeSource>(std::move(parent), offset, length);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::io

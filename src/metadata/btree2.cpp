@@ -4,7 +4,7 @@
 #include "h5mount/base/lru_cache.h"
 #include "walk_guard.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 namespace {
 
@@ -13,7 +13,7 @@ constexpr std::size_t kNodeCacheBytes = 256U << 10;
 
 struct LoadedNode {
   MetadataBlock block;
-  BTree2Node node;
+  format::BTree2Node node;
   unsigned level;
   std::size_t record_size;
   std::size_t record_count;
@@ -25,13 +25,13 @@ struct LoadedNode {
     return block.file_offset() + node.records_at + i * record_size;
   }
   std::size_t memory() const {
-    return sizeof *this + block.bytes().size() + node.children.size() * sizeof(BTree2Child);
+    return sizeof *this + block.bytes().size() + node.children.size() * sizeof(format::BTree2Child);
   }
 };
 using NodePtr = std::shared_ptr<const LoadedNode>;
 
 std::string_view node_name(unsigned level) {
-  return level == 0 ? kBTree2LeafNode : kBTree2InternalNode;
+  return level == 0 ? format::kBTree2LeafNode : format::kBTree2InternalNode;
 }
 
 // How many records of a node lie before what is sought; `equal` tells whether the one behind them is it.
@@ -57,7 +57,7 @@ Result<Position> search(const LoadedNode& node, const BTree2::Compare& compare) 
 
 class Tree final : public BTree2 {
  public:
-  Tree(FileMetadataPtr file, BTree2Header header, std::uint64_t offset)
+  Tree(FileMetadataPtr file, format::BTree2Header header, std::uint64_t offset)
       : file_(std::move(file)), header_(std::move(header)), offset_(offset), nodes_(kNodeCacheBytes) {}
 
   std::uint8_t type() const override { return header_.type; }
@@ -67,7 +67,7 @@ class Tree final : public BTree2 {
 
   Result<std::optional<Record>> find(const Compare& compare) const override {
     if (empty()) return std::nullopt;
-    BTree2Child at = root();
+    format::BTree2Child at = root();
     for (unsigned level = header_.depth;; --level) {
       H5_ASSIGN(const NodePtr node, load(at, level));
       H5_ASSIGN(const Position position, search(*node, compare));
@@ -87,7 +87,7 @@ class Tree final : public BTree2 {
   Status for_each_from(const Compare& compare, const Visit& visit) const override {
     if (empty()) return {};
     Walk walk(*this, &visit, nullptr);
-    BTree2Child at = root();
+    format::BTree2Child at = root();
     for (unsigned level = header_.depth;; --level) {
       H5_TRY(walk.push(at, level));
       H5_ASSIGN(const Position position, search(*walk.top().node, compare));
@@ -109,14 +109,15 @@ class Tree final : public BTree2 {
   // A walk in key order, one step a level: child 0, record 0, child 1, …
   class Walk {
    public:
-    // Both functions outlive the walk. They come by pointer, as a reference member would bind to the temporary that a
-    // lambda or a null pointer becomes. Without `damaged` a node that cannot be read ends the walk.
+    // Both functions outlive the walk. They come by pointer, as a reference member would bind to the
+    // temporary that a lambda or a null pointer becomes. Without `damaged` a node that cannot be read ends
+    // the walk.
     Walk(const Tree& tree, const Visit* visit, const Damaged* damaged)
         : tree_(tree), visit_(visit), damaged_(damaged), guard_(*tree.file_) {}
 
     Step& top() { return steps_.back(); }
 
-    Status push(const BTree2Child& child, unsigned level) {
+    Status push(const format::BTree2Child& child, unsigned level) {
       H5_TRY(tree_.check(child, level));
       H5_TRY(guard_.enter(child.address, tree_.node_bytes(child, level), node_name(level)));
       H5_ASSIGN(NodePtr node, tree_.load(child, level));
@@ -139,7 +140,7 @@ class Tree final : public BTree2 {
     }
 
    private:
-    Status descend(const BTree2Child& child, unsigned level) {
+    Status descend(const format::BTree2Child& child, unsigned level) {
       const Status pushed = push(child, level);
       if (pushed || damaged_ == nullptr) return pushed;
       (*damaged_)(pushed.error());
@@ -173,29 +174,29 @@ class Tree final : public BTree2 {
     std::vector<Step> steps_;
   };
 
-  bool empty() const { return header_.root_address == kUndefinedAddress; }
-  BTree2Child root() const { return btree2_root(header_); }
-  std::uint64_t node_bytes(const BTree2Child& child, unsigned level) const {
-    return btree2_node_bytes(header_, file_->sizes(), level, child.record_count);
+  bool empty() const { return header_.root_address == format::kUndefinedAddress; }
+  format::BTree2Child root() const { return format::btree2_root(header_); }
+  std::uint64_t node_bytes(const format::BTree2Child& child, unsigned level) const {
+    return format::btree2_node_bytes(header_, file_->sizes(), level, child.record_count);
   }
 
   // A child of no records, which deletions leave, is sound.
-  Status check(const BTree2Child& child, unsigned level) const {
-    if (const Status status = check_btree2_child(header_, child, level); !status)
-      return fail(status.error().within(kBTree2Header, offset_));
+  Status check(const format::BTree2Child& child, unsigned level) const {
+    if (const Status status = format::check_btree2_child(header_, child, level); !status)
+      return fail(status.error().within(format::kBTree2Header, offset_));
     return {};
   }
 
-  Result<NodePtr> load(const BTree2Child& child, unsigned level) const {
-    if (NodePtr held = nodes_.find(child.address); held && held->level == level &&
-                                                   held->record_count == child.record_count)
+  Result<NodePtr> load(const format::BTree2Child& child, unsigned level) const {
+    if (NodePtr held = nodes_.find(child.address);
+        held && held->level == level && held->record_count == child.record_count)
       return held;
     H5_TRY(check(child, level));
     auto read = file_->read(child.address, node_bytes(child, level), node_name(level));
-    if (!read) return fail(read.error().within(kBTree2Header, offset_));
-    Cursor cursor = read->cursor(node_name(level));
-    auto node = decode_btree2_node(cursor, header_, level, child.record_count);
-    if (!node) return fail(node.error().within(kBTree2Header, offset_));
+    if (!read) return fail(read.error().within(format::kBTree2Header, offset_));
+    format::Cursor cursor = read->cursor(node_name(level));
+    auto node = format::decode_btree2_node(cursor, header_, level, child.record_count);
+    if (!node) return fail(node.error().within(format::kBTree2Header, offset_));
     auto loaded = std::make_shared<const LoadedNode>(
         LoadedNode{*std::move(read), *std::move(node), level, header_.record_size,
                    static_cast<std::size_t>(child.record_count)});
@@ -209,7 +210,7 @@ class Tree final : public BTree2 {
   }
 
   FileMetadataPtr file_;
-  BTree2Header header_;
+  format::BTree2Header header_;
   std::uint64_t offset_;  // absolute, of the header
   mutable LruCache<LoadedNode> nodes_;
 };
@@ -217,12 +218,12 @@ class Tree final : public BTree2 {
 }  // namespace
 
 Result<std::shared_ptr<const BTree2>> BTree2::open(FileMetadataPtr file, std::uint64_t header_address,
-                                                   const BTree2Records& expected) {
+                                                   const format::BTree2Records& expected) {
   H5_ASSIGN(const MetadataBlock block,
-            file->read(header_address, btree2_header_bytes(file->sizes()), kBTree2Header));
-  Cursor cursor = block.cursor(kBTree2Header);
-  H5_ASSIGN(BTree2Header header, decode_btree2_header(cursor, expected));
+            file->read(header_address, format::btree2_header_bytes(file->sizes()), format::kBTree2Header));
+  format::Cursor cursor = block.cursor(format::kBTree2Header);
+  H5_ASSIGN(format::BTree2Header header, format::decode_btree2_header(cursor, expected));
   return std::make_shared<const Tree>(std::move(file), std::move(header), block.file_offset());
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

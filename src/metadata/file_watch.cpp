@@ -8,7 +8,7 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/probe.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -27,20 +27,20 @@ std::int64_t wall_now() {
 }
 
 // Whether a write after the change that was seen at `seen` may have left the same mtime behind.
-bool within_tick(std::int64_t seen, const SourceStamp& stamp) {
+bool within_tick(std::int64_t seen, const io::SourceStamp& stamp) {
   return steady_now() - seen < kTick && wall_now() - stamp.modified < kTick;
 }
 
-// A file whose time lies near ours counts as seen to change when it is opened. No other use is made of its times:
-// of one that lies in the future a difference would say "just now" for ever.
-std::int64_t first_change(const SourceStamp& stamp) {
+// A file whose time lies near ours counts as seen to change when it is opened. No other use is made of its
+// times: of one that lies in the future a difference would say "just now" for ever.
+std::int64_t first_change(const io::SourceStamp& stamp) {
   return std::llabs(wall_now() - stamp.modified) < kLately ? steady_now() : kNever;
 }
 
 }  // namespace
 
-FileWatch::FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place,
-                     const MetadataOptions& options, bool swmr_writer, std::optional<SourceStamp> opened)
+FileWatch::FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superblock_place,
+                     const MetadataOptions& options, bool swmr_writer, std::optional<io::SourceStamp> opened)
     : file_(std::move(file)), place_(superblock_place), options_(options) {
   const bool follow = options.follow == Follow::Always || (options.follow == Follow::Auto && swmr_writer);
   state_ = follow ? State::Following : State::Quiet;
@@ -58,7 +58,7 @@ void FileWatch::look(bool at_once, const std::function<void()>& drop) {
   std::int64_t next = next_look_.load(std::memory_order_relaxed);
   if (!at_once && now < next) [[likely]]
     return;
-  const std::int64_t after = now + nanoseconds(options_.look_interval).count();
+  const std::int64_t after = now + nanoseconds(options_.revalidate_interval).count();
   if (!next_look_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return;
   auto stamp = file_->stamp();
   if (!stamp) return;
@@ -68,8 +68,9 @@ void FileWatch::look(bool at_once, const std::function<void()>& drop) {
   say(before, take(*stamp, drop));
 }
 
-// True where there is nothing more to do. What was read within the tick of a change is read again once it is over.
-bool FileWatch::settled(const SourceStamp& stamp, const std::function<void()>& drop) {
+// True where there is nothing more to do. What was read within the tick of a change is read again once it is
+// over.
+bool FileWatch::settled(const io::SourceStamp& stamp, const std::function<void()>& drop) {
   const std::lock_guard lock(mutex_);
   if (stamp != seen_) return false;
   if (!racy_) return true;
@@ -79,13 +80,14 @@ bool FileWatch::settled(const SourceStamp& stamp, const std::function<void()>& d
   return true;
 }
 
-FileWatch::State FileWatch::take(const SourceStamp& stamp, const std::function<void()>& drop) {
+FileWatch::State FileWatch::take(const io::SourceStamp& stamp, const std::function<void()>& drop) {
   const State before = state_.load(std::memory_order_acquire);
   const SuperblockBytes superblock = superblock_bytes();
   const State after = state_after(before, stamp);
   const std::lock_guard lock(mutex_);
-  if (stamp == seen_ || state_.load(std::memory_order_relaxed) != before) return before;  // another thread was first
-  const bool same = before != State::Following && !stamp.replaced && same_bytes(seen_, stamp) &&
+  if (stamp == seen_ || state_.load(std::memory_order_relaxed) != before)
+    return before;  // another thread was first
+  const bool same = before != State::Following && !stamp.replaced && io::same_bytes(seen_, stamp) &&
                     superblock == superblock_seen_;
   seen_ = stamp;
   if (same) return before;
@@ -101,18 +103,19 @@ FileWatch::State FileWatch::take(const SourceStamp& stamp, const std::function<v
 FileWatch::SuperblockBytes FileWatch::superblock_bytes() const {
   SuperblockBytes bytes{};
   const std::uint64_t size = file_->size();
-  const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size > place_ ? size - place_ : 0));
+  const auto length =
+      static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size > place_ ? size - place_ : 0));
   if (!file_->read_at(place_, MutableByteSpan(bytes).first(length))) bytes.fill(std::byte{0xFF});
   return bytes;
 }
 
-FileWatch::State FileWatch::state_after(State before, const SourceStamp& stamp) const {
+FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& stamp) const {
   if (stamp.replaced || before == State::Replaced) return State::Replaced;
   if (options_.follow == Follow::Never) return State::Stale;
   const auto superblock = load_superblock(*file_, place_);
   if (!superblock) {
-    // Emptied and written anew, or just now being written: the next change tells. Until then nothing is known of a file
-    // that no SWMR writer had.
+    // Emptied and written anew, or just now being written: the next change tells. Until then nothing is known
+    // of a file that no SWMR writer had.
     if (superblock.error().code() != ErrorCode::ChecksumMismatch) return State::Replaced;
     return before == State::Quiet ? State::Stale : before;
   }
@@ -146,4 +149,4 @@ bool FileWatch::changed_lately() const {
   return steady_now() - change_seen_.load(std::memory_order_relaxed) < kLately;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -1,5 +1,5 @@
-// FileWatch: what became of an open file: its generation, whether it is followed, whether it is stale. The states
-// are explained in metadata/file_metadata.h.
+// FileWatch: what became of an open file: its generation, whether it is followed, whether it is stale. The
+// states are explained in metadata/file_metadata.h.
 //
 //              unchanged             SWMR writer seen (or Follow::Always)
 //   quiet  ----------------> quiet  ----------------------------------------> following
@@ -20,13 +20,13 @@
 
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 class FileWatch {
  public:
   // `opened`: the stamp from before the first byte of the file was read; without it the one of now is taken.
-  FileWatch(std::shared_ptr<ByteSource> file, std::uint64_t superblock_place, const MetadataOptions& options,
-            bool swmr_writer, std::optional<SourceStamp> opened = {});
+  FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superblock_place,
+            const MetadataOptions& options, bool swmr_writer, std::optional<io::SourceStamp> opened = {});
 
   // Where the file has changed, `drop` is called before the generation goes up: whoever sees the new one
   // finds nothing old. `at_once`: whenever the last look was.
@@ -42,23 +42,24 @@ class FileWatch {
   enum class State : std::uint8_t { Quiet, Following, Stale, Replaced };
   using SuperblockBytes = std::array<std::byte, 96>;
   SuperblockBytes superblock_bytes() const;
-  bool settled(const SourceStamp& stamp, const std::function<void()>& drop);
-  State take(const SourceStamp& stamp, const std::function<void()>& drop);
-  State state_after(State before, const SourceStamp& stamp) const;
+  bool settled(const io::SourceStamp& stamp, const std::function<void()>& drop);
+  State take(const io::SourceStamp& stamp, const std::function<void()>& drop);
+  State state_after(State before, const io::SourceStamp& stamp) const;
   void say(State before, State after) const;
 
-  const std::shared_ptr<ByteSource> file_;
+  const std::shared_ptr<io::ByteSource> file_;
   const std::uint64_t place_;
   const MetadataOptions options_;
   std::atomic<State> state_;
   std::atomic<std::uint64_t> generation_ = 1;
-  // Of the steady clock, in nanoseconds: the times in the file may be of another clock, or of one that was set back.
+  // Of the steady clock, in nanoseconds: the times in the file may be of another clock, or of one that was
+  // set back.
   std::atomic<std::int64_t> next_look_ = 0;
   std::atomic<std::int64_t> change_seen_;
   std::mutex mutex_;  // of what follows; never held while the file is read
-  SourceStamp seen_;
+  io::SourceStamp seen_;
   SuperblockBytes superblock_seen_;
   bool racy_ = false;  // what was read since the last change may be older than a second one in the same tick
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

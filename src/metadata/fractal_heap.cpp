@@ -10,7 +10,7 @@
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 namespace {
 
@@ -24,7 +24,7 @@ constexpr std::string_view kHuge = "FractalHeapHugeObject";
 
 // A direct block found in the doubling table.
 struct DirectPlace {
-  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t address = format::kUndefinedAddress;
   std::uint64_t offset = 0;       // in heap space
   std::uint64_t size = 0;         // bytes of heap space, prefix included
   std::uint64_t stored_size = 0;  // where the heap has filters
@@ -50,14 +50,14 @@ struct IndirectBlock {
 using IndirectBlockPtr = std::shared_ptr<const IndirectBlock>;
 
 struct Sought {
-  ManagedHeapId id;
+  format::ManagedHeapId id;
   std::size_t index;
 };
 
 class Heap final : public FractalHeap {
  public:
-  Heap(FileMetadataPtr file, FractalHeapHeader header, std::uint64_t offset,
-       std::shared_ptr<const FilterPipeline> pipeline)
+  Heap(FileMetadataPtr file, format::FractalHeapHeader header, std::uint64_t offset,
+       std::shared_ptr<const filter::FilterPipeline> pipeline)
       : file_(std::move(file)),
         sizes_(file_->sizes()),
         header_(std::move(header)),
@@ -79,52 +79,55 @@ class Heap final : public FractalHeap {
   void read_many(ByteSpan heap_ids, const Visit& visit) const override;
 
  private:
-  Result<HeapId> decode(ByteSpan heap_id) const {
-    Cursor cursor(heap_id.first(std::min<std::size_t>(heap_id.size(), header_.heap_id_length)), offset_,
-                  "FractalHeapId", sizes_);
+  Result<format::HeapId> decode(ByteSpan heap_id) const {
+    format::Cursor cursor(heap_id.first(std::min<std::size_t>(heap_id.size(), header_.heap_id_length)),
+                          offset_, "FractalHeapId", sizes_);
     cursor.require(heap_id.size() >= header_.heap_id_length, {"length", offset_, heap_id.size()},
                    "shorter than the heap's ids");
     if (!cursor.ok()) return fail(*cursor.error());
-    return decode_heap_id(cursor, header_);
+    return format::decode_heap_id(cursor, header_);
   }
 
-  Result<Object> read_one(const ManagedHeapId& id) const;
-  Result<Object> read_one(const HugeHeapObject& object) const;
-  Result<Object> read_one(const HugeHeapKey& key) const;
-  Result<Object> read_one(const TinyHeapObject& tiny) const;
+  Result<Object> read_one(const format::ManagedHeapId& id) const;
+  Result<Object> read_one(const format::HugeHeapObject& object) const;
+  Result<Object> read_one(const format::HugeHeapKey& key) const;
+  Result<Object> read_one(const format::TinyHeapObject& tiny) const;
 
   Result<DirectPlace> locate(std::uint64_t offset) const;
   Result<DirectPlace> locate_below_root(std::uint64_t offset) const;
   Result<IndirectBlockPtr> load_indirect(std::uint64_t address, std::uint64_t offset, unsigned rows) const;
   Result<DirectBlockPtr> load_direct(const DirectPlace& place) const;
   Result<DirectBlockPtr> read_direct(const DirectPlace& place) const;
-  Status check_inside(const ManagedHeapId& id, const DirectPlace& place) const;
+  Status check_inside(const format::ManagedHeapId& id, const DirectPlace& place) const;
   Result<DirectBlockPtr> next_block(std::uint64_t offset, DirectPlace& place) const;
-  Result<Object> cut_checked(const ManagedHeapId& id, const DirectPlace& place,
+  Result<Object> cut_checked(const format::ManagedHeapId& id, const DirectPlace& place,
                              const Result<DirectBlockPtr>& block) const;
-  Object cut(const ManagedHeapId& id, const DirectPlace& place, const DirectBlockPtr& block) const;
+  Object cut(const format::ManagedHeapId& id, const DirectPlace& place, const DirectBlockPtr& block) const;
   Result<std::vector<std::byte>> unfilter(ByteSpan stored, std::uint32_t mask, std::uint64_t size) const;
   Result<std::shared_ptr<const BTree2>> huge_tree() const;
 
   Error bad_offset(std::string_view why, std::uint64_t offset, ErrorCode code = ErrorCode::OutOfRange) const {
-    return Error(code, "FractalHeapId", "heap_offset", offset_).with_found(offset).with_detail(std::string(why));
+    return Error(code, "FractalHeapId", "heap_offset", offset_)
+        .with_found(offset)
+        .with_detail(std::string(why));
   }
 
   FileMetadataPtr file_;
-  FileSizes sizes_;
-  FractalHeapHeader header_;
-  std::uint64_t offset_;  // absolute, of the header
-  std::shared_ptr<const FilterPipeline> pipeline_;  // null: no filters
+  format::FileSizes sizes_;
+  format::FractalHeapHeader header_;
+  std::uint64_t offset_;                                    // absolute, of the header
+  std::shared_ptr<const filter::FilterPipeline> pipeline_;  // null: no filters
   mutable LruCache<DirectBlock> direct_;
   mutable LruCache<IndirectBlock> indirect_;
   mutable std::mutex huge_mutex_;
   mutable std::shared_ptr<const BTree2> huge_;
 };
 
-// ---- the doubling table ----------------------------------------------------------------------------------------
+// ---- the doubling table
 
 Result<DirectPlace> Heap::locate(std::uint64_t offset) const {
-  if (header_.root_address == kUndefinedAddress) return fail(bad_offset("the heap has no blocks", offset));
+  if (header_.root_address == format::kUndefinedAddress)
+    return fail(bad_offset("the heap has no blocks", offset));
   if (header_.root_rows > 0) return locate_below_root(offset);
   DirectPlace root{header_.root_address, 0, header_.table.start_block_size, header_.filtered_root_size,
                    header_.root_filter_mask};
@@ -134,17 +137,18 @@ Result<DirectPlace> Heap::locate(std::uint64_t offset) const {
 
 // Ends: the rows of indirect blocks get fewer on the way down.
 Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
-  const DoublingTable& table = header_.table;
+  const format::DoublingTable& table = header_.table;
   std::uint64_t address = header_.root_address;
   std::uint64_t base = 0;  // of the indirect block, in heap space
   unsigned rows = header_.root_rows;
   while (true) {
-    const DoublingTable::Entry entry = table.entry_at(offset - base);
+    const format::DoublingTable::Entry entry = table.entry_at(offset - base);
     if (entry.row >= rows) return fail(bad_offset("beyond the last row of blocks", offset));
     H5_ASSIGN(const IndirectBlockPtr block, load_indirect(address, base, rows));
-    Cursor cursor = block->block.cursor(kIndirect);
-    H5_ASSIGN(const HeapBlockEntry child, decode_indirect_entry(cursor, header_, entry));
-    if (child.address == kUndefinedAddress) return fail(bad_offset("in a block that is not there", offset));
+    format::Cursor cursor = block->block.cursor(kIndirect);
+    H5_ASSIGN(const format::HeapBlockEntry child, format::decode_indirect_entry(cursor, header_, entry));
+    if (child.address == format::kUndefinedAddress)
+      return fail(bad_offset("in a block that is not there", offset));
     const std::uint64_t size = table.block_size(entry.row);
     base += entry.offset;
     if (entry.row < table.max_direct_rows)
@@ -157,20 +161,21 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
   }
 }
 
-Result<IndirectBlockPtr> Heap::load_indirect(std::uint64_t address, std::uint64_t offset, unsigned rows) const {
+Result<IndirectBlockPtr> Heap::load_indirect(std::uint64_t address, std::uint64_t offset,
+                                             unsigned rows) const {
   if (auto held = indirect_.find(address); held && held->offset == offset && held->rows == rows) return held;
   // At most 32,768 entries a row of 20 bytes, and rows for what 64 bits leave beside them: below
   // kMaxNodeBytes.
   const std::uint64_t bytes = header_.indirect_block_bytes(sizes_, rows);
   H5_ASSIGN(MetadataBlock block, file_->read(address, bytes, kIndirect));
-  Cursor cursor = block.cursor(kIndirect);
-  H5_TRY(check_indirect_block(cursor, header_, offset, rows));
+  format::Cursor cursor = block.cursor(kIndirect);
+  H5_TRY(format::check_indirect_block(cursor, header_, offset, rows));
   auto loaded = std::make_shared<const IndirectBlock>(IndirectBlock{std::move(block), offset, rows});
   indirect_.insert(address, loaded, static_cast<std::size_t>(bytes));
   return loaded;
 }
 
-// ---- direct blocks ---------------------------------------------------------------------------------------------
+// ---- direct blocks
 
 Result<DirectBlockPtr> Heap::load_direct(const DirectPlace& place) const {
   if (auto held = direct_.find(place.offset)) return held;
@@ -189,21 +194,21 @@ Result<DirectBlockPtr> Heap::read_direct(const DirectPlace& place) const {
     H5_ASSIGN(block->plain, file_->read(place.address, place.size, kDirect));
     block->file_offset = block->plain->file_offset();
   }
-  Cursor cursor(block->bytes(), block->file_offset, kDirect, sizes_);
-  H5_TRY(check_direct_block(cursor, header_, place.offset));
+  format::Cursor cursor(block->bytes(), block->file_offset, kDirect, sizes_);
+  H5_TRY(format::check_direct_block(cursor, header_, place.offset));
   return block;
 }
 
 Result<std::vector<std::byte>> Heap::unfilter(ByteSpan stored, std::uint32_t mask, std::uint64_t size) const {
   std::vector<std::byte> out(static_cast<std::size_t>(size));
-  FilterScratch scratch;
+  filter::FilterScratch scratch;
   H5_TRY(pipeline_->decode(stored, mask, out, scratch));
   return out;
 }
 
-// ---- objects ---------------------------------------------------------------------------------------------------
+// ---- objects
 
-Status Heap::check_inside(const ManagedHeapId& id, const DirectPlace& place) const {
+Status Heap::check_inside(const format::ManagedHeapId& id, const DirectPlace& place) const {
   const std::uint64_t at = id.offset - place.offset;
   if (at < header_.direct_block_overhead(sizes_))
     return fail(bad_offset("in the prefix of a block", id.offset, ErrorCode::InvalidValue));
@@ -212,7 +217,7 @@ Status Heap::check_inside(const ManagedHeapId& id, const DirectPlace& place) con
   return {};
 }
 
-FractalHeap::Object Heap::cut(const ManagedHeapId& id, const DirectPlace& place,
+FractalHeap::Object Heap::cut(const format::ManagedHeapId& id, const DirectPlace& place,
                               const DirectBlockPtr& block) const {
   const std::uint64_t at = id.offset - place.offset;
   const ByteSpan bytes =
@@ -220,11 +225,12 @@ FractalHeap::Object Heap::cut(const ManagedHeapId& id, const DirectPlace& place,
   return Object{bytes, pipeline_ ? block->file_offset : block->file_offset + at, sizes_, block};
 }
 
-Result<FractalHeap::Object> Heap::read_one(const ManagedHeapId& id) const {
+Result<FractalHeap::Object> Heap::read_one(const format::ManagedHeapId& id) const {
   H5_ASSIGN(const DirectPlace place, locate(id.offset));
   H5_TRY(check_inside(id, place));
   if (!pipeline_ && !header_.checksummed_direct_blocks) {
-    H5_ASSIGN(MetadataBlock bytes, file_->read(place.address + (id.offset - place.offset), id.length, kDirect));
+    H5_ASSIGN(MetadataBlock bytes,
+              file_->read(place.address + (id.offset - place.offset), id.length, kDirect));
     auto owner = std::make_shared<const MetadataBlock>(std::move(bytes));
     return Object{owner->bytes(), owner->file_offset(), sizes_, owner};
   }
@@ -232,7 +238,7 @@ Result<FractalHeap::Object> Heap::read_one(const ManagedHeapId& id) const {
   return cut(id, place, block);
 }
 
-Result<FractalHeap::Object> Heap::read_one(const HugeHeapObject& object) const {
+Result<FractalHeap::Object> Heap::read_one(const format::HugeHeapObject& object) const {
   const std::uint64_t most = pipeline_ ? limits::kMaxFilteredHeapObjectBytes : limits::kMaxHeapObjectBytes;
   if (std::max(object.size, object.stored_size) > most)
     return fail(Error(ErrorCode::LimitExceeded, kHuge, "length", offset_)
@@ -249,26 +255,26 @@ Result<FractalHeap::Object> Heap::read_one(const HugeHeapObject& object) const {
   return Object{*owner, at, sizes_, owner};
 }
 
-Result<FractalHeap::Object> Heap::read_one(const HugeHeapKey& key) const {
+Result<FractalHeap::Object> Heap::read_one(const format::HugeHeapKey& key) const {
   H5_ASSIGN(const auto tree, huge_tree());
   const bool filtered = header_.filters.has_value();
   const auto decode_record = [&](ByteSpan record, std::uint64_t at) {
-    Cursor cursor(record, at, "HugeObjectRecord", sizes_);
-    return decode_huge_record(cursor, filtered);
+    format::Cursor cursor(record, at, "HugeObjectRecord", sizes_);
+    return format::decode_huge_record(cursor, filtered);
   };
   H5_ASSIGN(const auto record, tree->find([&](ByteSpan bytes) -> Result<int> {
-    H5_ASSIGN(const HugeHeapRecord found, decode_record(bytes, offset_));
+    H5_ASSIGN(const format::HugeHeapRecord found, decode_record(bytes, offset_));
     return found.key == key.key ? 0 : key.key < found.key ? -1 : 1;
   }));
   if (!record)
     return fail(Error(ErrorCode::InvalidValue, "FractalHeapId", "huge_object_key", offset_)
                     .with_found(key.key)
                     .with_detail("the heap has no such object"));
-  H5_ASSIGN(const HugeHeapRecord found, decode_record(record->bytes, record->file_offset));
+  H5_ASSIGN(const format::HugeHeapRecord found, decode_record(record->bytes, record->file_offset));
   return read_one(found.object);
 }
 
-Result<FractalHeap::Object> Heap::read_one(const TinyHeapObject& tiny) const {
+Result<FractalHeap::Object> Heap::read_one(const format::TinyHeapObject& tiny) const {
   auto owner = std::make_shared<const std::vector<std::byte>>(tiny.bytes.begin(), tiny.bytes.end());
   return Object{*owner, offset_, sizes_, owner};
 }
@@ -279,13 +285,13 @@ Result<std::shared_ptr<const BTree2>> Heap::huge_tree() const {
     if (huge_) return huge_;
   }
   H5_ASSIGN(auto tree, BTree2::open(file_, header_.huge_btree_address,
-                                    huge_records(sizes_, header_.filters.has_value())));
+                                    format::huge_records(sizes_, header_.filters.has_value())));
   const std::lock_guard lock(huge_mutex_);
   if (!huge_) huge_ = std::move(tree);
   return huge_;
 }
 
-// ---- many objects ----------------------------------------------------------------------------------------------
+// ---- many objects
 
 void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
   const std::size_t length = header_.heap_id_length;
@@ -296,7 +302,7 @@ void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
   for (std::size_t i = 0; i < count; ++i) {
     const ByteSpan id = heap_ids.subspan(i * length, length);
     const auto decoded = decode(id);
-    if (const auto* managed = decoded ? std::get_if<ManagedHeapId>(&*decoded) : nullptr)
+    if (const auto* managed = decoded ? std::get_if<format::ManagedHeapId>(&*decoded) : nullptr)
       sought.push_back({*managed, i});
     else if (!visit(i, read(id)))
       return;
@@ -322,7 +328,7 @@ Result<DirectBlockPtr> Heap::next_block(std::uint64_t offset, DirectPlace& place
   return block;
 }
 
-Result<FractalHeap::Object> Heap::cut_checked(const ManagedHeapId& id, const DirectPlace& place,
+Result<FractalHeap::Object> Heap::cut_checked(const format::ManagedHeapId& id, const DirectPlace& place,
                                               const Result<DirectBlockPtr>& block) const {
   if (!block) return fail(block.error());
   if (const Status inside = check_inside(id, place); !inside)
@@ -330,7 +336,7 @@ Result<FractalHeap::Object> Heap::cut_checked(const ManagedHeapId& id, const Dir
   return cut(id, place, *block);
 }
 
-Result<std::shared_ptr<const FilterPipeline>> make_pipeline(const FractalHeapHeader& header) {
+Result<std::shared_ptr<const filter::FilterPipeline>> make_pipeline(const format::FractalHeapHeader& header) {
   if (!header.filters) return nullptr;
   return make_filter_pipeline(header.filters->filters, header.table.max_direct_block_size);
 }
@@ -341,17 +347,18 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr fil
                                                              std::uint64_t header_address,
                                                              std::optional<std::uint16_t> id_length) {
   constexpr std::string_view kName = "FractalHeapHeader";
-  const FileSizes sizes = file->sizes();
-  H5_ASSIGN(const MetadataBlock start, file->read(header_address, kFractalHeapHeaderStart, kName));
-  Cursor first = start.cursor(kName);
-  H5_ASSIGN(const std::uint16_t filter_length, decode_fractal_heap_filter_length(first));
+  const format::FileSizes sizes = file->sizes();
+  H5_ASSIGN(const MetadataBlock start, file->read(header_address, format::kFractalHeapHeaderStart, kName));
+  format::Cursor first = start.cursor(kName);
+  H5_ASSIGN(const std::uint16_t filter_length, format::decode_fractal_heap_filter_length(first));
   H5_ASSIGN(const MetadataBlock block,
-            file->read(header_address, fractal_heap_header_bytes(sizes, filter_length), kName));
-  Cursor cursor = block.cursor(kName);
-  H5_ASSIGN(FractalHeapHeader header, decode_fractal_heap_header(cursor, header_address, id_length));
+            file->read(header_address, format::fractal_heap_header_bytes(sizes, filter_length), kName));
+  format::Cursor cursor = block.cursor(kName);
+  H5_ASSIGN(format::FractalHeapHeader header,
+            format::decode_fractal_heap_header(cursor, header_address, id_length));
   H5_ASSIGN(auto pipeline, make_pipeline(header));
   return std::make_shared<const Heap>(std::move(file), std::move(header), block.file_offset(),
                                       std::move(pipeline));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

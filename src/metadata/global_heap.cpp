@@ -8,30 +8,31 @@
 #include "h5mount/format/global_heap_format.h"
 #include "metadata_caches.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 constexpr std::string_view kName = "GlobalHeapCollection";
 constexpr std::uint64_t kKeptWhole = 1U << 20;
 
 // The header of the object at `position`; `left`: the collection's bytes from there.
-Result<GlobalHeapObjectHeader> header_at(const FileMetadata& file, const GlobalHeapCollection& collection,
-                                         std::uint64_t position, std::uint64_t left) {
+Result<format::GlobalHeapObjectHeader> header_at(const FileMetadata& file,
+                                                 const GlobalHeapCollection& collection,
+                                                 std::uint64_t position, std::uint64_t left) {
   if (collection.whole) {
-    Cursor cursor = collection.whole->cursor(kName);
+    format::Cursor cursor = collection.whole->cursor(kName);
     cursor.seek(static_cast<std::size_t>(position));
-    return decode_global_heap_object(cursor, left);
+    return format::decode_global_heap_object(cursor, left);
   }
   H5_ASSIGN(const MetadataBlock block,
-            file.read(collection.address + position, global_heap_header_bytes(file.sizes()), kName));
-  Cursor cursor = block.cursor(kName);
-  return decode_global_heap_object(cursor, left);
+            file.read(collection.address + position, format::global_heap_header_bytes(file.sizes()), kName));
+  format::Cursor cursor = block.cursor(kName);
+  return format::decode_global_heap_object(cursor, left);
 }
 
-// Progress is strict: every object takes its header's bytes at least. Indexes are 16 bits wide, so a collection with
-// more objects than that is damaged.
+// Progress is strict: every object takes its header's bytes at least. Indexes are 16 bits wide, so a
+// collection with more objects than that is damaged.
 Status find_objects(const FileMetadata& file, GlobalHeapCollection& collection, std::uint64_t size) {
-  const std::size_t header_bytes = global_heap_header_bytes(file.sizes());
+  const std::size_t header_bytes = format::global_heap_header_bytes(file.sizes());
   std::uint64_t position = header_bytes;
   while (size - position >= header_bytes) {
     H5_ASSIGN(const auto header, header_at(file, collection, position, size - position));
@@ -65,9 +66,10 @@ Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const File
 
 Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
                                                                                 std::uint64_t address) {
-  H5_ASSIGN(const MetadataBlock head, file.read(address, global_heap_header_bytes(file.sizes()), kName));
-  Cursor cursor = head.cursor(kName);
-  H5_ASSIGN(const std::uint64_t size, decode_global_heap_header(cursor));
+  H5_ASSIGN(const MetadataBlock head,
+            file.read(address, format::global_heap_header_bytes(file.sizes()), kName));
+  format::Cursor cursor = head.cursor(kName);
+  H5_ASSIGN(const std::uint64_t size, format::decode_global_heap_header(cursor));
   auto collection = std::make_shared<GlobalHeapCollection>();
   collection->address = address;
   if (size <= kKeptWhole) {
@@ -84,10 +86,12 @@ Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(
 
 namespace {
 
-Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t collection_address, std::uint32_t index) {
+Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t collection_address,
+                                     std::uint32_t index) {
   H5_ASSIGN(const auto collection, cached_collection(file, collection_address));
   const auto& entries = collection->entries;
-  const auto found = std::ranges::lower_bound(entries, index, {}, [](const auto& e) { return std::uint32_t{e.index}; });
+  const auto found =
+      std::ranges::lower_bound(entries, index, {}, [](const auto& e) { return std::uint32_t{e.index}; });
   if (index == 0 || found == entries.end() || found->index != index) {
     if (collection->damage) return fail(collection->damage->within(kName, collection_address));
     return fail(Error(ErrorCode::OutOfRange, kName, "object.index", file.base_address() + collection_address)
@@ -111,7 +115,8 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
 
 }  // namespace
 
-// A collection that grows has no checksum that would tell: where an object is not found, what is kept may be too old.
+// A collection that grows has no checksum that would tell: where an object is not found, what is kept may be
+// too old.
 Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
                                                  std::uint32_t index) {
   auto object = load_object(file, collection_address, index);
@@ -120,4 +125,4 @@ Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::
   return load_object(file, collection_address, index);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

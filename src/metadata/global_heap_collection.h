@@ -1,5 +1,5 @@
-// One collection of the global heap, its objects found. The bytes of a small one are kept; of a large one only the
-// places of its objects, which are then read one by one.
+// One collection of the global heap, its objects found. The bytes of a small one are kept; of a large one
+// only the places of its objects, which are then read one by one.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "h5mount/metadata/global_heap.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 struct GlobalHeapCollection {
   struct Entry {
@@ -18,9 +18,9 @@ struct GlobalHeapCollection {
     std::uint64_t size_offset = 0;  // absolute, of the field that says it
   };
   std::uint64_t address = 0;
-  std::vector<Entry> entries;  // by index
+  std::vector<Entry> entries;                  // by index
   std::shared_ptr<const MetadataBlock> whole;  // null: read objects from the file
-  std::optional<Error> damage;  // ended the walk: objects behind it are unknown
+  std::optional<Error> damage;                 // ended the walk: objects behind it are unknown
 
   std::size_t held_bytes() const {
     return sizeof *this + entries.capacity() * sizeof(Entry) + (whole ? whole->bytes().size() : 0);
@@ -30,4 +30,4 @@ struct GlobalHeapCollection {
 Result<std::shared_ptr<const GlobalHeapCollection>> load_global_heap_collection(const FileMetadata& file,
                                                                                 std::uint64_t address);
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

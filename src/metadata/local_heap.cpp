@@ -5,18 +5,20 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/format/symbol_table.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 namespace {
 
 constexpr std::string_view kSegment = "LocalHeapDataSegment";
 constexpr std::uint64_t kFirstGuess = 64;  // most names are shorter
 
-bool holds_nul(ByteSpan bytes) { return std::ranges::find(bytes, std::byte{0}) != bytes.end(); }
+bool holds_nul(ByteSpan bytes) {
+  return std::ranges::find(bytes, std::byte{0}) != bytes.end();
+}
 
 Result<std::string> decode_text(ByteSpan bytes, std::uint64_t file_offset) {
-  Cursor cursor(bytes.first(std::min(bytes.size(), limits::kMaxLinkNameBytes + 1)), file_offset, kSegment,
-                {});
+  format::Cursor cursor(bytes.first(std::min(bytes.size(), limits::kMaxLinkNameBytes + 1)), file_offset,
+                        kSegment, {});
   const std::string_view text = cursor.c_string("text");
   if (!cursor.ok() && bytes.size() > limits::kMaxLinkNameBytes)
     return fail(Error(ErrorCode::LimitExceeded, kSegment, "text", file_offset)
@@ -28,10 +30,11 @@ Result<std::string> decode_text(ByteSpan bytes, std::uint64_t file_offset) {
 }  // namespace
 
 Result<LocalHeap> LocalHeap::open(FileMetadataPtr file, std::uint64_t address) {
-  const FileSizes sizes = file->sizes();
-  H5_ASSIGN(const MetadataBlock block, file->read(address, local_heap_header_bytes(sizes), "LocalHeap"));
-  Cursor cursor = block.cursor("LocalHeap");
-  H5_ASSIGN(const LocalHeapHeader header, decode_local_heap_header(cursor));
+  const format::FileSizes sizes = file->sizes();
+  H5_ASSIGN(const MetadataBlock block,
+            file->read(address, format::local_heap_header_bytes(sizes), "LocalHeap"));
+  format::Cursor cursor = block.cursor("LocalHeap");
+  H5_ASSIGN(const format::LocalHeapHeader header, format::decode_local_heap_header(cursor));
   return LocalHeap(std::move(file), header);
 }
 
@@ -44,7 +47,7 @@ Result<std::string> LocalHeap::text(std::uint64_t offset) const {
   if (segment_)
     return decode_text(segment_->bytes().subspan(static_cast<std::size_t>(offset)),
                        segment_->file_offset() + offset);
-  if (header_.segment_address > kUndefinedAddress - header_.segment_size)
+  if (header_.segment_address > format::kUndefinedAddress - header_.segment_size)
     return fail(Error(ErrorCode::OutOfRange, "LocalHeap", "segment_address", header_.segment_address_offset)
                     .with_found(header_.segment_address));
   const std::uint64_t most =
@@ -64,4 +67,4 @@ void LocalHeap::load() {
     segment_ = std::make_shared<const MetadataBlock>(*std::move(block));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -7,7 +7,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/format/object_header_format.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 constexpr std::string_view kHeader = "ObjectHeader";
@@ -17,14 +17,15 @@ constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole, and one 
 
 class HeaderLoader {
  public:
-  HeaderLoader(const FileMetadata& file, std::uint64_t address) : file_(file), header_(std::make_shared<ObjectHeader>()) {
+  HeaderLoader(const FileMetadata& file, std::uint64_t address)
+      : file_(file), header_(std::make_shared<ObjectHeader>()) {
     header_->address = address;
   }
 
   Result<std::shared_ptr<const ObjectHeader>> load() {
     H5_TRY(load_chunk_0());
     while (!pending_.empty()) {
-      const HeaderContinuation next = pending_.front();
+      const format::HeaderContinuation next = pending_.front();
       pending_.pop_front();
       if (auto loaded = load_continuation(next); !loaded)
         note_damage(loaded.error().within(kContinuation, file_.base_address() + next.address.value));
@@ -56,8 +57,8 @@ class HeaderLoader {
   Status load_chunk_0() {
     const std::uint64_t address = header_->address;
     H5_ASSIGN(MetadataBlock block, file_.read_up_to(address, kFirstRead, kHeader));
-    Cursor cursor = block.cursor(kHeader);
-    H5_ASSIGN(prefix_, decode_object_header_prefix(cursor));
+    format::Cursor cursor = block.cursor(kHeader);
+    H5_ASSIGN(prefix_, format::decode_object_header_prefix(cursor));
     total_bytes_ = prefix_.chunk0_bytes;
     take_prefix();
     const std::uint64_t whole = prefix_.prefix_bytes + prefix_.chunk0_bytes + checksum_bytes();
@@ -79,11 +80,11 @@ class HeaderLoader {
     header_->birth_time = prefix_.times->birth;
   }
 
-  std::size_t checksum_bytes() const { return header_checksum_bytes(prefix_.version); }
+  std::size_t checksum_bytes() const { return format::header_checksum_bytes(prefix_.version); }
 
   // What a continuation's place says together with those before it. Errors are at the message that holds it.
-  Status check_continuation(const HeaderContinuation& next) {
-    const auto refused = [](ErrorCode code, const Field& field) {
+  Status check_continuation(const format::HeaderContinuation& next) {
+    const auto refused = [](ErrorCode code, const format::Field& field) {
       return Error(code, kContinuationMessage, field.name, field.offset).with_found(field.value);
     };
     const std::uint64_t address = next.address.value, length = next.length.value;
@@ -102,39 +103,40 @@ class HeaderLoader {
     return {};
   }
 
-  Status load_continuation(const HeaderContinuation& next) {
+  Status load_continuation(const format::HeaderContinuation& next) {
     H5_TRY(check_continuation(next));
     const std::uint64_t address = next.address.value, length = next.length.value;
     H5_ASSIGN(MetadataBlock block, file_.read(address, length, kContinuation));
     chunks_.push_back({address, length});
-    Cursor cursor = block.cursor(kContinuation);
+    format::Cursor cursor = block.cursor(kContinuation);
     if (prefix_.version != 1 && !cursor.signature("OCHK")) return cursor.finish();
     return absorb(std::move(block), static_cast<std::size_t>(length), cursor.position(), kContinuation);
   }
 
-  // The messages of a chunk that is the first `length` bytes of `block`. A chunk whose checksum is wrong is an error;
-  // messages that run over the end of theirs are damage.
+  // The messages of a chunk that is the first `length` bytes of `block`. A chunk whose checksum is wrong is
+  // an error; messages that run over the end of theirs are damage.
   Status absorb(MetadataBlock&& read, std::size_t length, std::size_t start, std::string_view name) {
     const auto block = std::make_shared<const MetadataBlock>(std::move(read));
     header_->storage.push_back(block);
     const ByteSpan chunk = block->bytes().first(length);
     const std::size_t end = length - checksum_bytes();
     if (prefix_.version != 1) {
-      Cursor checked(chunk, block->file_offset(), name, file_.sizes());
+      format::Cursor checked(chunk, block->file_offset(), name, file_.sizes());
       checked.seek(end);
       checked.checksum();
       H5_TRY(checked.finish());
     }
-    Cursor chunk_cursor(chunk, block->file_offset(), name, file_.sizes());
+    format::Cursor chunk_cursor(chunk, block->file_offset(), name, file_.sizes());
     chunk_cursor.seek(start);
-    Cursor cursor = chunk_cursor.part(end - start, "messages");
-    auto walked = for_each_raw_message(cursor, prefix_, [this](const RawMessage& raw) { return take_message(raw); });
+    format::Cursor cursor = chunk_cursor.part(end - start, "messages");
+    auto walked = format::for_each_raw_message(
+        cursor, prefix_, [this](const format::RawMessage& raw) { return take_message(raw); });
     if (!walked) note_damage(walked.error());
     return {};
   }
 
-  Status take_message(const RawMessage& raw) {
-    HeaderMessage message{.type = static_cast<MessageType>(raw.type),
+  Status take_message(const format::RawMessage& raw) {
+    HeaderMessage message{.type = static_cast<format::MessageType>(raw.type),
                           .flags = raw.flags,
                           .creation_order = raw.creation_order,
                           .body = raw.body,
@@ -142,8 +144,8 @@ class HeaderLoader {
                           .sizes = file_.sizes(),
                           .owner = {}};
     ++message_count_;
-    if (message.type == MessageType::Nil) return {};
-    if (message.type == MessageType::ObjectHeaderContinuation) return take_continuation(message);
+    if (message.type == format::MessageType::Nil) return {};
+    if (message.type == format::MessageType::ObjectHeaderContinuation) return take_continuation(message);
     if (header_->messages.size() >= limits::kMaxHeaderMessages)
       return fail(Error(ErrorCode::LimitExceeded, kHeader, "message.type", raw.type_offset)
                       .with_expected(limits::kMaxHeaderMessages)
@@ -152,13 +154,14 @@ class HeaderLoader {
       note_damage(Error(ErrorCode::InvalidValue, kHeader, "message.type", raw.type_offset)
                       .with_found(raw.type)
                       .with_detail("no message has such a type, as one byte holds all in newer headers"));
-    else if (raw.type > kLastKnownMessageType && (raw.flags & 0x80) != 0)
+    else if (raw.type > format::kLastKnownMessageType && (raw.flags & 0x80) != 0)
       note_damage(Error(ErrorCode::UnsupportedFeature, kHeader, "message.type", raw.type_offset)
                       .with_found(raw.type)
                       .with_detail("unknown message that a reader must understand"));
-    if (message.type == MessageType::ObjectReferenceCount && prefix_.version != 1 && !message.is_shared()) {
-      Cursor cursor = message.cursor("ObjectReferenceCountMessage");
-      if (auto count = decode_reference_count(cursor)) header_->reference_count = *count;
+    if (message.type == format::MessageType::ObjectReferenceCount && prefix_.version != 1 &&
+        !message.is_shared()) {
+      format::Cursor cursor = message.cursor("ObjectReferenceCountMessage");
+      if (auto count = format::decode_reference_count(cursor)) header_->reference_count = *count;
     }
     header_->messages.push_back(std::move(message));
     return {};
@@ -166,8 +169,8 @@ class HeaderLoader {
 
   // A damaged continuation message hides its chunk, not the messages behind it.
   Status take_continuation(const HeaderMessage& message) {
-    Cursor cursor = message.cursor(kContinuationMessage);
-    auto next = decode_header_continuation(cursor, prefix_.version);
+    format::Cursor cursor = message.cursor(kContinuationMessage);
+    auto next = format::decode_header_continuation(cursor, prefix_.version);
     if (!next)
       note_damage(next.error());
     else if (pending_.size() < limits::kMaxHeaderChunks)
@@ -179,22 +182,23 @@ class HeaderLoader {
 
   const FileMetadata& file_;
   std::shared_ptr<ObjectHeader> header_;
-  ObjectHeaderPrefix prefix_;
+  format::ObjectHeaderPrefix prefix_;
   std::vector<Extent> chunks_;
-  std::deque<HeaderContinuation> pending_;
+  std::deque<format::HeaderContinuation> pending_;
   std::uint64_t total_bytes_ = 0;
   std::size_t message_count_ = 0;
 };
 
 }  // namespace
 
-const HeaderMessage* ObjectHeader::find(MessageType type) const {
+const HeaderMessage* ObjectHeader::find(format::MessageType type) const {
   const auto found = std::ranges::find(messages, type, &HeaderMessage::type);
   return found == messages.end() ? nullptr : &*found;
 }
 
-Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file, std::uint64_t address) {
+Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file,
+                                                               std::uint64_t address) {
   return HeaderLoader(file, address).load();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -2,7 +2,7 @@
 #include "h5mount/metadata/shared_messages.h"
 #include "metadata_caches.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 constexpr std::string_view kShared = "SharedMessage";
@@ -20,7 +20,7 @@ Result<std::shared_ptr<const ObjectHeader>> shared_header(const FileMetadata& fi
   return loaded;
 }
 
-Result<HeaderMessage> from_header(const FileMetadata& file, MessageType type, std::uint64_t address) {
+Result<HeaderMessage> from_header(const FileMetadata& file, format::MessageType type, std::uint64_t address) {
   H5_ASSIGN(const auto header, shared_header(file, address));
   const HeaderMessage* found = header->find(type);
   if (found == nullptr) {
@@ -30,18 +30,20 @@ Result<HeaderMessage> from_header(const FileMetadata& file, MessageType type, st
                     .with_detail("the header it leads to has no such message"));
   }
   if (found->is_shared())
-    return fail(Error(ErrorCode::Cycle, kShared, "flags", found->offset).with_detail("leads to another shared message"));
+    return fail(Error(ErrorCode::Cycle, kShared, "flags", found->offset)
+                    .with_detail("leads to another shared message"));
   HeaderMessage message = *found;
   message.owner = header;
   return message;
 }
 
-Result<HeaderMessage> from_heap(const FileMetadata& file, MessageType type, std::uint64_t heap_id,
+Result<HeaderMessage> from_heap(const FileMetadata& file, format::MessageType type, std::uint64_t heap_id,
                                 std::uint64_t offset) {
   const SharedMessages* shared = file.shared_messages();
   if (shared == nullptr)
-    return fail(Error(ErrorCode::InvalidValue, kShared, "location", offset)
-                    .with_detail("in the shared message heap, but the file has no such table, or it is damaged"));
+    return fail(
+        Error(ErrorCode::InvalidValue, kShared, "location", offset)
+            .with_detail("in the shared message heap, but the file has no such table, or it is damaged"));
   H5_ASSIGN(const auto object, shared->read(type, heap_id));
   return HeaderMessage{.type = type,
                        .flags = 0,
@@ -54,9 +56,10 @@ Result<HeaderMessage> from_heap(const FileMetadata& file, MessageType type, std:
 
 }  // namespace
 
-Result<HeaderMessage> resolve_shared(const FileMetadata& file, MessageType type, ByteSpan body, std::uint64_t offset) {
-  Cursor cursor(body, offset, kShared, file.sizes());
-  H5_ASSIGN(const auto reference, decode_shared_reference(cursor));
+Result<HeaderMessage> resolve_shared(const FileMetadata& file, format::MessageType type, ByteSpan body,
+                                     std::uint64_t offset) {
+  format::Cursor cursor(body, offset, kShared, file.sizes());
+  H5_ASSIGN(const auto reference, format::decode_shared_reference(cursor));
   auto resolved = reference.in_heap ? from_heap(file, type, reference.heap_id, offset)
                                     : from_header(file, type, reference.header_address);
   if (!resolved) return fail(resolved.error().within(kShared, offset));
@@ -70,4 +73,4 @@ Result<HeaderMessage> resolve_message(const FileMetadata& file, const HeaderMess
   return resolved;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -2,29 +2,30 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
-// Bit n of an index' flags is message type n, whatever the specification's table says (a file with all kinds shared
-// holds 0x182a there: dataspace, datatype, fill value, pipeline, attribute are 1, 3, 5, 11, 12). Both fill value
-// messages share one index.
-std::uint32_t type_bit(MessageType type) {
-  const auto number = type == MessageType::FillValueOld ? MessageType::FillValue : type;
+// Bit n of an index' flags is message type n, whatever the specification's table says (a file with all kinds
+// shared holds 0x182a there: dataspace, datatype, fill value, pipeline, attribute are 1, 3, 5, 11, 12). Both
+// fill value messages share one index.
+std::uint32_t type_bit(format::MessageType type) {
+  const auto number = type == format::MessageType::FillValueOld ? format::MessageType::FillValue : type;
   return std::uint32_t{1} << static_cast<unsigned>(number);
 }
 
 }  // namespace
 
-SharedMessages::SharedMessages(const FileMetadata& file, std::vector<SharedMessageIndex> indexes)
+SharedMessages::SharedMessages(const FileMetadata& file, std::vector<format::SharedMessageIndex> indexes)
     : file_(file), indexes_(std::move(indexes)), heaps_(indexes_.size()) {}
 
-Result<std::unique_ptr<SharedMessages>> SharedMessages::load(const FileMetadata& file,
-                                                             const SharedMessageTableMessage& message) {
+Result<std::unique_ptr<SharedMessages>> SharedMessages::load(
+    const FileMetadata& file, const format::SharedMessageTableMessage& message) {
   constexpr std::string_view kName = "SharedMessageTable";
   H5_ASSIGN(const MetadataBlock block,
-            file.read(message.table_address, shared_message_table_bytes(message.index_count, file.sizes()), kName));
-  Cursor cursor = block.cursor(kName);
-  H5_ASSIGN(auto indexes, decode_shared_message_table(cursor, message.index_count));
+            file.read(message.table_address,
+                      format::shared_message_table_bytes(message.index_count, file.sizes()), kName));
+  format::Cursor cursor = block.cursor(kName);
+  H5_ASSIGN(auto indexes, format::decode_shared_message_table(cursor, message.index_count));
   return std::unique_ptr<SharedMessages>(new SharedMessages(file, std::move(indexes)));
 }
 
@@ -41,9 +42,10 @@ Result<std::shared_ptr<const FractalHeap>> SharedMessages::heap(std::size_t inde
   return heaps_[index];
 }
 
-Result<FractalHeap::Object> SharedMessages::read(MessageType type, std::uint64_t heap_id) const {
+Result<FractalHeap::Object> SharedMessages::read(format::MessageType type, std::uint64_t heap_id) const {
   const std::uint32_t bit = type_bit(type);
-  const auto found = std::ranges::find_if(indexes_, [&](const auto& i) { return (i.message_types & bit) != 0; });
+  const auto found =
+      std::ranges::find_if(indexes_, [&](const auto& i) { return (i.message_types & bit) != 0; });
   if (found == indexes_.end())
     return fail(Error(ErrorCode::InvalidValue, "no index of shared messages holds this type of message"));
   H5_ASSIGN(const auto opened, heap(static_cast<std::size_t>(found - indexes_.begin())));
@@ -52,4 +54,4 @@ Result<FractalHeap::Object> SharedMessages::read(MessageType type, std::uint64_t
   return opened->read(id);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -2,13 +2,13 @@
 
 #include "h5mount/metadata/object_header.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 template <class T, class Decode>
 void take(const HeaderMessage& message, std::string_view name, SuperblockExtension& extension,
           std::optional<T>& target, const Decode& decode) {
-  Cursor cursor = message.cursor(name);
+  format::Cursor cursor = message.cursor(name);
   if (auto decoded = decode(cursor))
     target = *std::move(decoded);
   else
@@ -22,16 +22,16 @@ Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, 
   SuperblockExtension extension;
   if (header->damage) extension.damage.push_back(*header->damage);
   for (const HeaderMessage& message : header->messages) {
-    if (message.type == MessageType::BTreeKValues)
-      take(message, "BTreeKValuesMessage", extension, extension.k, decode_btree_k_values);
-    if (message.type == MessageType::SharedMessageTable)
+    if (message.type == format::MessageType::BTreeKValues)
+      take(message, "BTreeKValuesMessage", extension, extension.k, format::decode_btree_k_values);
+    if (message.type == format::MessageType::SharedMessageTable)
       take(message, "SharedMessageTableMessage", extension, extension.shared_message_table,
-           decode_shared_message_table_message);
-    if (message.type == MessageType::MetadataCacheImage)
+           format::decode_shared_message_table_message);
+    if (message.type == format::MessageType::MetadataCacheImage)
       take(message, "MetadataCacheImageMessage", extension, extension.cache_image,
-           decode_cache_image_message);
+           format::decode_cache_image_message);
   }
   return extension;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

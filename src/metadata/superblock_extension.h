@@ -8,15 +8,15 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 struct SuperblockExtension {
-  std::optional<BTreeKValues> k;
-  std::optional<SharedMessageTableMessage> shared_message_table;
-  std::optional<CacheImageMessage> cache_image;
+  std::optional<format::BTreeKValues> k;
+  std::optional<format::SharedMessageTableMessage> shared_message_table;
+  std::optional<format::CacheImageMessage> cache_image;
   std::vector<Error> damage;  // messages that could not be decoded; the others are there
 };
 
 Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, std::uint64_t address);
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -3,7 +3,7 @@
 #include "h5mount/format/superblock.h"
 #include "walk_guard.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 namespace {
 
@@ -11,7 +11,9 @@ constexpr std::string_view kTree = "GroupBTree1Node";
 constexpr std::string_view kSymbols = "SymbolTableNode";
 
 // The most children of a node; where the file does not say, what its 16-bit count can hold.
-std::uint64_t most_entries(std::uint16_t k) { return k == 0 ? 65'535 : 2 * std::uint64_t{k}; }
+std::uint64_t most_entries(std::uint16_t k) {
+  return k == 0 ? 65'535 : 2 * std::uint64_t{k};
+}
 
 // One look brings a node whole where it has the default number of entries at most.
 constexpr std::uint64_t kUsualTreeEntries = 32;
@@ -22,7 +24,7 @@ template <class Count, class Bytes>
 Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t address, std::uint64_t usual,
                                    std::string_view name, const Count& count, const Bytes& bytes) {
   H5_ASSIGN(MetadataBlock block, file.read_up_to(address, bytes(file.sizes(), usual), name));
-  Cursor cursor = block.cursor(name);
+  format::Cursor cursor = block.cursor(name);
   H5_ASSIGN(const std::uint16_t entries, count(cursor));
   const std::uint64_t needed = bytes(file.sizes(), entries);
   if (needed <= block.bytes().size()) return block;
@@ -37,30 +39,34 @@ Result<SymbolTable> SymbolTable::open(FileMetadataPtr file, std::uint64_t btree_
   return SymbolTable(std::move(file), btree_address, std::move(heap));
 }
 
-Result<GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
-                                               std::optional<std::uint8_t> level) const {
-  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeEntries, kTree,
-                                                    decode_group_btree1_entries, group_btree1_node_bytes));
-  Cursor cursor = block.cursor(kTree);
-  return decode_group_btree1_node(cursor, most_entries(file_->superblock().k.group_internal), level);
+Result<format::GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
+                                                       std::optional<std::uint8_t> level) const {
+  H5_ASSIGN(const MetadataBlock block,
+            read_counted(*file_, address, kUsualTreeEntries, kTree, format::decode_group_btree1_entries,
+                         format::group_btree1_node_bytes));
+  format::Cursor cursor = block.cursor(kTree);
+  return format::decode_group_btree1_node(cursor, most_entries(file_->superblock().k.group_internal), level);
 }
 
 // Levels fall by one, which ends every path down.
-Result<GroupBTree1Node> SymbolTable::load_child(std::uint64_t address, std::uint8_t parent_level) const {
+Result<format::GroupBTree1Node> SymbolTable::load_child(std::uint64_t address,
+                                                        std::uint8_t parent_level) const {
   return load_node(address, static_cast<std::uint8_t>(parent_level - 1));
 }
 
-Result<std::vector<SymbolTableEntry>> SymbolTable::load_symbols(std::uint64_t address) const {
-  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualSymbolEntries, kSymbols,
-                                                    decode_symbol_table_node_entries, symbol_table_node_bytes));
-  Cursor cursor = block.cursor(kSymbols);
-  return decode_symbol_table_node(cursor, most_entries(file_->superblock().k.group_leaf));
+Result<std::vector<format::SymbolTableEntry>> SymbolTable::load_symbols(std::uint64_t address) const {
+  H5_ASSIGN(const MetadataBlock block,
+            read_counted(*file_, address, kUsualSymbolEntries, kSymbols,
+                         format::decode_symbol_table_node_entries, format::symbol_table_node_bytes));
+  format::Cursor cursor = block.cursor(kSymbols);
+  return format::decode_symbol_table_node(cursor, most_entries(file_->superblock().k.group_leaf));
 }
 
-// ---- search ----------------------------------------------------------------------------------------------------
+// ---- search
 
-// The child between whose keys `name` lies: the first whose right key is not before it; children.size() for none.
-Result<std::size_t> SymbolTable::child_for(const GroupBTree1Node& node, std::string_view name) const {
+// The child between whose keys `name` lies: the first whose right key is not before it; children.size() for
+// none.
+Result<std::size_t> SymbolTable::child_for(const format::GroupBTree1Node& node, std::string_view name) const {
   std::size_t low = 0, high = node.children.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
@@ -73,8 +79,8 @@ Result<std::size_t> SymbolTable::child_for(const GroupBTree1Node& node, std::str
   return low;
 }
 
-Result<std::optional<SymbolTableEntry>> SymbolTable::find_symbol(const std::vector<SymbolTableEntry>& symbols,
-                                                                 std::string_view name) const {
+Result<std::optional<format::SymbolTableEntry>> SymbolTable::find_symbol(
+    const std::vector<format::SymbolTableEntry>& symbols, std::string_view name) const {
   std::size_t low = 0, high = symbols.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
@@ -111,20 +117,20 @@ Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets,
 
 // Between its keys, the left one excluded; the empty name that begins every heap is less than any, itself
 // included.
-Status SymbolTable::check_symbols(const std::vector<SymbolTableEntry>& symbols, std::uint64_t left,
+Status SymbolTable::check_symbols(const std::vector<format::SymbolTableEntry>& symbols, std::uint64_t left,
                                   std::uint64_t right) const {
   if (symbols.empty()) return fail(out_of_order(kSymbols, heap_.file_offset(right)));
   std::vector<std::uint64_t> offsets;
   if (left != 0) offsets.push_back(left);
-  for (const SymbolTableEntry& entry : symbols) offsets.push_back(entry.name_offset);
+  for (const format::SymbolTableEntry& entry : symbols) offsets.push_back(entry.name_offset);
   if (offsets.back() != right) offsets.push_back(right);
   H5_TRY(check_order(offsets, kSymbols));
   if (symbols.back().name_offset == right) return {};
   return fail(out_of_order(kSymbols, heap_.file_offset(right)));
 }
 
-Result<std::optional<SymbolTableEntry>> SymbolTable::find(std::string_view name) const {
-  H5_ASSIGN(GroupBTree1Node node, load_node(btree_address_, std::nullopt));
+Result<std::optional<format::SymbolTableEntry>> SymbolTable::find(std::string_view name) const {
+  H5_ASSIGN(format::GroupBTree1Node node, load_node(btree_address_, std::nullopt));
   while (true) {
     H5_ASSIGN(const std::size_t i, child_for(node, name));
     if (i == node.children.size()) {
@@ -142,11 +148,11 @@ Result<std::optional<SymbolTableEntry>> SymbolTable::find(std::string_view name)
   }
 }
 
-// ---- walk ------------------------------------------------------------------------------------------------------
+// ---- walk
 
 struct SymbolTable::Walk {
   struct Step {
-    GroupBTree1Node node;
+    format::GroupBTree1Node node;
     std::size_t next = 0;
   };
   const SymbolTable& table;
@@ -168,8 +174,9 @@ struct SymbolTable::Walk {
     const std::uint8_t level = step.node.level;
     if (level == 0) return visit_symbols(address, step.node.keys[step.next]);
     H5_TRY(guard.enter(address, 0, kTree));
-    H5_ASSIGN(GroupBTree1Node node, table.load_child(address, level));
-    H5_TRY(guard.charge(address, group_btree1_node_bytes(table.file_->sizes(), node.children.size()), kTree));
+    H5_ASSIGN(format::GroupBTree1Node node, table.load_child(address, level));
+    H5_TRY(guard.charge(address, format::group_btree1_node_bytes(table.file_->sizes(), node.children.size()),
+                        kTree));
     steps.push_back({std::move(node), 0});
     return {};
   }
@@ -177,8 +184,9 @@ struct SymbolTable::Walk {
   Status visit_symbols(std::uint64_t address, std::uint64_t right_key) {
     H5_TRY(guard.enter(address, 0, kSymbols));
     H5_ASSIGN(const auto symbols, table.load_symbols(address));
-    H5_TRY(guard.charge(address, symbol_table_node_bytes(table.file_->sizes(), symbols.size()), kSymbols));
-    for (const SymbolTableEntry& entry : symbols) {
+    H5_TRY(guard.charge(address, format::symbol_table_node_bytes(table.file_->sizes(), symbols.size()),
+                        kSymbols));
+    for (const format::SymbolTableEntry& entry : symbols) {
       visit_symbol(entry);
       if (stopped) return {};
     }
@@ -186,7 +194,7 @@ struct SymbolTable::Walk {
     return {};
   }
 
-  void visit_symbol(const SymbolTableEntry& entry) {
+  void visit_symbol(const format::SymbolTableEntry& entry) {
     Result<std::string> name = table.heap_.text(entry.name_offset);
     if (!name) return note(name.error());
     if (before && *before >= *name) note(out_of_order(kSymbols, table.heap_.file_offset(entry.name_offset)));
@@ -207,7 +215,7 @@ struct SymbolTable::Walk {
 Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
   Walk walk{*this, &visit, &damaged, WalkGuard(*file_), {}};
   H5_TRY(walk.guard.enter(btree_address_, 0, kTree));
-  H5_ASSIGN(GroupBTree1Node root, load_node(btree_address_, std::nullopt));
+  H5_ASSIGN(format::GroupBTree1Node root, load_node(btree_address_, std::nullopt));
   walk.steps.push_back({std::move(root), 0});
   while (!walk.steps.empty() && !walk.stopped) {
     if (walk.steps.back().next == walk.steps.back().node.children.size()) {
@@ -219,4 +227,4 @@ Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

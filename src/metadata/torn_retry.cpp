@@ -6,7 +6,7 @@
 
 #include "h5mount/base/log.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestPause{64};
@@ -15,7 +15,9 @@ thread_local RetryBudget* t_outermost = nullptr;
 
 }  // namespace
 
-RetryBudget::RetryBudget() : outermost_(t_outermost != nullptr ? t_outermost : this) { t_outermost = outermost_; }
+RetryBudget::RetryBudget() : outermost_(t_outermost != nullptr ? t_outermost : this) {
+  t_outermost = outermost_;
+}
 
 RetryBudget::~RetryBudget() {
   if (outermost_ == this) t_outermost = nullptr;
@@ -66,7 +68,8 @@ bool TornRetry::again(const Error& error) {
     const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));
     std::this_thread::sleep_for(pause);
     budget.spent_ += pause;
-    retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()), std::memory_order_relaxed);
+    retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()),
+                                            std::memory_order_relaxed);
   }
   ++attempts_;
   retry_counters().attempts.fetch_add(1, std::memory_order_relaxed);
@@ -74,4 +77,4 @@ bool TornRetry::again(const Error& error) {
   return true;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 Status WindowCache::read_source(std::uint64_t offset, MutableByteSpan out) const {
   source_reads_.fetch_add(1, std::memory_order_relaxed);
   return source_->read_at(offset, out);
 }
 
-bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out) {
+bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uint64_t offset,
+                            MutableByteSpan out) {
   const std::uint64_t start = number * kWindowBytes;
   const std::uint64_t from = std::max(start, offset);
   const std::uint64_t to = std::min(start + kWindowBytes, offset + out.size());
   if (to - start > window.bytes.size()) return false;
-  std::memcpy(out.data() + (from - offset), window.bytes.data() + (from - start), static_cast<std::size_t>(to - from));
+  std::memcpy(out.data() + (from - offset), window.bytes.data() + (from - start),
+              static_cast<std::size_t>(to - from));
   return true;
 }
 
@@ -25,7 +27,8 @@ void WindowCache::drop() const {
 
 Status WindowCache::read(std::uint64_t offset, MutableByteSpan out) const {
   if (out.empty()) return {};
-  if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes) return read_source(offset, out);
+  if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes)
+    return read_source(offset, out);
   std::uint64_t first = offset / kWindowBytes;
   std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // first or the one after it
   const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
@@ -42,7 +45,8 @@ Status WindowCache::read(std::uint64_t offset, MutableByteSpan out) const {
 }
 
 // Reads windows `first` to `last` at once, so that a structure across their border costs one read.
-Status WindowCache::fetch(std::uint64_t first, std::uint64_t last, std::uint64_t offset, MutableByteSpan out) const {
+Status WindowCache::fetch(std::uint64_t first, std::uint64_t last, std::uint64_t offset,
+                          MutableByteSpan out) const {
   const std::uint64_t start = first * kWindowBytes;
   const std::uint64_t end = std::min((last + 1) * kWindowBytes, source_->size());
   if (offset + out.size() > end && last * kWindowBytes + kWindowBytes > end) return read_source(offset, out);
@@ -60,4 +64,4 @@ Status WindowCache::fetch(std::uint64_t first, std::uint64_t last, std::uint64_t
   return {};
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -1,7 +1,7 @@
 // Reads of metadata in aligned windows: structures lie together, so one read brings the next ones too.
 //
-// A read larger than a window goes past the cache. Where a window cannot be read whole (a bad sector beside what is
-// wanted), what is wanted is read alone. Threads: any; no lock is held while reading.
+// A read larger than a window goes past the cache. Where a window cannot be read whole (a bad sector beside
+// what is wanted), what is wanted is read alone. Threads: any; no lock is held while reading.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 #include "h5mount/base/lru_cache.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 class WindowCache {
  public:
   static constexpr std::size_t kWindowBytes = 16U << 10;
 
-  explicit WindowCache(std::shared_ptr<ByteSource> source) : source_(std::move(source)) {}
+  explicit WindowCache(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
 
   Status read(std::uint64_t offset, MutableByteSpan out) const;
   std::uint64_t source_reads() const { return source_reads_.load(std::memory_order_relaxed); }
@@ -28,7 +28,8 @@ class WindowCache {
 
  private:
   struct Window {
-    std::uint64_t epoch;  // of the cache when its read began: one that ends after a drop is not kept for others
+    std::uint64_t
+        epoch;  // of the cache when its read began: one that ends after a drop is not kept for others
     std::vector<std::byte> bytes;
   };
   using Shard = LruCache<Window>;
@@ -38,10 +39,11 @@ class WindowCache {
   Shard& shard(std::uint64_t number) const { return shards_[number % kShards]; }
   Status read_source(std::uint64_t offset, MutableByteSpan out) const;
   // Copies the part of `out` that window `number` covers; false where the window ends before that part does.
-  static bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out);
+  static bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset,
+                        MutableByteSpan out);
   Status fetch(std::uint64_t first, std::uint64_t last, std::uint64_t offset, MutableByteSpan out) const;
 
-  std::shared_ptr<ByteSource> source_;
+  std::shared_ptr<io::ByteSource> source_;
   mutable std::atomic<std::uint64_t> source_reads_ = 0;
   mutable std::atomic<std::uint64_t> epoch_ = 0;
   mutable std::array<Shard, kShards> shards_{Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
@@ -49,4 +51,4 @@ class WindowCache {
                                              Shard{kShardBytes}, Shard{kShardBytes}};
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -4,7 +4,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 namespace attribute_parts {
 
@@ -12,33 +12,37 @@ namespace {
 
 constexpr std::string_view kStructure = "AttributeMessage";
 
-Status resolve_type(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
-  Cursor cursor(parts.datatype, parts.datatype_offset, "DatatypeMessage", file.sizes());
+Status resolve_type(const metadata::FileMetadata& file, const format::AttributeParts& parts,
+                    Attribute& attribute) {
+  format::Cursor cursor(parts.datatype, parts.datatype_offset, "DatatypeMessage", file.sizes());
   if (!parts.shared_datatype) {
-    H5_ASSIGN(attribute.type, decode_datatype(cursor));
+    H5_ASSIGN(attribute.type, format::decode_datatype(cursor));
     return {};
   }
-  H5_ASSIGN(const HeaderMessage stored,
-            resolve_shared(file, MessageType::Datatype, parts.datatype, parts.datatype_offset));
-  Cursor elsewhere = stored.cursor("DatatypeMessage");
-  H5_ASSIGN(attribute.type, decode_datatype(elsewhere));
+  H5_ASSIGN(
+      const metadata::HeaderMessage stored,
+      metadata::resolve_shared(file, format::MessageType::Datatype, parts.datatype, parts.datatype_offset));
+  format::Cursor elsewhere = stored.cursor("DatatypeMessage");
+  H5_ASSIGN(attribute.type, format::decode_datatype(elsewhere));
   return {};
 }
 
-Status resolve_space(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
-  Cursor cursor(parts.dataspace, parts.dataspace_offset, "DataspaceMessage", file.sizes());
+Status resolve_space(const metadata::FileMetadata& file, const format::AttributeParts& parts,
+                     Attribute& attribute) {
+  format::Cursor cursor(parts.dataspace, parts.dataspace_offset, "DataspaceMessage", file.sizes());
   if (!parts.shared_dataspace) {
-    H5_ASSIGN(attribute.space, decode_dataspace(cursor));
+    H5_ASSIGN(attribute.space, format::decode_dataspace(cursor));
     return {};
   }
-  H5_ASSIGN(const HeaderMessage stored,
-            resolve_shared(file, MessageType::Dataspace, parts.dataspace, parts.dataspace_offset));
-  Cursor elsewhere = stored.cursor("DataspaceMessage");
-  H5_ASSIGN(attribute.space, decode_dataspace(elsewhere));
+  H5_ASSIGN(const metadata::HeaderMessage stored,
+            metadata::resolve_shared(file, format::MessageType::Dataspace, parts.dataspace,
+                                     parts.dataspace_offset));
+  format::Cursor elsewhere = stored.cursor("DataspaceMessage");
+  H5_ASSIGN(attribute.space, format::decode_dataspace(elsewhere));
   return {};
 }
 
-Status take_data(const AttributeParts& parts, Attribute& attribute) {
+Status take_data(const format::AttributeParts& parts, Attribute& attribute) {
   const auto elements = attribute.space.element_count();
   const auto bytes = elements ? checked_mul(*elements, attribute.type->size) : std::nullopt;
   if (!bytes || *bytes > limits::kMaxAttributeBytes)
@@ -53,7 +57,8 @@ Status take_data(const AttributeParts& parts, Attribute& attribute) {
   return {};
 }
 
-Status complete(const FileMetadata& file, const AttributeParts& parts, Attribute& attribute) {
+Status complete(const metadata::FileMetadata& file, const format::AttributeParts& parts,
+                Attribute& attribute) {
   H5_TRY(resolve_type(file, parts, attribute));
   H5_TRY(resolve_space(file, parts, attribute));
   return take_data(parts, attribute);
@@ -61,9 +66,9 @@ Status complete(const FileMetadata& file, const AttributeParts& parts, Attribute
 
 }  // namespace
 
-Result<Attribute> make_attribute(const FileMetadata& file, Cursor cursor, std::shared_ptr<const void> owner,
-                                 AttributeDetail detail) {
-  H5_ASSIGN(AttributeParts parts, decode_attribute(cursor));
+Result<Attribute> make_attribute(const metadata::FileMetadata& file, format::Cursor cursor,
+                                 std::shared_ptr<const void> owner, AttributeDetail detail) {
+  H5_ASSIGN(format::AttributeParts parts, format::decode_attribute(cursor));
   Attribute attribute;
   attribute.charset = parts.charset;
   if (detail == AttributeDetail::Name) {
@@ -82,9 +87,9 @@ namespace {
 
 using attribute_parts::make_attribute;
 
-Result<Attribute> from_message(const FileMetadata& file, const Object& object, const HeaderMessage& message,
-                               AttributeDetail detail) {
-  H5_ASSIGN(const HeaderMessage stored, resolve_message(file, message));
+Result<Attribute> from_message(const metadata::FileMetadata& file, const Object& object,
+                               const metadata::HeaderMessage& message, AttributeDetail detail) {
+  H5_ASSIGN(const metadata::HeaderMessage stored, metadata::resolve_message(file, message));
   H5_ASSIGN(Attribute attribute, make_attribute(file, stored.cursor("AttributeMessage"),
                                                 stored.owner ? stored.owner : object.header, detail));
   if (message.creation_order) attribute.creation_order = *message.creation_order;
@@ -92,35 +97,37 @@ Result<Attribute> from_message(const FileMetadata& file, const Object& object, c
 }
 
 // The attribute messages of a header, in creation order where each has one.
-std::vector<const HeaderMessage*> compact_messages(const ObjectHeader& header) {
-  std::vector<const HeaderMessage*> messages;
-  for (const HeaderMessage& message : header.messages)
-    if (message.type == MessageType::Attribute) messages.push_back(&message);
-  if (std::ranges::all_of(messages, [](const HeaderMessage* m) { return m->creation_order.has_value(); }))
-    std::ranges::stable_sort(messages, {}, [](const HeaderMessage* m) { return *m->creation_order; });
+std::vector<const metadata::HeaderMessage*> compact_messages(const metadata::ObjectHeader& header) {
+  std::vector<const metadata::HeaderMessage*> messages;
+  for (const metadata::HeaderMessage& message : header.messages)
+    if (message.type == format::MessageType::Attribute) messages.push_back(&message);
+  if (std::ranges::all_of(messages,
+                          [](const metadata::HeaderMessage* m) { return m->creation_order.has_value(); }))
+    std::ranges::stable_sort(messages, {},
+                             [](const metadata::HeaderMessage* m) { return *m->creation_order; });
   return messages;
 }
 
 // Where dense storage is; nothing where the object has none.
-Result<std::optional<AttributeInfo>> dense_info(const Object& object) {
-  const HeaderMessage* message = object.header->find(MessageType::AttributeInfo);
+Result<std::optional<format::AttributeInfo>> dense_info(const Object& object) {
+  const metadata::HeaderMessage* message = object.header->find(format::MessageType::AttributeInfo);
   if (message == nullptr) return std::nullopt;
-  Cursor cursor = message->cursor("AttributeInfoMessage");
-  H5_ASSIGN(const AttributeInfo info, decode_attribute_info(cursor));
-  if (info.fractal_heap_address == kUndefinedAddress) return std::nullopt;
+  format::Cursor cursor = message->cursor("AttributeInfoMessage");
+  H5_ASSIGN(const format::AttributeInfo info, format::decode_attribute_info(cursor));
+  if (info.fractal_heap_address == format::kUndefinedAddress) return std::nullopt;
   return info;
 }
 
 }  // namespace
 
-Status for_each_attribute(const FileMetadata& file, const Object& object,
+Status for_each_attribute(const metadata::FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
                           const std::function<void(const Error&)>& damaged, AttributeDetail detail,
                           const std::function<void(Attribute&)>& examine) {
   const auto tell = [&](const Error& error) {
     if (damaged) damaged(error);
   };
-  for (const HeaderMessage* message : compact_messages(*object.header)) {
+  for (const metadata::HeaderMessage* message : compact_messages(*object.header)) {
     auto attribute = from_message(file, object, *message, detail);
     if (!attribute) {
       tell(attribute.error());
@@ -138,10 +145,11 @@ Status for_each_attribute(const FileMetadata& file, const Object& object,
   return {};
 }
 
-Result<Attribute> find_attribute(const FileMetadata& file, const Object& object, std::string_view name) {
+Result<Attribute> find_attribute(const metadata::FileMetadata& file, const Object& object,
+                                 std::string_view name) {
   std::optional<Error> met;
-  for (const HeaderMessage& message : object.header->messages) {
-    if (message.type != MessageType::Attribute) continue;
+  for (const metadata::HeaderMessage& message : object.header->messages) {
+    if (message.type != format::MessageType::Attribute) continue;
     // Only the one that is sought is worth its type.
     const auto named = from_message(file, object, message, AttributeDetail::Name);
     if (named && named->name == name) return from_message(file, object, message, AttributeDetail::Full);
@@ -159,4 +167,4 @@ Result<Attribute> find_attribute(const FileMetadata& file, const Object& object,
   return fail(Error(ErrorCode::NotFound, "no such attribute"));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

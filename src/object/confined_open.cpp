@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace h5mount {
+namespace h5mount::object {
 namespace {
 
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -24,14 +24,18 @@ Error open_error(int why, const std::string& name) {
   switch (why) {
     case ENOENT:
     case ENOTDIR:
-    case ENAMETOOLONG: return Error(ErrorCode::NotFound, "no such file: " + name);
+    case ENAMETOOLONG:
+      return Error(ErrorCode::NotFound, "no such file: " + name);
     case EXDEV:
       return Error(ErrorCode::AccessDenied,
                    name + " leads out of the directory that it must lie in (external=)");
-    case ELOOP: return Error(ErrorCode::AccessDenied, name + " goes through a symlink that is not followed");
+    case ELOOP:
+      return Error(ErrorCode::AccessDenied, name + " goes through a symlink that is not followed");
     case EACCES:
-    case EPERM: return Error(ErrorCode::AccessDenied, "no permission to open " + name);
-    default: return io_error(why, "opening " + name);
+    case EPERM:
+      return Error(ErrorCode::AccessDenied, "no permission to open " + name);
+    default:
+      return io_error(why, "opening " + name);
   }
 }
 
@@ -226,4 +230,4 @@ std::string real_path_of(const UniqueFd& fd) {
   return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

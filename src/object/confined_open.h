@@ -11,7 +11,7 @@
 #include "h5mount/base/error.h"
 #include "h5mount/base/unique_fd.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 // File system types, as /proc/self/mountinfo names them, that no path may enter.
 using RefusedTypes = std::vector<std::string>;
@@ -47,4 +47,4 @@ Result<UniqueFd> open_resolved(const UniqueFd& resolved, const std::string& name
 // The path of what is open, without symlinks; empty where the kernel cannot tell.
 std::string real_path_of(const UniqueFd& fd);
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -1,5 +1,5 @@
-// A dataset's messages, resolved and checked against each other, so that no room above meets a chunk of another
-// rank or an element of another size.
+// A dataset's messages, resolved and checked against each other, so that no room above meets a chunk of
+// another rank or an element of another size.
 #include <utility>
 
 #include "h5mount/base/limits.h"
@@ -7,7 +7,7 @@
 #include "h5mount/object/object.h"
 #include "listing_budget.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 namespace {
 
@@ -15,60 +15,71 @@ constexpr std::string_view kDataset = "Dataset";
 
 // The messages of a dataset's header, found in one pass. The first of each type counts, as in libhdf5.
 struct DatasetMessages {
-  const HeaderMessage* dataspace = nullptr;
-  const HeaderMessage* datatype = nullptr;
-  const HeaderMessage* fill = nullptr;
-  const HeaderMessage* fill_old = nullptr;
-  const HeaderMessage* layout = nullptr;
-  const HeaderMessage* pipeline = nullptr;
-  const HeaderMessage* external = nullptr;
+  const metadata::HeaderMessage* dataspace = nullptr;
+  const metadata::HeaderMessage* datatype = nullptr;
+  const metadata::HeaderMessage* fill = nullptr;
+  const metadata::HeaderMessage* fill_old = nullptr;
+  const metadata::HeaderMessage* layout = nullptr;
+  const metadata::HeaderMessage* pipeline = nullptr;
+  const metadata::HeaderMessage* external = nullptr;
 
-  explicit DatasetMessages(const ObjectHeader& header) {
-    for (const HeaderMessage& message : header.messages)
-      if (const HeaderMessage** slot = slot_of(message.type); slot != nullptr && *slot == nullptr) *slot = &message;
+  explicit DatasetMessages(const metadata::ObjectHeader& header) {
+    for (const metadata::HeaderMessage& message : header.messages)
+      if (const metadata::HeaderMessage** slot = slot_of(message.type); slot != nullptr && *slot == nullptr)
+        *slot = &message;
   }
 
  private:
-  const HeaderMessage** slot_of(MessageType type) {
+  const metadata::HeaderMessage** slot_of(format::MessageType type) {
     switch (type) {
-      case MessageType::Dataspace: return &dataspace;
-      case MessageType::Datatype: return &datatype;
-      case MessageType::FillValue: return &fill;
-      case MessageType::FillValueOld: return &fill_old;
-      case MessageType::DataLayout: return &layout;
-      case MessageType::FilterPipeline: return &pipeline;
-      case MessageType::ExternalDataFiles: return &external;
-      default: return nullptr;
+      case format::MessageType::Dataspace:
+        return &dataspace;
+      case format::MessageType::Datatype:
+        return &datatype;
+      case format::MessageType::FillValue:
+        return &fill;
+      case format::MessageType::FillValueOld:
+        return &fill_old;
+      case format::MessageType::DataLayout:
+        return &layout;
+      case format::MessageType::FilterPipeline:
+        return &pipeline;
+      case format::MessageType::ExternalDataFiles:
+        return &external;
+      default:
+        return nullptr;
     }
   }
 };
 
 struct Describing {
-  const FileMetadata& file;
+  const metadata::FileMetadata& file;
   const Object& object;
   DatasetMessages messages;
   DatasetDescription out;
 
   std::uint64_t offset() const { return file.base_address() + object.address; }
   Error mismatch(std::string_view field, std::uint64_t found, std::uint64_t expected) const {
-    return Error(ErrorCode::InvalidValue, kDataset, field, offset()).with_found(found).with_expected(expected);
+    return Error(ErrorCode::InvalidValue, kDataset, field, offset())
+        .with_found(found)
+        .with_expected(expected);
   }
 };
 
 // Decodes a message where it is stored: in place, without copying it, or elsewhere.
 template <class Decode>
-auto decode_stored(const Describing& d, const HeaderMessage& message, std::string_view structure, Decode decode)
-    -> decltype(decode(std::declval<Cursor&>())) {
+auto decode_stored(const Describing& d, const metadata::HeaderMessage& message, std::string_view structure,
+                   Decode decode) -> decltype(decode(std::declval<format::Cursor&>())) {
   if (!message.is_shared()) {
-    Cursor cursor = message.cursor(structure);
+    format::Cursor cursor = message.cursor(structure);
     return decode(cursor);
   }
-  H5_ASSIGN(const HeaderMessage resolved, resolve_message(d.file, message));
-  Cursor cursor = resolved.cursor(structure);
+  H5_ASSIGN(const metadata::HeaderMessage resolved, metadata::resolve_message(d.file, message));
+  format::Cursor cursor = resolved.cursor(structure);
   return decode(cursor);
 }
 
-Status need(const Describing& d, const HeaderMessage* message, std::string_view field) {
+Status need(const Describing& d, const metadata::HeaderMessage* message, std::string_view field) {
   if (message != nullptr) return {};
   if (d.object.header->damage) return fail(*d.object.header->damage);
   return fail(Error(ErrorCode::InvalidValue, kDataset, field, d.offset()).with_detail("is missing"));
@@ -76,33 +87,38 @@ Status need(const Describing& d, const HeaderMessage* message, std::string_view 
 
 Status decode_type(Describing& d) {
   H5_TRY(need(d, d.messages.datatype, "datatype_message"));
-  H5_ASSIGN(d.out.type, decode_stored(d, *d.messages.datatype, "DatatypeMessage",
-                                      [](Cursor& cursor) { return decode_datatype(cursor); }));
+  H5_ASSIGN(d.out.type, decode_stored(d, *d.messages.datatype, "DatatypeMessage", [](format::Cursor& cursor) {
+              return format::decode_datatype(cursor);
+            }));
   d.out.element_size = d.out.type->size;
   return {};
 }
 
 Status decode_space(Describing& d) {
   H5_TRY(need(d, d.messages.dataspace, "dataspace_message"));
-  H5_ASSIGN(d.out.space, decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
-                                       [](Cursor& cursor) { return decode_dataspace(cursor); }));
+  H5_ASSIGN(d.out.space,
+            decode_stored(d, *d.messages.dataspace, "DataspaceMessage",
+                          [](format::Cursor& cursor) { return format::decode_dataspace(cursor); }));
   return {};
 }
 
 Status decode_layout(Describing& d) {
   H5_TRY(need(d, d.messages.layout, "data_layout_message"));
-  H5_ASSIGN(d.out.layout, decode_stored(d, *d.messages.layout, "DataLayoutMessage",
-                                        [](Cursor& cursor) { return decode_data_layout(cursor); }));
+  H5_ASSIGN(d.out.layout,
+            decode_stored(d, *d.messages.layout, "DataLayoutMessage",
+                          [](format::Cursor& cursor) { return format::decode_data_layout(cursor); }));
   return {};
 }
 
 Status decode_fill(Describing& d) {
   if (d.messages.fill != nullptr) {
-    H5_ASSIGN(d.out.fill, decode_stored(d, *d.messages.fill, "FillValueMessage",
-                                        [](Cursor& cursor) { return decode_fill_value(cursor); }));
+    H5_ASSIGN(d.out.fill, decode_stored(d, *d.messages.fill, "FillValueMessage", [](format::Cursor& cursor) {
+                return format::decode_fill_value(cursor);
+              }));
   } else if (d.messages.fill_old != nullptr) {
-    H5_ASSIGN(d.out.fill, decode_stored(d, *d.messages.fill_old, "FillValueOldMessage",
-                                        [](Cursor& cursor) { return decode_fill_value_old(cursor); }));
+    H5_ASSIGN(d.out.fill,
+              decode_stored(d, *d.messages.fill_old, "FillValueOldMessage",
+                            [](format::Cursor& cursor) { return format::decode_fill_value_old(cursor); }));
   } else {
     d.out.fill.defined = true;
   }
@@ -113,10 +129,11 @@ Status decode_fill(Describing& d) {
 
 // The prototype of structured chunks also writes its pipeline as a message of a type above all known ones.
 void find_stray_section_pipeline(Describing& d) {
-  for (const HeaderMessage& message : d.object.header->messages) {
-    if (static_cast<std::uint16_t>(message.type) <= kLastKnownMessageType || message.is_shared()) continue;
-    Cursor cursor = message.cursor("SectionPipelineMessage");
-    auto pipeline = decode_section_pipeline(cursor);
+  for (const metadata::HeaderMessage& message : d.object.header->messages) {
+    if (static_cast<std::uint16_t>(message.type) <= format::kLastKnownMessageType || message.is_shared())
+      continue;
+    format::Cursor cursor = message.cursor("SectionPipelineMessage");
+    auto pipeline = format::decode_section_pipeline(cursor);
     if (!pipeline || cursor.remaining() != 0) continue;
     d.out.pipeline = *std::move(pipeline);
     return;
@@ -124,34 +141,37 @@ void find_stray_section_pipeline(Describing& d) {
 }
 
 Status decode_pipeline(Describing& d) {
-  const bool structured = d.out.layout.cls == LayoutClass::Structured;
+  const bool structured = d.out.layout.cls == format::LayoutClass::Structured;
   if (d.messages.pipeline == nullptr) {
     if (structured) find_stray_section_pipeline(d);
     return {};
   }
-  H5_ASSIGN(d.out.pipeline, decode_stored(d, *d.messages.pipeline, "FilterPipelineMessage", [&](Cursor& cursor) {
-              return structured ? decode_section_pipeline(cursor) : decode_filter_pipeline(cursor);
+  H5_ASSIGN(d.out.pipeline,
+            decode_stored(d, *d.messages.pipeline, "FilterPipelineMessage", [&](format::Cursor& cursor) {
+              return structured ? format::decode_section_pipeline(cursor)
+                                : format::decode_filter_pipeline(cursor);
             }));
   if (!structured && d.out.pipeline.version == 3)
-    return fail(Error(ErrorCode::UnsupportedFeature, "FilterPipelineMessage", "version", d.messages.pipeline->offset)
-                    .with_found(3)
-                    .with_detail("sections outside a structured layout"));
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "FilterPipelineMessage", "version", d.messages.pipeline->offset)
+            .with_found(3)
+            .with_detail("sections outside a structured layout"));
   return {};
 }
 
 Status decode_external(Describing& d) {
   if (d.messages.external == nullptr) return {};
-  H5_ASSIGN(const ExternalDataFiles files,
+  H5_ASSIGN(const format::ExternalDataFiles files,
             decode_stored(d, *d.messages.external, "ExternalDataFilesMessage",
-                          [](Cursor& cursor) { return decode_external_data_files(cursor); }));
+                          [](format::Cursor& cursor) { return format::decode_external_data_files(cursor); }));
   if (files.slots.empty()) return {};
   // The heap is not kept: a pointer that owns nothing will do.
-  const FileMetadataPtr borrowed(FileMetadataPtr(), &d.file);
-  H5_ASSIGN(const LocalHeap heap, LocalHeap::open(borrowed, files.heap_address));
+  const metadata::FileMetadataPtr borrowed(metadata::FileMetadataPtr(), &d.file);
+  H5_ASSIGN(const metadata::LocalHeap heap, metadata::LocalHeap::open(borrowed, files.heap_address));
   d.out.external.reserve(files.slots.size());
   // Names may be shared by slots, but together they are no longer than a sound file's could be.
   ListingBudget budget(d.file);
-  for (const ExternalFileSlot& slot : files.slots) {
+  for (const format::ExternalFileSlot& slot : files.slots) {
     H5_ASSIGN(std::string name, heap.text(slot.name_offset));
     if (!budget.take(name.size())) return budget.status("ExternalDataFilesMessage");
     d.out.external.push_back({.file = std::move(name), .offset = slot.file_offset, .size = slot.size});
@@ -175,36 +195,37 @@ Status measure(Describing& d) {
 Status check_nothing_lost(const Describing& d) {
   if (!d.object.header->damage) return {};
   const bool chunked =
-      d.out.layout.cls == LayoutClass::Chunked || d.out.layout.cls == LayoutClass::Structured;
+      d.out.layout.cls == format::LayoutClass::Chunked || d.out.layout.cls == format::LayoutClass::Structured;
   const bool filters = !chunked || d.messages.pipeline != nullptr;
   const bool fill = d.messages.fill != nullptr || d.messages.fill_old != nullptr;
-  const bool place = d.out.layout.cls != LayoutClass::Contiguous ||
-                     d.out.layout.address != kUndefinedAddress || d.messages.external != nullptr;
+  const bool place = d.out.layout.cls != format::LayoutClass::Contiguous ||
+                     d.out.layout.address != format::kUndefinedAddress || d.messages.external != nullptr;
   if (filters && fill && place) return {};
   return fail(*d.object.header->damage);
 }
 
 Status check_layout(Describing& d) {
   H5_TRY(check_nothing_lost(d));
-  DataLayout& layout = d.out.layout;
+  format::DataLayout& layout = d.out.layout;
   switch (layout.cls) {
-    case LayoutClass::Compact:
+    case format::LayoutClass::Compact:
       if (layout.compact_data.size() < d.out.image_bytes)
         return fail(d.mismatch("compact_size", layout.compact_data.size(), d.out.image_bytes));
       return {};
-    case LayoutClass::Contiguous:
+    case format::LayoutClass::Contiguous:
       if (!layout.has_size) layout.size = d.out.image_bytes;
-      if (layout.address != kUndefinedAddress && layout.size < d.out.image_bytes && d.out.external.empty())
+      if (layout.address != format::kUndefinedAddress && layout.size < d.out.image_bytes &&
+          d.out.external.empty())
         return fail(d.mismatch("contiguous_size", layout.size, d.out.image_bytes));
       return {};
-    case LayoutClass::Chunked:
-    case LayoutClass::Structured:
-      if (layout.chunk_dims.size() != d.out.space.rank() && d.out.space.kind != DataspaceKind::Null)
+    case format::LayoutClass::Chunked:
+    case format::LayoutClass::Structured:
+      if (layout.chunk_dims.size() != d.out.space.rank() && d.out.space.kind != format::DataspaceKind::Null)
         return fail(d.mismatch("chunk_rank", layout.chunk_dims.size(), d.out.space.rank()));
       if (layout.element_size != d.out.element_size)
         return fail(d.mismatch("chunk_element_size", layout.element_size, d.out.element_size));
       return {};
-    case LayoutClass::Virtual:
+    case format::LayoutClass::Virtual:
       return {};
   }
   return {};
@@ -212,7 +233,7 @@ Status check_layout(Describing& d) {
 
 }  // namespace
 
-DatasetParts describe_parts(const FileMetadata& file, const Object& object) {
+DatasetParts describe_parts(const metadata::FileMetadata& file, const Object& object) {
   Describing d{.file = file, .object = object, .messages = DatasetMessages(*object.header), .out = {}};
   d.out.address = object.address;
   DatasetParts parts;
@@ -233,21 +254,21 @@ DatasetParts describe_parts(const FileMetadata& file, const Object& object) {
   return parts;
 }
 
-Result<DatasetDescription> describe_dataset(const FileMetadata& file, const Object& object) {
+Result<DatasetDescription> describe_dataset(const metadata::FileMetadata& file, const Object& object) {
   DatasetParts parts = describe_parts(file, object);
   if (parts.problem) return fail(*std::move(parts.problem));
   return std::move(parts.description);
 }
 
-Result<DatatypePtr> committed_datatype(const FileMetadata& file, const Object& object) {
-  const HeaderMessage* message = object.header->find(MessageType::Datatype);
+Result<format::DatatypePtr> committed_datatype(const metadata::FileMetadata& file, const Object& object) {
+  const metadata::HeaderMessage* message = object.header->find(format::MessageType::Datatype);
   if (message == nullptr)
     return fail(Error(ErrorCode::InvalidValue, "CommittedDatatype", "datatype_message",
                       file.base_address() + object.address)
                     .with_detail("is missing"));
-  H5_ASSIGN(const HeaderMessage resolved, resolve_message(file, *message));
-  Cursor cursor = resolved.cursor("DatatypeMessage");
-  return decode_datatype(cursor);
+  H5_ASSIGN(const metadata::HeaderMessage resolved, metadata::resolve_message(file, *message));
+  format::Cursor cursor = resolved.cursor("DatatypeMessage");
+  return format::decode_datatype(cursor);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

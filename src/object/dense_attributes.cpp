@@ -1,8 +1,9 @@
 // Dense attribute storage: attribute messages in a fractal heap, found through v2 B-trees.
-//   name index record (type 8):           heap id (8) | message flags (1) | creation order (4) | name hash (4)
-//   creation order index record (type 9): heap id (8) | message flags (1) | creation order (4)
-// A record whose flags say "shared" has its id in the shared message heap instead. The hash is lookup3 of the name;
-// records of one hash are ordered by name, but comparing the names of such a run is all that a search needs.
+//   name index record (type 8):           heap id (8) | message flags (1) | creation order (4) | name hash
+//   (4) creation order index record (type 9): heap id (8) | message flags (1) | creation order (4)
+// A record whose flags say "shared" has its id in the shared message heap instead. The hash is lookup3 of the
+// name; records of one hash are ordered by name, but comparing the names of such a run is all that a search
+// needs.
 #include <algorithm>
 #include <unordered_set>
 
@@ -14,7 +15,7 @@
 #include "h5mount/metadata/shared_messages.h"
 #include "listing_budget.h"
 
-namespace h5mount::attribute_parts {
+namespace h5mount::object::attribute_parts {
 
 namespace {
 
@@ -31,7 +32,7 @@ struct Record {
 
 Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t index_type) {
   constexpr std::uint8_t kSharedFlag = 0x02;
-  Cursor cursor(bytes, offset, "AttributeIndexRecord", {});  // holds neither addresses nor lengths
+  format::Cursor cursor(bytes, offset, "AttributeIndexRecord", {});  // holds neither addresses nor lengths
   Record record;
   record.heap_id = cursor.bytes(kHeapIdBytes, "heap_id");
   record.shared = (cursor.u8("message_flags") & kSharedFlag) != 0;
@@ -40,40 +41,42 @@ Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t 
   return cursor.finish(record);
 }
 
-Result<std::shared_ptr<const BTree2>> open_index(const FileMetadataPtr& file, std::uint64_t address,
-                                                 std::uint8_t type) {
+Result<std::shared_ptr<const metadata::BTree2>> open_index(const metadata::FileMetadataPtr& file,
+                                                           std::uint64_t address, std::uint8_t type) {
   constexpr std::size_t kLeastBytes = kHeapIdBytes + 1 + 4;
-  return BTree2::open(file, address, {.type = type, .min_bytes = kLeastBytes + (type == kNameIndex ? 4 : 0)});
+  return metadata::BTree2::open(file, address,
+                                {.type = type, .min_bytes = kLeastBytes + (type == kNameIndex ? 4 : 0)});
 }
 
-Result<Attribute> from_object(const FileMetadata& file, const Result<FractalHeap::Object>& object,
-                              AttributeDetail detail) {
+Result<Attribute> from_object(const metadata::FileMetadata& file,
+                              const Result<metadata::FractalHeap::Object>& object, AttributeDetail detail) {
   if (!object) return fail(object.error());
   return make_attribute(file, object->cursor("AttributeMessage"), object->owner, detail);
 }
 
-Result<Attribute> read_shared(const FileMetadata& file, ByteSpan heap_id, std::uint64_t offset,
+Result<Attribute> read_shared(const metadata::FileMetadata& file, ByteSpan heap_id, std::uint64_t offset,
                               AttributeDetail detail) {
-  const SharedMessages* shared = file.shared_messages();
+  const metadata::SharedMessages* shared = file.shared_messages();
   if (shared == nullptr)
     return fail(Error(ErrorCode::InvalidValue, "AttributeIndexRecord", "message_flags", offset)
                     .with_detail("shared, but the file has no shared message table"));
-  return from_object(file, shared->read(MessageType::Attribute, load_le<std::uint64_t>(heap_id.data())), detail);
+  return from_object(
+      file, shared->read(format::MessageType::Attribute, load_le<std::uint64_t>(heap_id.data())), detail);
 }
 
 // All attributes of one listing, in the order in which they are to be shown.
 class Listing {
  public:
-  Listing(const FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
+  Listing(const metadata::FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
       : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
   // The records of an index that no other index had; false where some may be missing. An index that a writer
   // has open may hold other records than its header counted.
-  bool collect(const Result<std::shared_ptr<const BTree2>>& index) {
+  bool collect(const Result<std::shared_ptr<const metadata::BTree2>>& index) {
     const std::size_t errors_before = errors_.size();
     const auto missing = [&](const Error& error) { errors_.push_back(error); };
     if (!index) return missing(index.error()), false;
-    const BTree2& tree = **index;
+    const metadata::BTree2& tree = **index;
     std::uint64_t count = 0;
     const Status walked = tree.for_each(
         [&](ByteSpan bytes, std::uint64_t offset) -> Result<bool> {
@@ -92,8 +95,8 @@ class Listing {
     return false;
   }
 
-  void read(const FractalHeap& heap) {
-    heap.read_many(ids_, [&](std::size_t index, const Result<FractalHeap::Object>& object) {
+  void read(const metadata::FractalHeap& heap) {
+    heap.read_many(ids_, [&](std::size_t index, const Result<metadata::FractalHeap::Object>& object) {
       add(from_object(file_, object, detail_), orders_[index]);
       return budget_.status(kListing).has_value();
     });
@@ -137,7 +140,7 @@ class Listing {
   }
 
   static constexpr std::string_view kListing = "attributes";
-  const FileMetadata& file_;
+  const metadata::FileMetadata& file_;
   ListingBudget budget_;
   AttributeDetail detail_;
   std::function<void(Attribute&)> examine_;
@@ -149,25 +152,28 @@ class Listing {
   std::vector<Error> unreadable_;          // of attributes
 };
 
-Result<std::shared_ptr<const FractalHeap>> open_heap(const FileMetadataPtr& file, const AttributeInfo& info) {
-  return FractalHeap::open(file, info.fractal_heap_address, kHeapIdBytes);
+Result<std::shared_ptr<const metadata::FractalHeap>> open_heap(const metadata::FileMetadataPtr& file,
+                                                               const format::AttributeInfo& info) {
+  return metadata::FractalHeap::open(file, info.fractal_heap_address, kHeapIdBytes);
 }
 
 // The caller keeps the file for as long as heap and index live here.
-FileMetadataPtr borrow(const FileMetadata& file) { return {FileMetadataPtr(), &file}; }
+metadata::FileMetadataPtr borrow(const metadata::FileMetadata& file) {
+  return {metadata::FileMetadataPtr(), &file};
+}
 
 }  // namespace
 
-Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
+Status for_each_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
                       const std::function<bool(const Attribute&)>& visit,
                       const std::function<void(const Error&)>& damaged, AttributeDetail detail,
                       const std::function<void(Attribute&)>& examine) {
-  const FileMetadataPtr borrowed = borrow(file);
+  const metadata::FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   Listing listing(file, detail, examine);
   // What the index by name lacks may be in the other one.
   const bool whole = listing.collect(open_index(borrowed, info.name_index_address, kNameIndex));
-  if (!whole && info.creation_order_index_address != kUndefinedAddress)
+  if (!whole && info.creation_order_index_address != format::kUndefinedAddress)
     listing.collect(open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex));
   listing.read(*heap);
   return listing.show(info.creation_order_tracked, visit, damaged);
@@ -175,8 +181,9 @@ Status for_each_dense(const FileMetadata& file, const AttributeInfo& info,
 
 namespace {
 
-Result<Attribute> search_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
-  const FileMetadataPtr borrowed = borrow(file);
+Result<Attribute> search_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
+                               std::string_view name) {
+  const metadata::FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   H5_ASSIGN(const auto index, open_index(borrowed, info.name_index_address, kNameIndex));
   const std::uint32_t hash = lookup3_checksum(as_bytes(name));
@@ -208,7 +215,8 @@ Result<Attribute> search_dense(const FileMetadata& file, const AttributeInfo& in
 }  // namespace
 
 // Where the search meets damage, the attribute may still be among those that can be read.
-Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info, std::string_view name) {
+Result<Attribute> find_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
+                             std::string_view name) {
   auto searched = search_dense(file, info, name);
   if (searched || searched.error().code() == ErrorCode::NotFound) return searched;
   std::optional<Attribute> found;
@@ -221,4 +229,4 @@ Result<Attribute> find_dense(const FileMetadata& file, const AttributeInfo& info
   return searched;
 }
 
-}  // namespace h5mount::attribute_parts
+}  // namespace h5mount::object::attribute_parts

@@ -8,7 +8,7 @@
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 namespace {
 
@@ -17,39 +17,42 @@ constexpr std::uint8_t kCreationOrderIndex = 6;
 constexpr std::size_t kHashBytes = 4;
 constexpr std::size_t kCreationOrderBytes = 8;
 
-// Links are listed in batches, each sorted by its place in the heap: one pass over the heap a batch, and at most
-// some 10 MiB of ids at a time.
+// Links are listed in batches, each sorted by its place in the heap: one pass over the heap a batch, and at
+// most some 10 MiB of ids at a time.
 constexpr std::size_t kBatch = 262'144;
 
-Result<Link> decode(const FractalHeap::Object& object) {
-  Cursor cursor = object.cursor("LinkMessage");
-  return decode_link(cursor);
+Result<format::Link> decode(const metadata::FractalHeap::Object& object) {
+  format::Cursor cursor = object.cursor("LinkMessage");
+  return format::decode_link(cursor);
 }
 
 // An index, and how many bytes of a record are key.
 struct Index {
-  std::shared_ptr<const BTree2> tree;
+  std::shared_ptr<const metadata::BTree2> tree;
   std::size_t key_bytes = 0;
 };
 
-Result<Index> open_index(const FileMetadataPtr& file, std::uint64_t address, std::uint8_t type,
+Result<Index> open_index(const metadata::FileMetadataPtr& file, std::uint64_t address, std::uint8_t type,
                          std::size_t id_bytes) {
   const std::size_t key_bytes = type == kNameIndex ? kHashBytes : kCreationOrderBytes;
-  H5_ASSIGN(auto tree, BTree2::open(file, address, {.type = type, .min_bytes = key_bytes + id_bytes}));
+  H5_ASSIGN(auto tree,
+            metadata::BTree2::open(file, address, {.type = type, .min_bytes = key_bytes + id_bytes}));
   return Index{std::move(tree), key_bytes};
 }
 
 class DenseGroup final : public Group {
  public:
-  DenseGroup(FileMetadataPtr file, std::shared_ptr<const FractalHeap> heap, const LinkInfo& info)
+  DenseGroup(metadata::FileMetadataPtr file, std::shared_ptr<const metadata::FractalHeap> heap,
+             const format::LinkInfo& info)
       : file_(std::move(file)),
         heap_(std::move(heap)),
         info_(info),
-        index_(open_index(info.name_index_address != kUndefinedAddress ? kNameIndex : kCreationOrderIndex)) {}
+        index_(open_index(info.name_index_address != format::kUndefinedAddress ? kNameIndex
+                                                                               : kCreationOrderIndex)) {}
 
   const Result<Index>& index() const { return index_; }
 
-  Result<Link> find(std::string_view name) const override {
+  Result<format::Link> find(std::string_view name) const override {
     if (!index_) return find_by_scan(*this, name, index_.error());
     if (index_->key_bytes != kHashBytes) return find_by_scan(*this, name);
     auto found = find_by_hash(name);
@@ -57,9 +60,9 @@ class DenseGroup final : public Group {
     return find_by_scan(*this, name, found.error());
   }
 
-  Status for_each(const std::function<bool(const Link&)>& visit,
+  Status for_each(const std::function<bool(const format::Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) -> Status {
+    return within_budget(*file_, visit, [&](const std::function<bool(const format::Link&)>& each) -> Status {
       const Note note = [&](const Error& error) {
         if (damaged) damaged(error);
       };
@@ -80,7 +83,7 @@ class DenseGroup final : public Group {
   // temporary that a lambda becomes.
   class Batch {
    public:
-    Batch(const DenseGroup& group, const std::function<bool(const Link&)>* visit, const Note* note)
+    Batch(const DenseGroup& group, const std::function<bool(const format::Link&)>* visit, const Note* note)
         : group_(group), visit_(visit), note_(note) {}
 
     // False once the visitor wants no more.
@@ -91,8 +94,8 @@ class DenseGroup final : public Group {
     }
     void flush() {
       if (!more_) return;
-      group_.heap_->read_many(ids_, [&](std::size_t, const Result<FractalHeap::Object>& object) {
-        const Result<Link> link = object ? decode(*object) : fail(object.error());
+      group_.heap_->read_many(ids_, [&](std::size_t, const Result<metadata::FractalHeap::Object>& object) {
+        const Result<format::Link> link = object ? decode(*object) : fail(object.error());
         if (link)
           more_ = (*visit_)(*link);
         else
@@ -104,7 +107,7 @@ class DenseGroup final : public Group {
 
    private:
     const DenseGroup& group_;
-    const std::function<bool(const Link&)>* visit_;
+    const std::function<bool(const format::Link&)>* visit_;
     const Note* note_;
     std::vector<std::byte> ids_;
     bool more_ = true;
@@ -113,7 +116,7 @@ class DenseGroup final : public Group {
   Result<Index> open_index(std::uint8_t type) const {
     const std::uint64_t address =
         type == kNameIndex ? info_.name_index_address : info_.creation_order_index_address;
-    return h5mount::open_index(file_, address, type, heap_->heap_id_length());
+    return h5mount::object::open_index(file_, address, type, heap_->heap_id_length());
   }
 
   // The ids of all records; false where some may be missing, which is noted. A tree that a writer has open
@@ -126,7 +129,7 @@ class DenseGroup final : public Group {
       whole = false;
       note(error);
     };
-    const BTree2& tree = *index->tree;
+    const metadata::BTree2& tree = *index->tree;
     const Status walked = tree.for_each(
         [&](ByteSpan record, std::uint64_t) -> Result<bool> {
           ++count;
@@ -145,8 +148,8 @@ class DenseGroup final : public Group {
   // What the index lacks may be in the other one.
   void list_rest(Batch& batch, const Note& note) const {
     const bool by_name = index_ && index_->key_bytes == kHashBytes;
-    const bool other_exists = (by_name || !index_) && info_.name_index_address != kUndefinedAddress &&
-                              info_.creation_order_index_address != kUndefinedAddress;
+    const bool other_exists = (by_name || !index_) && info_.name_index_address != format::kUndefinedAddress &&
+                              info_.creation_order_index_address != format::kUndefinedAddress;
     if (!other_exists) return;
     const auto text = [](ByteSpan id) { return std::string(as_text(id)); };
     std::unordered_set<std::string> known;
@@ -160,23 +163,23 @@ class DenseGroup final : public Group {
         [&](ByteSpan id) { return known.contains(text(id)) || batch.add(id); }, note);
   }
 
-  Result<Link> load(ByteSpan record) const {
-    H5_ASSIGN(const FractalHeap::Object object, heap_->read(record.subspan(index_->key_bytes)));
+  Result<format::Link> load(ByteSpan record) const {
+    H5_ASSIGN(const metadata::FractalHeap::Object object, heap_->read(record.subspan(index_->key_bytes)));
     return decode(object);
   }
 
-  Result<Link> find_by_hash(std::string_view name) const {
+  Result<format::Link> find_by_hash(std::string_view name) const {
     const std::uint32_t hash = lookup3_checksum(as_bytes(name));
     const auto compare = [hash](ByteSpan record) -> Result<int> {
       const auto found = load_le<std::uint32_t>(record.data());
       return hash == found ? 0 : hash < found ? -1 : 1;
     };
-    std::optional<Link> found;
+    std::optional<format::Link> found;
     // Of the few links of this hash a damaged one may still not be the one that is sought.
     std::optional<Error> damage;
     H5_TRY(index_->tree->for_each_from(compare, [&](ByteSpan record, std::uint64_t) -> Result<bool> {
       if (load_le<std::uint32_t>(record.data()) != hash) return false;
-      Result<Link> link = load(record);
+      Result<format::Link> link = load(record);
       if (!link)
         damage = link.error();
       else if (link->name == name)
@@ -187,16 +190,17 @@ class DenseGroup final : public Group {
     return fail(damage ? *damage : no_such_link(name));
   }
 
-  FileMetadataPtr file_;
-  std::shared_ptr<const FractalHeap> heap_;
-  LinkInfo info_;
+  metadata::FileMetadataPtr file_;
+  std::shared_ptr<const metadata::FractalHeap> heap_;
+  format::LinkInfo info_;
   Result<Index> index_;  // by name where there is one
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const LinkInfo& info) {
-  H5_ASSIGN(auto heap, FractalHeap::open(file, info.fractal_heap_address));
+Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file,
+                                                const format::LinkInfo& info) {
+  H5_ASSIGN(auto heap, metadata::FractalHeap::open(file, info.fractal_heap_address));
   auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
   // A damaged index stays so, and the links are listed without it; a disk that did not answer may do so the
   // next time.
@@ -204,4 +208,4 @@ Result<std::unique_ptr<Group>> open_dense_group(FileMetadataPtr file, const Link
   return group;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

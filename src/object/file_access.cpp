@@ -10,7 +10,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/io/descriptors.h"
 
-namespace h5mount {
+namespace h5mount::object {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,7 +26,7 @@ Result<UniqueFd> with_room(const Open& open) {
   Result<UniqueFd> fd = open();
   if (fd || fd.error().code() != ErrorCode::Io) return fd;
   if (const int why = fd.error().errno_value(); why != EMFILE && why != ENFILE) return fd;
-  close_idle_descriptors();
+  io::close_idle_descriptors();
   return open();
 }
 
@@ -267,4 +267,4 @@ Error FileAccess::refused(const std::string& path) const {
                           "allow it)"));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

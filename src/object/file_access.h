@@ -16,7 +16,7 @@
 #include "h5mount/io/byte_source.h"
 #include "h5mount/object/external_access.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 using FileIdentity = std::pair<dev_t, ino_t>;
 
@@ -27,7 +27,7 @@ struct FoundFile {
   std::string real_path;  // without symlinks
   FileIdentity identity{};
   FileAttributes attributes;
-  ReopenFile reopen;
+  io::ReopenFile reopen;
 };
 
 // Where names that a file holds are looked for.
@@ -76,4 +76,4 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
   std::vector<Root> roots_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -14,7 +14,7 @@
 #include "h5mount/base/log.h"
 #include "member_files.h"
 
-namespace h5mount {
+namespace h5mount::object {
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,9 +24,9 @@ constexpr std::size_t kCrowd = 256;  // files with their caches
 // The same file means other files by its names where it was reached through another directory.
 using FileKey = std::pair<FileIdentity, std::string>;
 
-// A writer that holds the file exclusively is told; a lock that cannot be had for any other reason is no error. It is
-// let go at once: a mount that lives for weeks must not keep writers out, and status flags and the watch for changes
-// are what it goes by afterwards.
+// A writer that holds the file exclusively is told; a lock that cannot be had for any other reason is no
+// error. It is let go at once: a mount that lives for weeks must not keep writers out, and status flags and
+// the watch for changes are what it goes by afterwards.
 Status check_lock(int fd, const std::string& name, bool force) {
   if (force) return {};
   if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
@@ -50,7 +50,7 @@ std::string target_directory_of(const std::string& path, const std::string& real
 
 class OpenFileSet final : public FileSet {
  public:
-  OpenFileSet(const ExternalAccess& access, const MetadataOptions& options)
+  OpenFileSet(const ExternalAccess& access, const metadata::MetadataOptions& options)
       : access_(std::make_shared<FileAccess>(access)), options_(options) {}
 
   Status open_main(const std::string& path) {
@@ -70,15 +70,15 @@ class OpenFileSet final : public FileSet {
                              }};
     // By the name that was given: a symlink in it may lead elsewhere later (ByteSource::name_taken).
     H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
-    H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
+    H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
     main_ = std::make_shared<OpenedFile>(
         OpenedFile{std::move(metadata), named, root, first->target_directory, first->attributes});
     opened_[{first->identity, root}] = main_;
     return {};
   }
 
-  Status open_main(std::shared_ptr<ByteSource> source) {
-    H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
+  Status open_main(std::shared_ptr<io::ByteSource> source) {
+    H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
     main_ = std::make_shared<OpenedFile>(OpenedFile{std::move(metadata), {}, {}, {}, {}});
     return {};
   }
@@ -98,14 +98,15 @@ class OpenFileSet final : public FileSet {
     const std::string path = found.path, target_directory = target_directory_of(path, found.real_path);
     const FileAttributes attributes = found.attributes;
     H5_ASSIGN(auto source, locked_source(std::move(found)));
-    H5_ASSIGN(auto metadata, FileMetadata::open(std::move(source), options_));
+    H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
     return remember(key, std::make_shared<OpenedFile>(
                              OpenedFile{std::move(metadata), path, directory, target_directory, attributes}));
   }
 
-  Result<std::shared_ptr<ByteSource>> open_raw(const OpenedFilePtr& from, std::string_view name) override {
+  Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
+                                                   std::string_view name) override {
     H5_ASSIGN(FoundFile found, find(*from, name, NameUse::RawData));
-    return make_file_source(found.fd.release(), found.path, std::move(found.reopen));
+    return io::make_file_source(found.fd.release(), found.path, std::move(found.reopen));
   }
 
   std::vector<OpenedFilePtr> open_files() const override {
@@ -125,7 +126,7 @@ class OpenFileSet final : public FileSet {
     const bool any =
         std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
     follows_.store(any, std::memory_order_relaxed);
-    asked_again_.store(now + std::chrono::nanoseconds(options_.look_interval).count(),
+    asked_again_.store(now + std::chrono::nanoseconds(options_.revalidate_interval).count(),
                        std::memory_order_release);
     return any;
   }
@@ -146,7 +147,7 @@ class OpenFileSet final : public FileSet {
   using First = std::optional<FirstMember>;
 
   // The first member stands for the set, and stays open.
-  Result<std::shared_ptr<ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
+  Result<std::shared_ptr<io::ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
     if (!found) return fail(found.error());
     if (!first) {
       first =
@@ -157,9 +158,9 @@ class OpenFileSet final : public FileSet {
     return locked_source(*std::move(found));
   }
 
-  Result<std::shared_ptr<ByteSource>> locked_source(FoundFile found) const {
+  Result<std::shared_ptr<io::ByteSource>> locked_source(FoundFile found) const {
     H5_TRY(check_lock(found.fd.get(), found.path, options_.force));
-    return make_file_source(found.fd.release(), found.path, std::move(found.reopen));
+    return io::make_file_source(found.fd.release(), found.path, std::move(found.reopen));
   }
 
   Result<FoundFile> find(const OpenedFile& from, std::string_view name, NameUse use) const {
@@ -197,7 +198,7 @@ class OpenFileSet final : public FileSet {
   }
 
   const std::shared_ptr<FileAccess> access_;
-  const MetadataOptions options_;
+  const metadata::MetadataOptions options_;
   OpenedFilePtr main_;
   std::atomic<std::size_t> opened_count_ = 0;  // when one was last opened by name
   std::mutex told_mutex_;
@@ -212,17 +213,18 @@ class OpenFileSet final : public FileSet {
 }  // namespace
 
 Result<std::shared_ptr<FileSet>> FileSet::open(const std::string& path, const ExternalAccess& access,
-                                               const MetadataOptions& options) {
+                                               const metadata::MetadataOptions& options) {
   auto set = std::make_shared<OpenFileSet>(access, options);
   if (path.empty()) return fail(Error(ErrorCode::NotFound, "no file is named"));
   H5_TRY(set->open_main(path));
   return set;
 }
 
-Result<std::shared_ptr<FileSet>> FileSet::open(std::shared_ptr<ByteSource> source, const MetadataOptions& options) {
+Result<std::shared_ptr<FileSet>> FileSet::open(std::shared_ptr<io::ByteSource> source,
+                                               const metadata::MetadataOptions& options) {
   auto set = std::make_shared<OpenFileSet>(ExternalPolicy::None, options);
   H5_TRY(set->open_main(std::move(source)));
   return set;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

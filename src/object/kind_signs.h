@@ -4,22 +4,22 @@
 
 #include "h5mount/object/object.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 class KindSigns {
  public:
-  void take(MessageType type) {
+  void take(format::MessageType type) {
     switch (type) {
-      case MessageType::Dataspace:
-      case MessageType::DataLayout:
+      case format::MessageType::Dataspace:
+      case format::MessageType::DataLayout:
         dataset_ = true;
         break;
-      case MessageType::SymbolTable:
-      case MessageType::LinkInfo:
-      case MessageType::Link:
+      case format::MessageType::SymbolTable:
+      case format::MessageType::LinkInfo:
+      case format::MessageType::Link:
         group_ = true;
         break;
-      case MessageType::Datatype:
+      case format::MessageType::Datatype:
         datatype_ = true;
         break;
       default:
@@ -38,4 +38,4 @@ class KindSigns {
   bool dataset_ = false, group_ = false, datatype_ = false;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -1,15 +1,16 @@
-// What one listing of links or attributes may hold in memory. Names of a sound file do not overlap, so together they
-// are no larger than the file (somewhat more where a heap is compressed); a hostile one leads thousands of entries to
-// the same long name.
+// What one listing of links or attributes may hold in memory. Names of a sound file do not overlap, so
+// together they are no larger than the file (somewhat more where a heap is compressed); a hostile one leads
+// thousands of entries to the same long name.
 #pragma once
 
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 class ListingBudget {
  public:
-  explicit ListingBudget(const FileMetadata& file) : left_(kFree + kPerFileByte * file.addresses()->size()) {}
+  explicit ListingBudget(const metadata::FileMetadata& file)
+      : left_(kFree + kPerFileByte * file.addresses()->size()) {}
 
   // False once more was taken than there is.
   bool take(std::size_t bytes) {
@@ -19,7 +20,8 @@ class ListingBudget {
   }
   Status status(std::string_view structure) const {
     if (!over_) return {};
-    return fail(Error(ErrorCode::LimitExceeded, std::string(structure) + ": entries larger than the file that holds them"));
+    return fail(Error(ErrorCode::LimitExceeded,
+                      std::string(structure) + ": entries larger than the file that holds them"));
   }
 
  private:
@@ -29,4 +31,4 @@ class ListingBudget {
   bool over_ = false;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -8,7 +8,7 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/metadata/probe.h"
 
-namespace h5mount {
+namespace h5mount::object {
 namespace {
 
 // Where the split driver puts raw data; the superblock of a file that says otherwise is believed instead.
@@ -18,19 +18,19 @@ constexpr std::uint64_t kSplitRawStart = 0x7FFF'FFFF'FFFF'FFFF;
 constexpr std::array<std::string_view, 7> kDriverNames = {"%s-s.h5", "%s-b.h5", "%s-r.h5", "%s-g.h5",
                                                           "%s-l.h5", "%s-o.h5", "%s-m.h5"};
 
-bool is_multi(const DriverInfo& info) {
+bool is_multi(const format::DriverInfo& info) {
   return info.identification == "NCSAmult" && !info.members.empty();
 }
 
-std::vector<MultiMember> members_of(const DriverInfo& info) {
-  std::vector<MultiMember> members;
+std::vector<io::MultiMember> members_of(const format::DriverInfo& info) {
+  std::vector<io::MultiMember> members;
   for (const auto& member : info.members) members.push_back({member.start, member.name});
   return members;
 }
 
 // The driver information of a first member; a member that cannot say is joined by the driver's defaults.
-std::optional<DriverInfo> driver_info_of(const std::shared_ptr<ByteSource>& first) {
-  auto probed = probe_driver_info(first);
+std::optional<format::DriverInfo> driver_info_of(const std::shared_ptr<io::ByteSource>& first) {
+  auto probed = metadata::probe_driver_info(first);
   return probed ? *std::move(probed) : std::nullopt;
 }
 
@@ -48,63 +48,66 @@ Error with_cure(const Error& why, const std::string& cure) {
 }
 
 // A refused member leaves a hole.
-OpenMember with_holes(const OpenMember& open, const std::string& cure) {
-  return [open, cure](const std::string& path) -> Result<std::shared_ptr<ByteSource>> {
+io::OpenMember with_holes(const io::OpenMember& open, const std::string& cure) {
+  return [open, cure](const std::string& path) -> Result<std::shared_ptr<io::ByteSource>> {
     auto member = open(path);
     if (member || member.error().code() != ErrorCode::AccessDenied) return member;
     const Error why = with_cure(member.error(), cure);
     log(LogLevel::Warning, "{}", why.text());
-    return make_refused_source(why, ~std::uint64_t{0}, path);
+    return io::make_refused_source(why, ~std::uint64_t{0}, path);
   };
 }
 
-Result<std::shared_ptr<ByteSource>> open_pattern(const std::string& pattern, std::shared_ptr<ByteSource> first,
-                                                 const OpenMember& open) {
+Result<std::shared_ptr<io::ByteSource>> open_pattern(const std::string& pattern,
+                                                     std::shared_ptr<io::ByteSource> first,
+                                                     const io::OpenMember& open) {
   const auto info = driver_info_of(first);
   const std::uint64_t size = info ? info->family_member_size : 0;
-  return open_family(pattern, size, std::move(first), open);
+  return io::open_family(pattern, size, std::move(first), open);
 }
 
 // `stem` without the suffix of the first member. Names that the driver gives by itself are the user's own.
-Result<std::shared_ptr<ByteSource>> open_stem(const std::string& stem, const std::string& first_path,
-                                              const std::shared_ptr<ByteSource>& first,
-                                              const MemberOpeners& open) {
+Result<std::shared_ptr<io::ByteSource>> open_stem(const std::string& stem, const std::string& first_path,
+                                                  const std::shared_ptr<io::ByteSource>& first,
+                                                  const MemberOpeners& open) {
   const auto info = driver_info_of(first);
   if (!info || !is_multi(*info))
-    return open_multi(stem, {{0, "%s-m.h5"}, {kSplitRawStart, "%s-r.h5"}}, open.typed);
-  const OpenMember confined = with_holes(open.found, "its name stands in " + first_path);
-  return open_multi(stem, members_of(*info), [&](const std::string& path) {
+    return io::open_multi(stem, {{0, "%s-m.h5"}, {kSplitRawStart, "%s-r.h5"}}, open.typed);
+  const io::OpenMember confined = with_holes(open.found, "its name stands in " + first_path);
+  return io::open_multi(stem, members_of(*info), [&](const std::string& path) {
     const bool usual = std::ranges::find(kDriverNames, "%s" + path.substr(stem.size())) != kDriverNames.end();
     return path == first_path || usual ? open.typed(path) : confined(path);
   });
 }
 
 // A multi or split file that was named by its first member.
-Result<std::shared_ptr<ByteSource>> join_multi(const std::string& path, const std::string& suffix,
-                                               const DriverInfo& info, std::shared_ptr<ByteSource> first,
-                                               const OpenMember& open) {
+Result<std::shared_ptr<io::ByteSource>> join_multi(const std::string& path, const std::string& suffix,
+                                                   const format::DriverInfo& info,
+                                                   std::shared_ptr<io::ByteSource> first,
+                                                   const io::OpenMember& open) {
   std::vector<std::string> stems;
   for (const std::string& place : places_of(path))
     if (place.ends_with(suffix)) stems.push_back(place.substr(0, place.size() - suffix.size()));
   const std::string& stem = stems.front();
-  const OpenMember beside = [&](const std::string& member) {
+  const io::OpenMember beside = [&](const std::string& member) {
     auto opened = open(member);
     if (!opened && stems.size() > 1)
       if (auto other = open(stems[1] + member.substr(stem.size()))) return other;
     return opened;
   };
-  const OpenMember rest =
+  const io::OpenMember rest =
       with_holes(beside, "name the set without " + suffix + ", or mount with external=beneath");
-  const OpenMember open_all = [&](const std::string& member) -> Result<std::shared_ptr<ByteSource>> {
+  const io::OpenMember open_all = [&](const std::string& member) -> Result<std::shared_ptr<io::ByteSource>> {
     return member == path ? first : rest(member);
   };
-  return open_multi(stem, members_of(info), open_all);
+  return io::open_multi(stem, members_of(info), open_all);
 }
 
 // Where the address space of the set ends, as its superblock says.
-std::uint64_t end_of(const ByteSource& first) {
-  const auto place = locate_superblock(first);
-  const auto superblock = place ? load_superblock(first, *place) : Result<Superblock>(fail(place.error()));
+std::uint64_t end_of(const io::ByteSource& first) {
+  const auto place = metadata::locate_superblock(first);
+  const auto superblock =
+      place ? metadata::load_superblock(first, *place) : Result<format::Superblock>(fail(place.error()));
   return superblock ? superblock->end_of_file : first.size();
 }
 
@@ -113,13 +116,14 @@ std::string cure_of(const std::string& pattern) {
 }
 
 // A family of which only the first member was named: the first pattern under which there is a second one.
-Result<std::shared_ptr<ByteSource>> join_family(const std::string& path, std::shared_ptr<ByteSource> first,
-                                                std::uint64_t member_size, const OpenMember& open) {
+Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
+                                                    std::shared_ptr<io::ByteSource> first,
+                                                    std::uint64_t member_size, const io::OpenMember& open) {
   std::optional<Error> refused;
   std::string refused_pattern;
   for (const std::string& place : places_of(path))
-    for (const std::string& pattern : family_patterns_of(place)) {
-      const auto second = open(family_member_path(pattern, 1));
+    for (const std::string& pattern : io::family_patterns_of(place)) {
+      const auto second = open(io::family_member_path(pattern, 1));
       if (second) return open_pattern(pattern, std::move(first), with_holes(open, cure_of(pattern)));
       if (second.error().code() != ErrorCode::AccessDenied || refused) continue;
       refused = second.error();
@@ -129,16 +133,17 @@ Result<std::shared_ptr<ByteSource>> join_family(const std::string& path, std::sh
   if (!refused || end <= length) return first;
   const Error why = with_cure(*refused, cure_of(refused_pattern));
   log(LogLevel::Warning, "{}", why.text());
-  auto rest = make_refused_source(why, end - length, family_member_path(refused_pattern, 1));
-  return make_extent_source({{0, length, std::move(first)}, {length, end - length, std::move(rest)}}, path);
+  auto rest = io::make_refused_source(why, end - length, io::family_member_path(refused_pattern, 1));
+  return io::make_extent_source({{0, length, std::move(first)}, {length, end - length, std::move(rest)}},
+                                path);
 }
 
 // `path` opened as `first`: is it the first member of a set?
-Result<std::shared_ptr<ByteSource>> joined(const std::string& path, std::shared_ptr<ByteSource> first,
-                                           const OpenMember& open) {
+Result<std::shared_ptr<io::ByteSource>> joined(const std::string& path, std::shared_ptr<io::ByteSource> first,
+                                               const io::OpenMember& open) {
   const auto info = driver_info_of(first);
   if (info && is_multi(*info)) {
-    const auto main = std::ranges::min_element(info->members, {}, &DriverInfo::Member::start);
+    const auto main = std::ranges::min_element(info->members, {}, &format::DriverInfo::Member::start);
     const std::string suffix = main->name.size() > 2 ? main->name.substr(2) : std::string();
     if (!suffix.empty() && path.ends_with(suffix))
       return join_multi(path, suffix, *info, std::move(first), open);
@@ -150,19 +155,19 @@ Result<std::shared_ptr<ByteSource>> joined(const std::string& path, std::shared_
 
 }  // namespace
 
-Result<std::shared_ptr<ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open) {
+Result<std::shared_ptr<io::ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open) {
   auto first = open.typed(path);
   if (first) return joined(path, *std::move(first), open.found);
   if (first.error().code() != ErrorCode::NotFound) return first;
-  for (const std::string& name : first_member_candidates(path)) {
-    auto member = name == path ? Result<std::shared_ptr<ByteSource>>(first) : open.typed(name);
+  for (const std::string& name : io::first_member_candidates(path)) {
+    auto member = name == path ? Result<std::shared_ptr<io::ByteSource>>(first) : open.typed(name);
     if (!member && member.error().code() == ErrorCode::NotFound) continue;
     if (!member) return member;
-    if (is_family_name(path) && name == family_member_path(path, 0))
+    if (io::is_family_name(path) && name == io::family_member_path(path, 0))
       return open_pattern(path, *std::move(member), open.typed);
     return open_stem(path, name, *member, open);
   }
   return first;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

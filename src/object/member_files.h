@@ -6,14 +6,14 @@
 #include "h5mount/io/byte_source.h"
 #include "h5mount/io/drivers.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 // A name that the user typed, or that follows from what he typed by libhdf5's rules alone, is opened freely.
 // A name that stands in the first member, or that only its content makes a member, is not the user's: it is
 // opened under the policy for names that files hold.
 struct MemberOpeners {
-  OpenMember typed;
-  OpenMember found;
+  io::OpenMember typed;
+  io::OpenMember found;
 };
 
 // `path`: a file; a family's pattern ("run-%05d.h5"); a multi or split file's common name (without "-s.h5",
@@ -21,6 +21,6 @@ struct MemberOpeners {
 // symlink, beside what that leads to. A file of that very name wins over a set. A member that may not be
 // opened (AccessDenied) leaves a hole in which reads are refused, and a warning in the log that says how to
 // name the set.
-Result<std::shared_ptr<ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open);
+Result<std::shared_ptr<io::ByteSource>> open_named_files(const std::string& path, const MemberOpeners& open);
 
-}  // namespace h5mount
+}  // namespace h5mount::object

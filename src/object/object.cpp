@@ -2,12 +2,12 @@
 
 #include "kind_signs.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
-Result<Object> open_object(const FileMetadata& file, std::uint64_t address) {
-  H5_ASSIGN(auto header, load_object_header(file, address));
+Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address) {
+  H5_ASSIGN(auto header, metadata::load_object_header(file, address));
   KindSigns signs;
-  for (const HeaderMessage& message : header->messages) signs.take(message.type);
+  for (const metadata::HeaderMessage& message : header->messages) signs.take(message.type);
   const auto kind = signs.kind();
   // What looks like a datatype may be a dataset of which the rest is lost.
   if (kind && (*kind != ObjectKind::Datatype || !header->damage))
@@ -20,26 +20,28 @@ Result<Object> open_object(const FileMetadata& file, std::uint64_t address) {
 std::optional<std::int64_t> object_modification_time(const Object& object) {
   if (object.header->modification_time && *object.header->modification_time != 0)
     return std::int64_t{*object.header->modification_time};
-  if (const HeaderMessage* message = object.header->find(MessageType::ObjectModificationTime)) {
-    Cursor cursor = message->cursor("ObjectModificationTimeMessage");
-    if (const auto time = decode_modification_time(cursor)) return *time;
+  if (const metadata::HeaderMessage* message =
+          object.header->find(format::MessageType::ObjectModificationTime)) {
+    format::Cursor cursor = message->cursor("ObjectModificationTimeMessage");
+    if (const auto time = format::decode_modification_time(cursor)) return *time;
   }
-  if (const HeaderMessage* message = object.header->find(MessageType::ObjectModificationTimeOld)) {
-    Cursor cursor = message->cursor("ObjectModificationTimeOldMessage");
-    if (const auto time = decode_modification_time_old(cursor)) return *time;
+  if (const metadata::HeaderMessage* message =
+          object.header->find(format::MessageType::ObjectModificationTimeOld)) {
+    format::Cursor cursor = message->cursor("ObjectModificationTimeOldMessage");
+    if (const auto time = format::decode_modification_time_old(cursor)) return *time;
   }
   return std::nullopt;
 }
 
-std::optional<std::string> object_comment(const FileMetadata& file, const Object& object) {
-  const HeaderMessage* message = object.header->find(MessageType::ObjectComment);
+std::optional<std::string> object_comment(const metadata::FileMetadata& file, const Object& object) {
+  const metadata::HeaderMessage* message = object.header->find(format::MessageType::ObjectComment);
   if (message == nullptr) return std::nullopt;
-  const auto resolved = resolve_message(file, *message);
+  const auto resolved = metadata::resolve_message(file, *message);
   if (!resolved) return std::nullopt;
-  Cursor cursor = resolved->cursor("ObjectCommentMessage");
-  auto comment = decode_comment(cursor);
+  format::Cursor cursor = resolved->cursor("ObjectCommentMessage");
+  auto comment = format::decode_comment(cursor);
   if (!comment) return std::nullopt;
   return *std::move(comment);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -3,15 +3,16 @@
 #include "group_kinds.h"
 #include "h5mount/metadata/symbol_table.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 namespace {
 
-Result<Link> make_link(const LocalHeap& heap, std::string name, const SymbolTableEntry& entry) {
-  Link link;
+Result<format::Link> make_link(const metadata::LocalHeap& heap, std::string name,
+                               const format::SymbolTableEntry& entry) {
+  format::Link link;
   link.name = std::move(name);
   if (entry.soft) {
-    link.type = static_cast<std::uint8_t>(LinkType::Soft);
+    link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
     H5_ASSIGN(link.target, heap.text(entry.target_offset));
   } else {
     link.address = entry.header_address;
@@ -21,9 +22,10 @@ Result<Link> make_link(const LocalHeap& heap, std::string name, const SymbolTabl
 
 class OldGroup final : public Group {
  public:
-  OldGroup(FileMetadataPtr file, SymbolTable table) : file_(std::move(file)), table_(std::move(table)) {}
+  OldGroup(metadata::FileMetadataPtr file, metadata::SymbolTable table)
+      : file_(std::move(file)), table_(std::move(table)) {}
 
-  Result<Link> find(std::string_view name) const override {
+  Result<format::Link> find(std::string_view name) const override {
     // A name cannot hold a NUL, and the search would meet the text before it.
     if (name.find('\0') != std::string_view::npos) return fail(no_such_link(name));
     const auto entry = table_.find(name);
@@ -34,16 +36,16 @@ class OldGroup final : public Group {
     return fail(no_such_link(name));
   }
 
-  Status for_each(const std::function<bool(const Link&)>& visit,
+  Status for_each(const std::function<bool(const format::Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
-    const SymbolTable table = table_.with_names();
+    const metadata::SymbolTable table = table_.with_names();
     const auto note = [&](const Error& error) {
       damaged_.store(true, std::memory_order_relaxed);
       if (damaged) damaged(error);
     };
-    return within_budget(*file_, visit, [&](const std::function<bool(const Link&)>& each) {
-      const auto visit_entry = [&](std::string&& name, const SymbolTableEntry& entry) {
-        const Result<Link> link = make_link(table.heap(), std::move(name), entry);
+    return within_budget(*file_, visit, [&](const std::function<bool(const format::Link&)>& each) {
+      const auto visit_entry = [&](std::string&& name, const format::SymbolTableEntry& entry) {
+        const Result<format::Link> link = make_link(table.heap(), std::move(name), entry);
         if (link) return each(*link);
         note(link.error());
         return true;
@@ -55,18 +57,18 @@ class OldGroup final : public Group {
   bool creation_order_indexed() const override { return false; }
 
  private:
-  FileMetadataPtr file_;
-  SymbolTable table_;
-  mutable std::atomic<bool> damaged_ =
-      false;  // a walk met damage: a search may have missed the name
+  metadata::FileMetadataPtr file_;
+  metadata::SymbolTable table_;
+  mutable std::atomic<bool> damaged_ = false;  // a walk met damage: a search may have missed the name
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Group>> open_old_group(FileMetadataPtr file, const SymbolTableMessage& message) {
-  H5_ASSIGN(SymbolTable table,
-            SymbolTable::open(file, message.btree_address, message.local_heap_address));
+Result<std::unique_ptr<Group>> open_old_group(metadata::FileMetadataPtr file,
+                                              const format::SymbolTableMessage& message) {
+  H5_ASSIGN(metadata::SymbolTable table,
+            metadata::SymbolTable::open(file, message.btree_address, message.local_heap_address));
   return std::make_unique<OldGroup>(std::move(file), std::move(table));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

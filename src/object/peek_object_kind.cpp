@@ -2,15 +2,15 @@
 #include "h5mount/object/object.h"
 #include "kind_signs.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 namespace {
 
 constexpr std::string_view kHeader = "ObjectHeader";
 constexpr std::uint64_t kFirstRead = 512;  // a header whose first chunk is longer is left to whoever opens it
 
-bool checksum_holds(const MetadataBlock& block, std::size_t whole) {
-  Cursor cursor = block.cursor(kHeader);
+bool checksum_holds(const metadata::MetadataBlock& block, std::size_t whole) {
+  format::Cursor cursor = block.cursor(kHeader);
   cursor.seek(whole - 4);
   cursor.checksum();
   return cursor.finish().has_value();
@@ -18,22 +18,24 @@ bool checksum_holds(const MetadataBlock& block, std::size_t whole) {
 
 }  // namespace
 
-std::optional<ObjectKind> peek_object_kind(const FileMetadata& file, std::uint64_t address) {
+std::optional<ObjectKind> peek_object_kind(const metadata::FileMetadata& file, std::uint64_t address) {
   const auto block = file.read_up_to(address, kFirstRead, kHeader);
   if (!block) return std::nullopt;
-  Cursor cursor = block->cursor(kHeader);
-  const auto prefix = decode_object_header_prefix(cursor);
+  format::Cursor cursor = block->cursor(kHeader);
+  const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix || prefix->chunk0_bytes > kFirstRead) return std::nullopt;
   const auto end = prefix->prefix_bytes + static_cast<std::size_t>(prefix->chunk0_bytes);
-  const std::size_t whole = end + header_checksum_bytes(prefix->version);
-  if (whole > block->bytes().size() || (prefix->version != 1 && !checksum_holds(*block, whole))) return std::nullopt;
+  const std::size_t whole = end + format::header_checksum_bytes(prefix->version);
+  if (whole > block->bytes().size() || (prefix->version != 1 && !checksum_holds(*block, whole)))
+    return std::nullopt;
   KindSigns signs;
-  Cursor messages = cursor.part(end - prefix->prefix_bytes, "messages");
-  const auto walked = for_each_raw_message(messages, *prefix, [&signs](const RawMessage& message) -> Status {
-    signs.take(static_cast<MessageType>(message.type));
-    return {};
-  });
+  format::Cursor messages = cursor.part(end - prefix->prefix_bytes, "messages");
+  const auto walked =
+      format::for_each_raw_message(messages, *prefix, [&signs](const format::RawMessage& message) -> Status {
+        signs.take(static_cast<format::MessageType>(message.type));
+        return {};
+      });
   return walked ? signs.kind() : std::nullopt;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

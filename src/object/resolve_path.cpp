@@ -3,7 +3,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/object/object.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 namespace {
 
@@ -19,7 +19,8 @@ void push_components(std::string_view path, std::vector<std::string>& rest) {
   }
 }
 
-Result<Link> find_in(const FileMetadataPtr& file, std::uint64_t address, std::string_view name) {
+Result<format::Link> find_in(const metadata::FileMetadataPtr& file, std::uint64_t address,
+                             std::string_view name) {
   H5_ASSIGN(const Object object, open_object(*file, address));
   if (object.kind != ObjectKind::Group)
     return fail(Error(ErrorCode::NotFound, "'" + std::string(name) + "' is sought in what is no group"));
@@ -27,12 +28,15 @@ Result<Link> find_in(const FileMetadataPtr& file, std::uint64_t address, std::st
   return group->find(name);
 }
 
-bool absolute(std::string_view path) { return path.starts_with('/'); }
+bool absolute(std::string_view path) {
+  return path.starts_with('/');
+}
 
 }  // namespace
 
 // Ends: a link's target is only put in its place so many times, and every other step takes a component away.
-Result<std::uint64_t> resolve_path(const FileMetadataPtr& file, std::uint64_t start, std::string_view path) {
+Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
+                                   std::string_view path) {
   std::vector<std::string> rest;
   push_components(path, rest);
   std::uint64_t at = absolute(path) ? file->root_address() : start;
@@ -40,10 +44,10 @@ Result<std::uint64_t> resolve_path(const FileMetadataPtr& file, std::uint64_t st
   while (!rest.empty()) {
     const std::string name = std::move(rest.back());
     rest.pop_back();
-    H5_ASSIGN(const Link link, find_in(file, at, name));
-    if (link.is(LinkType::Hard)) {
+    H5_ASSIGN(const format::Link link, find_in(file, at, name));
+    if (link.is(format::LinkType::Hard)) {
       at = link.address;
-    } else if (!link.is(LinkType::Soft)) {
+    } else if (!link.is(format::LinkType::Soft)) {
       return fail(Error(ErrorCode::UnsupportedFeature, "'" + name + "' leads out of the file"));
     } else {
       if (++followed > kMaxSoftLinks)
@@ -55,4 +59,4 @@ Result<std::uint64_t> resolve_path(const FileMetadataPtr& file, std::uint64_t st
   return at;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -66,9 +66,10 @@ TEST(Errors, TellWhatWhereAndOnWhichWay) {
                           .with_detail("beyond the end")
                           .within("ObjectHeader", 0x60)
                           .within("chunk index of /t");
-  EXPECT_EQ(error.text(), "FixedArrayHeader.data_block_address at 0x1010: " +
-                              std::string(error_code_name(ErrorCode::OutOfRange)) +
-                              ": 0x7fff, expected 0x10, beyond the end; in ObjectHeader at 0x60; in chunk index of /t");
+  EXPECT_EQ(error.text(),
+            "FixedArrayHeader.data_block_address at 0x1010: " +
+                std::string(error_code_name(ErrorCode::OutOfRange)) +
+                ": 0x7fff, expected 0x10, beyond the end; in ObjectHeader at 0x60; in chunk index of /t");
   EXPECT_EQ(Error(ErrorCode::NotFound, "no such link").text(), "no such link");
 }
 

@@ -1,5 +1,5 @@
-// The log: what it keeps in memory, what it does not say twice, and what a name in it may not do. UTF-8, which decides
-// the last.
+// The log: what it keeps in memory, what it does not say twice, and what a name in it may not do. UTF-8,
+// which decides the last.
 #include <gtest/gtest.h>
 
 #include "h5mount/base/log.h"
@@ -8,7 +8,9 @@
 namespace h5mount {
 namespace {
 
-std::string kept_since(std::uint64_t begin) { return read_kept_log(begin, 1U << 30).value_or("(gone)"); }
+std::string kept_since(std::uint64_t begin) {
+  return read_kept_log(begin, 1U << 30).value_or("(gone)");
+}
 
 int count(const std::string& text, const std::string& word) {
   int found = 0;
@@ -29,9 +31,9 @@ TEST(Utf8, WellFormedSequencesOfEveryLength) {
 }
 
 TEST(Utf8, OverlongFormsSurrogatesAndWhatLiesAboveAreNot) {
-  for (const char* bytes : {"\x80", "\xff", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe0\x9f\xbf", "\xe2\x82",
-                            "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x99", "\xf4\x90\x80\x80",
-                            "\xf5\x80\x80\x80"})
+  for (const char* bytes : {"\x80", "\xff", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe0\x9f\xbf",
+                            "\xe2\x82", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x99",
+                            "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"})
     EXPECT_EQ(utf8_length(bytes), 0U) << bytes;
 }
 
@@ -50,11 +52,13 @@ TEST(Log, ControlBytesAndWhatIsNotUtf8AreEscaped) {
   EXPECT_EQ(escape_for_log("plain, Größe, 温度, 🙂"), "plain, Größe, 温度, 🙂");
   EXPECT_EQ(escape_for_log("a\x1b[31mb\r\n"), "a\\x1b[31mb\\x0d\\x0a");
   EXPECT_EQ(escape_for_log(std::string_view("\0\x7f", 2)), "\\x00\\x7f");
-  EXPECT_EQ(escape_for_log("\xc2\x9b" "31m"), "\\xc2\\x9b31m");  // a control of eight bits
+  EXPECT_EQ(escape_for_log("\xc2\x9b"
+                           "31m"),
+            "\\xc2\\x9b31m");  // a control of eight bits
   EXPECT_EQ(escape_for_log("\xff\xc3"), "\\xff\\xc3");
-  EXPECT_EQ(escape_for_log("\xc0\xaf"), "\\xc0\\xaf");             // a slash, longer than it may be
-  EXPECT_EQ(escape_for_log("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");    // the same of three bytes
-  EXPECT_EQ(escape_for_log("\xed\xa0\x80"), "\\xed\\xa0\\x80");    // half of a surrogate pair
+  EXPECT_EQ(escape_for_log("\xc0\xaf"), "\\xc0\\xaf");           // a slash, longer than it may be
+  EXPECT_EQ(escape_for_log("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");  // the same of three bytes
+  EXPECT_EQ(escape_for_log("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half of a surrogate pair
 }
 
 TEST(Log, KeepsLinesWithTimeAndLevel) {

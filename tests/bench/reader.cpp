@@ -1,5 +1,5 @@
-// reader: a program that reads files of a mount in the ways that are measured, at the least cost of its own, and
-// prints the seconds that reading took (opening included) and a sum of what it saw.
+// reader: a program that reads files of a mount in the ways that are measured, at the least cost of its own,
+// and prints the seconds that reading took (opening included) and a sum of what it saw.
 //
 //   reader cat FILE…             all bytes in order, 1 MiB a call; several files by as many threads at once
 //   reader block SIZE FILE       all bytes in order, SIZE bytes a call
@@ -53,9 +53,11 @@ struct File {
   }
 };
 
-void read_in_order(const char* path, std::size_t block, std::uint64_t from_end = 0, std::uint64_t most = UINT64_MAX) {
+void read_in_order(const char* path, std::size_t block, std::uint64_t from_end = 0,
+                   std::uint64_t most = UINT64_MAX) {
   const File file(path);
-  if (from_end == 0 && block >= (128U << 10)) ::posix_fadvise(file.fd, 0, 0, POSIX_FADV_SEQUENTIAL);  // as cat does
+  if (from_end == 0 && block >= (128U << 10))
+    ::posix_fadvise(file.fd, 0, 0, POSIX_FADV_SEQUENTIAL);  // as cat does
   Bytes buffer(block);
   std::uint64_t at = from_end == 0 || from_end > file.size ? 0 : file.size - from_end;
   while (at < most) {
@@ -67,7 +69,8 @@ void read_in_order(const char* path, std::size_t block, std::uint64_t from_end =
 
 void read_together(char** paths, int count) {
   std::vector<std::thread> crew;
-  for (int i = 0; i < count; ++i) crew.emplace_back(read_in_order, paths[i], std::size_t{1} << 20, 0, UINT64_MAX);
+  for (int i = 0; i < count; ++i)
+    crew.emplace_back(read_in_order, paths[i], std::size_t{1} << 20, 0, UINT64_MAX);
   for (std::thread& one : crew) one.join();
 }
 
@@ -107,14 +110,22 @@ int main(int argc, char** argv) {
   const auto number = [&](int i) { return argc > i + 1 ? std::strtoull(argv[i], nullptr, 0) : 0ULL; };
   const char* const last = argv[argc - 1];
   const auto begin = std::chrono::steady_clock::now();
-  if (mode == "cat") read_together(argv + 2, argc - 2);
-  else if (mode == "block") read_in_order(last, number(2));
-  else if (mode == "mmap") read_mapped(last);
-  else if (mode == "head") read_in_order(last, 1U << 20, 0, number(2));
-  else if (mode == "tail") read_in_order(last, 1U << 20, number(2));
-  else if (mode == "random") read_at_random(last, number(2), number(3));
-  else if (mode == "column") read_column(last, number(2), number(3), number(4));
-  else return std::fputs("usage: reader cat|block|mmap|head|tail|random|column … FILE\n", stderr), 1;
+  if (mode == "cat")
+    read_together(argv + 2, argc - 2);
+  else if (mode == "block")
+    read_in_order(last, number(2));
+  else if (mode == "mmap")
+    read_mapped(last);
+  else if (mode == "head")
+    read_in_order(last, 1U << 20, 0, number(2));
+  else if (mode == "tail")
+    read_in_order(last, 1U << 20, number(2));
+  else if (mode == "random")
+    read_at_random(last, number(2), number(3));
+  else if (mode == "column")
+    read_column(last, number(2), number(3), number(4));
+  else
+    return std::fputs("usage: reader cat|block|mmap|head|tail|random|column … FILE\n", stderr), 1;
   std::printf("%.6f %llu\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
               static_cast<unsigned long long>(g_seen));
   return 0;

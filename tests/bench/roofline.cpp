@@ -1,6 +1,6 @@
-// roofline: how fast the chunks of a dataset can be decoded at all: its stored chunks, read into memory beforehand,
-// through libdeflate and unshuffle on all cores, each into one buffer that stays in the cache. No file system, no
-// placing into rows. Prints the seconds that decoding took.
+// roofline: how fast the chunks of a dataset can be decoded at all: its stored chunks, read into memory
+// beforehand, through libdeflate and unshuffle on all cores, each into one buffer that stays in the cache. No
+// file system, no placing into rows. Prints the seconds that decoding took.
 //
 //   roofline FILE DATASET [THREADS]
 #include <hdf5.h>
@@ -79,8 +79,8 @@ void decode(const Chunks& chunks, std::atomic<std::size_t>& next) {
   std::vector<std::byte> plain(chunks.chunk_bytes), out(chunks.chunk_bytes);
   for (std::size_t i; (i = next.fetch_add(1)) < chunks.stored.size();) {
     const auto& stored = chunks.stored[i];
-    if (libdeflate_zlib_decompress(inflater, stored.data(), stored.size(), plain.data(), plain.size(), nullptr) !=
-        LIBDEFLATE_SUCCESS)
+    if (libdeflate_zlib_decompress(inflater, stored.data(), stored.size(), plain.data(), plain.size(),
+                                   nullptr) != LIBDEFLATE_SUCCESS)
       stop("a chunk does not inflate");
     if (chunks.shuffled) h5mount::filter::unshuffle_buffer(plain, chunks.element_size, out);
   }
@@ -92,7 +92,8 @@ void decode(const Chunks& chunks, std::atomic<std::size_t>& next) {
 int main(int argc, char** argv) {
   if (argc < 3) stop("usage: roofline FILE DATASET [THREADS]");
   const Chunks chunks = load(argv[1], argv[2]);
-  const unsigned threads = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : std::thread::hardware_concurrency();
+  const unsigned threads =
+      argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : std::thread::hardware_concurrency();
   const auto begin = std::chrono::steady_clock::now();
   std::atomic<std::size_t> next{0};
   std::vector<std::thread> crew;

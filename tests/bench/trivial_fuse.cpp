@@ -1,6 +1,7 @@
-// trivial_fuse: the least a FUSE file system can do: one file, `data`, whose replies are written straight from a
-// mapping of a plain file, with the settings that measured best (1 MiB requests, kept pages, long timeouts,
-// read-ahead of 1 MiB where permitted, no splice). What h5mount is held against where nothing has to be decoded.
+// trivial_fuse: the least a FUSE file system can do: one file, `data`, whose replies are written straight
+// from a mapping of a plain file, with the settings that measured best (1 MiB requests, kept pages, long
+// timeouts, read-ahead of 1 MiB where permitted, no splice). What h5mount is held against where nothing has
+// to be decoded.
 //
 //   trivial_fuse FILE MOUNTPOINT    stays in the foreground until unmounted
 #include <fcntl.h>
@@ -37,7 +38,8 @@ struct stat stat_of(fuse_ino_t node) {
 }
 
 void op_init(void*, fuse_conn_info* connection) {
-  connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_AUTO_INVAL_DATA);
+  connection->want &=
+      ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_AUTO_INVAL_DATA);
   connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
   connection->max_background = 64;
 }
@@ -102,7 +104,8 @@ int main(int argc, char** argv) {
   char* words[] = {program, flag, options};
   fuse_args arguments = FUSE_ARGS_INIT(3, words);
   fuse_session* const session = fuse_session_new(&arguments, &operations, sizeof operations, nullptr);
-  if (session == nullptr || fuse_set_signal_handlers(session) != 0 || fuse_session_mount(session, argv[2]) != 0)
+  if (session == nullptr || fuse_set_signal_handlers(session) != 0 ||
+      fuse_session_mount(session, argv[2]) != 0)
     return 1;
   std::thread herald(raise_read_ahead, std::string(argv[2]));
   fuse_loop_config* const config = fuse_loop_cfg_create();

@@ -6,7 +6,7 @@
 
 #include "h5mount/cache/block_cache.h"
 
-namespace h5mount {
+namespace h5mount::cache {
 namespace {
 
 Status fill_with(Block& block, int value) {
@@ -120,9 +120,10 @@ TEST(BlockCache, ManyThreadsManyKeys) {
       for (int i = 0; i < 3000; ++i) {
         const std::uint64_t key = random() % 200;
         if (random() % 50 == 0) cache.erase({1, 0, key});
-        const auto block = cache.get_or_load({1, 0, key}, 2000 + key,
-                                             [&](Block& b) { return fill_with(b, static_cast<int>(key % 251)); });
-        if (!block || (*block)->size() != 2000 + key || (*block)->bytes().back() != static_cast<std::byte>(key % 251))
+        const auto block = cache.get_or_load(
+            {1, 0, key}, 2000 + key, [&](Block& b) { return fill_with(b, static_cast<int>(key % 251)); });
+        if (!block || (*block)->size() != 2000 + key ||
+            (*block)->bytes().back() != static_cast<std::byte>(key % 251))
           ++wrong;
       }
     });
@@ -132,4 +133,4 @@ TEST(BlockCache, ManyThreadsManyKeys) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::cache

@@ -9,7 +9,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/cache/worker_pool.h"
 
-namespace h5mount {
+namespace h5mount::cache {
 namespace {
 
 TEST(WorkerPool, EveryIndexOnce) {
@@ -28,7 +28,10 @@ TEST(WorkerPool, NestedCallsEnd) {
 
 TEST(WorkerPool, AnExceptionReachesTheCaller) {
   WorkerPool pool(2);
-  EXPECT_THROW(pool.for_each_index(10, [](std::size_t i) { if (i == 3) throw std::runtime_error("x"); }),
+  EXPECT_THROW(pool.for_each_index(10,
+                                   [](std::size_t i) {
+                                     if (i == 3) throw std::runtime_error("x");
+                                   }),
                std::runtime_error);
 }
 
@@ -59,4 +62,4 @@ TEST(WorkerPool, AFullQueueRefuses) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::cache

@@ -19,19 +19,19 @@ struct Builder {
     return c.sizes.offsets + (client() == 0 ? 0 : c.size_width) + (client() == 1 ? 4 : 0) + section_bytes();
   }
 
-  void sections(const ChunkRecord* r) {
+  void sections(const chunk::ChunkRecord* r) {
     for (std::size_t i = 0; i < section_bytes(); ++i)
       w.bytes.push_back(r ? r->section_fields[i] : std::byte{0});
   }
   // An array's element; null: the fill element.
-  void element(const ChunkRecord* r) {
-    w.address(r ? r->address : kUndefinedAddress);
+  void element(const chunk::ChunkRecord* r) {
+    w.address(r ? r->address : format::kUndefinedAddress);
     if (client() != 0) w.uint(r ? r->stored_size : 0, c.size_width);
     if (client() == 1) w.uint(r ? r->filter_mask : 0, 4);
     sections(r);
   }
 
-  const ChunkRecord* at(const Coordinates& scaled) const {
+  const chunk::ChunkRecord* at(const Coordinates& scaled) const {
     const auto found = out.chunks.find(scaled);
     return found == out.chunks.end() ? nullptr : &found->second;
   }
@@ -48,12 +48,13 @@ struct Builder {
       ++n;
     }
   }
-  ChunkRecord make_record(std::uint64_t n) const {
-    ChunkRecord r;
-    r.address = c.kind == ChunkIndexKind::Implicit ? 0 : 0x1000 + 7 * n % 0x8000;
+  chunk::ChunkRecord make_record(std::uint64_t n) const {
+    chunk::ChunkRecord r;
+    r.address = c.kind == format::ChunkIndexKind::Implicit ? 0 : 0x1000 + 7 * n % 0x8000;
     r.stored_size = client() != 0 ? 100 + n % 50 : out.geometry.chunk_bytes;
-    r.filter_mask =
-        client() == 1 || (c.kind == ChunkIndexKind::BTree1 && c.filtered) ? static_cast<unsigned>(n % 3) : 0;
+    r.filter_mask = client() == 1 || (c.kind == format::ChunkIndexKind::BTree1 && c.filtered)
+                        ? static_cast<unsigned>(n % 3)
+                        : 0;
     for (std::size_t i = 0; i < section_bytes(); ++i)
       r.section_fields.push_back(static_cast<std::byte>(n + i));
     return r;
@@ -69,7 +70,7 @@ struct Builder {
   void single() {
     out.layout.address = 0x1000;
     out.layout.single_filtered = c.filtered;
-    const ChunkRecord& r = out.chunks.begin()->second;
+    const chunk::ChunkRecord& r = out.chunks.begin()->second;
     out.layout.single_stored_size = r.stored_size;
     out.layout.single_filter_mask = r.filter_mask;
     out.layout.structured.single_section_fields = r.section_fields;
@@ -92,7 +93,7 @@ struct Builder {
   void btree1() {
     struct Pointer {
       Coordinates key;
-      ChunkRecord record;
+      chunk::ChunkRecord record;
     };
     std::vector<Pointer> below;
     for (const auto& [scaled, r] : out.chunks) below.push_back({scaled, r});
@@ -107,8 +108,8 @@ struct Builder {
         w.uint(1, 1);
         w.uint(level, 1);
         w.uint(n, 2);
-        w.address(kUndefinedAddress);
-        w.address(kUndefinedAddress);
+        w.address(format::kUndefinedAddress);
+        w.address(format::kUndefinedAddress);
         for (std::size_t k = 0; k <= n; ++k) {
           const Pointer& p = below[i + std::min(k, n - 1)];
           w.uint(p.record.stored_size, 4);
@@ -125,7 +126,7 @@ struct Builder {
   }
 
   void btree2() {
-    std::vector<const std::pair<const Coordinates, ChunkRecord>*> records;
+    std::vector<const std::pair<const Coordinates, chunk::ChunkRecord>*> records;
     for (const auto& r : out.chunks) records.push_back(&r);
     const std::size_t record_bytes = element_bytes() + 8 * c.grid.size();
     const std::size_t header_bytes = 22 + c.sizes.offsets + 2 - 6 + c.sizes.lengths + 4;
@@ -161,7 +162,7 @@ struct Builder {
   void fixed_array() {
     std::uint64_t count = 1;
     for (const std::uint64_t n : c.max_grid) count *= n;
-    std::vector<const ChunkRecord*> elements(count, nullptr);
+    std::vector<const chunk::ChunkRecord*> elements(count, nullptr);
     for (const auto& [scaled, r] : out.chunks) elements[number(scaled, c.max_grid)] = &r;
     const std::uint64_t header = w.here();
     out.layout.address = header;
@@ -186,14 +187,14 @@ struct Builder {
 
   // The page bitmap (where it stands here) and the pages of `elements`; a page without a chunk stays
   // uninitialised.
-  static bool page_written(const std::vector<const ChunkRecord*>& elements, std::uint64_t first,
+  static bool page_written(const std::vector<const chunk::ChunkRecord*>& elements, std::uint64_t first,
                            std::uint64_t page) {
     const std::uint64_t end = std::min<std::uint64_t>(elements.size(), first + page);
     return std::any_of(elements.begin() + static_cast<std::ptrdiff_t>(first),
                        elements.begin() + static_cast<std::ptrdiff_t>(end),
                        [](auto* e) { return e != nullptr; });
   }
-  void pages(std::uint64_t block, const std::vector<const ChunkRecord*>& elements, std::uint64_t page,
+  void pages(std::uint64_t block, const std::vector<const chunk::ChunkRecord*>& elements, std::uint64_t page,
              bool bitmap) {
     if (bitmap) {
       const std::uint64_t at = w.here();
@@ -224,9 +225,9 @@ struct Builder {
 
   void extensible_array() {
     const auto unlimited =
-        static_cast<std::size_t>(std::ranges::find(c.max_grid, kUnlimited) - c.max_grid.begin());
+        static_cast<std::size_t>(std::ranges::find(c.max_grid, format::kUnlimited) - c.max_grid.begin());
     std::uint64_t highest = 0;
-    std::map<std::uint64_t, const ChunkRecord*> elements;
+    std::map<std::uint64_t, const chunk::ChunkRecord*> elements;
     for (const auto& [scaled, r] : out.chunks) {
       Coordinates moved{scaled[unlimited]}, extent{0};
       for (std::size_t d = 0; d < scaled.size(); ++d)
@@ -236,7 +237,7 @@ struct Builder {
       highest = std::max(highest, n);
     }
     const auto take = [&](std::uint64_t first, std::uint64_t n) {
-      std::vector<const ChunkRecord*> part(n, nullptr);
+      std::vector<const chunk::ChunkRecord*> part(n, nullptr);
       for (auto it = elements.lower_bound(first); it != elements.end() && it->first < first + n; ++it)
         part[it->first - first] = it->second;
       return part;
@@ -263,7 +264,7 @@ struct Builder {
       for (std::uint64_t b = 0; b < blocks && first + b * size <= highest; ++b) {
         const std::uint64_t start = first + b * size;
         if (!any(start, size)) {
-          addresses.push_back(kUndefinedAddress);
+          addresses.push_back(format::kUndefinedAddress);
           for (std::uint64_t p = 0; p < pages_each; ++p) written.push_back(false);
           continue;
         }
@@ -281,11 +282,11 @@ struct Builder {
           w.checksum_from(block);
         }
       }
-      addresses.resize(blocks < 4'096 ? blocks : addresses.size(), kUndefinedAddress);
+      addresses.resize(blocks < 4'096 ? blocks : addresses.size(), format::kUndefinedAddress);
       if (u < 4) {
         data_blocks.insert(data_blocks.end(), addresses.begin(), addresses.end());
       } else if (!any(first, blocks * size)) {
-        super_blocks.push_back(kUndefinedAddress);
+        super_blocks.push_back(format::kUndefinedAddress);
       } else {
         super_blocks.push_back(w.here());
         const std::uint64_t block = w.here();
@@ -355,41 +356,43 @@ BuiltIndex build_index(const IndexCase& what) {
   BuiltIndex out;
   out.what = what;
   out.layout.version = what.structured ? 5 : 4;
-  out.layout.cls = what.structured ? LayoutClass::Structured : LayoutClass::Chunked;
+  out.layout.cls = what.structured ? format::LayoutClass::Structured : format::LayoutClass::Chunked;
   out.layout.index = what.kind;
   out.layout.element_size = what.element_size;
   out.layout.structured.section_count = what.structured ? 2 : 0;
-  Dataspace space;
-  space.kind = DataspaceKind::Simple;
+  format::Dataspace space;
+  space.kind = format::DataspaceKind::Simple;
   for (std::size_t d = 0; d < what.grid.size(); ++d) {
     const std::uint64_t edge = what.dims.empty() ? kChunkEdge : what.chunk_dims[d];
-    const std::uint64_t cut = what.grid[d] * kChunkEdge - (what.grid[d] > 0 ? d : 0);  // edge chunks reach over
+    const std::uint64_t cut =
+        what.grid[d] * kChunkEdge - (what.grid[d] > 0 ? d : 0);  // edge chunks reach over
     out.layout.chunk_dims.push_back(edge);
     space.dims.push_back(what.dims.empty() ? cut : what.dims[d]);
-    space.max_dims.push_back(what.max_grid[d] == kUnlimited ? kUnlimited : what.max_grid[d] * edge);
+    space.max_dims.push_back(what.max_grid[d] == format::kUnlimited ? format::kUnlimited
+                                                                    : what.max_grid[d] * edge);
   }
-  out.geometry = ChunkGeometry::make(space, out.layout, what.filtered).value();
+  out.geometry = chunk::ChunkGeometry::make(space, out.layout, what.filtered).value();
   Builder b{what, out, ByteWriter(what.sizes)};
   b.w.bytes = what.data;
   b.w.bytes.resize(std::max<std::size_t>(32, what.data.size()));  // nothing begins at address 0
   b.choose_chunks();
   switch (what.kind) {
-    case ChunkIndexKind::BTree1:
+    case format::ChunkIndexKind::BTree1:
       b.btree1();
       break;
-    case ChunkIndexKind::Single:
+    case format::ChunkIndexKind::Single:
       b.single();
       break;
-    case ChunkIndexKind::Implicit:
+    case format::ChunkIndexKind::Implicit:
       b.implicit();
       break;
-    case ChunkIndexKind::FixedArray:
+    case format::ChunkIndexKind::FixedArray:
       b.fixed_array();
       break;
-    case ChunkIndexKind::ExtensibleArray:
+    case format::ChunkIndexKind::ExtensibleArray:
       b.extensible_array();
       break;
-    case ChunkIndexKind::BTree2:
+    case format::ChunkIndexKind::BTree2:
       b.btree2();
       break;
   }

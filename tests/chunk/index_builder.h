@@ -17,7 +17,7 @@ using Coordinates = std::vector<std::uint64_t>;
 // A growing file of little-endian fields.
 class ByteWriter {
  public:
-  explicit ByteWriter(FileSizes file_sizes) : sizes(file_sizes) {}
+  explicit ByteWriter(format::FileSizes file_sizes) : sizes(file_sizes) {}
 
   std::uint64_t here() const { return bytes.size(); }
   void text(std::string_view four) {
@@ -30,28 +30,28 @@ class ByteWriter {
   void length(std::uint64_t value) { uint(value, sizes.lengths); }
   void checksum_from(std::uint64_t start) { uint(lookup3_checksum(ByteSpan(bytes).subspan(start)), 4); }
 
-  FileSizes sizes;
+  format::FileSizes sizes;
   std::vector<std::byte> bytes;
 };
 
 struct IndexCase {
   std::string name;
-  ChunkIndexKind kind = ChunkIndexKind::BTree1;
+  format::ChunkIndexKind kind = format::ChunkIndexKind::BTree1;
   Coordinates grid;      // chunks per dimension
   Coordinates max_grid;  // the same of the maximum extents; kUnlimited
   bool filtered = false;
-  FileSizes sizes{8, 8};
+  format::FileSizes sizes{8, 8};
   unsigned page_bits = 10;  // arrays
   unsigned size_width = 3;  // of the stored size in filtered records
   // Which chunks exist: every `step`-th in row-major order from `first` on.
   std::uint64_t first = 0, step = 1;
   bool structured = false;
 
-  // An index of a whole dataset instead, whose chunks lie at the beginning of the file: its shape, its chunks and the
-  // bytes that the index stands behind. Empty: a shape that fits `grid`, and made-up records.
+  // An index of a whole dataset instead, whose chunks lie at the beginning of the file: its shape, its chunks
+  // and the bytes that the index stands behind. Empty: a shape that fits `grid`, and made-up records.
   Coordinates dims = {}, chunk_dims = {};
   std::uint32_t element_size = 2;
-  std::map<Coordinates, ChunkRecord> records = {};
+  std::map<Coordinates, chunk::ChunkRecord> records = {};
   std::vector<std::byte> data = {};
 };
 
@@ -62,9 +62,9 @@ inline void PrintTo(const IndexCase& what, std::ostream* out) {
 struct BuiltIndex {
   IndexCase what;
   std::vector<std::byte> bytes;
-  DataLayout layout;
-  ChunkGeometry geometry;
-  std::map<Coordinates, ChunkRecord> chunks;
+  format::DataLayout layout;
+  chunk::ChunkGeometry geometry;
+  std::map<Coordinates, chunk::ChunkRecord> chunks;
 };
 
 BuiltIndex build_index(const IndexCase& what);

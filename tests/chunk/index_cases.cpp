@@ -5,8 +5,8 @@
 namespace h5mount::test {
 
 std::vector<IndexCase> all_index_cases() {
-  using Kind = ChunkIndexKind;
-  constexpr auto inf = kUnlimited;
+  using Kind = format::ChunkIndexKind;
+  constexpr auto inf = format::kUnlimited;
   return {
       {.name = "single", .kind = Kind::Single, .grid = {1, 1}, .max_grid = {1, 1}},
       {.name = "single_filtered", .kind = Kind::Single, .grid = {1, 1}, .max_grid = {1, 1}, .filtered = true},

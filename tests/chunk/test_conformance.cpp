@@ -8,7 +8,8 @@ namespace h5mount::test {
 
 namespace {
 
-void expect_equal(const ChunkRecord& found, const ChunkRecord& expected, const Coordinates& at) {
+void expect_equal(const chunk::ChunkRecord& found, const chunk::ChunkRecord& expected,
+                  const Coordinates& at) {
   EXPECT_EQ(found.address, expected.address) << ::testing::PrintToString(at);
   if (!expected.allocated()) return;
   EXPECT_EQ(found.stored_size, expected.stored_size) << ::testing::PrintToString(at);
@@ -23,12 +24,12 @@ class Conformance : public ::testing::TestWithParam<IndexCase> {
   std::shared_ptr<MemoryFile> file(std::vector<std::byte> bytes) const {
     return std::make_shared<MemoryFile>(std::move(bytes), built.what.sizes);
   }
-  Result<std::unique_ptr<ChunkIndex>> open(std::shared_ptr<MemoryFile> from) const {
-    return open_chunk_index(std::move(from), built.layout, built.geometry);
+  Result<std::unique_ptr<chunk::ChunkIndex>> open(std::shared_ptr<MemoryFile> from) const {
+    return chunk::open_chunk_index(std::move(from), built.layout, built.geometry);
   }
-  ChunkRecord expected(const Coordinates& scaled) const {
+  chunk::ChunkRecord expected(const Coordinates& scaled) const {
     const auto found = built.chunks.find(scaled);
-    return found == built.chunks.end() ? ChunkRecord{} : found->second;
+    return found == built.chunks.end() ? chunk::ChunkRecord{} : found->second;
   }
 
   BuiltIndex built;
@@ -51,7 +52,8 @@ TEST_P(Conformance, RunsOfAnyLengthAgreeWithFind) {
   for (const std::size_t length : {std::size_t{1}, std::size_t{7}, all.size()}) {
     for (std::size_t from = 0; from < all.size(); from += length) {
       // Old contents must not shine through.
-      std::vector<ChunkRecord> run(std::min(length, all.size() - from), ChunkRecord{1, 2, 3, {std::byte{4}}});
+      std::vector<chunk::ChunkRecord> run(std::min(length, all.size() - from),
+                                          chunk::ChunkRecord{1, 2, 3, {std::byte{4}}});
       const auto status = (*index)->find_run(all[from], run);
       ASSERT_TRUE(status) << status.error().text();
       for (std::size_t i = 0; i < run.size(); ++i)
@@ -63,9 +65,9 @@ TEST_P(Conformance, RunsOfAnyLengthAgreeWithFind) {
 TEST_P(Conformance, ForEachVisitsEveryChunkOnceAndStopsWhenTold) {
   const auto index = open(file(built.bytes));
   ASSERT_TRUE(index) << index.error().text();
-  std::map<Coordinates, ChunkRecord> seen;
+  std::map<Coordinates, chunk::ChunkRecord> seen;
   const auto status =
-      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
         EXPECT_TRUE(seen.emplace(Coordinates(scaled.begin(), scaled.end()), record).second);
         return true;
       });
@@ -74,32 +76,32 @@ TEST_P(Conformance, ForEachVisitsEveryChunkOnceAndStopsWhenTold) {
   for (const auto& [scaled, record] : seen) expect_equal(record, expected(scaled), scaled);
 
   unsigned visits = 0;
-  const auto stopped = (*index)->for_each([&](auto, const ChunkRecord&) { return ++visits < 2; });
+  const auto stopped = (*index)->for_each([&](auto, const chunk::ChunkRecord&) { return ++visits < 2; });
   EXPECT_TRUE(stopped);
   EXPECT_EQ(visits, std::min<std::size_t>(2, built.chunks.size()));
 }
 
 TEST_P(Conformance, AnUndefinedAddressIsAnIndexWithoutChunks) {
-  built.layout.address = kUndefinedAddress;
+  built.layout.address = format::kUndefinedAddress;
   const auto from = file(built.bytes);
   const auto index = open(from);
   ASSERT_TRUE(index);
   const auto found = (*index)->find(Coordinates(built.geometry.grid.size(), 0));
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->allocated());
-  EXPECT_TRUE((*index)->for_each([](auto, const ChunkRecord&) { return false; }));
+  EXPECT_TRUE((*index)->for_each([](auto, const chunk::ChunkRecord&) { return false; }));
   EXPECT_EQ(from->source_reads(), 0U);
 }
 
 TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {
-  if (GetParam().kind == ChunkIndexKind::Single) return;
+  if (GetParam().kind == format::ChunkIndexKind::Single) return;
   auto& grid = built.geometry.grid;
   grid[0] = (grid[0] + 1) / 2;
   built.geometry.dims[0] = grid[0] * built.geometry.chunk_dims[0];
   const auto index = open(file(built.bytes));
   ASSERT_TRUE(index) << index.error().text();
   const auto inside = grid_coordinates(grid);
-  std::vector<ChunkRecord> run(inside.size());
+  std::vector<chunk::ChunkRecord> run(inside.size());
   ASSERT_TRUE((*index)->find_run(inside[0], run));
   std::size_t allocated = 0;
   for (std::size_t i = 0; i < run.size(); ++i) {
@@ -107,7 +109,7 @@ TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {
     allocated += run[i].allocated();
   }
   std::size_t visited = 0;
-  ASSERT_TRUE((*index)->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord&) {
+  ASSERT_TRUE((*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord&) {
     EXPECT_LT(scaled[0], grid[0]);
     ++visited;
     return true;
@@ -118,8 +120,8 @@ TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {
 // The byte behind signature and version is the B-tree's level, and the client or record type of the others.
 TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
   const auto kind = GetParam().kind;
-  if (kind == ChunkIndexKind::Single || kind == ChunkIndexKind::Implicit) return;
-  const bool btree1 = kind == ChunkIndexKind::BTree1;
+  if (kind == format::ChunkIndexKind::Single || kind == format::ChunkIndexKind::Implicit) return;
+  const bool btree1 = kind == format::ChunkIndexKind::BTree1;
   struct Broken {
     std::uint64_t offset;
     ErrorCode code;
@@ -129,9 +131,9 @@ TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
       {0, ErrorCode::BadSignature, "signature"},
       {4, btree1 ? ErrorCode::InvalidValue : ErrorCode::UnsupportedVersion, btree1 ? "node_type" : "version"},
       {5, btree1 ? ErrorCode::LimitExceeded : ErrorCode::InvalidValue,
-       btree1                           ? "node_level"
-       : kind == ChunkIndexKind::BTree2 ? "type"
-                                        : "client_id"}};
+       btree1                                   ? "node_level"
+       : kind == format::ChunkIndexKind::BTree2 ? "type"
+                                                : "client_id"}};
   set_metadata_checksums_enabled(false);
   for (const Broken& broken : cases) {
     auto bytes = built.bytes;
@@ -158,17 +160,17 @@ TEST_P(Conformance, DamageNeverHangsOrCrashes) {
       const auto index = open(file(std::move(bytes)));
       if (!index) continue;
       unsigned visits = 0;
-      (void)(*index)->for_each([&](auto, const ChunkRecord&) { return ++visits < 10'000; });
+      (void)(*index)->for_each([&](auto, const chunk::ChunkRecord&) { return ++visits < 10'000; });
       (void)(*index)->find(Coordinates(built.geometry.grid.size(), 0));
-      std::vector<ChunkRecord> run(std::min<std::uint64_t>(16, built.geometry.grid.back()));
+      std::vector<chunk::ChunkRecord> run(std::min<std::uint64_t>(16, built.geometry.grid.back()));
       (void)(*index)->find_run(Coordinates(built.geometry.grid.size(), 0), run);
     }
   }
   set_metadata_checksums_enabled(true);
 }
 
-// One damaged byte anywhere: a run over the whole grid is what `find` gives chunk by chunk, or an error where one of
-// them is. The run walks on from node to node, `find` goes down to each anew.
+// One damaged byte anywhere: a run over the whole grid is what `find` gives chunk by chunk, or an error where
+// one of them is. The run walks on from node to node, `find` goes down to each anew.
 TEST_P(Conformance, RunsOverDamageAgreeWithFind) {
   const auto all = grid_coordinates(built.geometry.grid);
   const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 40);
@@ -178,7 +180,7 @@ TEST_P(Conformance, RunsOverDamageAgreeWithFind) {
     bytes[at] ^= std::byte{0x10};
     const auto index = open(file(std::move(bytes)));
     if (!index) continue;
-    std::vector<ChunkRecord> run(all.size());
+    std::vector<chunk::ChunkRecord> run(all.size());
     const auto status = (*index)->find_run(all[0], run);
     failed += !status;
     const std::size_t stride = std::max<std::size_t>(1, all.size() / 200);
@@ -188,13 +190,13 @@ TEST_P(Conformance, RunsOverDamageAgreeWithFind) {
       expect_equal(run[i], *found, all[i]);
     }
   }
-  if (GetParam().kind == ChunkIndexKind::BTree2) EXPECT_GT(failed, 0U);
+  if (GetParam().kind == format::ChunkIndexKind::BTree2) EXPECT_GT(failed, 0U);
 }
 
 TEST_P(Conformance, EveryByteBehindAChecksumIsVerified) {
   const auto kind = GetParam().kind;
-  if (kind != ChunkIndexKind::FixedArray && kind != ChunkIndexKind::ExtensibleArray &&
-      kind != ChunkIndexKind::BTree2)
+  if (kind != format::ChunkIndexKind::FixedArray && kind != format::ChunkIndexKind::ExtensibleArray &&
+      kind != format::ChunkIndexKind::BTree2)
     return;
   // A page that was never written is not looked at: change only what a chunk's record can stand in.
   const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 500);
@@ -205,7 +207,7 @@ TEST_P(Conformance, EveryByteBehindAChecksumIsVerified) {
     bytes[at] ^= std::byte{0x10};
     ++tried;
     const auto index = open(file(std::move(bytes)));
-    if (!index || !(*index)->for_each([](auto, const ChunkRecord&) { return true; })) ++noticed;
+    if (!index || !(*index)->for_each([](auto, const chunk::ChunkRecord&) { return true; })) ++noticed;
   }
   EXPECT_EQ(noticed, tried);
 }

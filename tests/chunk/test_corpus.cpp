@@ -23,21 +23,21 @@ std::vector<std::string> split(const std::string& text, char by) {
 }
 
 struct Opened {
-  FileMetadataPtr file;
-  ChunkGeometry geometry;
-  std::unique_ptr<ChunkIndex> index;
+  metadata::FileMetadataPtr file;
+  chunk::ChunkGeometry geometry;
+  std::unique_ptr<chunk::ChunkIndex> index;
 };
 
 Result<Opened> open_dataset(const std::filesystem::path& place, const std::string& path) {
   Opened out;
-  H5_ASSIGN(auto source, open_file_source(place.string()));
-  H5_ASSIGN(out.file, FileMetadata::open(source, MetadataOptions{.force = true}));
-  H5_ASSIGN(const std::uint64_t address, resolve_path(out.file, out.file->root_address(), path));
-  H5_ASSIGN(const Object object, open_object(*out.file, address));
-  H5_ASSIGN(const DatasetDescription dataset, describe_dataset(*out.file, object));
+  H5_ASSIGN(auto source, io::open_file_source(place.string()));
+  H5_ASSIGN(out.file, metadata::FileMetadata::open(source, metadata::MetadataOptions{.force = true}));
+  H5_ASSIGN(const std::uint64_t address, object::resolve_path(out.file, out.file->root_address(), path));
+  H5_ASSIGN(const object::Object object, object::open_object(*out.file, address));
+  H5_ASSIGN(const object::DatasetDescription dataset, object::describe_dataset(*out.file, object));
   const bool filtered = !dataset.pipeline.filters.empty() || !dataset.pipeline.sections.empty();
-  H5_ASSIGN(out.geometry, ChunkGeometry::make(dataset.space, dataset.layout, filtered));
-  H5_ASSIGN(out.index, open_chunk_index(out.file, dataset.layout, out.geometry));
+  H5_ASSIGN(out.geometry, chunk::ChunkGeometry::make(dataset.space, dataset.layout, filtered));
+  H5_ASSIGN(out.index, chunk::open_chunk_index(out.file, dataset.layout, out.geometry));
   return out;
 }
 
@@ -54,15 +54,15 @@ void expect_chunk(const Opened& opened, const std::string& text) {
   EXPECT_EQ(found->filter_mask, std::stoull(parts.at(3))) << text;
 }
 
-void expect_run_agrees(const Opened& opened, const std::map<Coordinates, ChunkRecord>& seen) {
+void expect_run_agrees(const Opened& opened, const std::map<Coordinates, chunk::ChunkRecord>& seen) {
   const auto all = grid_coordinates(opened.geometry.grid);
   if (all.empty()) return;
-  std::vector<ChunkRecord> run(all.size());
+  std::vector<chunk::ChunkRecord> run(all.size());
   const auto status = opened.index->find_run(all[0], run);
   ASSERT_TRUE(status) << status.error().text();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto there = seen.find(all[i]);
-    ASSERT_EQ(run[i].address, there == seen.end() ? kUndefinedAddress : there->second.address);
+    ASSERT_EQ(run[i].address, there == seen.end() ? format::kUndefinedAddress : there->second.address);
   }
 }
 
@@ -83,9 +83,9 @@ TEST(CorpusChunks, AreWhereTheLibrarySaysTheyAre) {
     for (std::size_t i = 3; i < parts.size(); ++i) expect_chunk(*opened, parts[i]);
     std::uint64_t grid_size = 1, allocated = 0;
     for (const std::uint64_t n : opened->geometry.grid) grid_size *= n;
-    std::map<Coordinates, ChunkRecord> seen;
+    std::map<Coordinates, chunk::ChunkRecord> seen;
     const auto status =
-        opened->index->for_each([&](std::span<const std::uint64_t> scaled, const ChunkRecord& record) {
+        opened->index->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
           ++allocated;
           if (grid_size < 200'000) seen.emplace(Coordinates(scaled.begin(), scaled.end()), record);
           return true;

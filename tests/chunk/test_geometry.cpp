@@ -7,16 +7,16 @@
 namespace h5mount::test {
 namespace {
 
-Result<ChunkGeometry> geometry(std::uint8_t layout_version, std::uint64_t chunk_bytes) {
-  Dataspace space;
-  space.kind = DataspaceKind::Simple;
+Result<chunk::ChunkGeometry> geometry(std::uint8_t layout_version, std::uint64_t chunk_bytes) {
+  format::Dataspace space;
+  space.kind = format::DataspaceKind::Simple;
   space.dims = space.max_dims = {1};
-  DataLayout layout;
+  format::DataLayout layout;
   layout.version = layout_version;
-  layout.cls = LayoutClass::Chunked;
+  layout.cls = format::LayoutClass::Chunked;
   layout.element_size = 1;
   layout.chunk_dims = {chunk_bytes};
-  return ChunkGeometry::make(space, layout, false);
+  return chunk::ChunkGeometry::make(space, layout, false);
 }
 
 TEST(ChunkGeometry, ChunksAreAsLargeAsTheLimit) {

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-
 namespace h5mount::cli {
 namespace {
 
@@ -19,10 +18,10 @@ MountCommand command(std::vector<const char*> words) {
 }
 
 TEST(CommandLine, OptionsBeforeAfterAndBetween) {
-  for (const auto& words : std::vector<std::vector<const char*>>{
-           {"h5mount", "-o", "uid=5,gid=6", "/a.h5", "/m"},
-           {"h5mount", "/a.h5", "/m", "-o", "uid=5", "-o", "gid=6"},
-           {"h5mount", "/a.h5", "-ouid=5", "/m", "-o", "gid=6"}}) {
+  for (const auto& words :
+       std::vector<std::vector<const char*>>{{"h5mount", "-o", "uid=5,gid=6", "/a.h5", "/m"},
+                                             {"h5mount", "/a.h5", "/m", "-o", "uid=5", "-o", "gid=6"},
+                                             {"h5mount", "/a.h5", "-ouid=5", "/m", "-o", "gid=6"}}) {
     const MountCommand out = command(words);
     EXPECT_EQ(out.file, "/a.h5");
     EXPECT_EQ(out.mountpoint, "/m");

@@ -38,15 +38,16 @@ TEST(ParseBytes, TakesUnits) {
   EXPECT_EQ(parse_bytes("1.5G"), 3ULL << 29);
   EXPECT_EQ(parse_bytes("0.25K"), 256U);
   EXPECT_EQ(parse_bytes("16383.999999T"), 18'014'398'508'382'472ULL);
-  for (const char* bad : {"", "K", "-1", "1.5", "1.G", ".5G", "1.2.3G", "1.0000000G", "1B", "1KBB", "1Ki", "1 K", "1X",
-                          "99999999999999999999", "18446744073709551615K", "16777216T"}) {
+  for (const char* bad : {"", "K", "-1", "1.5", "1.G", ".5G", "1.2.3G", "1.0000000G", "1B", "1KBB", "1Ki",
+                          "1 K", "1X", "99999999999999999999", "18446744073709551615K", "16777216T"}) {
     EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
   }
 }
 
 TEST(MountOptionsTest, TakesWhatMountPasses) {
-  const MountOptions options = parsed(
-      {"rw,dev,suid,exec,relatime,nofail,_netdev,noauto,user,x-systemd.automount,x-gvfs-show,comment=a,defaults"});
+  const MountOptions options =
+      parsed({"rw,dev,suid,exec,relatime,nofail,_netdev,noauto,user,x-systemd.automount,x-gvfs-show,comment="
+              "a,defaults"});
   EXPECT_EQ(options.for_libfuse, std::vector<std::string>{"exec"});
 }
 
@@ -64,10 +65,11 @@ TEST(MountOptionsTest, ALaterOneWins) {
 
 TEST(MountOptionsTest, OurOwn) {
   const MountOptions options =
-      parsed({"cache_size=64M,threads=3,external=any,swmr=off,force,log_level=debug,fsname=x,subtype=y,max_read=65536"});
+      parsed({"cache_size=64M,threads=3,external=any,swmr=off,force,log_level=debug,fsname=x,subtype=y,max_"
+              "read=65536"});
   EXPECT_EQ(options.cache_bytes, 64U << 20);
   EXPECT_EQ(options.threads, 3U);
-  EXPECT_EQ(options.external, ExternalPolicy::Any);
+  EXPECT_EQ(options.external, object::ExternalPolicy::Any);
   EXPECT_EQ(options.swmr, Swmr::Off);
   EXPECT_TRUE(options.force);
   EXPECT_EQ(options.log_level, LogLevel::Debug);
@@ -78,12 +80,12 @@ TEST(MountOptionsTest, OurOwn) {
 
 TEST(MountOptionsTest, ExternalTakesAWordOrDirectories) {
   const MountOptions listed = parsed({"external=/usr:/etc"});
-  EXPECT_EQ(listed.external, ExternalPolicy::Listed);
+  EXPECT_EQ(listed.external, object::ExternalPolicy::Listed);
   EXPECT_EQ(listed.external_directories, (std::vector<std::string>{"/usr", "/etc"}));
   const MountOptions both = parsed({"external=beneath:/usr"});
-  EXPECT_EQ(both.external, ExternalPolicy::Beneath);
+  EXPECT_EQ(both.external, object::ExternalPolicy::Beneath);
   EXPECT_EQ(both.external_directories, std::vector<std::string>{"/usr"});
-  EXPECT_EQ(parsed({"external=/usr", "external=none"}).external, ExternalPolicy::None);
+  EXPECT_EQ(parsed({"external=/usr", "external=none"}).external, object::ExternalPolicy::None);
   EXPECT_TRUE(parsed({"external=/usr", "external=any"}).external_directories.empty());
   EXPECT_NE(trouble("external=/usr:/nowhere/at/all").find("directories that are there"), std::string::npos);
   EXPECT_NE(trouble("external=any:/usr").find("directories that are there"), std::string::npos);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "h5mount/cache/worker_pool.h"
-#include "h5mount/view/tree.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::test {
 namespace {
@@ -19,30 +19,30 @@ std::uint64_t add_hash(std::uint64_t hash, std::string_view bytes) {
 }
 constexpr std::uint64_t kEmptyHash = 0xCBF2'9CE4'8422'2325U;
 
-std::shared_ptr<WorkerPool> workers() {
-  static const auto pool = std::make_shared<WorkerPool>(1);
+std::shared_ptr<cache::WorkerPool> workers() {
+  static const auto pool = std::make_shared<cache::WorkerPool>(1);
   return pool;
 }
 
 class Walk {
  public:
-  Walk(Tree& tree, std::uint64_t base, FileState& out) : tree_(tree), base_(base), out_(out) {}
+  Walk(tree::Tree& tree, std::uint64_t base, FileState& out) : tree_(tree), base_(base), out_(out) {}
 
   void run() {
-    waiting_.push_back({kRootNode, ""});
+    waiting_.push_back({tree::kRootNode, ""});
     while (!waiting_.empty() && nodes_ < kMostNodes && bytes_ < kMostBytes) {
       const Place next = std::move(waiting_.back());
       waiting_.pop_back();
       ++nodes_;
       visit(next);
-      if (next.node != kRootNode) tree_.forget(next.node, 1);
+      if (next.node != tree::kRootNode) tree_.forget(next.node, 1);
     }
     out_.complete = waiting_.empty();
   }
 
  private:
   struct Place {
-    NodeId node;
+    tree::NodeId node;
     std::string path;
   };
 
@@ -54,16 +54,16 @@ class Walk {
 
   void visit(const Place& place) {
     EntryState& entry = out_.entries[place.path];
-    const auto stat = tree_.stat(place.node, StatDepth::Full);
+    const auto stat = tree_.stat(place.node, tree::StatDepth::Full);
     if (!ok(stat, "stat", place)) return;
     entry.bytes = stat->size;
     attributes(place, entry);
     switch (stat->type) {
-      case NodeType::Directory:
+      case tree::NodeType::Directory:
         return directory(place, entry);
-      case NodeType::Symlink:
+      case tree::NodeType::Symlink:
         return symlink(place, entry);
-      case NodeType::File:
+      case tree::NodeType::File:
         return file(place, entry);
     }
   }
@@ -115,19 +115,20 @@ class Walk {
     if (head < entry.bytes) read(place, **open, entry.bytes - half, half, entry);
   }
 
-  void read(const Place& place, OpenNode& open, std::uint64_t offset, std::uint64_t length,
+  void read(const Place& place, tree::OpenNode& open, std::uint64_t offset, std::uint64_t length,
             EntryState& entry) {
     constexpr std::uint64_t kRequest = 128U << 10;
     for (std::uint64_t done = 0; done < length; done += kRequest) {
-      Pieces pieces;
+      dataset::Pieces pieces;
       const Status got = open.read(offset + done, std::min(kRequest, length - done), pieces);
       if (!ok(got, "read", place)) return;
-      for (const Piece& piece : pieces.list()) entry.content = add_hash(entry.content, as_text(piece.bytes));
+      for (const dataset::Piece& piece : pieces.list())
+        entry.content = add_hash(entry.content, as_text(piece.bytes));
       bytes_ += pieces.total();
     }
   }
 
-  Tree& tree_;
+  tree::Tree& tree_;
   std::uint64_t base_;
   FileState& out_;
   std::vector<Place> waiting_;
@@ -146,13 +147,14 @@ std::size_t children_of(const FileState& state, const std::string& directory) {
 
 }  // namespace
 
-FileState read_file_state(std::shared_ptr<ByteSource> source) {
+FileState read_file_state(std::shared_ptr<io::ByteSource> source) {
   FileState out;
-  auto files = FileSet::open(std::move(source), MetadataOptions{.force = true});
+  auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{.force = true});
   if (!files) return out;
   const std::uint64_t base = (*files)->main()->metadata->base_address();
-  const auto tree =
-      Tree::make(ReadEnvironment{std::make_shared<BlockCache>(32U << 20), workers(), *std::move(files)}, {});
+  const auto tree = tree::Tree::make(
+      dataset::ReadEnvironment{std::make_shared<cache::BlockCache>(32U << 20), workers(), *std::move(files)},
+      {});
   if (!tree) return out;
   out.opened = true;
   Walk(**tree, base, out).run();

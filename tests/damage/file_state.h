@@ -28,7 +28,7 @@ struct FileState {
   std::set<std::uint64_t> headers;  // absolute offsets of the object headers that were met
 };
 
-FileState read_file_state(std::shared_ptr<ByteSource> source);
+FileState read_file_state(std::shared_ptr<io::ByteSource> source);
 
 // How a state differs from that of the intact file, where no error reports it: none that the intact
 // file does not give too. Empty where there is no difference or it was reported.

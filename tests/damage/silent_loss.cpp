@@ -68,7 +68,7 @@ class Counter {
 void examine(const Settings& settings, const std::string& name, Counter& counter) {
   const std::vector<std::byte> sound = read_whole_file(name);
   if (sound.size() > settings.most_bytes) return counter.add("files left out as too large");
-  const FileState intact = read_file_state(make_memory_source(sound));
+  const FileState intact = read_file_state(io::make_memory_source(sound));
   if (intact.entries.size() > settings.most_entries) return counter.add("files left out as too large");
   if (!intact.opened || !intact.complete) return counter.add("files left out as they cannot be read whole");
   counter.add("files");
@@ -80,7 +80,7 @@ void examine(const Settings& settings, const std::string& name, Counter& counter
   const auto flips = flips_of(sound, intact.headers, settings.instances, settings.flips);
   cases.insert(cases.end(), flips.begin(), flips.end());
   for (const DamageCase& one : cases) {
-    const FileState damaged = read_file_state(make_memory_source(one.apply(sound)));
+    const FileState damaged = read_file_state(io::make_memory_source(one.apply(sound)));
     const std::string kind = one.flip == 0 ? "cut" : one.checksummed ? "checksummed" : "unchecked";
     counter.add("cases: " + kind);
     const SilentLoss loss = silent_loss(intact, damaged);

@@ -14,13 +14,13 @@ class SilentLossTest : public testing::TestWithParam<const char*> {
   void SetUp() override {
     sound_ = written_with_h5py(kEveryIndex, GetParam());
     ASSERT_FALSE(sound_.empty()) << "h5py wrote no file";
-    intact_ = read_file_state(make_memory_source(sound_));
+    intact_ = read_file_state(io::make_memory_source(sound_));
     ASSERT_TRUE(intact_.opened && intact_.complete);
     ASSERT_TRUE(intact_.errors.empty()) << *intact_.errors.begin();
   }
 
   SilentLoss loss_by(const DamageCase& damage) const {
-    return silent_loss(intact_, read_file_state(make_memory_source(damage.apply(sound_))));
+    return silent_loss(intact_, read_file_state(io::make_memory_source(damage.apply(sound_))));
   }
 
   std::vector<std::byte> sound_;

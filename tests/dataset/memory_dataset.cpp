@@ -48,7 +48,7 @@ std::vector<std::byte> zlib_stream(const std::vector<std::byte>& plain) {
 }
 
 // Bytes that the kernel may have, as of a mapped file.
-class MappedSource final : public ByteSource {
+class MappedSource final : public io::ByteSource {
  public:
   explicit MappedSource(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
@@ -105,7 +105,7 @@ MemoryDataset::MemoryDataset(const DatasetShape& shape, unsigned seed) : shape_(
     if (written(chunk)) write_chunk(chunk, random);
 
   IndexCase index{.name = "dataset", .kind = shape.index, .grid = grid_, .max_grid = grid_};
-  if (shape.index == ChunkIndexKind::ExtensibleArray) index.max_grid[0] = kUnlimited;
+  if (shape.index == format::ChunkIndexKind::ExtensibleArray) index.max_grid[0] = format::kUnlimited;
   index.filtered = shape.filtered;
   index.dims = shape.dims;
   index.chunk_dims = shape.chunk_dims;
@@ -116,7 +116,7 @@ MemoryDataset::MemoryDataset(const DatasetShape& shape, unsigned seed) : shape_(
   bytes_ = std::move(built.bytes);
 
   description_.address = 48;
-  description_.space.kind = DataspaceKind::Simple;
+  description_.space.kind = format::DataspaceKind::Simple;
   description_.space.dims = shape.dims;
   description_.space.max_dims = built.geometry.max_dims;
   description_.layout = built.layout;
@@ -155,7 +155,7 @@ void MemoryDataset::write_chunk(std::uint64_t chunk, std::mt19937& random) {
     }
     for (std::size_t k = 0; k < e; ++k) plain.push_back(inside ? image_[element * e + k] : std::byte{0xEE});
   }
-  ChunkRecord record;
+  chunk::ChunkRecord record;
   std::vector<std::byte> stored = plain;
   if (shape_.filtered && !(edge && shape_.edges_unfiltered)) {
     record.filter_mask = random() % 4 == 0 ? random() % 4 : 0;
@@ -176,7 +176,7 @@ void MemoryDataset::write_chunk(std::uint64_t chunk, std::mt19937& random) {
 void MemoryDataset::damage(std::uint64_t chunk) {
   Coordinates scaled(grid_.size());
   for (std::uint64_t i = grid_.size(), left = chunk; i-- > 0; left /= grid_[i]) scaled[i] = left % grid_[i];
-  const ChunkRecord& record = records_.at(scaled);
+  const chunk::ChunkRecord& record = records_.at(scaled);
   ASSERT_TRUE(deflated(chunk)) << "nothing in other chunks can be wrong";
   bytes_[record.address + record.stored_size - 1] ^= std::byte{1};  // of the Adler-32
   damaged_.insert(chunk);
@@ -188,27 +188,29 @@ bool MemoryDataset::touches_damage(std::uint64_t offset, std::uint64_t length) c
   return false;
 }
 
-ReadEnvironment MemoryDataset::environment(std::size_t cache_bytes, unsigned threads) const {
-  return {std::make_shared<BlockCache>(cache_bytes), std::make_shared<WorkerPool>(threads), nullptr};
+dataset::ReadEnvironment MemoryDataset::environment(std::size_t cache_bytes, unsigned threads) const {
+  return {std::make_shared<cache::BlockCache>(cache_bytes), std::make_shared<cache::WorkerPool>(threads),
+          nullptr};
 }
 
-OpenedFilePtr MemoryDataset::open_file() const {
-  std::shared_ptr<ByteSource> source;
+object::OpenedFilePtr MemoryDataset::open_file() const {
+  std::shared_ptr<io::ByteSource> source;
   if (shape_.mapped)
     source = std::make_shared<MappedSource>(bytes_);
   else
-    source = make_memory_source(bytes_);
-  return std::make_shared<OpenedFile>(
-      OpenedFile{.metadata = std::make_shared<MemoryFile>(std::move(source), FileSizes{8, 8})});
+    source = io::make_memory_source(bytes_);
+  return std::make_shared<object::OpenedFile>(object::OpenedFile{
+      .metadata = std::make_shared<MemoryFile>(std::move(source), format::FileSizes{8, 8})});
 }
 
-std::shared_ptr<const DatasetReader> MemoryDataset::open_reader(const ReadEnvironment& environment) const {
-  auto reader = DatasetReader::open(environment, open_file(), description_);
+std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader(
+    const dataset::ReadEnvironment& environment) const {
+  auto reader = dataset::DatasetReader::open(environment, open_file(), description_);
   EXPECT_TRUE(reader) << reader.error().text();
   return reader ? *reader : nullptr;
 }
 
-void with_busy_worker(WorkerPool& workers, const std::function<void()>& submit) {
+void with_busy_worker(cache::WorkerPool& workers, const std::function<void()>& submit) {
   ASSERT_EQ(workers.threads(), 1U);
   std::latch begin(1), done(1);
   workers.submit([&] { begin.wait(); });
@@ -247,8 +249,9 @@ DatasetShape random_shape(std::mt19937& random, std::uint64_t max_elements) {
   if (random() % 2 == 0)
     for (std::uint32_t k = 0; k < shape.element_size; ++k)
       shape.fill.push_back(static_cast<std::byte>(1 + random() % 255));
-  shape.index = std::array{ChunkIndexKind::BTree1, ChunkIndexKind::FixedArray,
-                           ChunkIndexKind::ExtensibleArray, ChunkIndexKind::BTree2}[random() % 4];
+  shape.index =
+      std::array{format::ChunkIndexKind::BTree1, format::ChunkIndexKind::FixedArray,
+                 format::ChunkIndexKind::ExtensibleArray, format::ChunkIndexKind::BTree2}[random() % 4];
   shape.mapped = random() % 2 == 0;
   return shape;
 }

@@ -14,11 +14,11 @@ namespace h5mount::test {
 struct DatasetShape {
   Coordinates dims, chunk_dims;
   std::uint32_t element_size = 1;
-  bool filtered = false;          // shuffle, then deflate; some chunks skip either (filter mask)
-  bool edges_unfiltered = false;  // chunks that reach over the extent are stored as they are
+  bool filtered = false;             // shuffle, then deflate; some chunks skip either (filter mask)
+  bool edges_unfiltered = false;     // chunks that reach over the extent are stored as they are
   std::vector<std::byte> fill = {};  // one element, or none: zeros
-  unsigned missing_percent = 0;   // of the chunks; one at least is written
-  ChunkIndexKind index = ChunkIndexKind::BTree1;
+  unsigned missing_percent = 0;      // of the chunks; one at least is written
+  format::ChunkIndexKind index = format::ChunkIndexKind::BTree1;
   bool mapped = false;  // the source gives its memory to the kernel
 };
 
@@ -35,13 +35,14 @@ class MemoryDataset {
   bool deflated(std::uint64_t chunk) const { return deflated_.contains(chunk); }
   void damage(std::uint64_t chunk);
 
-  ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
+  dataset::ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
   // Of the bytes as they stand now.
-  OpenedFilePtr open_file() const;
-  std::shared_ptr<const DatasetReader> open_reader(const ReadEnvironment& environment) const;
+  object::OpenedFilePtr open_file() const;
+  std::shared_ptr<const dataset::DatasetReader> open_reader(
+      const dataset::ReadEnvironment& environment) const;
 
   const DatasetShape& shape() const { return shape_; }
-  const DatasetDescription& description() const { return description_; }
+  const object::DatasetDescription& description() const { return description_; }
   const std::vector<std::byte>& image() const { return image_; }
   std::uint64_t chunk_count() const { return chunk_count_; }
   bool written(std::uint64_t chunk) const { return !missing_.contains(chunk); }
@@ -55,14 +56,14 @@ class MemoryDataset {
   DatasetShape shape_;
   Coordinates grid_;
   std::uint64_t chunk_count_ = 1, chunk_bytes_ = 1;
-  DatasetDescription description_;
+  object::DatasetDescription description_;
   std::vector<std::byte> image_, bytes_;
-  std::map<Coordinates, ChunkRecord> records_;
+  std::map<Coordinates, chunk::ChunkRecord> records_;
   std::set<std::uint64_t> missing_, deflated_, damaged_;
 };
 
 // Runs `submit` while the only worker is kept busy; when this returns, the jobs that it has queued are done.
-void with_busy_worker(WorkerPool& workers, const std::function<void()>& submit);
+void with_busy_worker(cache::WorkerPool& workers, const std::function<void()>& submit);
 
 // Shapes of ranks 1 to 4, with chunks that divide the extent and chunks that do not.
 DatasetShape random_shape(std::mt19937& random, std::uint64_t max_elements);

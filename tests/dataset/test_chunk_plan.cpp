@@ -7,12 +7,12 @@
 #include <numeric>
 #include <random>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
-ChunkGeometry geometry(std::vector<std::uint64_t> dims, std::vector<std::uint64_t> chunk,
-                       std::uint32_t element) {
-  ChunkGeometry g;
+chunk::ChunkGeometry geometry(std::vector<std::uint64_t> dims, std::vector<std::uint64_t> chunk,
+                              std::uint32_t element) {
+  chunk::ChunkGeometry g;
   g.dims = g.max_dims = dims;
   g.chunk_dims = chunk;
   g.element_size = element;
@@ -29,7 +29,7 @@ struct Place {
 };
 
 // Where image byte `b` lies, by the definition.
-Place place_of(const ChunkGeometry& g, std::uint64_t b) {
+Place place_of(const chunk::ChunkGeometry& g, std::uint64_t b) {
   std::uint64_t e = b / g.element_size, chunk = 0, in = 0, cs = 1, es = 1;
   for (std::size_t i = g.dims.size(); i-- > 0;) {
     const std::uint64_t x = e % g.dims[i];
@@ -42,7 +42,7 @@ Place place_of(const ChunkGeometry& g, std::uint64_t b) {
   return {chunk, in * g.element_size + b % g.element_size};
 }
 
-void check(const ChunkGeometry& g) {
+void check(const chunk::ChunkGeometry& g) {
   const ChunkPlan plan(g);
   const std::uint64_t bytes =
       std::accumulate(g.dims.begin(), g.dims.end(), std::uint64_t{g.element_size}, std::multiplies<>());
@@ -128,4 +128,4 @@ TEST(ChunkPlan, EdgesAndScaledCoordinates) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 using Dims = std::vector<std::uint64_t>;
@@ -29,14 +29,16 @@ void check(const ElementSelection& s, const std::vector<std::uint64_t>& by_ordin
     EXPECT_EQ(seen, want);
   }
   const std::uint64_t n = by_ordinal.size();
-  for (const auto& [begin, end] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, n}, {n / 3, n}, {n / 4, n / 2}}) {
+  for (const auto& [begin, end] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, n}, {n / 3, n}, {n / 4, n / 2}}) {
     std::vector<std::uint64_t> seen;
     s.for_each_ordinal(begin, end, [&](std::uint64_t linear, std::uint64_t k) {
       for (std::uint64_t i = 0; i < k; ++i) seen.push_back(linear + i);
       return true;
     });
-    EXPECT_EQ(seen, std::vector<std::uint64_t>(by_ordinal.begin() + static_cast<std::ptrdiff_t>(begin),
-                                               by_ordinal.begin() + static_cast<std::ptrdiff_t>(std::max(begin, end))));
+    EXPECT_EQ(seen, std::vector<std::uint64_t>(
+                        by_ordinal.begin() + static_cast<std::ptrdiff_t>(begin),
+                        by_ordinal.begin() + static_cast<std::ptrdiff_t>(std::max(begin, end))));
   }
 }
 
@@ -56,8 +58,8 @@ std::vector<std::uint64_t> brute(const Dims& dims, const std::vector<std::set<st
 TEST(ElementSelection, RegularHyperslabs) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
-    Selection s;
-    s.kind = Selection::Kind::Hyperslab;
+    format::Selection s;
+    s.kind = format::Selection::Kind::Hyperslab;
     s.regular = true;
     Dims dims;
     std::vector<std::set<std::uint64_t>> axes;
@@ -69,7 +71,8 @@ TEST(ElementSelection, RegularHyperslabs) {
       const std::uint64_t start = random() % 3, end = start + (count - 1) * stride + block;
       dims.push_back(end + random() % 2);
       total *= dims.back();
-      s.start.push_back(start), s.stride.push_back(stride), s.count.push_back(count), s.block.push_back(block);
+      s.start.push_back(start), s.stride.push_back(stride), s.count.push_back(count),
+          s.block.push_back(block);
       std::set<std::uint64_t> axis;
       for (std::uint64_t c = 0; c < count; ++c)
         for (std::uint64_t b = 0; b < block; ++b) axis.insert(start + c * stride + b);
@@ -82,8 +85,8 @@ TEST(ElementSelection, RegularHyperslabs) {
 }
 
 TEST(ElementSelection, AllNoneAndScalar) {
-  Selection all;
-  all.kind = Selection::Kind::All;
+  format::Selection all;
+  all.kind = format::Selection::Kind::All;
   const auto made = ElementSelection::make(all, Dims{3, 4});
   ASSERT_TRUE(made);
   EXPECT_EQ(made->count(), 12U);
@@ -91,12 +94,12 @@ TEST(ElementSelection, AllNoneAndScalar) {
   made->for_each_in_range(0, 12, [&](std::uint64_t, std::uint64_t, std::uint64_t) { return ++runs, true; });
   EXPECT_EQ(runs, 3U);
   EXPECT_EQ(ElementSelection::make(all, Dims{})->count(), 1U);
-  EXPECT_EQ(ElementSelection::make(Selection{}, Dims{3})->count(), 0U);
+  EXPECT_EQ(ElementSelection::make(format::Selection{}, Dims{3})->count(), 0U);
 }
 
 TEST(ElementSelection, BlocksAreASetInRowMajorOrder) {
-  Selection s;
-  s.kind = Selection::Kind::Hyperslab;
+  format::Selection s;
+  s.kind = format::Selection::Kind::Hyperslab;
   s.rank = 2;
   s.blocks = {0, 5, 1, 5, 0, 1, 1, 2, 1, 2, 1, 3};  // (0,5)-(1,5), (0,1)-(1,2), overlapping (1,2)-(1,3)
   const auto made = ElementSelection::make(s, Dims{2, 6});
@@ -105,8 +108,8 @@ TEST(ElementSelection, BlocksAreASetInRowMajorOrder) {
 }
 
 TEST(ElementSelection, PointsKeepTheirOrder) {
-  Selection s;
-  s.kind = Selection::Kind::Points;
+  format::Selection s;
+  s.kind = format::Selection::Kind::Points;
   s.rank = 1;
   s.points = {5, 1, 3};
   const auto made = ElementSelection::make(s, Dims{6});
@@ -115,8 +118,8 @@ TEST(ElementSelection, PointsKeepTheirOrder) {
 }
 
 TEST(ElementSelection, OutsideTheExtentIsRefused) {
-  Selection s;
-  s.kind = Selection::Kind::Hyperslab;
+  format::Selection s;
+  s.kind = format::Selection::Kind::Hyperslab;
   s.regular = true;
   s.rank = 1;
   s.start = {2}, s.stride = {2}, s.count = {3}, s.block = {2};
@@ -125,18 +128,18 @@ TEST(ElementSelection, OutsideTheExtentIsRefused) {
   s.count = {std::uint64_t{1} << 62};
   s.block = {8};
   EXPECT_FALSE(ElementSelection::make(s, Dims{8}));
-  s.count = {kUnlimited};
+  s.count = {format::kUnlimited};
   EXPECT_FALSE(ElementSelection::make(s, Dims{8}));
   s.rank = 2;
   EXPECT_FALSE(ElementSelection::make(s, Dims{8}));
 }
 
 TEST(ElementSelection, UnlimitedIsClippedWithinABlock) {
-  Selection s;
-  s.kind = Selection::Kind::Hyperslab;
+  format::Selection s;
+  s.kind = format::Selection::Kind::Hyperslab;
   s.regular = true;
   s.rank = 1;
-  s.start = {1}, s.stride = {5}, s.count = {kUnlimited}, s.block = {3};
+  s.start = {1}, s.stride = {5}, s.count = {format::kUnlimited}, s.block = {3};
   EXPECT_EQ(unlimited_dimension(s), 0U);
   EXPECT_EQ(slices_within(s, 0, 1), 0U);
   EXPECT_EQ(slices_within(s, 0, 3), 2U);
@@ -150,4 +153,4 @@ TEST(ElementSelection, UnlimitedIsClippedWithinABlock) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::dataset

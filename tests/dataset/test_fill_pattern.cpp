@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 std::string gathered(const FillPattern& fill, std::uint64_t offset, std::uint64_t length) {
@@ -17,7 +17,7 @@ std::string gathered(const FillPattern& fill, std::uint64_t offset, std::uint64_
 }
 
 TEST(FillPattern, RepeatsTheValueAtEveryPhase) {
-  FillValue value;
+  format::FillValue value;
   value.defined = true;
   value.value = {std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
   const FillPattern fill(value, 3);
@@ -28,11 +28,11 @@ TEST(FillPattern, RepeatsTheValueAtEveryPhase) {
 }
 
 TEST(FillPattern, ZerosWhereNoneIsDefined) {
-  EXPECT_EQ(gathered(FillPattern(FillValue{}, 4), 5, 3), std::string(3, '\0'));
-  FillValue empty;
+  EXPECT_EQ(gathered(FillPattern(format::FillValue{}, 4), 5, 3), std::string(3, '\0'));
+  format::FillValue empty;
   empty.defined = true;
   EXPECT_EQ(gathered(FillPattern(empty, 4), 0, 3'000'000), std::string(3'000'000, '\0'));
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::dataset

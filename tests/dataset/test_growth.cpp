@@ -9,24 +9,24 @@
 namespace h5mount::test {
 namespace {
 
-using Ranges = std::vector<ByteRange>;
+using Ranges = std::vector<dataset::ByteRange>;
 
-std::shared_ptr<BlockCache> small_cache() {
-  return std::make_shared<BlockCache>(1U << 20);
+std::shared_ptr<cache::BlockCache> small_cache() {
+  return std::make_shared<cache::BlockCache>(1U << 20);
 }
 
-void put(BlockCache& cache, std::uint64_t owner) {
-  ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](Block&) -> Status { return {}; }));
+void put(cache::BlockCache& cache, std::uint64_t owner) {
+  ASSERT_TRUE(cache.get_or_load({owner, 0, 0}, 16, [](cache::Block&) -> Status { return {}; }));
 }
 
 TEST(Growth, AFinishedBlockIsAskedForOnce) {
   const auto cache = small_cache();
-  GrowthState first(cache, nullptr);
+  dataset::GrowthState first(cache, nullptr);
   int asked = 0;
   const auto finished = [&] { return ++asked, true; };
   EXPECT_EQ(first.owner_of(0, 7, {0, 10}, finished), first.shared_owner());
   EXPECT_EQ(first.owner_of(0, 7, {0, 10}, finished), first.shared_owner());
-  GrowthState second(cache, first.growth());
+  dataset::GrowthState second(cache, first.growth());
   EXPECT_EQ(second.owner_of(0, 7, {0, 10}, finished), first.shared_owner());
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(second.owner_of(1, 7, {0, 10}, finished), first.shared_owner()) << "a block of another kind";
@@ -36,20 +36,20 @@ TEST(Growth, AFinishedBlockIsAskedForOnce) {
 
 TEST(Growth, AnUnfinishedBlockIsAskedForOnceAState) {
   const auto cache = small_cache();
-  GrowthState first(cache, nullptr);
+  dataset::GrowthState first(cache, nullptr);
   int asked = 0;
   const auto unfinished = [&] { return ++asked, false; };
   EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unfinished), first.own_owner());
   EXPECT_EQ(first.owner_of(0, 7, {70, 80}, unfinished), first.own_owner());
   EXPECT_EQ(asked, 1);
-  GrowthState second(cache, first.growth());
+  dataset::GrowthState second(cache, first.growth());
   EXPECT_NE(second.own_owner(), first.own_owner());
   EXPECT_EQ(second.owner_of(0, 7, {70, 80}, [&] { return ++asked, true; }), first.shared_owner());
   EXPECT_EQ(asked, 2);
 }
 
 TEST(Growth, WhatEarlierStatesHaveShownIsToldOnce) {
-  Growth growth(small_cache());
+  dataset::Growth growth(small_cache());
   const std::uint64_t one = growth.begin_state(), two = growth.begin_state(), three = growth.begin_state();
   growth.note_published(one, {0, 10});
   growth.note_published(one, {10, 20});  // meets the last
@@ -62,24 +62,24 @@ TEST(Growth, WhatEarlierStatesHaveShownIsToldOnce) {
 }
 
 TEST(Growth, TooManyRangesAreToldAsOneThatCoversThem) {
-  Growth growth(small_cache());
+  dataset::Growth growth(small_cache());
   const std::uint64_t one = growth.begin_state();
   for (std::uint64_t i = 0; i < 1000; ++i) growth.note_published(one, {1000 * (i + 1), 1000 * (i + 1) + 10});
   const Ranges stale = growth.take_outdated(growth.begin_state());
   ASSERT_LE(stale.size(), 256U);
   for (std::uint64_t i = 0; i < 1000; ++i)
-    EXPECT_TRUE(std::ranges::any_of(stale, [&](const ByteRange& range) {
+    EXPECT_TRUE(std::ranges::any_of(stale, [&](const dataset::ByteRange& range) {
       return range.begin <= 1000 * (i + 1) && range.end >= 1000 * (i + 1) + 10;
     })) << i;
 }
 
 TEST(Growth, BlocksGoWithTheirState) {
   const auto cache = small_cache();
-  auto first = std::make_unique<GrowthState>(cache, nullptr);
+  auto first = std::make_unique<dataset::GrowthState>(cache, nullptr);
   put(*cache, first->own_owner());
   put(*cache, first->shared_owner());
   const std::uint64_t own = first->own_owner(), shared = first->shared_owner();
-  auto second = std::make_unique<GrowthState>(cache, first->growth());
+  auto second = std::make_unique<dataset::GrowthState>(cache, first->growth());
   first.reset();
   EXPECT_EQ(cache->peek({own, 0, 0}), nullptr);
   EXPECT_NE(cache->peek({shared, 0, 0}), nullptr);
@@ -88,44 +88,45 @@ TEST(Growth, BlocksGoWithTheirState) {
 }
 
 // ---- a dataset that grows: the same one of the example, at first with fewer rows
-// ------------------------------------
 
 // Bytes of a frame of /radar/reflectivity, whose chunks are 4 x 48 x 64; the last frames are not there.
 constexpr std::uint64_t kRow = 96 * 128 * 2;
 
 struct Example {
   explicit Example(const std::string& path) {
-    files = *FileSet::open((source_root() / "tests/data/weather.h5").string(), ExternalPolicy::None,
-                           MetadataOptions{.follow = Follow::Always});
-    environment = {std::make_shared<BlockCache>(16U << 20), std::make_shared<WorkerPool>(1), files};
-    const FileMetadataPtr& file = files->main()->metadata;
-    description =
-        *describe_dataset(*file, *open_object(*file, *resolve_path(file, file->root_address(), path)));
+    files = *object::FileSet::open((source_root() / "tests/data/weather.h5").string(),
+                                   object::ExternalPolicy::None,
+                                   metadata::MetadataOptions{.follow = metadata::Follow::Always});
+    environment = {std::make_shared<cache::BlockCache>(16U << 20), std::make_shared<cache::WorkerPool>(1),
+                   files};
+    const metadata::FileMetadataPtr& file = files->main()->metadata;
+    description = *object::describe_dataset(
+        *file, *object::open_object(*file, *object::resolve_path(file, file->root_address(), path)));
   }
 
-  std::shared_ptr<const DatasetReader> open(const std::vector<std::uint64_t>& dims,
-                                            const std::shared_ptr<const DatasetReader>& before) {
-    DatasetDescription state = description;
+  std::shared_ptr<const dataset::DatasetReader> open(
+      const std::vector<std::uint64_t>& dims, const std::shared_ptr<const dataset::DatasetReader>& before) {
+    object::DatasetDescription state = description;
     state.space.dims = dims;
     state.image_bytes = state.element_size;
     for (const std::uint64_t dim : dims) state.image_bytes *= dim;
-    auto opened = DatasetReader::open_next(environment, files->main(), std::move(state), before);
+    auto opened = dataset::DatasetReader::open_next(environment, files->main(), std::move(state), before);
     return opened ? *opened : nullptr;
   }
 
-  std::shared_ptr<FileSet> files;
-  ReadEnvironment environment;
-  DatasetDescription description;
+  std::shared_ptr<object::FileSet> files;
+  dataset::ReadEnvironment environment;
+  object::DatasetDescription description;
 };
 
 // Reads [begin, end) as random readers do; the number of chunks that were decoded for it.
-std::uint64_t read_randomly(const DatasetReader& reader, std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t before = read_counters().chunks_decoded;
+std::uint64_t read_randomly(const dataset::DatasetReader& reader, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t before = dataset::read_counters().chunks_decoded;
   for (std::uint64_t at = begin; at < end; at += 4096) {
-    Pieces pieces;
+    dataset::Pieces pieces;
     EXPECT_TRUE(reader.read(at, std::min<std::uint64_t>(4096, end - at), nullptr, pieces));
   }
-  return read_counters().chunks_decoded - before;
+  return dataset::read_counters().chunks_decoded - before;
 }
 
 TEST(GrowingDataset, FinishedChunksStayAndTheLastOnesAreReadAgain) {
@@ -164,7 +165,7 @@ TEST(GrowingDataset, RowsThatGetLongerMoveEverything) {
   const auto first = example.open({24, 96, 100}, nullptr);
   ASSERT_TRUE(first);
   const auto second = example.open({24, 96, 128}, first);
-  EXPECT_EQ(second->take_outdated(), (Ranges{{0, kUnlimited}}));
+  EXPECT_EQ(second->take_outdated(), (Ranges{{0, format::kUnlimited}}));
   EXPECT_EQ(read_randomly(*second, 0, 4 * kRow), 4U);
 }
 

@@ -2,7 +2,7 @@
 
 #include "h5mount/dataset/dataset_reader.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 TEST(ReadPattern, ForwardAfterTwoSteps) {
@@ -15,7 +15,8 @@ TEST(ReadPattern, ForwardAfterTwoSteps) {
 
 TEST(ReadPattern, JumpsAreRandom) {
   ReadPattern p;
-  for (std::uint64_t at : {100ULL << 20, 5ULL << 20, 900ULL << 20, 50ULL << 20}) EXPECT_FALSE(p.note(at, 4096));
+  for (std::uint64_t at : {100ULL << 20, 5ULL << 20, 900ULL << 20, 50ULL << 20})
+    EXPECT_FALSE(p.note(at, 4096));
 }
 
 TEST(ReadPattern, AColumnIsRandom) {
@@ -69,4 +70,4 @@ TEST(ReadPattern, BehindIsClaimedOnceAndFromWhereTheReaderBegan) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::dataset

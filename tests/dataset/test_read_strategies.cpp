@@ -10,9 +10,10 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes gathered(const Pieces& pieces) {
+Bytes gathered(const dataset::Pieces& pieces) {
   Bytes out;
-  for (const Piece& piece : pieces.list()) out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
+  for (const dataset::Piece& piece : pieces.list())
+    out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
   EXPECT_EQ(out.size(), pieces.total());
   return out;
 }
@@ -22,37 +23,39 @@ Bytes expected(const MemoryDataset& dataset, std::uint64_t offset, std::uint64_t
   return {begin, begin + static_cast<std::ptrdiff_t>(length)};
 }
 
-ChunkedBlocksPtr blocks_of(const MemoryDataset& dataset, const ReadEnvironment& environment) {
-  const DatasetDescription& d = dataset.description();
-  auto geometry = ChunkGeometry::make(d.space, d.layout, dataset.shape().filtered);
+dataset::ChunkedBlocksPtr blocks_of(const MemoryDataset& dataset,
+                                    const dataset::ReadEnvironment& environment) {
+  const object::DatasetDescription& d = dataset.description();
+  auto geometry = chunk::ChunkGeometry::make(d.space, d.layout, dataset.shape().filtered);
   EXPECT_TRUE(geometry) << geometry.error().text();
-  auto store = ChunkStore::open(dataset.open_file(), d, *geometry);
+  auto store = dataset::ChunkStore::open(dataset.open_file(), d, *geometry);
   EXPECT_TRUE(store) << store.error().text();
-  return std::make_shared<const ChunkedBlocks>(environment, *std::move(store), nullptr);
+  return std::make_shared<const dataset::ChunkedBlocks>(environment, *std::move(store), nullptr);
 }
 
-const char* name_of(StrategyKind kind) {
+const char* name_of(dataset::StrategyKind kind) {
   constexpr const char* kNames[] = {"Fill", "Direct", "Chunks", "RowBlocks", "SmallRowBlocks", "Spill"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 // Those that can read the dataset, whichever would be chosen for it.
-std::vector<StrategyKind> kinds_for(const DatasetShape& shape) {
-  std::vector<StrategyKind> kinds{StrategyKind::Chunks, StrategyKind::RowBlocks, StrategyKind::SmallRowBlocks,
-                                  StrategyKind::Spill};
-  if (!shape.filtered) kinds.push_back(StrategyKind::Direct);
+std::vector<dataset::StrategyKind> kinds_for(const DatasetShape& shape) {
+  std::vector<dataset::StrategyKind> kinds{dataset::StrategyKind::Chunks, dataset::StrategyKind::RowBlocks,
+                                           dataset::StrategyKind::SmallRowBlocks,
+                                           dataset::StrategyKind::Spill};
+  if (!shape.filtered) kinds.push_back(dataset::StrategyKind::Direct);
   return kinds;
 }
 
-void check_range(const ReadStrategy& strategy, const MemoryDataset& dataset, std::uint64_t offset,
+void check_range(const dataset::ReadStrategy& strategy, const MemoryDataset& dataset, std::uint64_t offset,
                  std::uint64_t length) {
-  Pieces pieces;
+  dataset::Pieces pieces;
   const Status read = strategy.read(offset, length, pieces);
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_EQ(gathered(pieces), expected(dataset, offset, length)) << "[" << offset << ", +" << length << ")";
 }
 
-void check_all_ranges(const ReadStrategy& strategy, const MemoryDataset& dataset) {
+void check_all_ranges(const dataset::ReadStrategy& strategy, const MemoryDataset& dataset) {
   const std::uint64_t size = dataset.image().size();
   for (std::uint64_t offset = 0; offset < size; ++offset)
     for (std::uint64_t length = 1; length <= size - offset; ++length) {
@@ -68,10 +71,10 @@ TEST(ReadStrategies, EveryRangeOfSmallDatasets) {
     shape.element_size = round % 2 == 0 ? 1 : 3;
     if (!shape.fill.empty()) shape.fill.resize(shape.element_size, std::byte{7});
     const MemoryDataset dataset(shape, round);
-    for (const StrategyKind kind : kinds_for(shape)) {
+    for (const dataset::StrategyKind kind : kinds_for(shape)) {
       SCOPED_TRACE(testing::Message() << name_of(kind) << ", round " << round << ": " << text_of(shape));
       const auto blocks = blocks_of(dataset, dataset.environment(1U << 20, 1));
-      check_all_ranges(*make_strategy(kind, blocks), dataset);
+      check_all_ranges(*dataset::make_strategy(kind, blocks), dataset);
       if (HasFatalFailure()) return;
     }
   }
@@ -82,11 +85,11 @@ TEST(ReadStrategies, RandomRangesOfLargerDatasets) {
   for (unsigned round = 0; round < 40; ++round) {
     const DatasetShape shape = random_shape(random, 6000);
     const MemoryDataset dataset(shape, round);
-    for (const StrategyKind kind : kinds_for(shape)) {
+    for (const dataset::StrategyKind kind : kinds_for(shape)) {
       SCOPED_TRACE(testing::Message() << name_of(kind) << ", round " << round << ": " << text_of(shape));
       // A cache that holds little beside what is being read.
       const auto blocks = blocks_of(dataset, dataset.environment(8U << 10));
-      const ReadStrategyPtr strategy = make_strategy(kind, blocks);
+      const dataset::ReadStrategyPtr strategy = dataset::make_strategy(kind, blocks);
       for (int i = 0; i < 30; ++i) {
         const std::uint64_t offset = random() % dataset.image().size();
         check_range(*strategy, dataset, offset, 1 + random() % (dataset.image().size() - offset));
@@ -100,12 +103,13 @@ TEST(ReadStrategies, NothingWrittenIsFill) {
   DatasetShape shape{
       .dims = {5, 7}, .chunk_dims = {2, 3}, .element_size = 2, .fill = {std::byte{1}, std::byte{2}}};
   const MemoryDataset dataset(shape, 1);
-  DatasetDescription description = dataset.description();
-  description.layout.address = kUndefinedAddress;
-  const auto reader = DatasetReader::open(dataset.environment(1U << 20), dataset.open_file(), description);
+  object::DatasetDescription description = dataset.description();
+  description.layout.address = format::kUndefinedAddress;
+  const auto reader =
+      dataset::DatasetReader::open(dataset.environment(1U << 20), dataset.open_file(), description);
   ASSERT_TRUE(reader);
   for (std::uint64_t offset = 0; offset < 70; ++offset) {
-    Pieces pieces;
+    dataset::Pieces pieces;
     ASSERT_TRUE((*reader)->read(offset, 70, nullptr, pieces));
     const Bytes read = gathered(pieces);
     ASSERT_EQ(read.size(), 70 - offset);
@@ -118,12 +122,11 @@ TEST(ReadStrategies, NothingWrittenIsFill) {
 }
 
 // ---- hits and misses
-// -------------------------------------------------------------------------------------------
 
 std::uint64_t decoded_by(const std::function<void()>& work) {
-  const std::uint64_t before = read_counters().chunks_decoded;
+  const std::uint64_t before = dataset::read_counters().chunks_decoded;
   work();
-  return read_counters().chunks_decoded - before;
+  return dataset::read_counters().chunks_decoded - before;
 }
 
 const DatasetShape kTiles{
@@ -131,10 +134,11 @@ const DatasetShape kTiles{
 
 TEST(ReadStrategies, ACachedChunkIsNotDecodedAgain) {
   const MemoryDataset dataset(kTiles, 3);
-  for (const StrategyKind kind :
-       {StrategyKind::Chunks, StrategyKind::RowBlocks, StrategyKind::SmallRowBlocks}) {
+  for (const dataset::StrategyKind kind : {dataset::StrategyKind::Chunks, dataset::StrategyKind::RowBlocks,
+                                           dataset::StrategyKind::SmallRowBlocks}) {
     SCOPED_TRACE(name_of(kind));
-    const ReadStrategyPtr strategy = make_strategy(kind, blocks_of(dataset, dataset.environment(1U << 20)));
+    const dataset::ReadStrategyPtr strategy =
+        dataset::make_strategy(kind, blocks_of(dataset, dataset.environment(1U << 20)));
     const auto all = [&] {
       for (std::uint64_t at = 0; at < dataset.image().size(); at += 100)
         check_range(*strategy, dataset, at, std::min<std::uint64_t>(100, dataset.image().size() - at));
@@ -146,8 +150,8 @@ TEST(ReadStrategies, ACachedChunkIsNotDecodedAgain) {
 
 TEST(ReadStrategies, OnlyTheChunksOfARangeAreDecoded) {
   const MemoryDataset dataset(kTiles, 3);
-  const ReadStrategyPtr strategy =
-      make_strategy(StrategyKind::Chunks, blocks_of(dataset, dataset.environment(1U << 20)));
+  const dataset::ReadStrategyPtr strategy = dataset::make_strategy(
+      dataset::StrategyKind::Chunks, blocks_of(dataset, dataset.environment(1U << 20)));
   EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, 60 * 4 * 12, 16 * 4); }), 1U);
   EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, 60 * 4 * 12 + 15 * 4, 8); }), 1U)
       << "its neighbour";
@@ -159,17 +163,19 @@ TEST(ReadStrategies, AStripeTakesChunksFromTheCache) {
   shape.element_size = 8;
   const MemoryDataset dataset(shape, 4);
   const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
-  EXPECT_EQ(decoded_by([&] { check_range(*make_strategy(StrategyKind::Chunks, blocks), dataset, 0, 1); }),
+  EXPECT_EQ(decoded_by([&] {
+              check_range(*dataset::make_strategy(dataset::StrategyKind::Chunks, blocks), dataset, 0, 1);
+            }),
             1U);
-  const ReadStrategyPtr rows = make_strategy(StrategyKind::RowBlocks, blocks);
+  const dataset::ReadStrategyPtr rows = dataset::make_strategy(dataset::StrategyKind::RowBlocks, blocks);
   EXPECT_EQ(decoded_by([&] { check_range(*rows, dataset, 0, dataset.image().size()); }), 4U);
 }
 
 TEST(ReadStrategies, ASpilledRowBlockIsDecodedOnce) {
   const MemoryDataset dataset(kTiles, 5);
   // The cache holds no stripe: each is gathered again from the file.
-  const ReadStrategyPtr strategy =
-      make_strategy(StrategyKind::Spill, blocks_of(dataset, dataset.environment(512)));
+  const dataset::ReadStrategyPtr strategy =
+      dataset::make_strategy(dataset::StrategyKind::Spill, blocks_of(dataset, dataset.environment(512)));
   const std::uint64_t row_block = 10 * 60 * 4;
   EXPECT_EQ(decoded_by([&] {
               for (std::uint64_t at = 0; at < row_block; at += 50) check_range(*strategy, dataset, at, 50);
@@ -183,16 +189,17 @@ TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {
   DatasetShape shape{.dims = {6, 8}, .chunk_dims = {4, 8}, .element_size = 4, .mapped = true};
   const MemoryDataset dataset(shape, 6);
   const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
-  Pieces pieces;
+  dataset::Pieces pieces;
   EXPECT_EQ(
-      decoded_by([&] { ASSERT_TRUE(make_strategy(StrategyKind::Direct, blocks)->read(8, 100, pieces)); }),
+      decoded_by([&] {
+        ASSERT_TRUE(dataset::make_strategy(dataset::StrategyKind::Direct, blocks)->read(8, 100, pieces));
+      }),
       0U);
-  for (const Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);
+  for (const dataset::Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);
   EXPECT_EQ(blocks->cache()->used(), 0U);
 }
 
 // ---- through the reader
-// ----------------------------------------------------------------------------------------
 
 struct Request {
   std::uint64_t offset, length;
@@ -212,10 +219,10 @@ std::vector<std::vector<Request>> request_orders(std::uint64_t size, std::uint64
   return orders;
 }
 
-void check_request(const DatasetReader& reader, const MemoryDataset& dataset, const Request& request,
-                   ReadPattern& pattern) {
+void check_request(const dataset::DatasetReader& reader, const MemoryDataset& dataset, const Request& request,
+                   dataset::ReadPattern& pattern) {
   const std::uint64_t length = std::min(request.length, dataset.image().size() - request.offset);
-  Pieces pieces;
+  dataset::Pieces pieces;
   const Status read = reader.read(request.offset, request.length, &pattern, pieces);
   Bytes memory(length);
   const Status into = reader.read_into(request.offset, memory);
@@ -231,10 +238,10 @@ void check_request(const DatasetReader& reader, const MemoryDataset& dataset, co
 void check_reader(const MemoryDataset& dataset, std::size_t cache_bytes, std::mt19937& random) {
   const std::uint64_t row = dataset.image().size() / dataset.shape().dims[0];
   for (const auto& order : request_orders(dataset.image().size(), row, random)) {
-    const ReadEnvironment environment = dataset.environment(cache_bytes, 1);
+    const dataset::ReadEnvironment environment = dataset.environment(cache_bytes, 1);
     const auto reader = dataset.open_reader(environment);
     ASSERT_TRUE(reader);
-    ReadPattern pattern;
+    dataset::ReadPattern pattern;
     for (const Request& request : order) {
       check_request(*reader, dataset, request, pattern);
       if (testing::Test::HasFatalFailure()) return;
@@ -288,7 +295,7 @@ TEST(ChunkedReader, HolesAreRowBlocksWithoutChunks) {
     const MemoryDataset dataset(shape, round);
     SCOPED_TRACE(testing::Message() << "round " << round << ": " << text_of(shape));
     const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
-    const ChunkPlan& plan = blocks->plan();
+    const dataset::ChunkPlan& plan = blocks->plan();
     const auto is_data = [&](std::uint64_t offset) {
       const std::uint64_t first = plan.row_block_at(offset) * plan.chunks_per_row_block();
       for (std::uint64_t chunk = first; chunk < first + plan.chunks_per_row_block(); ++chunk)

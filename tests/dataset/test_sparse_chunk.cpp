@@ -1,5 +1,5 @@
-// One structured chunk, told the truth and lied to in one field: the record's sections, and the encoded selection
-// with its values.
+// One structured chunk, told the truth and lied to in one field: the record's sections, and the encoded
+// selection with its values.
 #include <gtest/gtest.h>
 
 #include "sparse_chunk.h"
@@ -12,7 +12,7 @@ constexpr std::uint64_t kChunkBytes = 4 * 6 * 4;  // 4 x 6 elements of 4 bytes
 constexpr std::uint64_t kOffset = 4096;
 const std::vector<std::uint64_t> kDims = {4, 6};
 
-ChunkRecord record_of(std::uint64_t stored, const ByteBuilder& fields) {
+chunk::ChunkRecord record_of(std::uint64_t stored, const ByteBuilder& fields) {
   return {.address = kOffset, .stored_size = stored, .section_fields = fields.bytes()};
 }
 
@@ -21,13 +21,15 @@ ByteBuilder filtered_fields(std::uint64_t split, std::uint64_t plain0, std::uint
 }
 
 TEST(SparseSections, FollowEachOther) {
-  const auto plain = decode_sparse_sections(record_of(100, ByteBuilder().u64(60)), false, kChunkBytes);
+  const auto plain =
+      dataset::decode_sparse_sections(record_of(100, ByteBuilder().u64(60)), false, kChunkBytes);
   ASSERT_TRUE(plain) << plain.error().text();
   EXPECT_EQ(plain->selection.stored, 60U);
   EXPECT_EQ(plain->values.offset, 60U);
   EXPECT_EQ(plain->values.plain, 40U);
 
-  const auto filtered = decode_sparse_sections(record_of(70, filtered_fields(50, 83, 48)), true, kChunkBytes);
+  const auto filtered =
+      dataset::decode_sparse_sections(record_of(70, filtered_fields(50, 83, 48)), true, kChunkBytes);
   ASSERT_TRUE(filtered) << filtered.error().text();
   EXPECT_EQ(filtered->selection.plain, 83U);
   EXPECT_EQ(filtered->values.stored, 20U);
@@ -42,20 +44,24 @@ struct SectionLie {
   ErrorCode code;
   std::string_view field;
 };
-void PrintTo(const SectionLie& lie, std::ostream* out) { *out << lie.name; }
+void PrintTo(const SectionLie& lie, std::ostream* out) {
+  *out << lie.name;
+}
 
 class SparseSectionLies : public testing::TestWithParam<SectionLie> {};
 
 TEST_P(SparseSectionLies, AreNamed) {
   const SectionLie& lie = GetParam();
-  const auto sections = decode_sparse_sections(record_of(lie.stored, lie.fields), lie.filtered, kChunkBytes);
+  const auto sections =
+      dataset::decode_sparse_sections(record_of(lie.stored, lie.fields), lie.filtered, kChunkBytes);
   ASSERT_FALSE(sections);
   EXPECT_EQ(sections.error().code(), lie.code) << sections.error().text();
   EXPECT_EQ(sections.error().field(), lie.field) << sections.error().text();
 }
 
 const SectionLie kSectionLies[] = {
-    {"an offset beyond the chunk", 100, ByteBuilder().u64(101), false, ErrorCode::InvalidValue, "section_offset"},
+    {"an offset beyond the chunk", 100, ByteBuilder().u64(101), false, ErrorCode::InvalidValue,
+     "section_offset"},
     {"an offset near 2^64", 100, ByteBuilder().u64(~std::uint64_t{0}), false, ErrorCode::InvalidValue,
      "section_offset"},
     {"fields cut short", 100, ByteBuilder().u32(1), false, ErrorCode::Truncated, "section_offset"},
@@ -64,16 +70,16 @@ const SectionLie kSectionLies[] = {
      "unfiltered_size"},
     {"a selection of terabytes", 100, filtered_fields(50, 1ULL << 40, 48), true, ErrorCode::InvalidValue,
      "unfiltered_size"},
-    {"more values than elements", 100, filtered_fields(50, 83, kChunkBytes + 1), true, ErrorCode::InvalidValue,
-     "unfiltered_size"},
+    {"more values than elements", 100, filtered_fields(50, 83, kChunkBytes + 1), true,
+     ErrorCode::InvalidValue, "unfiltered_size"},
     {"a stored size of no sound chunk", 1ULL << 50, ByteBuilder().u64(60), false, ErrorCode::InvalidValue,
      "unfiltered_size"},
-    {"stored values of no sound filter", 1ULL << 50, filtered_fields(50, 83, 48), true, ErrorCode::LimitExceeded,
-     "chunk_size"},
+    {"stored values of no sound filter", 1ULL << 50, filtered_fields(50, 83, 48), true,
+     ErrorCode::LimitExceeded, "chunk_size"},
 };
 INSTANTIATE_TEST_SUITE_P(All, SparseSectionLies, testing::ValuesIn(kSectionLies));
 
-// ---- the encoded selection -------------------------------------------------------------------------------------
+// ---- the encoded selection
 
 struct Encoded {
   std::uint64_t message = 1, version = 0, lengths = 8, rank = 2;
@@ -118,29 +124,29 @@ std::vector<std::byte> values(std::size_t count) {
   return out.bytes();
 }
 
-Result<SparseChunk> chunk_of(const Encoded& encoded, std::size_t value_count) {
+Result<dataset::SparseChunk> chunk_of(const Encoded& encoded, std::size_t value_count) {
   const auto bytes = encoded.bytes();
   const auto data = values(value_count);
-  H5_ASSIGN(auto block, SparseChunk::make_block(bytes, kOffset, data, kDims, 4));
-  return SparseChunk(block);
+  H5_ASSIGN(auto block, dataset::SparseChunk::make_block(bytes, kOffset, data, kDims, 4));
+  return dataset::SparseChunk(block);
 }
 
 // Where each value lies, by the chunk's own account: linear element -> ordinal.
-std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const SparseChunk& chunk) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const dataset::SparseChunk& chunk) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
   for (const auto& s : chunk.stretches())
     for (std::uint64_t k = 0; k < s.length; ++k) out.emplace_back(s.linear + k, s.ordinal + k);
   return out;
 }
 
-using Places = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+using ObjectPaths = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 TEST(SparseChunk, PointsKeepTheOrderOfTheirList) {
   Encoded encoded;
   encoded.selection = points({3, 5, 0, 1, 2, 0});
   const auto chunk = chunk_of(encoded, 3);
   ASSERT_TRUE(chunk) << chunk.error().text();
-  EXPECT_EQ(places(*chunk), (Places{{1, 1}, {12, 2}, {23, 0}}));
+  EXPECT_EQ(places(*chunk), (ObjectPaths{{1, 1}, {12, 2}, {23, 0}}));
 }
 
 TEST(SparseChunk, OfAPointNamedTwiceTheLaterValueCounts) {
@@ -148,7 +154,7 @@ TEST(SparseChunk, OfAPointNamedTwiceTheLaterValueCounts) {
   encoded.selection = points({1, 1, 0, 0, 1, 1});
   const auto chunk = chunk_of(encoded, 3);
   ASSERT_TRUE(chunk) << chunk.error().text();
-  EXPECT_EQ(places(*chunk), (Places{{0, 1}, {7, 2}}));
+  EXPECT_EQ(places(*chunk), (ObjectPaths{{0, 1}, {7, 2}}));
 }
 
 TEST(SparseChunk, BlocksAreTheirUnionInRowMajorOrder) {
@@ -156,7 +162,7 @@ TEST(SparseChunk, BlocksAreTheirUnionInRowMajorOrder) {
   encoded.selection = blocks({0, 5, 1, 5, 0, 1, 1, 2});
   const auto chunk = chunk_of(encoded, 6);
   ASSERT_TRUE(chunk) << chunk.error().text();
-  EXPECT_EQ(places(*chunk), (Places{{1, 0}, {2, 1}, {5, 2}, {7, 3}, {8, 4}, {11, 5}}));
+  EXPECT_EQ(places(*chunk), (ObjectPaths{{1, 0}, {2, 1}, {5, 2}, {7, 3}, {8, 4}, {11, 5}}));
 }
 
 TEST(SparseChunk, AnExtentSmallerThanTheChunkHasShorterRows) {
@@ -165,7 +171,7 @@ TEST(SparseChunk, AnExtentSmallerThanTheChunkHasShorterRows) {
   encoded.selection = ByteBuilder().u32(3).u32(1).u64(0);  // all
   const auto chunk = chunk_of(encoded, 6);
   ASSERT_TRUE(chunk) << chunk.error().text();
-  EXPECT_EQ(places(*chunk), (Places{{0, 0}, {1, 1}, {2, 2}, {6, 3}, {7, 4}, {8, 5}}));
+  EXPECT_EQ(places(*chunk), (ObjectPaths{{0, 0}, {1, 1}, {2, 2}, {6, 3}, {7, 4}, {8, 5}}));
 }
 
 TEST(SparseChunk, NothingSelectedHasNoValues) {
@@ -183,7 +189,9 @@ struct SelectionLie {
   ErrorCode code;
   std::string_view field;
 };
-void PrintTo(const SelectionLie& lie, std::ostream* out) { *out << lie.name; }
+void PrintTo(const SelectionLie& lie, std::ostream* out) {
+  *out << lie.name;
+}
 
 class SparseSelectionLies : public testing::TestWithParam<SelectionLie> {};
 
@@ -198,27 +206,56 @@ const ByteBuilder kTwoPoints = points({0, 1, 3, 5});
 const SelectionLie kSelectionLies[] = {
     {"too few values", {.selection = kTwoPoints}, 1, ErrorCode::InvalidValue, "values"},
     {"too many values", {.selection = kTwoPoints}, 3, ErrorCode::InvalidValue, "values"},
-    {"a wrong checksum", {.selection = kTwoPoints, .sound_checksum = false}, 2, ErrorCode::ChecksumMismatch,
+    {"a wrong checksum",
+     {.selection = kTwoPoints, .sound_checksum = false},
+     2,
+     ErrorCode::ChecksumMismatch,
      "checksum"},
     {"not a dataspace", {.message = 3, .selection = kTwoPoints}, 2, ErrorCode::InvalidValue, "message"},
-    {"an unknown version", {.version = 9, .selection = kTwoPoints}, 2, ErrorCode::UnsupportedVersion, "version"},
-    {"lengths of 3 bytes", {.lengths = 3, .selection = kTwoPoints}, 2, ErrorCode::InvalidValue, "size_of_lengths"},
-    {"an extent longer than the section", {.extent_bytes_more = 1U << 30, .selection = kTwoPoints}, 2,
-     ErrorCode::Truncated, "extent"},
-    {"an extent above the chunk", {.extent = {4, 7}, .selection = kTwoPoints}, 2, ErrorCode::InvalidValue, "extent"},
+    {"an unknown version",
+     {.version = 9, .selection = kTwoPoints},
+     2,
+     ErrorCode::UnsupportedVersion,
+     "version"},
+    {"lengths of 3 bytes",
+     {.lengths = 3, .selection = kTwoPoints},
+     2,
+     ErrorCode::InvalidValue,
+     "size_of_lengths"},
+    {"an extent longer than the section",
+     {.extent_bytes_more = 1U << 30, .selection = kTwoPoints},
+     2,
+     ErrorCode::Truncated,
+     "extent"},
+    {"an extent above the chunk",
+     {.extent = {4, 7}, .selection = kTwoPoints},
+     2,
+     ErrorCode::InvalidValue,
+     "extent"},
     {"another rank", {.rank = 1, .extent = {4}, .selection = kTwoPoints}, 2, ErrorCode::InvalidValue, "rank"},
     {"bytes left over", {.selection = ByteBuilder(kTwoPoints).u8(0)}, 2, ErrorCode::InvalidValue, "length"},
     {"a point outside", {.selection = points({4, 0})}, 1, ErrorCode::InvalidValue, "points"},
     {"a block outside", {.selection = blocks({0, 0, 0, 6})}, 7, ErrorCode::InvalidValue, "blocks"},
     {"an end before the start", {.selection = blocks({1, 1, 0, 2})}, 2, ErrorCode::InvalidValue, "block_end"},
-    {"overlapping blocks with a value for each", {.selection = blocks({0, 0, 0, 2, 0, 1, 0, 3})}, 6,
-     ErrorCode::InvalidValue, "values"},
-    {"an unknown selection", {.selection = ByteBuilder().u32(9).u32(1).u64(0)}, 0, ErrorCode::InvalidValue,
+    {"overlapping blocks with a value for each",
+     {.selection = blocks({0, 0, 0, 2, 0, 1, 0, 3})},
+     6,
+     ErrorCode::InvalidValue,
+     "values"},
+    {"an unknown selection",
+     {.selection = ByteBuilder().u32(9).u32(1).u64(0)},
+     0,
+     ErrorCode::InvalidValue,
      "selection_type"},
-    {"an unknown version of points", {.selection = ByteBuilder().u32(1).u32(7).u64(0)}, 0,
-     ErrorCode::UnsupportedVersion, "selection_version"},
+    {"an unknown version of points",
+     {.selection = ByteBuilder().u32(1).u32(7).u64(0)},
+     0,
+     ErrorCode::UnsupportedVersion,
+     "selection_version"},
     {"a count of points that cannot be there",
-     {.selection = ByteBuilder().u32(1).u32(1).u32(0).u32(8).u32(2).u32(0xFFFFFFFF)}, 0, ErrorCode::Truncated,
+     {.selection = ByteBuilder().u32(1).u32(1).u32(0).u32(8).u32(2).u32(0xFFFFFFFF)},
+     0,
+     ErrorCode::Truncated,
      "point_count"},
 };
 INSTANTIATE_TEST_SUITE_P(All, SparseSelectionLies, testing::ValuesIn(kSelectionLies));
@@ -227,9 +264,10 @@ INSTANTIATE_TEST_SUITE_P(All, SparseSelectionLies, testing::ValuesIn(kSelectionL
 TEST(SparseChunk, WhateverASelectionSaysStaysInTheChunk) {
   const auto data = values(8);
   std::size_t accepted = 0;
-  for (const ByteBuilder& selection : {points({0, 1, 3, 5, 1, 1, 2, 2, 0, 0, 3, 0, 3, 1, 3, 2}), blocks({0, 0, 1, 1, 2, 2, 3, 3}),
-                                       ByteBuilder().u32(2).u32(3).u8(1).u8(2).u32(2).u16(0).u16(2).u16(2).u16(1).u16(1).u16(
-                                           1).u16(1).u16(4)}) {
+  for (const ByteBuilder& selection :
+       {points({0, 1, 3, 5, 1, 1, 2, 2, 0, 0, 3, 0, 3, 1, 3, 2}), blocks({0, 0, 1, 1, 2, 2, 3, 3}),
+        ByteBuilder().u32(2).u32(3).u8(1).u8(2).u32(2).u16(0).u16(2).u16(2).u16(1).u16(1).u16(1).u16(1).u16(
+            4)}) {
     Encoded encoded;
     encoded.selection = selection;
     const std::vector<std::byte> sound = encoded.bytes();
@@ -238,13 +276,13 @@ TEST(SparseChunk, WhateverASelectionSaysStaysInTheChunk) {
         std::vector<std::byte> bytes(sound.begin(), sound.end() - 4);
         bytes[at] ^= static_cast<std::byte>(change);
         store_le(bytes, lookup3_checksum(bytes));
-        const auto block = SparseChunk::make_block(bytes, kOffset, data, kDims, 4);
+        const auto block = dataset::SparseChunk::make_block(bytes, kOffset, data, kDims, 4);
         if (!block) {
           EXPECT_NE(block.error().code(), ErrorCode::Internal) << block.error().text();
           continue;
         }
         ++accepted;
-        const SparseChunk chunk(*block);
+        const dataset::SparseChunk chunk(*block);
         for (const auto& [linear, ordinal] : places(chunk)) {
           ASSERT_LT(linear, 24U);
           ASSERT_LT(ordinal, 8U);
@@ -256,7 +294,7 @@ TEST(SparseChunk, WhateverASelectionSaysStaysInTheChunk) {
 }
 
 TEST(SparseChunk, ASectionShorterThanItsChecksumIsTruncated) {
-  const auto chunk = SparseChunk::make_block(values(0), kOffset, values(0), kDims, 4);
+  const auto chunk = dataset::SparseChunk::make_block(values(0), kOffset, values(0), kDims, 4);
   ASSERT_FALSE(chunk);
   EXPECT_EQ(chunk.error().code(), ErrorCode::Truncated) << chunk.error().text();
 }

@@ -1,5 +1,5 @@
-// Sparse datasets of the corpus: the dense image and the lists tell the same story, holes are holes, and what was
-// damaged on purpose fails on its own. (Bytes against the manifests: the mount tests.)
+// Sparse datasets of the corpus: the dense image and the lists tell the same story, holes are holes, and what
+// was damaged on purpose fails on its own. (Bytes against the manifests: the mount tests.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,28 +11,30 @@ namespace h5mount::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ReaderPtr = std::shared_ptr<const DatasetReader>;
+using ReaderPtr = std::shared_ptr<const dataset::DatasetReader>;
 
 struct Named {
   std::string path;
   ReaderPtr reader;  // null: it could not be described
 };
 
-void collect(const ReadEnvironment& environment, std::uint64_t group, const std::string& above, std::vector<Named>& out) {
-  const FileMetadataPtr& file = environment.files->main()->metadata;
-  const auto object = open_object(*file, group);
+void collect(const dataset::ReadEnvironment& environment, std::uint64_t group, const std::string& above,
+             std::vector<Named>& out) {
+  const metadata::FileMetadataPtr& file = environment.files->main()->metadata;
+  const auto object = object::open_object(*file, group);
   ASSERT_TRUE(object) << object.error().text();
-  const auto opened = Group::open(file, *object);
+  const auto opened = object::Group::open(file, *object);
   ASSERT_TRUE(opened) << opened.error().text();
   ASSERT_TRUE((*opened)->for_each(
-      [&](const Link& link) {
-        const auto child = open_object(*file, link.address);
+      [&](const format::Link& link) {
+        const auto child = object::open_object(*file, link.address);
         const std::string path = above + "/" + link.name;
-        if (child && child->kind == ObjectKind::Group) collect(environment, link.address, path, out);
-        if (!child || child->kind != ObjectKind::Dataset) return true;
+        if (child && child->kind == object::ObjectKind::Group) collect(environment, link.address, path, out);
+        if (!child || child->kind != object::ObjectKind::Dataset) return true;
         Named& named = out.emplace_back(path, nullptr);
-        if (auto description = describe_dataset(*file, *child))
-          if (auto reader = DatasetReader::open(environment, environment.files->main(), *std::move(description)))
+        if (auto description = object::describe_dataset(*file, *child))
+          if (auto reader = dataset::DatasetReader::open(environment, environment.files->main(),
+                                                         *std::move(description)))
             named.reader = *std::move(reader);
         return true;
       },
@@ -40,28 +42,30 @@ void collect(const ReadEnvironment& environment, std::uint64_t group, const std:
 }
 
 std::vector<Named> datasets_of(const fs::path& file) {
-  const auto files = FileSet::open(file.string(), ExternalPolicy::None, {});
+  const auto files = object::FileSet::open(file.string(), object::ExternalPolicy::None, {});
   EXPECT_TRUE(files) << files.error().text();
   if (!files) return {};
-  const ReadEnvironment environment{std::make_shared<BlockCache>(16U << 20), std::make_shared<WorkerPool>(2), *files};
+  const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(16U << 20),
+                                             std::make_shared<cache::WorkerPool>(2), *files};
   std::vector<Named> out;
   collect(environment, (*files)->main()->metadata->root_address(), "", out);
   return out;
 }
 
-std::vector<std::byte> gathered(const Pieces& pieces) {
+std::vector<std::byte> gathered(const dataset::Pieces& pieces) {
   std::vector<std::byte> out;
-  for (const Piece& piece : pieces.list()) out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
+  for (const dataset::Piece& piece : pieces.list())
+    out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
   return out;
 }
 
 // The dense image, made from the lists alone.
-void compare_forms(const DatasetReader& reader) {
-  const SparseForm& form = *reader.sparse_form();
+void compare_forms(const dataset::DatasetReader& reader) {
+  const dataset::SparseForm& form = *reader.sparse_form();
   const auto& d = reader.description();
   const auto count = form.count();
   ASSERT_TRUE(count) << count.error().text();
-  Pieces coordinate_pieces, value_pieces;
+  dataset::Pieces coordinate_pieces, value_pieces;
   ASSERT_TRUE(form.read_coordinates(0, ~std::uint64_t{0} >> 1, coordinate_pieces));
   ASSERT_TRUE(form.read_values(0, ~std::uint64_t{0} >> 1, value_pieces));
   const auto coordinates = gathered(coordinate_pieces), values = gathered(value_pieces);
@@ -72,7 +76,8 @@ void compare_forms(const DatasetReader& reader) {
   std::vector<std::byte> dense(static_cast<std::size_t>(reader.size()));
   const auto& fill = d.fill.value;
   if (fill.size() == e)
-    for (std::size_t at = 0; at < dense.size(); at += e) std::ranges::copy(fill, dense.begin() + static_cast<std::ptrdiff_t>(at));
+    for (std::size_t at = 0; at < dense.size(); at += e)
+      std::ranges::copy(fill, dense.begin() + static_cast<std::ptrdiff_t>(at));
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < *count; ++i) {
     std::uint64_t linear = 0;
@@ -83,7 +88,8 @@ void compare_forms(const DatasetReader& reader) {
     }
     ASSERT_TRUE(i == 0 || linear > last) << "not in row-major order";
     last = linear;
-    std::ranges::copy(ByteSpan(values).subspan(i * e, e), dense.begin() + static_cast<std::ptrdiff_t>(linear * e));
+    std::ranges::copy(ByteSpan(values).subspan(i * e, e),
+                      dense.begin() + static_cast<std::ptrdiff_t>(linear * e));
   }
   std::vector<std::byte> image(dense.size());
   ASSERT_TRUE(reader.read_into(0, image));
@@ -91,7 +97,7 @@ void compare_forms(const DatasetReader& reader) {
 }
 
 // Whatever lies outside of what SEEK_DATA and SEEK_HOLE tell reads as zeros.
-void compare_holes(const DatasetReader& reader) {
+void compare_holes(const dataset::DatasetReader& reader) {
   std::vector<std::byte> image(static_cast<std::size_t>(reader.size()));
   ASSERT_TRUE(reader.read_into(0, image));
   std::uint64_t at = 0;
@@ -100,7 +106,8 @@ void compare_holes(const DatasetReader& reader) {
     const std::uint64_t begin = data ? *data : reader.size();
     ASSERT_TRUE(data || data.error().code() == ErrorCode::NotFound) << data.error().text();
     ASSERT_GE(begin, at);
-    const auto hole_bytes = ByteSpan(image).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(begin - at));
+    const auto hole_bytes =
+        ByteSpan(image).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(begin - at));
     ASSERT_TRUE(std::ranges::all_of(hole_bytes, [](std::byte b) { return b == std::byte{0}; }));
     if (!data) return;
     const auto hole = reader.find_hole(begin);
@@ -119,7 +126,8 @@ TEST(SparseReader, ListsAndImageAgreeOverTheCorpus) {
       SCOPED_TRACE(entry.path().filename().string() + path);
       const bool bad = path.starts_with("/s_bad");
       ASSERT_TRUE(bad || reader);
-      if (!reader || reader->description().layout.cls != LayoutClass::Structured || reader->size() == 0) {
+      if (!reader || reader->description().layout.cls != format::LayoutClass::Structured ||
+          reader->size() == 0) {
         refused += bad;
         continue;
       }
@@ -148,12 +156,12 @@ TEST(SparseReader, ReadsPiecesAsTheWhole) {
   for (const auto& [path, reader] : datasets_of(place / "sparse/edge_chunks.h5")) {
     if (!reader || reader->sparse_form() == nullptr) continue;
     SCOPED_TRACE(path);
-    Pieces whole;
+    dataset::Pieces whole;
     ASSERT_TRUE(reader->sparse_form()->read_values(0, 1U << 30, whole));
     const auto values = gathered(whole);
     std::vector<std::byte> pieced;
     for (std::uint64_t at = 0; at < values.size(); at += 7) {
-      Pieces pieces;
+      dataset::Pieces pieces;
       ASSERT_TRUE(reader->sparse_form()->read_values(at, 7, pieces));
       const auto part = gathered(pieces);
       pieced.insert(pieced.end(), part.begin(), part.end());

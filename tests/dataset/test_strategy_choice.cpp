@@ -13,33 +13,34 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1U << 20;
 
-ChunkPlan plan_of(Coordinates dims, Coordinates chunk_dims, std::uint32_t element_size) {
-  ChunkGeometry g{.dims = dims,
-                  .max_dims = dims,
-                  .chunk_dims = chunk_dims,
-                  .element_size = element_size,
-                  .chunk_bytes = element_size,
-                  .filtered = false,
-                  .grid = {}};
+dataset::ChunkPlan plan_of(Coordinates dims, Coordinates chunk_dims, std::uint32_t element_size) {
+  chunk::ChunkGeometry g{.dims = dims,
+                         .max_dims = dims,
+                         .chunk_dims = chunk_dims,
+                         .element_size = element_size,
+                         .chunk_bytes = element_size,
+                         .filtered = false,
+                         .grid = {}};
   for (std::size_t i = 0; i < dims.size(); ++i) {
     g.chunk_bytes *= chunk_dims[i];
     g.grid.push_back((dims[i] + chunk_dims[i] - 1) / chunk_dims[i]);
   }
-  return ChunkPlan(g);
+  return dataset::ChunkPlan(g);
 }
 
-using Kinds = std::vector<StrategyKind>;
-using enum StrategyKind;
+using Kinds = std::vector<dataset::StrategyKind>;
+using enum dataset::StrategyKind;
 
 // For random access, whole rows, sequential access.
-Kinds choices(const ChunkPlan& plan, bool filtered, std::uint64_t cache, bool partial = false) {
-  const StrategyFacts facts{plan, filtered, partial, false, cache};
-  return {choose_strategy(facts, Access::Random), choose_strategy(facts, Access::WholeRows),
-          choose_strategy(facts, Access::Sequential)};
+Kinds choices(const dataset::ChunkPlan& plan, bool filtered, std::uint64_t cache, bool partial = false) {
+  const dataset::StrategyFacts facts{plan, filtered, partial, false, cache};
+  return {dataset::choose_strategy(facts, dataset::Access::Random),
+          dataset::choose_strategy(facts, dataset::Access::WholeRows),
+          dataset::choose_strategy(facts, dataset::Access::Sequential)};
 }
 
 TEST(StrategyChoice, FilteredTiles) {
-  const ChunkPlan tiles = plan_of({4096, 4096}, {256, 256}, 4);  // row blocks of 4 MiB
+  const dataset::ChunkPlan tiles = plan_of({4096, 4096}, {256, 256}, 4);  // row blocks of 4 MiB
   EXPECT_EQ(choices(tiles, true, 256 * kMiB), (Kinds{Chunks, RowBlocks, RowBlocks}));
   EXPECT_EQ(choices(tiles, true, 256 * kMiB, true), (Kinds{Chunks, Chunks, RowBlocks}))
       << "parts of chunks can be decoded";
@@ -74,14 +75,13 @@ TEST(StrategyChoice, AChunkLargerThanHalfTheCacheIsSpilledInAnyOrder) {
 }
 
 TEST(StrategyChoice, NothingWritten) {
-  const ChunkPlan plan = plan_of({10}, {2}, 4);
-  EXPECT_EQ(choose_strategy({plan, false, false, true, kMiB}, Access::Sequential), Fill);
+  const dataset::ChunkPlan plan = plan_of({10}, {2}, 4);
+  EXPECT_EQ(dataset::choose_strategy({plan, false, false, true, kMiB}, dataset::Access::Sequential), Fill);
 }
 
 // ---- read-ahead
-// ------------------------------------------------------------------------------------------------
 
-class CountingUnits final : public ReadaheadUnits {
+class CountingUnits final : public dataset::ReadaheadUnits {
  public:
   std::uint64_t unit_end(std::uint64_t unit) const override { return (unit + 1) * 1000; }
   bool unit_cached(std::uint64_t unit) const override { return cached.contains(unit); }
@@ -97,12 +97,12 @@ class CountingUnits final : public ReadaheadUnits {
 using Units = std::vector<std::uint64_t>;
 
 TEST(Readahead, MakesWhatIsNotThereOnceAndNoMoreThanItsBytes) {
-  const auto cache = std::make_shared<BlockCache>(12000);  // a quarter: three units of 1000
-  const auto workers = std::make_shared<WorkerPool>(1);
+  const auto cache = std::make_shared<cache::BlockCache>(12000);  // a quarter: three units of 1000
+  const auto workers = std::make_shared<cache::WorkerPool>(1);
   const auto units = std::make_shared<CountingUnits>();
   units->cached = {6};
-  const Readahead ahead(cache, workers, 1000, 9);
-  ReadPattern pattern;
+  const dataset::Readahead ahead(cache, workers, 1000, 9);
+  dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] {
     ahead.advance(units, 2, pattern);
     ahead.advance(units, 2, pattern);
@@ -117,10 +117,10 @@ TEST(Readahead, MakesWhatIsNotThereOnceAndNoMoreThanItsBytes) {
 }
 
 TEST(Readahead, AJobThatTheReaderHasOvertakenDoesNothing) {
-  const auto workers = std::make_shared<WorkerPool>(1);
+  const auto workers = std::make_shared<cache::WorkerPool>(1);
   const auto units = std::make_shared<CountingUnits>();
-  const Readahead ahead(std::make_shared<BlockCache>(1U << 20), workers, 1000, 100);
-  ReadPattern pattern;
+  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(1U << 20), workers, 1000, 100);
+  dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] {
     ahead.advance(units, 0, pattern);
     (void)pattern.note(0, 15500);
@@ -129,32 +129,31 @@ TEST(Readahead, AJobThatTheReaderHasOvertakenDoesNothing) {
 }
 
 TEST(Readahead, UnitsThatTheCacheCouldNotKeepAreNotMade) {
-  const auto workers = std::make_shared<WorkerPool>(1);
+  const auto workers = std::make_shared<cache::WorkerPool>(1);
   const auto units = std::make_shared<CountingUnits>();
-  const Readahead ahead(std::make_shared<BlockCache>(2999), workers, 1000, 100);
-  ReadPattern pattern;
+  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(2999), workers, 1000, 100);
+  dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] { ahead.advance(units, 0, pattern); });
   EXPECT_EQ(units->made, Units());
 }
 
 // ---- a forward reader
-// ------------------------------------------------------------------------------------------
 
 TEST(ForwardReader, FindsTheNextStripesMadeAndThoseBehindDropped) {
   // 14 MiB in row blocks of 64 KiB, filtered; stripes of 256 KiB.
   const MemoryDataset dataset(
       {.dims = {14336, 1024}, .chunk_dims = {64, 256}, .element_size = 1, .filtered = true}, 9);
-  const ReadEnvironment environment = dataset.environment(16 * kMiB, 1);
+  const dataset::ReadEnvironment environment = dataset.environment(16 * kMiB, 1);
   const auto reader = dataset.open_reader(environment);
   const auto decoded_for_row_at = [&](std::uint64_t offset) {
-    const std::uint64_t before = read_counters().chunks_decoded;
-    Pieces pieces;
+    const std::uint64_t before = dataset::read_counters().chunks_decoded;
+    dataset::Pieces pieces;
     EXPECT_TRUE(reader->read(offset, 1024, nullptr, pieces));
-    return read_counters().chunks_decoded - before;
+    return dataset::read_counters().chunks_decoded - before;
   };
-  ReadPattern pattern;
+  dataset::ReadPattern pattern;
   for (std::uint64_t at = 0; at < 8 * kMiB; at += kMiB / 2) {
-    Pieces pieces;
+    dataset::Pieces pieces;
     ASSERT_TRUE(reader->read(at, kMiB / 2, &pattern, pieces));
     EXPECT_EQ(pieces.total(), kMiB / 2);
   }

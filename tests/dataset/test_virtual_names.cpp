@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace h5mount {
+namespace h5mount::dataset {
 namespace {
 
 TEST(VirtualNames, NumbersAndPercentSigns) {
@@ -14,4 +14,4 @@ TEST(VirtualNames, NumbersAndPercentSigns) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::dataset

@@ -46,10 +46,10 @@ inline Bytes from_hex(std::string_view text) {
   return bytes;
 }
 
-inline Result<Bytes> decode(std::vector<FilterSpec> specs, ByteSpan stored, std::size_t size,
+inline Result<Bytes> decode(std::vector<filter::FilterSpec> specs, ByteSpan stored, std::size_t size,
                             std::uint32_t mask = 0) {
-  H5_ASSIGN(const auto pipeline, FilterPipeline::make(specs, size));
-  FilterScratch scratch;
+  H5_ASSIGN(const auto pipeline, filter::FilterPipeline::make(specs, size));
+  filter::FilterScratch scratch;
   Bytes out(size);
   H5_TRY(pipeline->decode(stored, mask, out, scratch));
   return out;

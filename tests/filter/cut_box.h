@@ -7,7 +7,7 @@
 
 namespace h5mount::test {
 
-inline std::vector<std::byte> cut_box(ByteSpan chunk, const ChunkBox& box) {
+inline std::vector<std::byte> cut_box(ByteSpan chunk, const filter::ChunkBox& box) {
   std::vector<std::byte> out;
   std::vector<std::uint64_t> at(box.start.begin(), box.start.end());
   for (bool more = true; more;) {

@@ -9,12 +9,12 @@
 
 int main() {
   using namespace h5mount;
-  FilterScratch scratch;
+  filter::FilterScratch scratch;
   std::size_t chunk_bytes = 0, stored_bytes = 0, filters = 0;
   std::uint32_t mask = 0;
   while (std::cin >> chunk_bytes >> mask >> stored_bytes >> filters) {
-    std::vector<FilterSpec> specs(filters);
-    for (FilterSpec& spec : specs) {
+    std::vector<filter::FilterSpec> specs(filters);
+    for (filter::FilterSpec& spec : specs) {
       std::size_t values = 0;
       std::cin >> spec.id >> values;
       spec.client_data.resize(values);
@@ -24,7 +24,7 @@ int main() {
     std::string stored(stored_bytes, '\0');
     std::cin.read(stored.data(), static_cast<std::streamsize>(stored.size()));
     std::vector<std::byte> out(chunk_bytes);
-    const auto pipeline = FilterPipeline::make(specs, chunk_bytes);
+    const auto pipeline = filter::FilterPipeline::make(specs, chunk_bytes);
     Status status;
     if (pipeline) {
       status = (*pipeline)->decode(as_bytes(stored), mask, out, scratch);

@@ -252,8 +252,8 @@ double median(std::vector<double> values) {
 
 // False where the bytes differ.
 bool run(const BenchCase& one, std::size_t size) {
-  const auto pipeline = *FilterPipeline::make(one.specs, size);
-  FilterScratch scratch;
+  const auto pipeline = *filter::FilterPipeline::make(one.specs, size);
+  filter::FilterScratch scratch;
   Bytes ours(size), theirs(size);
   bool good = true;
   std::vector<double> our_times, their_times, ratios;

@@ -12,7 +12,7 @@ namespace h5mount::test {
 
 struct BenchCase {
   std::string name;
-  std::vector<FilterSpec> specs;
+  std::vector<filter::FilterSpec> specs;
   Bytes stored;
   std::string reference;
   double target = 0;                                            // of the ratio; 0: none is promised

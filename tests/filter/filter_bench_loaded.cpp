@@ -31,7 +31,6 @@ class Library {
 };
 
 // ---- libhdf5
-// ---------------------------------------------------------------------------------------------------------
 
 // A chunk of HDF5's filter interface: memory that the filter may replace.
 struct Malloced {
@@ -54,7 +53,8 @@ struct Malloced {
   }
 };
 
-BenchCase hdf5_case(const Library& hdf5, const char* symbol, const FilterSpec& spec, const Bytes& data) {
+BenchCase hdf5_case(const Library& hdf5, const char* symbol, const filter::FilterSpec& spec,
+                    const Bytes& data) {
   const auto* table = hdf5.find<const PluginTable*>(symbol);
   if (table == nullptr) return {};
   Malloced chunk;
@@ -94,7 +94,6 @@ void add_hdf5(const BenchData& data, std::vector<BenchCase>& cases) {
 }
 
 // ---- LZF, Blosc
-// ------------------------------------------------------------------------------------------------------
 
 void add_lzf(const BenchData& data, std::vector<BenchCase>& cases) {
   const Library lzf{"liblzf.so.1"};
@@ -144,7 +143,6 @@ void add_blosc1(const BenchData& data, std::vector<BenchCase>& cases) {
 }
 
 // ---- Blosc 2
-// ---------------------------------------------------------------------------------------------------------
 
 class Blosc2 {
  public:
@@ -245,7 +243,6 @@ void add_blosc2(const BenchData& data, const std::string& path, std::vector<Benc
 }
 
 // ---- bitshuffle
-// ------------------------------------------------------------------------------------------------------
 
 void store_be(Bytes& bytes, std::size_t at, std::uint64_t value, unsigned width) {
   for (unsigned i = 0; i < width; ++i)

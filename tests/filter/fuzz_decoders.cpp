@@ -24,17 +24,17 @@ MutableByteSpan room_for(std::size_t size) {
   return memory.last(size);
 }
 
-void must_agree(const ByteSpan& whole, const ChunkBox& box, const PartialChunk& partial) {
+void must_agree(const ByteSpan& whole, const filter::ChunkBox& box, const filter::PartialChunk& partial) {
   const auto wanted = cut_box(whole, box);
   std::vector<std::byte> found(wanted.size());
   if (!partial.read_box(box, found) || found != wanted) std::abort();
 }
 
 void run_filter(std::uint16_t id, const Input& input) {
-  static FilterScratch scratch;
-  const FilterSpec spec{id, "", input.client_data};
+  static filter::FilterScratch scratch;
+  const filter::FilterSpec spec{id, "", input.client_data};
   const std::size_t size = input.chunk_bytes;
-  const auto pipeline = FilterPipeline::make(std::span(&spec, 1), size);
+  const auto pipeline = filter::FilterPipeline::make(std::span(&spec, 1), size);
   if (!pipeline) return;
   const MutableByteSpan out = room_for(size);
   const bool whole = (*pipeline)->decode(input.stored, 0, out, scratch).has_value();
@@ -43,7 +43,7 @@ void run_filter(std::uint16_t id, const Input& input) {
   const std::uint64_t dims[] = {size};
   const std::uint64_t start[] = {size / 3};
   const std::uint64_t count[] = {size - size / 3};
-  const ChunkBox box{dims, start, count, 1};
+  const filter::ChunkBox box{dims, start, count, 1};
   if (whole) return must_agree(out, box, **partial);
   std::vector<std::byte> part(count[0]);
   (void)(*partial)->read_box(box, part);
@@ -74,7 +74,7 @@ void run_array(const Input& input) {
   }
   std::vector<std::byte> part(bytes);
   const bool read = (*array)->read_box(start, count, part).has_value();
-  const ChunkBox box{layout.shape, start, count, layout.item_bytes};
+  const filter::ChunkBox box{layout.shape, start, count, layout.item_bytes};
   if (whole && (!read || part != cut_box(out, box))) std::abort();
   if ((*array)->blocks_of(start, count) > (*array)->block_count()) std::abort();
 }
@@ -117,16 +117,16 @@ std::optional<Input> cut(ByteSpan bytes) {
 
 std::vector<std::string> fuzz_decoders() {
   std::vector<std::string> names;
-  for (const FilterInfo& info : known_filters())
+  for (const filter::FilterInfo& info : filter::known_filters())
     if (info.available) names.emplace_back(info.name);
   for (const Bare& bare : kBare) names.emplace_back(bare.name);
   return names;
 }
 
 void fuzz_decoder(const std::string& name, ByteSpan bytes) {
-  static const std::vector<FilterInfo> filters = known_filters();
+  static const std::vector<filter::FilterInfo> filters = filter::known_filters();
   const auto input = cut(bytes);
-  for (const FilterInfo& info : filters) {
+  for (const filter::FilterInfo& info : filters) {
     if (info.name != name || !info.available) continue;
     if (input) run_filter(info.id, *input);
     return;

@@ -28,8 +28,8 @@ inline Bytes fuzz_bytes(std::size_t chunk_bytes, const std::vector<std::uint32_t
 inline std::vector<FuzzInput> fuzz_inputs() {
   std::vector<FuzzInput> inputs;
   for (const Vector& vector : all_vectors()) {
-    const FilterSpec& spec = vector.specs.back();
-    const FilterInfo info = filter_info(spec.id);
+    const filter::FilterSpec& spec = vector.specs.back();
+    const filter::FilterInfo info = filter::filter_info(spec.id);
     if (!info.available) continue;
     inputs.push_back(
         {std::string(info.name), fuzz_bytes(vector.chunk_bytes, spec.client_data, vector.stored)});

@@ -3,7 +3,7 @@
 
 #include "cut_box.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 namespace {
 
 using namespace test;
@@ -93,4 +93,4 @@ TEST(PartialChunk, FiltersThatKnowOnlyAllOrNothingGiveNull) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::filter

@@ -3,7 +3,7 @@
 #include "bytes.h"
 #include "fletcher32.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 namespace {
 
 using test::Bytes;
@@ -79,7 +79,8 @@ TEST(FilterPipeline, BlocksThatAreStoredRaw) {
   const Bytes data = test::random_bytes(100, 8);
   Bytes lz4(16);  // decoded size, block size, stored size: big-endian
   lz4[7] = lz4[11] = lz4[15] = std::byte{100};
-  Bytes blosc = {std::byte{2}, std::byte{1}, std::byte{2}, std::byte{4}};  // version, codec's, stored, type size
+  Bytes blosc = {std::byte{2}, std::byte{1}, std::byte{2},
+                 std::byte{4}};  // version, codec's, stored, type size
   for (const unsigned value : {100U, 100U, 116U})
     blosc.insert(blosc.end(), {static_cast<std::byte>(value), std::byte{0}, std::byte{0}, std::byte{0}});
   lz4.insert(lz4.end(), data.begin(), data.end());
@@ -138,4 +139,4 @@ TEST(Shuffle, ClientDataIsChecked) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::filter

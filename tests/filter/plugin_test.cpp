@@ -19,9 +19,10 @@ using namespace std::chrono_literals;
 class PluginTest : public testing::Test {
  protected:
   void SetUp() override {
-    use_filter_plugins({.directories = {"/nonexistent", H5MOUNT_TEST_PLUGINS}, .helper = H5MOUNT_PROGRAM, .patience = 2s});
+    filter::use_filter_plugins(
+        {.directories = {"/nonexistent", H5MOUNT_TEST_PLUGINS}, .helper = H5MOUNT_PROGRAM, .patience = 2s});
   }
-  void TearDown() override { use_filter_plugins({}); }
+  void TearDown() override { filter::use_filter_plugins({}); }
 
   static std::vector<std::byte> plain(std::size_t count) {
     std::vector<std::byte> out(count);
@@ -32,15 +33,15 @@ class PluginTest : public testing::Test {
     for (std::byte& b : bytes) b ^= std::byte{0x5A};
     return bytes;
   }
-  static std::shared_ptr<const FilterPipeline> pipeline(std::uint16_t id, std::size_t chunk,
-                                                        std::vector<std::uint32_t> values = {}) {
-    const FilterSpec spec{id, "of the test", std::move(values)};
-    const auto made = FilterPipeline::make(std::span(&spec, 1), chunk);
+  static std::shared_ptr<const filter::FilterPipeline> pipeline(std::uint16_t id, std::size_t chunk,
+                                                                std::vector<std::uint32_t> values = {}) {
+    const filter::FilterSpec spec{id, "of the test", std::move(values)};
+    const auto made = filter::FilterPipeline::make(std::span(&spec, 1), chunk);
     EXPECT_TRUE(made);
     return *made;
   }
-  static Status decode(const FilterPipeline& through, std::size_t count) {
-    FilterScratch scratch;
+  static Status decode(const filter::FilterPipeline& through, std::size_t count) {
+    filter::FilterScratch scratch;
     std::vector<std::byte> out(count);
     H5_TRY(through.decode(stored(plain(count)), 0, out, scratch));
     EXPECT_EQ(out, plain(count));
@@ -70,7 +71,7 @@ TEST_F(PluginTest, DecodesChunksOfAllSizes) {
 
 TEST_F(PluginTest, ClientValuesReachIt) {
   const auto through = pipeline(64001, 300, {3});
-  FilterScratch scratch;
+  filter::FilterScratch scratch;
   std::vector<std::byte> out(300);
   ASSERT_TRUE(through->decode(stored(plain(100)), 0, out, scratch));
   for (std::size_t i = 0; i < 3; ++i)
@@ -78,7 +79,7 @@ TEST_F(PluginTest, ClientValuesReachIt) {
 }
 
 TEST_F(PluginTest, AMaskedOneIsNotAsked) {
-  FilterScratch scratch;
+  filter::FilterScratch scratch;
   std::vector<std::byte> out(100);
   ASSERT_TRUE(pipeline(64002, 100)->decode(plain(100), 1, out, scratch));
   EXPECT_EQ(out, plain(100));
@@ -133,9 +134,13 @@ TEST_F(PluginTest, MemoryIsBounded) {
   EXPECT_NE(trouble_of(64006).find("cannot decode"), std::string::npos);
 }
 
-TEST_F(PluginTest, TooManyBytesAreNoneAtAll) { EXPECT_NE(trouble_of(64007).find("more bytes"), std::string::npos); }
+TEST_F(PluginTest, TooManyBytesAreNoneAtAll) {
+  EXPECT_NE(trouble_of(64007).find("more bytes"), std::string::npos);
+}
 
-TEST_F(PluginTest, AnEndIsAnError) { EXPECT_NE(trouble_of(64008).find("exit code 7"), std::string::npos); }
+TEST_F(PluginTest, AnEndIsAnError) {
+  EXPECT_NE(trouble_of(64008).find("exit code 7"), std::string::npos);
+}
 
 TEST_F(PluginTest, AFilterThatNoPluginHasIsMissing) {
   const auto missing = pipeline(64099, 100)->missing();
@@ -145,7 +150,7 @@ TEST_F(PluginTest, AFilterThatNoPluginHasIsMissing) {
 }
 
 TEST_F(PluginTest, WithoutDirectoriesThereAreNone) {
-  use_filter_plugins({});
+  filter::use_filter_plugins({});
   EXPECT_TRUE(pipeline(64001, 100)->missing());
 }
 

@@ -19,7 +19,7 @@ struct Vector {
   std::uint32_t mask = 0;
   std::size_t element_bytes = 0;
   std::vector<std::uint64_t> shape;
-  std::vector<FilterSpec> specs;
+  std::vector<filter::FilterSpec> specs;
   Bytes stored;
   std::uint64_t hash = 0;
 
@@ -45,8 +45,8 @@ std::vector<T> numbers(const std::string& text) {
   return values;
 }
 
-inline std::vector<FilterSpec> specs_of(const std::string& text) {
-  std::vector<FilterSpec> specs;
+inline std::vector<filter::FilterSpec> specs_of(const std::string& text) {
+  std::vector<filter::FilterSpec> specs;
   std::istringstream in(text);
   for (std::string one; std::getline(in, one, ';');) {
     const auto colon = one.find(':');

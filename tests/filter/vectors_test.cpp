@@ -3,7 +3,7 @@
 
 #include "guarded.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 namespace {
 
 using namespace test;
@@ -119,4 +119,4 @@ TEST(FilterVectors, AnyClientDataIsSurvived) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::filter

@@ -40,7 +40,7 @@ inline Bytes little(std::uint64_t value, std::size_t width) {
 
 template <class Decode>
 auto decode_all(const Bytes& whole, Decode decode) {
-  Cursor cursor(whole, kAt, "Test", {});
+  format::Cursor cursor(whole, kAt, "Test", {});
   return decode(cursor);
 }
 

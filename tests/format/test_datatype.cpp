@@ -6,7 +6,7 @@
 namespace h5mount::test {
 namespace {
 
-const auto decode = [](Cursor& c) { return decode_datatype(c); };
+const auto decode = [](format::Cursor& c) { return format::decode_datatype(c); };
 
 const Bytes kInt = bytes({0x10, 0x08, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0});
 const Bytes kBits = bytes({0x14, 0x01, 0, 0, 2, 0, 0, 0, 4, 0, 12, 0});
@@ -19,24 +19,28 @@ const Bytes kObject = bytes({0x17, 0, 0, 0, 8, 0, 0, 0});
 const Bytes kRegion = bytes({0x17, 1, 0, 0, 12, 0, 0, 0});
 const Bytes kEnum = joined({bytes({0x38, 2, 0, 0, 4, 0, 0, 0}), kInt, bytes({'o', 'f', 'f', 0, 'o', 'n', 0}),
                             bytes({0, 0, 0, 0, 1, 0, 0, 0})});
-const Bytes kOldEnum = joined({bytes({0x18, 1, 0, 0, 4, 0, 0, 0}), kInt, bytes({'o', 'n', 0, 0, 0, 0, 0, 0}),
-                               bytes({1, 0, 0, 0})});
+const Bytes kOldEnum = joined(
+    {bytes({0x18, 1, 0, 0, 4, 0, 0, 0}), kInt, bytes({'o', 'n', 0, 0, 0, 0, 0, 0}), bytes({1, 0, 0, 0})});
 const Bytes kSequence = joined({bytes({0x19, 0, 0, 0, 16, 0, 0, 0}), kInt});
 const Bytes kText = joined({bytes({0x19, 0x11, 0x01, 0, 16, 0, 0, 0}), bytes({0x13, 0, 0, 0, 1, 0, 0, 0})});
 const Bytes kArray = joined({bytes({0x3A, 0, 0, 0, 24, 0, 0, 0, 2, 2, 0, 0, 0, 3, 0, 0, 0}), kInt});
-const Bytes kOldArray = joined({bytes({0x2A, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}), kInt});
+const Bytes kOldArray =
+    joined({bytes({0x2A, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}), kInt});
 const Bytes kComplex = joined({bytes({0x5B, 1, 0, 0, 8, 0, 0, 0}), kFloat});
-const Bytes kCompound = joined({bytes({0x36, 2, 0, 0, 8, 0, 0, 0}), bytes({'a', 0, 0}), kInt, bytes({'b', 0, 4}), kInt});
-const Bytes kCompound2 = joined({bytes({0x26, 1, 0, 0, 8, 0, 0, 0}), bytes({'l', 'o', 'n', 'g', 'n', 'a', 'm', 'e', 0}),
-                                 bytes({0, 0, 0, 0, 0, 0, 0}), bytes({4, 0, 0, 0}), kInt});
+const Bytes kCompound =
+    joined({bytes({0x36, 2, 0, 0, 8, 0, 0, 0}), bytes({'a', 0, 0}), kInt, bytes({'b', 0, 4}), kInt});
+const Bytes kCompound2 =
+    joined({bytes({0x26, 1, 0, 0, 8, 0, 0, 0}), bytes({'l', 'o', 'n', 'g', 'n', 'a', 'm', 'e', 0}),
+            bytes({0, 0, 0, 0, 0, 0, 0}), bytes({4, 0, 0, 0}), kInt});
 const Bytes kCompound1 = joined({bytes({0x16, 1, 0, 0, 24, 0, 0, 0}), bytes({'m', 0, 0, 0, 0, 0, 0, 0}),
                                  bytes({0, 0, 0, 0, 2, 0, 0, 0}), bytes({0, 0, 0, 0, 0, 0, 0, 0}),
                                  bytes({2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), kInt});
 
 TEST(Datatype, EveryClassIsReadAndNoneCutShort) {
-  for (const Bytes& whole : {kInt, kBits, kFloat, kTime, kString, kOpaque, kObject, kRegion, kEnum, kOldEnum, kSequence,
-                             kText, kArray, kOldArray, kComplex, kCompound, kCompound2, kCompound1}) {
-    Cursor cursor(whole, kAt, "Test", {});
+  for (const Bytes& whole :
+       {kInt, kBits, kFloat, kTime, kString, kOpaque, kObject, kRegion, kEnum, kOldEnum, kSequence, kText,
+        kArray, kOldArray, kComplex, kCompound, kCompound2, kCompound1}) {
+    format::Cursor cursor(whole, kAt, "Test", {});
     const auto type = decode(cursor);
     ASSERT_TRUE(type) << type.error().text();
     EXPECT_EQ(cursor.remaining(), 0U);
@@ -47,12 +51,12 @@ TEST(Datatype, EveryClassIsReadAndNoneCutShort) {
 }
 
 TEST(Datatype, BitsAndFloats) {
-  const DatatypePtr bits = *decode_all(kBits, decode);
-  EXPECT_EQ(bits->order, ByteOrder::Big);
+  const format::DatatypePtr bits = *decode_all(kBits, decode);
+  EXPECT_EQ(bits->order, format::ByteOrder::Big);
   EXPECT_EQ(bits->bit_offset, 4);
   EXPECT_EQ(bits->bit_precision, 12);
-  const DatatypePtr real = *decode_all(kFloat, decode);
-  EXPECT_EQ(real->normalization, MantissaNormalization::Implied);
+  const format::DatatypePtr real = *decode_all(kFloat, decode);
+  EXPECT_EQ(real->normalization, format::MantissaNormalization::Implied);
   EXPECT_EQ(real->sign_location, 31);
   EXPECT_EQ(real->exponent_location, 23);
   EXPECT_EQ(real->exponent_size, 8);
@@ -60,19 +64,19 @@ TEST(Datatype, BitsAndFloats) {
   EXPECT_EQ(real->exponent_bias, 127U);
   Bytes vax = kFloat;
   vax[1] = std::byte{0x61};
-  EXPECT_EQ((*decode_all(vax, decode))->order, ByteOrder::Vax);
+  EXPECT_EQ((*decode_all(vax, decode))->order, format::ByteOrder::Vax);
 }
 
 TEST(Datatype, TextTagsAndNames) {
-  const DatatypePtr text = *decode_all(kString, decode);
-  EXPECT_EQ(text->padding, StringPadding::NullPad);
-  EXPECT_EQ(text->charset, CharacterSet::Utf8);
-  const DatatypePtr variable = *decode_all(kText, decode);
+  const format::DatatypePtr text = *decode_all(kString, decode);
+  EXPECT_EQ(text->padding, format::StringPadding::NullPad);
+  EXPECT_EQ(text->charset, format::CharacterSet::Utf8);
+  const format::DatatypePtr variable = *decode_all(kText, decode);
   EXPECT_TRUE(variable->variable_string);
   EXPECT_TRUE(variable->has_variable_part);
-  EXPECT_EQ(variable->charset, CharacterSet::Utf8);
+  EXPECT_EQ(variable->charset, format::CharacterSet::Utf8);
   EXPECT_EQ((*decode_all(kOpaque, decode))->tag, "raw");
-  const DatatypePtr states = *decode_all(kEnum, decode);
+  const format::DatatypePtr states = *decode_all(kEnum, decode);
   ASSERT_EQ(states->enum_members.size(), 2U);
   EXPECT_EQ(states->enum_members[0].name, "off");
   EXPECT_EQ(states->enum_members[1].name, "on");
@@ -80,24 +84,24 @@ TEST(Datatype, TextTagsAndNames) {
 }
 
 TEST(Datatype, MembersOfThreeVersions) {
-  const DatatypePtr three = *decode_all(kCompound, decode);
+  const format::DatatypePtr three = *decode_all(kCompound, decode);
   ASSERT_EQ(three->members.size(), 2U);
   EXPECT_EQ(three->members[1].name, "b");
   EXPECT_EQ(three->members[1].offset, 4U);
-  const DatatypePtr two = *decode_all(kCompound2, decode);
+  const format::DatatypePtr two = *decode_all(kCompound2, decode);
   EXPECT_EQ(two->members.at(0).name, "longname");
   EXPECT_EQ(two->members.at(0).offset, 4U);
-  const DatatypePtr one = *decode_all(kCompound1, decode);
-  const DatatypePtr member = one->members.at(0).type;  // its dimensions make it an array
-  EXPECT_EQ(member->cls, DatatypeClass::Array);
+  const format::DatatypePtr one = *decode_all(kCompound1, decode);
+  const format::DatatypePtr member = one->members.at(0).type;  // its dimensions make it an array
+  EXPECT_EQ(member->cls, format::DatatypeClass::Array);
   EXPECT_EQ(member->dims, (std::vector<std::uint32_t>{2, 3}));
   EXPECT_EQ(member->size, 24U);
 }
 
 TEST(Datatype, WhatAPartHasTheWholeHas) {
-  const Bytes holder = joined({bytes({0x36, 2, 0, 0, 24, 0, 0, 0}), bytes({'s', 0, 0}), kSequence,
-                               bytes({'r', 0, 16}), kObject});
-  const DatatypePtr type = *decode_all(holder, decode);
+  const Bytes holder = joined(
+      {bytes({0x36, 2, 0, 0, 24, 0, 0, 0}), bytes({'s', 0, 0}), kSequence, bytes({'r', 0, 16}), kObject});
+  const format::DatatypePtr type = *decode_all(holder, decode);
   EXPECT_TRUE(type->has_variable_part);
   EXPECT_TRUE(type->has_reference);
   EXPECT_FALSE((*decode_all(kArray, decode))->has_variable_part);
@@ -150,7 +154,9 @@ TEST(Datatype, EachLieIsNamed) {
 }
 
 TEST(Datatype, NestsAsDeepAsTheLimit) {
-  const auto nested = [](std::size_t depth) { return joined({repeated(bytes({0x19, 0, 0, 0, 16, 0, 0, 0}), depth - 1), kInt}); };
+  const auto nested = [](std::size_t depth) {
+    return joined({repeated(bytes({0x19, 0, 0, 0, 16, 0, 0, 0}), depth - 1), kInt});
+  };
   EXPECT_TRUE(decode_all(nested(limits::kMaxDatatypeDepth), decode));
   expect_refused_whole(nested(limits::kMaxDatatypeDepth + 1), ErrorCode::LimitExceeded, "nesting",
                        8 * limits::kMaxDatatypeDepth, decode);

@@ -10,22 +10,23 @@
 namespace h5mount::test {
 namespace {
 
-const auto dataspace = [](Cursor& c) { return decode_dataspace(c); };
-const auto layout = [](Cursor& c) { return decode_data_layout(c); };
+const auto dataspace = [](format::Cursor& c) { return format::decode_dataspace(c); };
+const auto layout = [](format::Cursor& c) { return format::decode_data_layout(c); };
 
 TEST(DataspaceMessage, BothVersions) {
-  const Bytes old = bytes({1, 1, 1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255});
-  Cursor cursor(old, kAt, "DataspaceMessage", {});
+  const Bytes old =
+      bytes({1, 1, 1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255});
+  format::Cursor cursor(old, kAt, "DataspaceMessage", {});
   const auto space = dataspace(cursor);
   ASSERT_TRUE(space);
   EXPECT_EQ(space->dims[0], 5U);
-  EXPECT_EQ(space->max_dims[0], kUnlimited);
+  EXPECT_EQ(space->max_dims[0], format::kUnlimited);
   expect_every_cut_to_fail(old, dataspace);
   const Bytes null = bytes({2, 0, 0, 2});
-  Cursor other(null, kAt, "DataspaceMessage", {});
-  EXPECT_EQ(dataspace(other)->kind, DataspaceKind::Null);
+  format::Cursor other(null, kAt, "DataspaceMessage", {});
+  EXPECT_EQ(dataspace(other)->kind, format::DataspaceKind::Null);
   const Bytes rank = bytes({2, 33, 0, 1});
-  Cursor bad(rank, kAt, "DataspaceMessage", {});
+  format::Cursor bad(rank, kAt, "DataspaceMessage", {});
   const Error too_many = dataspace(bad).error();
   EXPECT_EQ(too_many.field(), "rank");
   EXPECT_EQ(too_many.offset(), kAt + 1);
@@ -33,17 +34,17 @@ TEST(DataspaceMessage, BothVersions) {
 
 TEST(DataLayoutMessage, ChunkedVersion3And4) {
   const Bytes v3 = bytes({3, 2, 2, 0x10, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 4, 0, 0, 0});
-  Cursor cursor(v3, kAt, "DataLayoutMessage", {});
+  format::Cursor cursor(v3, kAt, "DataLayoutMessage", {});
   const auto old = layout(cursor);
   ASSERT_TRUE(old);
   EXPECT_EQ(old->chunk_dims, std::vector<std::uint64_t>{8});
   EXPECT_EQ(old->element_size, 4U);
   expect_every_cut_to_fail(v3, layout);
   const Bytes v4 = bytes({4, 2, 0, 2, 1, 8, 4, 3, 10, 0x10, 0, 0, 0, 0, 0, 0, 0});
-  Cursor other(v4, kAt, "DataLayoutMessage", {});
+  format::Cursor other(v4, kAt, "DataLayoutMessage", {});
   const auto fixed = layout(other);
   ASSERT_TRUE(fixed);
-  EXPECT_EQ(fixed->index, ChunkIndexKind::FixedArray);
+  EXPECT_EQ(fixed->index, format::ChunkIndexKind::FixedArray);
   EXPECT_EQ(fixed->fixed_array_page_bits, 10);
   expect_every_cut_to_fail(v4, layout);
   expect_refusal({"no elements", v4, 5, 0, ErrorCode::InvalidValue, "chunk_dimension", 5}, layout);
@@ -51,9 +52,9 @@ TEST(DataLayoutMessage, ChunkedVersion3And4) {
 
 // The worked example of the sparse storage description.
 TEST(DataLayoutMessage, StructuredSingleChunk) {
-  const Bytes message = bytes({5, 4, 0, 1, 0, 0, 2, 1, 8, 4, 8, 2, 1, 0, 1, 0x47, 0, 0x43, 0, 0, 0, 0, 0, 0, 0,
-                               0x30, 0, 0, 0, 0, 0, 0, 0});
-  Cursor cursor(message, kAt, "DataLayoutMessage", {});
+  const Bytes message = bytes({5,    4, 0, 1, 0, 0, 2, 1, 8,    4, 8, 2, 1, 0, 1, 0x47, 0,
+                               0x43, 0, 0, 0, 0, 0, 0, 0, 0x30, 0, 0, 0, 0, 0, 0, 0});
+  format::Cursor cursor(message, kAt, "DataLayoutMessage", {});
   const auto structured = layout(cursor);
   ASSERT_TRUE(structured) << structured.error().text();
   EXPECT_EQ(structured->single_stored_size, 71U);
@@ -64,18 +65,18 @@ TEST(DataLayoutMessage, StructuredSingleChunk) {
 
 TEST(FilterPipelineMessage, Versions) {
   const Bytes v2 = bytes({2, 1, 1, 0, 0, 0, 1, 0, 6, 0, 0, 0});
-  Cursor cursor(v2, kAt, "FilterPipelineMessage", {});
-  const auto pipeline = decode_filter_pipeline(cursor);
+  format::Cursor cursor(v2, kAt, "FilterPipelineMessage", {});
+  const auto pipeline = format::decode_filter_pipeline(cursor);
   ASSERT_TRUE(pipeline);
   EXPECT_EQ(pipeline->filters.at(0).client_data, std::vector<std::uint32_t>{6});
-  expect_every_cut_to_fail(v2, [](Cursor& c) { return decode_filter_pipeline(c); });
+  expect_every_cut_to_fail(v2, [](format::Cursor& c) { return format::decode_filter_pipeline(c); });
 }
 
 TEST(Selection, BlockBeforeItsStart) {
-  const Bytes blocks = bytes({2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
-                              3, 0, 0, 0, 2, 0, 0, 0});
-  Cursor cursor(blocks, kAt, "Selection", {});
-  const auto refused = decode_selection(cursor);
+  const Bytes blocks =
+      bytes({2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
+  format::Cursor cursor(blocks, kAt, "Selection", {});
+  const auto refused = format::decode_selection(cursor);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().field(), "block_end");
   EXPECT_EQ(refused.error().offset(), kAt + 28);
@@ -93,7 +94,8 @@ TEST(DataspaceMessage, HasAsManyDimensionsAsTheLimit) {
 
 TEST(DataLayoutMessage, ChunksHaveAsManyDimensionsAsTheLimit) {
   const auto chunked = [](unsigned rank) {  // and one more: the element's size
-    return joined({bytes({3, 2, static_cast<int>(rank) + 1}), little(kAt, 8), repeated(little(1, 4), rank), little(4, 4)});
+    return joined({bytes({3, 2, static_cast<int>(rank) + 1}), little(kAt, 8), repeated(little(1, 4), rank),
+                   little(4, 4)});
   };
   const auto most = decode_all(chunked(limits::kMaxRank), layout);
   ASSERT_TRUE(most) << most.error().text();
@@ -102,7 +104,7 @@ TEST(DataLayoutMessage, ChunksHaveAsManyDimensionsAsTheLimit) {
 }
 
 TEST(FilterPipelineMessage, HasAsManyFiltersAsTheLimit) {
-  const auto decode = [](Cursor& c) { return decode_filter_pipeline(c); };
+  const auto decode = [](format::Cursor& c) { return format::decode_filter_pipeline(c); };
   const auto pipeline = [](unsigned filters) {
     return joined({bytes({2, static_cast<int>(filters)}), repeated(bytes({3, 0, 0, 0, 0, 0}), filters)});
   };
@@ -113,16 +115,16 @@ TEST(FilterPipelineMessage, HasAsManyFiltersAsTheLimit) {
                        decode);
 }
 
-const auto link_of = [](Cursor& c) { return decode_link(c); };
+const auto link_of = [](format::Cursor& c) { return format::decode_link(c); };
 
 TEST(LinkMessage, HardSoftAndExternal) {
   const Bytes hard = joined({bytes({1, 0x14, 7, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0xC3, 0xA9}), little(0x60, 8)});
   const auto one = decode_all(hard, link_of);
   ASSERT_TRUE(one) << one.error().text();
-  EXPECT_TRUE(one->is(LinkType::Hard));
+  EXPECT_TRUE(one->is(format::LinkType::Hard));
   EXPECT_EQ(one->address, 0x60U);
   EXPECT_EQ(one->creation_order, 7);
-  EXPECT_EQ(one->charset, CharacterSet::Utf8);
+  EXPECT_EQ(one->charset, format::CharacterSet::Utf8);
   EXPECT_EQ(one->name, "\xC3\xA9");
   const Bytes soft = bytes({1, 0x08, 1, 1, 's', 4, 0, '/', 'a', '/', 'b'});
   const auto two = decode_all(soft, link_of);
@@ -150,7 +152,7 @@ TEST(LinkMessage, NamesAreAsLongAsTheLimit) {
 }
 
 TEST(FillValueMessage, ThreeVersions) {
-  const auto decode = [](Cursor& c) { return decode_fill_value(c); };
+  const auto decode = [](format::Cursor& c) { return format::decode_fill_value(c); };
   const Bytes two = bytes({2, 2, 2, 1, 4, 0, 0, 0, 1, 2, 3, 4});
   const Bytes three = bytes({3, 0x2A, 4, 0, 0, 0, 1, 2, 3, 4});
   for (const Bytes& whole : {two, three}) {
@@ -158,7 +160,7 @@ TEST(FillValueMessage, ThreeVersions) {
     ASSERT_TRUE(fill) << fill.error().text();
     EXPECT_TRUE(fill->defined);
     EXPECT_EQ(fill->value, bytes({1, 2, 3, 4}));
-    EXPECT_EQ(fill->time, FillTime::IfSet);
+    EXPECT_EQ(fill->time, format::FillTime::IfSet);
     EXPECT_EQ(fill->allocation_time, 2);
     expect_every_cut_to_fail(whole, decode);
   }
@@ -169,11 +171,11 @@ TEST(FillValueMessage, ThreeVersions) {
 
 TEST(SmallMessages, OldModificationTime) {
   const std::string_view text = "20240229120000";
-  Cursor cursor(as_bytes(text), kAt, "Test", {});
-  EXPECT_EQ(decode_modification_time_old(cursor).value(), 1709208000);
+  format::Cursor cursor(as_bytes(text), kAt, "Test", {});
+  EXPECT_EQ(format::decode_modification_time_old(cursor).value(), 1709208000);
   const std::string_view bad = "20230229120000";
-  Cursor refused(as_bytes(bad), kAt, "Test", {});
-  const auto no_date = decode_modification_time_old(refused);
+  format::Cursor refused(as_bytes(bad), kAt, "Test", {});
+  const auto no_date = format::decode_modification_time_old(refused);
   ASSERT_FALSE(no_date);
   EXPECT_EQ(no_date.error().field(), "date");
   EXPECT_EQ(no_date.error().offset(), kAt);

@@ -8,26 +8,26 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "h5mount/view/tree.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::test {
 
 struct FakeNode {
-  NodeType type = NodeType::File;
+  tree::NodeType type = tree::NodeType::File;
   std::string name;
-  NodeId parent = 0;
+  tree::NodeId parent = 0;
   std::string content;  // of a file, or where a symlink leads
   std::map<std::string, std::string> xattrs;
   std::uint64_t claimed_size = 0;  // where not 0, instead of the content's
   bool complete = true;
 };
 
-class FakeTree final : public Tree {
+class FakeTree final : public tree::Tree {
  public:
-  FakeTree() { nodes_[kRootNode].type = NodeType::Directory; }
+  FakeTree() { nodes_[tree::kRootNode].type = tree::NodeType::Directory; }
 
-  NodeId add(NodeId parent, NodeType type, std::string name, std::string content = {}) {
-    const NodeId id = next_++;
+  tree::NodeId add(tree::NodeId parent, tree::NodeType type, std::string name, std::string content = {}) {
+    const tree::NodeId id = next_++;
     FakeNode& node = nodes_[id];
     node.type = type;
     node.name = std::move(name);
@@ -36,81 +36,83 @@ class FakeTree final : public Tree {
     children_[parent].push_back(id);
     return id;
   }
-  FakeNode& node(NodeId id) { return nodes_.at(id); }
+  FakeNode& node(tree::NodeId id) { return nodes_.at(id); }
 
   // References the kernel holds, which forget must bring back to nothing.
   std::int64_t references() const { return references_; }
   std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0}, reports{0};
-  std::function<Status(NodeId, std::uint64_t, std::uint64_t, Pieces&)> on_read;  // instead of the content
+  std::function<Status(tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&)>
+      on_read;  // instead of the content
   std::function<void()> on_lookup;
   std::uint32_t uid = 0, gid = 0;
-  std::shared_ptr<KernelPages> kernel;
+  std::shared_ptr<tree::KernelPages> kernel;
 
-  Result<Entry> lookup(NodeId parent, std::string_view name) override {
+  Result<tree::Entry> lookup(tree::NodeId parent, std::string_view name) override {
     ++lookups;
     if (on_lookup) on_lookup();
-    for (const NodeId id : children_[parent]) {
+    for (const tree::NodeId id : children_[parent]) {
       if (nodes_.at(id).name == name) return entry(id);
     }
     return fail(Error(ErrorCode::NotFound, "no such name"));
   }
   bool follows() const override { return false; }
-  void set_kernel(std::shared_ptr<KernelPages> pages) override { kernel = std::move(pages); }
+  void set_kernel(std::shared_ptr<tree::KernelPages> pages) override { kernel = std::move(pages); }
   void file_changed() override {}
   std::vector<std::string> watchable() const override { return {}; }
-  void forget(NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }
-  Result<NodeStat> stat(NodeId id, StatDepth depth) override {
-    if (depth == StatDepth::Full) ++full_stats;
-    NodeStat out = stat_of(id);
-    if (depth == StatDepth::Full) out.complete = true;
+  void forget(tree::NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }
+  Result<tree::NodeStat> stat(tree::NodeId id, tree::StatDepth depth) override {
+    if (depth == tree::StatDepth::Full) ++full_stats;
+    tree::NodeStat out = stat_of(id);
+    if (depth == tree::StatDepth::Full) out.complete = true;
     return out;
   }
-  Result<std::string> readlink(NodeId id) override { return nodes_.at(id).content; }
-  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
+  Result<std::string> readlink(tree::NodeId id) override { return nodes_.at(id).content; }
+  Result<std::shared_ptr<const tree::DirectoryListing>> open_directory(tree::NodeId id) override {
     if (nodes_.at(id).name == "damaged") return fail(Error(ErrorCode::ChecksumMismatch, "bad group"));
     return std::make_shared<Listing>(*this, children_[id]);
   }
-  Result<Entry> lookup_listed(NodeId, const DirectoryListing& listing, std::size_t position) override {
+  Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing,
+                                    std::size_t position) override {
     const auto name = listing.at(position).name;
     if (name == "unreadable") return fail(Error(ErrorCode::InvalidValue, "bad header"));
     return entry(static_cast<const Listing&>(listing).ids[position]);
   }
-  Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
+  Result<std::shared_ptr<tree::OpenNode>> open(tree::NodeId id) override {
     ++opens;
     if (nodes_.at(id).claimed_size > (1ULL << 62)) return fail(Error(ErrorCode::TooLarge, "too large"));
     return std::make_shared<File>(*this, id);
   }
-  Result<std::vector<std::string>> list_xattrs(NodeId id) override {
+  Result<std::vector<std::string>> list_xattrs(tree::NodeId id) override {
     std::vector<std::string> out;
     for (const auto& [name, value] : nodes_.at(id).xattrs) out.push_back(name);
     return out;
   }
-  Result<std::string> get_xattr(NodeId id, std::string_view name) override {
+  Result<std::string> get_xattr(tree::NodeId id, std::string_view name) override {
     ++getxattr_calls;
     const auto& all = nodes_.at(id).xattrs;
     const auto found = all.find(std::string(name));
     if (found == all.end()) return fail(Error(ErrorCode::NotFound, "no such attribute"));
     return found->second;
   }
-  void report(NodeId, const Error&) override { ++reports; }
+  void report(tree::NodeId, const Error&) override { ++reports; }
 
   FileStat statfs() const override { return {.file_bytes = 4097}; }
 
  private:
-  struct Listing final : DirectoryListing {
-    Listing(FakeTree& owner, std::vector<NodeId> all) : tree(owner), ids(std::move(all)) {}
+  struct Listing final : tree::DirectoryListing {
+    Listing(FakeTree& owner, std::vector<tree::NodeId> all) : tree(owner), ids(std::move(all)) {}
     std::size_t size() const override { return ids.size(); }
     Item at(std::size_t position) const override {
       const FakeNode& node = tree.nodes_.at(ids[position]);
       return {node.name, node.type, ids[position]};
     }
     FakeTree& tree;
-    std::vector<NodeId> ids;
+    std::vector<tree::NodeId> ids;
   };
 
-  struct File final : OpenNode {
-    File(FakeTree& owner, NodeId node) : tree(owner), id(node) {}
-    Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) override {
+  struct File final : tree::OpenNode {
+    File(FakeTree& owner, tree::NodeId node) : tree(owner), id(node) {}
+    Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
       if (tree.on_read) return tree.on_read(id, offset, length, out);
       const std::string& all = tree.nodes_.at(id).content;
       if (offset >= all.size()) return {};
@@ -128,31 +130,31 @@ class FakeTree final : public Tree {
       return std::max(offset, size / 2);
     }
     FakeTree& tree;
-    NodeId id;
+    tree::NodeId id;
   };
 
-  NodeStat stat_of(NodeId id) {
+  tree::NodeStat stat_of(tree::NodeId id) {
     const FakeNode& node = nodes_.at(id);
-    NodeStat out;
+    tree::NodeStat out;
     out.type = node.type;
     out.ino = id;
     out.size = node.claimed_size != 0 ? node.claimed_size : node.content.size();
     out.blocks = (out.size + 511) / 512;
-    out.mode = node.type == NodeType::Directory ? 0555 : 0444;
+    out.mode = node.type == tree::NodeType::Directory ? 0555 : 0444;
     out.mtime = 1'700'000'000;
     out.uid = uid;
     out.gid = gid;
     out.complete = node.complete;
     return out;
   }
-  Entry entry(NodeId id) {
+  tree::Entry entry(tree::NodeId id) {
     ++references_;
     return {id, stat_of(id)};
   }
 
-  std::map<NodeId, FakeNode> nodes_;
-  std::map<NodeId, std::vector<NodeId>> children_;
-  NodeId next_ = 2;
+  std::map<tree::NodeId, FakeNode> nodes_;
+  std::map<tree::NodeId, std::vector<tree::NodeId>> children_;
+  tree::NodeId next_ = 2;
   std::atomic<std::int64_t> references_{0};
 };
 

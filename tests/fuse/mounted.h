@@ -15,13 +15,13 @@ namespace h5mount::test {
 
 class Mounted {
  public:
-  Mounted(std::shared_ptr<Tree> tree, SessionOptions options = {}) {
+  Mounted(std::shared_ptr<tree::Tree> tree, fuse::SessionOptions options = {}) {
     std::string name = (std::filesystem::temp_directory_path() / "h5mount-test-XXXXXX").string();
     place_ = ::mkdtemp(name.data());
     options.mountpoint = place_;
     options.source = "fake, with \\ and comma";
     options.handle_signals = false;
-    auto session = Session::mount(std::move(tree), options);
+    auto session = fuse::Session::mount(std::move(tree), options);
     if (!session) {
       trouble_ = session.error().text();
       return;
@@ -53,12 +53,14 @@ class Mounted {
  private:
   std::filesystem::path place_;
   std::string trouble_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<fuse::Session> session_;
   std::thread server_;
   int result_ = -1;
 };
 
-inline bool can_mount() { return ::access("/dev/fuse", R_OK | W_OK) == 0 && ::geteuid() == 0; }
+inline bool can_mount() {
+  return ::access("/dev/fuse", R_OK | W_OK) == 0 && ::geteuid() == 0;
+}
 
 }  // namespace h5mount::test
 

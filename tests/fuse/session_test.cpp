@@ -12,33 +12,10 @@
 #include <fstream>
 #include <set>
 
-#include "fake_tree.h"
-#include "mounted.h"
+#include "session_fixture.h"
 
 namespace h5mount::test {
 namespace {
-
-std::string slurp(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-class SessionTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    H5MOUNT_NEEDS_FUSE();
-    tree = std::make_shared<FakeTree>();
-    for (std::size_t i = 0; i < 3'000'000; ++i) big += static_cast<char>(i * 7919 >> 5);
-    tree->add(kRootNode, NodeType::File, "small", "hello\n");
-    big_id = tree->add(kRootNode, NodeType::File, "big", big);
-    directory = tree->add(kRootNode, NodeType::Directory, "dir");
-    tree->add(directory, NodeType::File, "inner", "in");
-    tree->add(directory, NodeType::Symlink, "up", "../small");
-  }
-  std::shared_ptr<FakeTree> tree;
-  std::string big;
-  NodeId big_id = 0, directory = 0;
-};
 
 TEST_F(SessionTest, ReadsWhatTheTreeHolds) {
   const Mounted mount(tree);
@@ -101,7 +78,7 @@ TEST_F(SessionTest, ListsAndKeepsListings) {
 TEST_F(SessionTest, ALongListingComesWholeInOrderAndWithTypes) {
   constexpr int kMany = 5000;
   for (int i = 0; i < kMany; ++i) {
-    tree->add(directory, i % 2 ? NodeType::File : NodeType::Directory, fmt::format("{:0200}", i));
+    tree->add(directory, i % 2 ? tree::NodeType::File : tree::NodeType::Directory, fmt::format("{:0200}", i));
   }
   const Mounted mount(tree);
   DIR* const stream = ::opendir(mount.path("dir").c_str());
@@ -118,7 +95,7 @@ TEST_F(SessionTest, ALongListingComesWholeInOrderAndWithTypes) {
 }
 
 TEST_F(SessionTest, SeekdirAndRewinddirWork) {
-  for (int i = 0; i < 500; ++i) tree->add(directory, NodeType::File, fmt::format("f{}", i));
+  for (int i = 0; i < 500; ++i) tree->add(directory, tree::NodeType::File, fmt::format("f{}", i));
   const Mounted mount(tree);
   DIR* const stream = ::opendir(mount.path("dir").c_str());
   for (int i = 0; i < 100; ++i) ::readdir(stream);
@@ -135,7 +112,7 @@ TEST_F(SessionTest, SeekdirAndRewinddirWork) {
 }
 
 TEST_F(SessionTest, AnEntryThatCannotBeLookedUpIsStillListed) {
-  tree->add(directory, NodeType::File, "unreadable");
+  tree->add(directory, tree::NodeType::File, "unreadable");
   const Mounted mount(tree);
   bool seen = false;
   for (const auto& entry : std::filesystem::directory_iterator(mount.path("dir"))) {
@@ -147,7 +124,7 @@ TEST_F(SessionTest, AnEntryThatCannotBeLookedUpIsStillListed) {
 }
 
 TEST_F(SessionTest, ADamagedDirectoryIsAnErrorOfItsOwn) {
-  tree->add(kRootNode, NodeType::Directory, "damaged");
+  tree->add(tree::kRootNode, tree::NodeType::Directory, "damaged");
   const Mounted mount(tree);
   DIR* const stream = ::opendir(mount.path("damaged").c_str());
   ASSERT_NE(stream, nullptr);
@@ -173,7 +150,7 @@ TEST_F(SessionTest, ReferencesComeBack) {
 
 // The page after the last one read was filled already when the directory was closed.
 TEST_F(SessionTest, ReferencesOfAListingThatWasNotReadToItsEndComeBack) {
-  for (int i = 0; i < 3000; ++i) tree->add(directory, NodeType::File, fmt::format("{:0100}", i));
+  for (int i = 0; i < 3000; ++i) tree->add(directory, tree::NodeType::File, fmt::format("{:0100}", i));
   const Mounted mount(tree);
   DIR* const stream = ::opendir(mount.path("dir").c_str());
   ASSERT_NE(stream, nullptr);
@@ -192,17 +169,17 @@ TEST_F(SessionTest, ReferencesOfAListingThatWasNotReadToItsEndComeBack) {
 
 TEST_F(SessionTest, PagesHandedOnAreReadWithoutAsking) {
   std::atomic<int> asked = 0;
-  tree->on_read = [&asked](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
+  tree->on_read = [&asked](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
     ++asked;
     return fail(io_error(EIO, "nobody should ask"));
   };
   Mounted mount(tree);
-  const std::shared_ptr<KernelPages> kernel = tree->kernel;
+  const std::shared_ptr<tree::KernelPages> kernel = tree->kernel;
   ASSERT_NE(kernel, nullptr);
   const int fd = ::open(mount.path("big").c_str(), O_RDONLY);
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
   const std::string whole(4096, 'x'), half(2048, 'y');
-  Pieces one, two;
+  dataset::Pieces one, two;
   one.add(as_bytes(whole), nullptr);
   two.add(as_bytes(half), nullptr, true);
   two.add(as_bytes(half), nullptr);
@@ -223,7 +200,8 @@ TEST_F(SessionTest, PagesHandedOnAreReadWithoutAsking) {
 }
 
 TEST_F(SessionTest, XattrsOfTheUserNamespaceOnly) {
-  tree->node(big_id).xattrs = {{"user.hdf5.kind", "dataset"}, {"user.a", std::string(65'536, 'a')},
+  tree->node(big_id).xattrs = {{"user.hdf5.kind", "dataset"},
+                               {"user.a", std::string(65'536, 'a')},
                                {"user.b", std::string(65'537, 'b')}};
   const Mounted mount(tree);
   const std::string path = mount.path("big");
@@ -281,8 +259,8 @@ TEST_F(SessionTest, StatfsTellsTheFile) {
 }
 
 TEST_F(SessionTest, ALinkTooLongIsAnError) {
-  tree->add(kRootNode, NodeType::Symlink, "long", std::string(4096, 'x'));
-  tree->add(kRootNode, NodeType::Symlink, "just", std::string(4095, 'x'));
+  tree->add(tree::kRootNode, tree::NodeType::Symlink, "long", std::string(4096, 'x'));
+  tree->add(tree::kRootNode, tree::NodeType::Symlink, "just", std::string(4095, 'x'));
   const Mounted mount(tree);
   std::string buffer(5000, '\0');
   EXPECT_EQ(::readlink(mount.path("long").c_str(), buffer.data(), buffer.size()), -1);
@@ -316,7 +294,7 @@ TEST_F(SessionTest, EveryAttemptToWriteIsErofs) {
 
 TEST_F(SessionTest, ErrorsBecomeErrnos) {
   std::atomic<ErrorCode> code = ErrorCode::ChecksumMismatch;
-  tree->on_read = [&code](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
+  tree->on_read = [&code](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
     return fail(Error(code, "told to fail"));
   };
   const Mounted mount(tree);
@@ -336,7 +314,7 @@ TEST_F(SessionTest, ErrorsBecomeErrnos) {
 
 TEST_F(SessionTest, ExceptionsBecomeErrnosAndTheMountLives) {
   std::atomic<bool> memory = true;
-  tree->on_read = [&memory](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
+  tree->on_read = [&memory](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
     if (memory) throw std::bad_alloc();
     throw std::runtime_error("our own bug");
   };
@@ -365,7 +343,7 @@ TEST_F(SessionTest, TooLargeToOpenIsEfbig) {
 
 TEST_F(SessionTest, MoreIsNotGivenThanWasAskedFor) {
   static const std::string much(2 << 20, 'm');
-  tree->on_read = [](NodeId, std::uint64_t, std::uint64_t, Pieces& out) -> Status {
+  tree->on_read = [](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces& out) -> Status {
     out.add(as_bytes(much), nullptr);
     return {};
   };
@@ -378,10 +356,11 @@ TEST_F(SessionTest, MoreIsNotGivenThanWasAskedFor) {
 }
 
 TEST_F(SessionTest, ManyPiecesMakeOneReply) {
-  tree->on_read = [this](NodeId, std::uint64_t offset, std::uint64_t length, Pieces& out) -> Status {
+  tree->on_read = [this](tree::NodeId, std::uint64_t offset, std::uint64_t length,
+                         dataset::Pieces& out) -> Status {
     for (std::uint64_t i = 0; i < length && offset + i < big.size(); i += 8) {
-      out.add(as_bytes(std::string_view(big).substr(offset + i, std::min<std::uint64_t>(8, length - i))), nullptr,
-              i % 3 == 0);
+      out.add(as_bytes(std::string_view(big).substr(offset + i, std::min<std::uint64_t>(8, length - i))),
+              nullptr, i % 3 == 0);
     }
     return {};
   };
@@ -396,11 +375,13 @@ TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
   void* const map = ::mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, fd, 0);
   ASSERT_EQ(::ftruncate(fd, 0), 0);
   std::atomic<std::size_t> piece = 1 << 20;
-  tree->on_read = [map, &piece](NodeId, std::uint64_t offset, std::uint64_t length, Pieces& out) -> Status {
+  tree->on_read = [map, &piece](tree::NodeId, std::uint64_t offset, std::uint64_t length,
+                                dataset::Pieces& out) -> Status {
     if (offset >= 1 << 20) return {};
     length = std::min<std::uint64_t>(length, (1 << 20) - offset);
     for (std::uint64_t i = 0; i < length; i += piece) {
-      out.add({static_cast<std::byte*>(map) + offset + i, std::min<std::uint64_t>(piece, length - i)}, nullptr, true);
+      out.add({static_cast<std::byte*>(map) + offset + i, std::min<std::uint64_t>(piece, length - i)},
+              nullptr, true);
     }
     return {};
   };
@@ -422,7 +403,7 @@ TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
 TEST_F(SessionTest, SlowReadersDoNotHoldUpStat) {
   std::atomic<bool> release = false;
   std::atomic<int> waiting = 0;
-  tree->on_read = [&](NodeId, std::uint64_t, std::uint64_t, Pieces&) -> Status {
+  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
     ++waiting;
     while (!release) ::usleep(1000);
     return {};
@@ -461,7 +442,7 @@ TEST_F(SessionTest, UnmountingEndsServeInOrder) {
 }
 
 TEST_F(SessionTest, OneThreadServesAsWell) {
-  SessionOptions options;
+  fuse::SessionOptions options;
   options.single_thread = true;
   Mounted mount(tree, options);
   EXPECT_EQ(slurp(mount.path("big")), big);
@@ -481,17 +462,20 @@ TEST_F(SessionTest, ReadAheadIsRaisedWhereItMayBe) {
 TEST_F(SessionTest, TheSourceIsShownWholeAsItWasNamed) {
   const Mounted mount(tree);
   const std::string mounts = slurp("/proc/self/mountinfo");
-  EXPECT_NE(mounts.find("fuse.h5mount fake,\\040with\\040\\134\\040and\\040comma"), std::string::npos) << mounts;
+  EXPECT_NE(mounts.find("fuse.h5mount fake,\\040with\\040\\134\\040and\\040comma"), std::string::npos)
+      << mounts;
 }
 
 TEST(CheckMountpoint, SaysWhatIsWrong) {
-  EXPECT_NE(check_mountpoint("/nowhere/at/all").error().text().find("does not exist"), std::string::npos);
-  EXPECT_NE(check_mountpoint("/proc/self/mountinfo").error().text().find("not a directory"), std::string::npos);
+  EXPECT_NE(fuse::check_mountpoint("/nowhere/at/all").error().text().find("does not exist"),
+            std::string::npos);
+  EXPECT_NE(fuse::check_mountpoint("/proc/self/mountinfo").error().text().find("not a directory"),
+            std::string::npos);
 }
 
 TEST_F(SessionTest, ASecondMountOnTheSamePlaceIsRefused) {
   const Mounted mount(tree);
-  const auto again = check_mountpoint(mount.path().string());
+  const auto again = fuse::check_mountpoint(mount.path().string());
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().text().find("already"), std::string::npos);
 }

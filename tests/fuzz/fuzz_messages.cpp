@@ -1,5 +1,5 @@
-// The fuzz target of the header messages and of the structures that are decoded from memory alone. The first byte
-// chooses the decoder, the second the sizes of offsets and lengths; the rest is the structure.
+// The fuzz target of the header messages and of the structures that are decoded from memory alone. The first
+// byte chooses the decoder, the second the sizes of offsets and lengths; the rest is the structure.
 #include <array>
 #include <cstdlib>
 
@@ -20,7 +20,7 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/format/virtual_mapping.h"
-#include "h5mount/view/value_text.h"
+#include "h5mount/text/value_text.h"
 
 namespace {
 

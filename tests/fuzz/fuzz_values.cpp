@@ -1,10 +1,11 @@
-// The fuzz target of values as text: a datatype message (its length in the first two bytes), then elements of it. There
-// is no file behind it, so variable-length parts that are not empty are errors; all else must become text.
+// The fuzz target of values as text: a datatype message (its length in the first two bytes), then elements of
+// it. There is no file behind it, so variable-length parts that are not empty are errors; all else must
+// become text.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
-#include "h5mount/view/value_text.h"
+#include "h5mount/text/value_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t length) {
   using namespace h5mount;

@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   set_metadata_checksums_enabled(sum % 3 == 0);
   const test::WalkBounds bounds{.nodes = 300, .bytes_per_file = 256U << 10, .bytes = 8U << 20, .seconds = 10};
   const test::WalkReport report = test::walk_whole_file(make_memory_source({bytes, bytes + length}), bounds);
-  for (const std::string& violation : report.violations) std::fprintf(stderr, "violation: %s\n", violation.c_str());
+  for (const std::string& violation : report.violations)
+    std::fprintf(stderr, "violation: %s\n", violation.c_str());
   if (!report.violations.empty()) std::abort();
   if (report.slowest_seconds > 8) {
     std::fprintf(stderr, "slow: %.1f s in %s\n", report.slowest_seconds, report.slowest.c_str());
@@ -34,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
 
 // Half of the mutations are libFuzzer's own, half know the format's structures.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned seed) {
   if (seed % 2 == 0 || size < 16) return LLVMFuzzerMutate(data, size, most);
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   std::vector<std::byte> changed(bytes, bytes + size);

@@ -7,7 +7,9 @@
 
 namespace h5mount::test {
 
-inline void reset_memory_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+inline void reset_memory_peak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
 
 inline std::uint64_t memory_peak() {
   std::ifstream status("/proc/self/status");

@@ -19,7 +19,8 @@ constexpr std::size_t kNear = 160;        // bytes behind a signature in which i
 constexpr std::size_t kMostSpan = 2'048;  // of a structure whose checksum is looked for
 
 bool is_signature(const std::byte* at) {
-  return std::ranges::any_of(kSignatures, [&](std::string_view four) { return std::memcmp(at, four.data(), 4) == 0; });
+  return std::ranges::any_of(kSignatures,
+                             [&](std::string_view four) { return std::memcmp(at, four.data(), 4) == 0; });
 }
 
 std::uint64_t load(const std::vector<std::byte>& file, std::size_t at, unsigned width) {
@@ -52,15 +53,22 @@ void Mutator::mutate(std::vector<std::byte>& file) {
   std::vector<std::size_t> marks = find_signatures(file);
   for (std::uint64_t changes = 1 + below(4); changes > 0; --changes) {
     switch (below(16)) {
-      case 0: file[place(file, marks)] ^= static_cast<std::byte>(1U << below(8)); break;
+      case 0:
+        file[place(file, marks)] ^= static_cast<std::byte>(1U << below(8));
+        break;
       case 1:
-      case 2: change_bytes(file, marks); break;
-      case 3: copy_structure(file, marks); break;
+      case 2:
+        change_bytes(file, marks);
+        break;
+      case 3:
+        copy_structure(file, marks);
+        break;
       case 4:
         if (below(8) == 0) file.resize(std::max<std::size_t>(16, place(file, marks)));
         std::erase_if(marks, [&](std::size_t mark) { return mark >= file.size(); });
         break;
-      default: change_field(file, marks);
+      default:
+        change_field(file, marks);
     }
   }
 }
@@ -75,20 +83,34 @@ std::uint64_t Mutator::interesting(const std::vector<std::byte>& file, const std
                                    std::uint64_t old, unsigned width) {
   const std::uint64_t all = width == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * width)) - 1;
   switch (below(14)) {
-    case 0: return 0;
-    case 1: return 1;
-    case 2: return all;
-    case 3: return all - 1;
-    case 4: return all / 2 + 1;
-    case 5: return old + 1;
-    case 6: return old - 1;
-    case 7: return old * 2;
-    case 8: return file.size();
-    case 9: return file.size() - below(16);
-    case 10: return marks.empty() ? 0 : marks[below(marks.size())];
-    case 11: return std::uint64_t{1} << below(8 * width);
-    case 12: return below(256);
-    default: return below(file.size());
+    case 0:
+      return 0;
+    case 1:
+      return 1;
+    case 2:
+      return all;
+    case 3:
+      return all - 1;
+    case 4:
+      return all / 2 + 1;
+    case 5:
+      return old + 1;
+    case 6:
+      return old - 1;
+    case 7:
+      return old * 2;
+    case 8:
+      return file.size();
+    case 9:
+      return file.size() - below(16);
+    case 10:
+      return marks.empty() ? 0 : marks[below(marks.size())];
+    case 11:
+      return std::uint64_t{1} << below(8 * width);
+    case 12:
+      return below(256);
+    default:
+      return below(file.size());
   }
 }
 
@@ -117,7 +139,8 @@ void Mutator::copy_structure(std::vector<std::byte>& file, const std::vector<std
   std::memmove(file.data() + to, file.data() + from, count);
 }
 
-// Where a structure's checksum stands depends on its fields; it is found where the bytes are those of lookup3.
+// Where a structure's checksum stands depends on its fields; it is found where the bytes are those of
+// lookup3.
 void fix_checksums(const std::vector<std::byte>& before, std::vector<std::byte>& after) {
   if (before.size() != after.size()) return;
   for (const std::size_t start : find_signatures(before)) {

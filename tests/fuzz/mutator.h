@@ -1,8 +1,9 @@
 // Seeded damage of HDF5 files: the same seed gives the same bytes on every machine.
 //
-// Most changes are made near the signatures of the format's structures, and give fields the values that readers
-// trip over: extremes, addresses of other structures (loops), counts slightly too large. Object headers of version 1,
-// their messages and version 1 heaps have no checksum; what has one can be made right again with `fix_checksums`.
+// Most changes are made near the signatures of the format's structures, and give fields the values that
+// readers trip over: extremes, addresses of other structures (loops), counts slightly too large. Object
+// headers of version 1, their messages and version 1 heaps have no checksum; what has one can be made right
+// again with `fix_checksums`.
 #pragma once
 
 #include <cstddef>

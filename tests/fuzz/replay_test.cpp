@@ -1,5 +1,6 @@
-// The whole-file fuzz target without a fuzzer: the corpus as it is and with seeded damage, and every finding that was
-// mended. What is held: no crash, no broken rule of the walk (whole_file.h), bounded time and memory for each input.
+// The whole-file fuzz target without a fuzzer: the corpus as it is and with seeded damage, and every finding
+// that was mended. What is held: no crash, no broken rule of the walk (whole_file.h), bounded time and memory
+// for each input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +23,8 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(th
 #else
 constexpr bool kSanitized = false;
 #endif
-constexpr std::uint64_t kMostMemory = 768ULL << 20;  // of the whole process, the input and a cache of 32 MiB among it
+constexpr std::uint64_t kMostMemory =
+    768ULL << 20;  // of the whole process, the input and a cache of 32 MiB among it
 constexpr double kMostSeconds = kSanitized ? 60 : 15;  // of one operation
 
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& place, std::uintmax_t most) {
@@ -39,7 +41,7 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& plac
 void walk(const std::vector<std::byte>& bytes, const std::string& name) {
   reset_memory_peak();
   const WalkBounds bounds{.nodes = 500, .bytes_per_file = 256U << 10, .bytes = 16U << 20, .seconds = 5};
-  const WalkReport report = walk_whole_file(make_memory_source(bytes), bounds);
+  const WalkReport report = walk_whole_file(io::make_memory_source(bytes), bounds);
   for (const std::string& violation : report.violations) ADD_FAILURE() << name << ": " << violation;
   EXPECT_LT(report.slowest_seconds, kMostSeconds) << name << ": " << report.slowest;
   if (!kSanitized) EXPECT_LT(memory_peak(), kMostMemory) << name;
@@ -58,13 +60,15 @@ class CorpusReplay : public ::testing::TestWithParam<std::string> {
 
 TEST_P(CorpusReplay, AsItIs) {
   H5MOUNT_NEEDS_CORPUS(corpus);
-  for (const auto& path : files_below(corpus / GetParam(), 2U << 20)) walk(read_whole_file(path), path.string());
+  for (const auto& path : files_below(corpus / GetParam(), 2U << 20))
+    walk(read_whole_file(path), path.string());
 }
 
 TEST_P(CorpusReplay, WithChecksumsOff) {
   H5MOUNT_NEEDS_CORPUS(corpus);
   const Checksums off(false);
-  for (const auto& path : files_below(corpus / GetParam(), 64U << 10)) walk(read_whole_file(path), path.string());
+  for (const auto& path : files_below(corpus / GetParam(), 64U << 10))
+    walk(read_whole_file(path), path.string());
 }
 
 // A third of the changes get past the checksums by making them right again, a third by having them off; the
@@ -88,7 +92,8 @@ TEST_P(CorpusReplay, Damaged) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, CorpusReplay, ::testing::Values("generated", "foreign", "hostile", "sparse", "filters"),
+INSTANTIATE_TEST_SUITE_P(Corpus, CorpusReplay,
+                         ::testing::Values("generated", "foreign", "hostile", "sparse", "filters"),
                          [](const auto& info) { return info.param; });
 
 // Indexes of every kind with more than one node: most small files have trees of a single leaf.

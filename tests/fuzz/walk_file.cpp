@@ -1,5 +1,5 @@
-// Walks files, damaged in seeded ways if asked to, and says what it met: the tool behind a long search without a
-// fuzzer, and the way to look at one finding.
+// Walks files, damaged in seeded ways if asked to, and says what it met: the tool behind a long search
+// without a fuzzer, and the way to look at one finding.
 //   walk_file [--mutations N] [--seed S] [--no-checksums] [--keep PATH] [--slow SECONDS] FILE...
 // --keep: each input is written there before it is walked, so that a crash leaves it.
 #include <cstdio>
@@ -30,12 +30,18 @@ Settings parse(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     const char* value = i + 1 < count ? words[i + 1] : "";
-    if (word == "--mutations") out.mutations = std::strtoull(value, nullptr, 0), ++i;
-    else if (word == "--seed") out.seed = std::strtoull(value, nullptr, 0), ++i;
-    else if (word == "--keep") out.keep = value, ++i;
-    else if (word == "--slow") out.slow = std::strtod(value, nullptr), ++i;
-    else if (word == "--no-checksums") set_metadata_checksums_enabled(false);
-    else out.files.push_back(word);
+    if (word == "--mutations")
+      out.mutations = std::strtoull(value, nullptr, 0), ++i;
+    else if (word == "--seed")
+      out.seed = std::strtoull(value, nullptr, 0), ++i;
+    else if (word == "--keep")
+      out.keep = value, ++i;
+    else if (word == "--slow")
+      out.slow = std::strtod(value, nullptr), ++i;
+    else if (word == "--no-checksums")
+      set_metadata_checksums_enabled(false);
+    else
+      out.files.push_back(word);
   }
   return out;
 }
@@ -46,13 +52,16 @@ bool walk(const Settings& settings, const std::string& name, const std::vector<s
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
   reset_memory_peak();
-  const WalkReport r = walk_whole_file(make_memory_source(bytes), {.bytes_per_file = 512U << 10, .seconds = 10});
+  const WalkReport r =
+      walk_whole_file(io::make_memory_source(bytes), {.bytes_per_file = 512U << 10, .seconds = 10});
   const std::uint64_t peak = memory_peak() >> 20;
   const bool bad = !r.violations.empty() || r.slowest_seconds > settings.slow || peak > 600;
   if (show || bad) {
-    std::printf("%s%s: %lu nodes, %lu files, %lu bytes, %lu xattrs, %lu errors, peak %lu MiB, slowest %.2f s (%s)%s\n",
-                bad ? "BAD " : "", name.c_str(), r.nodes, r.files, r.bytes, r.xattrs, r.errors, peak,
-                r.slowest_seconds, r.slowest.c_str(), r.complete ? "" : ", cut short");
+    std::printf(
+        "%s%s: %lu nodes, %lu files, %lu bytes, %lu xattrs, %lu errors, peak %lu MiB, slowest %.2f s "
+        "(%s)%s\n",
+        bad ? "BAD " : "", name.c_str(), r.nodes, r.files, r.bytes, r.xattrs, r.errors, peak,
+        r.slowest_seconds, r.slowest.c_str(), r.complete ? "" : ", cut short");
     for (const std::string& violation : r.violations) std::printf("  violation: %s\n", violation.c_str());
     std::fflush(stdout);
   }

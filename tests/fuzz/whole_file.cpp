@@ -14,17 +14,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Shared by all walks of a process: threads are dear.
-std::shared_ptr<WorkerPool> workers() {
-  static const auto pool = std::make_shared<WorkerPool>(2);
+std::shared_ptr<cache::WorkerPool> workers() {
+  static const auto pool = std::make_shared<cache::WorkerPool>(2);
   return pool;
 }
 
 class Walk {
  public:
-  Walk(Tree& tree, const WalkBounds& bounds, WalkReport& report) : tree_(tree), bounds_(bounds), report_(report) {}
+  Walk(tree::Tree& tree, const WalkBounds& bounds, WalkReport& report)
+      : tree_(tree), bounds_(bounds), report_(report) {}
 
   void run() {
-    visit({kRootNode, "", {}});
+    visit({tree::kRootNode, "", {}});
     enter_hidden_room();
     while (!waiting_.empty() && within_bounds()) {
       const Place next = std::move(waiting_.back());
@@ -37,7 +38,7 @@ class Walk {
 
  private:
   struct Place {
-    NodeId node;
+    tree::NodeId node;
     std::string path;
     std::vector<std::uint64_t> above;  // inode numbers of the directories above
   };
@@ -59,7 +60,8 @@ class Walk {
     }
     if (!result) {
       ++report_.errors;
-      if (result.error().code() == ErrorCode::Internal) violation("internal error: " + result.error().text(), path);
+      if (result.error().code() == ErrorCode::Internal)
+        violation("internal error: " + result.error().text(), path);
       if (result.error().text().empty()) violation("an error without words", path);
     }
     return result;
@@ -70,19 +72,25 @@ class Walk {
   }
 
   void enter_hidden_room() {
-    const auto hidden = tree_.lookup(kRootNode, ".h5");
-    if (hidden && hidden->stat.type == NodeType::Directory) waiting_.push_back({hidden->node, "/.h5", {}});
+    const auto hidden = tree_.lookup(tree::kRootNode, ".h5");
+    if (hidden && hidden->stat.type == tree::NodeType::Directory)
+      waiting_.push_back({hidden->node, "/.h5", {}});
   }
 
   void visit(const Place& place) {
     ++report_.nodes;
-    const auto stat = timed("stat", place.path, [&] { return tree_.stat(place.node, StatDepth::Full); });
+    const auto stat =
+        timed("stat", place.path, [&] { return tree_.stat(place.node, tree::StatDepth::Full); });
     xattrs(place);
     if (!stat) return;
     switch (stat->type) {
-      case NodeType::Directory: return directory(place, stat->ino);
-      case NodeType::Symlink: (void)timed("readlink", place.path, [&] { return tree_.readlink(place.node); }); return;
-      case NodeType::File: return file(place);
+      case tree::NodeType::Directory:
+        return directory(place, stat->ino);
+      case tree::NodeType::Symlink:
+        (void)timed("readlink", place.path, [&] { return tree_.readlink(place.node); });
+        return;
+      case tree::NodeType::File:
+        return file(place);
     }
   }
 
@@ -96,7 +104,8 @@ class Walk {
         (void)timed("get_xattr", place.path,
                     [&] { return tree_.get_xattr(place.node, name.substr(0, 200) + "-"); });
       if (++report_.xattrs % 64 == 0 && !within_bounds()) return;
-      const auto value = timed("get_xattr " + name, place.path, [&] { return tree_.get_xattr(place.node, name); });
+      const auto value =
+          timed("get_xattr " + name, place.path, [&] { return tree_.get_xattr(place.node, name); });
       if (name.size() > 255) violation("xattr name too long for Linux", place.path);
       if (value) report_.bytes += value->size() / 64;
     }
@@ -105,13 +114,14 @@ class Walk {
   void directory(const Place& place, std::uint64_t ino) {
     if (std::ranges::find(place.above, ino) != place.above.end())
       return violation("a directory below itself: `find` would never end", place.path);
-    const auto listing = timed("open_directory", place.path, [&] { return tree_.open_directory(place.node); });
+    const auto listing =
+        timed("open_directory", place.path, [&] { return tree_.open_directory(place.node); });
     if (!listing) return;
     std::vector<std::uint64_t> above = place.above;
     above.push_back(ino);
     std::unordered_set<std::string_view> names;
     for (std::size_t i = 0; i < (*listing)->size() && within_bounds(); ++i) {
-      const DirectoryListing::Item item = (*listing)->at(i);
+      const tree::DirectoryListing::Item item = (*listing)->at(i);
       check_name(place, item.name);
       if (!names.insert(item.name).second) violation("the same name twice", place.path);
       enter(place, **listing, i, above);
@@ -121,7 +131,7 @@ class Walk {
 
   // Names that are not there, all over the order of names and hashes: each goes another way through the
   // group's index.
-  void look_up_absent(const Place& place, const DirectoryListing& listing) {
+  void look_up_absent(const Place& place, const tree::DirectoryListing& listing) {
     (void)timed("lookup", place.path, [&] { return tree_.lookup(place.node, "a name that is not there"); });
     const std::size_t step = std::max<std::size_t>(1, listing.size() / 32);
     for (std::size_t i = 0; i < listing.size() && within_bounds(); i += step) {
@@ -138,14 +148,17 @@ class Walk {
   }
 
   // Looks a listed name up both ways, which must agree.
-  void enter(const Place& place, const DirectoryListing& listing, std::size_t position,
+  void enter(const Place& place, const tree::DirectoryListing& listing, std::size_t position,
              const std::vector<std::uint64_t>& above) {
     const std::string path = place.path + "/" + std::string(listing.at(position).name);
-    const auto entry = timed("lookup_listed", path, [&] { return tree_.lookup_listed(place.node, listing, position); });
-    const auto again = timed("lookup", path, [&] { return tree_.lookup(place.node, listing.at(position).name); });
+    const auto entry =
+        timed("lookup_listed", path, [&] { return tree_.lookup_listed(place.node, listing, position); });
+    const auto again =
+        timed("lookup", path, [&] { return tree_.lookup(place.node, listing.at(position).name); });
     if (again) tree_.forget(again->node, 1);
     if (!entry) return;
-    if (again && again->stat.ino != entry->stat.ino) ++report_.errors;  // two links of one name, in a damaged group
+    if (again && again->stat.ino != entry->stat.ino)
+      ++report_.errors;  // two links of one name, in a damaged group
     if (waiting_.size() < bounds_.nodes)
       waiting_.push_back({entry->node, path, above});
     else
@@ -156,7 +169,8 @@ class Walk {
     ++report_.files;
     const auto open = timed("open", place.path, [&] { return tree_.open(place.node); });
     if (!open) return;
-    const auto stat = timed("stat", place.path, [&] { return tree_.stat(place.node, StatDepth::Size); });
+    const auto stat =
+        timed("stat", place.path, [&] { return tree_.stat(place.node, tree::StatDepth::Size); });
     const std::uint64_t size = stat ? stat->size : 0;
     const std::uint64_t half = bounds_.bytes_per_file / 2;
     read(place, **open, 0, half, size);
@@ -179,7 +193,7 @@ class Walk {
     const auto read_all = [&] {
       const auto open = tree_.open(place.node);
       for (std::uint64_t at = 0; open && at < length; at += kRequest) {
-        Pieces pieces;
+        dataset::Pieces pieces;
         (void)(*open)->read(at, std::min(kRequest, length - at), pieces);
       }
     };
@@ -193,16 +207,17 @@ class Walk {
   }
 
   // In requests of the size that FUSE makes. Every byte is touched, so that a sanitizer sees where it lies.
-  void read(const Place& place, OpenNode& open, std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
+  void read(const Place& place, tree::OpenNode& open, std::uint64_t offset, std::uint64_t length,
+            std::uint64_t size) {
     constexpr std::uint64_t kRequest = 128U << 10;
     for (std::uint64_t done = 0; done < length && within_bounds(); done += kRequest) {
       const std::uint64_t want = std::min(kRequest, length - done);
-      Pieces pieces;
+      dataset::Pieces pieces;
       const auto got = timed("read", place.path, [&] { return open.read(offset + done, want, pieces); });
       if (!got) return;
       const std::uint64_t there = offset + done < size ? std::min(want, size - offset - done) : 0;
       if (pieces.total() != there) violation("a read gave other than its length", place.path);
-      for (const Piece& piece : pieces.list())
+      for (const dataset::Piece& piece : pieces.list())
         if (!piece.kernel_only)
           for (const std::byte byte : piece.bytes) sum_ = sum_ + std::to_integer<unsigned>(byte);
       report_.bytes += pieces.total();
@@ -210,7 +225,7 @@ class Walk {
     }
   }
 
-  void seek(const Place& place, OpenNode& open, std::uint64_t size) {
+  void seek(const Place& place, tree::OpenNode& open, std::uint64_t size) {
     std::uint64_t at = 0;
     for (int step = 0; step < 16 && at < size && within_bounds(); ++step) {
       const auto data = timed("seek_data", place.path, [&] { return open.seek_data(at); });
@@ -223,7 +238,7 @@ class Walk {
     }
   }
 
-  Tree& tree_;
+  tree::Tree& tree_;
   const WalkBounds& bounds_;
   WalkReport& report_;
   std::vector<Place> waiting_;
@@ -233,16 +248,17 @@ class Walk {
 
 }  // namespace
 
-WalkReport walk_whole_file(std::shared_ptr<ByteSource> source, const WalkBounds& bounds) {
+WalkReport walk_whole_file(std::shared_ptr<io::ByteSource> source, const WalkBounds& bounds) {
   WalkReport report;
   const auto began = Clock::now();
-  auto files = FileSet::open(std::move(source), MetadataOptions{.force = true});
+  auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{.force = true});
   if (!files) {
     ++report.errors;
     return report;
   }
-  ReadEnvironment environment{std::make_shared<BlockCache>(32U << 20), workers(), *std::move(files)};
-  const auto tree = Tree::make(environment, TreeOptions{});
+  dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(32U << 20), workers(),
+                                       *std::move(files)};
+  const auto tree = tree::Tree::make(environment, tree::TreeOptions{});
   report.slowest_seconds = std::chrono::duration<double>(Clock::now() - began).count();
   report.slowest = "open";
   if (!tree) {

@@ -1,7 +1,7 @@
-// A walk over a whole HDF5 file as a mount would be used, without FUSE: every directory listed and looked up, every
-// node asked for its stat, xattrs and target, every file opened, read at both ends and at random places, and searched
-// for data and holes; /.h5/attributes too. Errors are what damaged files are expected to give: they are counted. What
-// no file may cause is told in `violations`.
+// A walk over a whole HDF5 file as a mount would be used, without FUSE: every directory listed and looked up,
+// every node asked for its stat, xattrs and target, every file opened, read at both ends and at random
+// places, and searched for data and holes; /.h5/attributes too. Errors are what damaged files are expected to
+// give: they are counted. What no file may cause is told in `violations`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "h5mount/io/byte_source.h"
-#include "h5mount/view/tree.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::test {
 
@@ -30,6 +30,6 @@ struct WalkReport {
   std::vector<std::string> violations;
 };
 
-WalkReport walk_whole_file(std::shared_ptr<ByteSource> source, const WalkBounds& bounds);
+WalkReport walk_whole_file(std::shared_ptr<io::ByteSource> source, const WalkBounds& bounds);
 
 }  // namespace h5mount::test

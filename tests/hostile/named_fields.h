@@ -20,7 +20,7 @@ class NamedFields {
  public:
   static constexpr std::uint64_t kAt = 0x4000;  // where the structure is said to lie
 
-  explicit NamedFields(std::string_view structure, FileSizes sizes = {})
+  explicit NamedFields(std::string_view structure, format::FileSizes sizes = {})
       : structure_(structure), sizes_(sizes) {}
 
   NamedFields& uint(std::string_view name, std::uint64_t value, std::size_t width) {
@@ -58,7 +58,7 @@ class NamedFields {
     return name == "checksum" ? changed : changed.fix_checksum();
   }
 
-  Cursor cursor() const { return {bytes_, kAt, structure_, sizes_}; }
+  format::Cursor cursor() const { return {bytes_, kAt, structure_, sizes_}; }
   std::string_view structure() const { return structure_; }
   std::uint64_t offset_of(std::string_view name) const { return kAt + field(name).position; }
   std::size_t size() const { return bytes_.size(); }
@@ -84,7 +84,7 @@ class NamedFields {
   }
 
   std::string_view structure_;
-  FileSizes sizes_;
+  format::FileSizes sizes_;
   std::vector<std::byte> bytes_;
   std::vector<Place> fields_;
   std::optional<std::size_t> sum_at_;
@@ -101,11 +101,11 @@ struct FieldLie {
 template <class Decode>
 void expect_refused(const NamedFields& sound, const FieldLie& lie, Decode decode) {
   const std::string what = lie.field + " = " + std::to_string(lie.value);
-  Cursor honest = sound.cursor();
+  format::Cursor honest = sound.cursor();
   const auto accepted = decode(honest);
   ASSERT_TRUE(accepted) << what << ": not sound to begin with: " << accepted.error().text();
   const NamedFields lying = sound.with(lie.field, lie.value);
-  Cursor cursor = lying.cursor();
+  format::Cursor cursor = lying.cursor();
   const auto refused = decode(cursor);
   ASSERT_FALSE(refused) << sound.structure() << ": " << what;
   const std::string at = lie.refused_at.empty() ? lie.field : lie.refused_at;
@@ -121,9 +121,9 @@ template <class Decode>
 void expect_each_refused(const NamedFields& sound, Decode decode, std::initializer_list<FieldLie> lies) {
   for (const FieldLie& lie : lies) expect_refused(sound, lie, decode);
   // Every cut is refused, and nothing is read beyond it.
-  Cursor whole = sound.cursor();
+  format::Cursor whole = sound.cursor();
   for (std::size_t n = 0; n < sound.size(); ++n) {
-    Cursor cut(whole.rest().first(n), NamedFields::kAt, sound.structure(), whole.sizes());
+    format::Cursor cut(whole.rest().first(n), NamedFields::kAt, sound.structure(), whole.sizes());
     EXPECT_FALSE(decode(cut)) << sound.structure() << " cut at " << n;
   }
 }

@@ -1,5 +1,5 @@
-// A small file with an old group (symbol table, version 1 B-tree, local heap), and one lie at a time in it: each ends in
-// a named error, hides what is behind it and nothing else.
+// A small file with an old group (symbol table, version 1 B-tree, local heap), and one lie at a time in it:
+// each ends in a named error, hides what is behind it and nothing else.
 #include <gtest/gtest.h>
 
 #include "h5mount/object/object.h"
@@ -38,7 +38,12 @@ struct OldGroupFile {
     b.u16(tree_entries.value_or(static_cast<std::uint16_t>(children.size()))).u64(kUndefined).u64(kUndefined);
     for (const std::uint64_t child : children) b.u64(0).u64(child);
     b.u64(16);
-    b.at(kHeap).text(heap_signature).u32(0).u64(segment_size.value_or(segment.size())).u64(kUndefined).u64(segment_address);
+    b.at(kHeap)
+        .text(heap_signature)
+        .u32(0)
+        .u64(segment_size.value_or(segment.size()))
+        .u64(kUndefined)
+        .u64(segment_address);
     b.at(kSymbols).text(symbol_signature).u8(1).u8(0);
     b.u16(symbol_count.value_or(static_cast<std::uint16_t>(symbols.size())));
     for (const Symbol& s : symbols) b.u64(s.name_offset).u64(s.header).zeros(24);
@@ -61,14 +66,14 @@ std::string place_of(const Error& error, std::uint64_t structure_at) {
 
 Listed list(const OldGroupFile& file) {
   Listed out;
-  const auto metadata = FileMetadata::open(make_memory_source(file.bytes()), {});
+  const auto metadata = metadata::FileMetadata::open(io::make_memory_source(file.bytes()), {});
   if (!metadata) return out.error = metadata.error(), out;
-  const auto root = open_object(**metadata, (*metadata)->root_address());
+  const auto root = object::open_object(**metadata, (*metadata)->root_address());
   if (!root) return out.error = root.error(), out;
-  const auto group = Group::open(*metadata, *root);
+  const auto group = object::Group::open(*metadata, *root);
   if (!group) return out.error = group.error(), out;
   const Status done =
-      (*group)->for_each([&](const Link& link) { return out.names.push_back(link.name), true; },
+      (*group)->for_each([&](const format::Link& link) { return out.names.push_back(link.name), true; },
                          [&](const Error& error) {
                            out.damage.push_back(error.code());
                            out.places.push_back(place_of(error, kSymbols));
@@ -147,7 +152,8 @@ TEST(HostileOldGroup, NameWithoutAnEnd) {
 }
 
 TEST(HostileOldGroup, SegmentElsewhere) {
-  for (const std::uint64_t address : {std::uint64_t{1} << 40, kUndefined, kUndefined - 8, std::uint64_t{1} << 63}) {
+  for (const std::uint64_t address :
+       {std::uint64_t{1} << 40, kUndefined, kUndefined - 8, std::uint64_t{1} << 63}) {
     const Listed listed = list({.segment_address = address});
     EXPECT_TRUE(listed.names.empty());
     EXPECT_EQ(listed.damage.size(), 2U);
@@ -155,7 +161,8 @@ TEST(HostileOldGroup, SegmentElsewhere) {
   EXPECT_TRUE(list({.segment_size = kUndefined}).names.size() <= 2U);
 }
 
-// A hundred and fifty links of one name of nearly a megabyte, in a file of one: not held a hundred and fifty times.
+// A hundred and fifty links of one name of nearly a megabyte, in a file of one: not held a hundred and fifty
+// times.
 TEST(HostileOldGroup, OneLongNameForAllLinks) {
   OldGroupFile file;
   file.leaf_k = 100;

@@ -15,7 +15,7 @@
 namespace h5mount::test {
 namespace {
 
-constexpr std::uint64_t kNone = kUndefinedAddress;
+constexpr std::uint64_t kNone = format::kUndefinedAddress;
 constexpr auto kVersion = ErrorCode::UnsupportedVersion;
 constexpr auto kSignature = ErrorCode::BadSignature;
 constexpr auto kLimit = ErrorCode::LimitExceeded;
@@ -23,16 +23,15 @@ constexpr auto kShort = ErrorCode::Truncated;
 constexpr auto kSum = ErrorCode::ChecksumMismatch;
 
 // ---- superblock
-// ------------------------------------------------------------------------------------------------
 
 TEST(HostileFields, SuperblockOfTheOldVersions) {
   NamedFields s("Superblock");
-  s.text("signature", kFormatSignature).u8("version", 1).u32("versions", 0).u8("size_of_offsets", 8);
+  s.text("signature", format::kFormatSignature).u8("version", 1).u32("versions", 0).u8("size_of_offsets", 8);
   s.u8("size_of_lengths", 8).u8("reserved", 0).u16("group_leaf_k", 4).u16("group_internal_k", 16);
   s.u32("file_consistency_flags", 0).u16("indexed_storage_k", 32).u16("reserved[1]", 0);
   s.u64("base_address", 0).u64("free_space", kNone).u64("end_of_file", 4096).u64("driver_info", kNone);
   s.u64("name", 0).u64("header", 96).u32("cache_type", 1).u32("reserved[2]", 0).zeros(16);
-  expect_each_refused(s, decode_superblock,
+  expect_each_refused(s, format::decode_superblock,
                       {{"signature", 0, kSignature},
                        {"version", 4, kVersion},
                        {"size_of_offsets", 3},
@@ -46,10 +45,13 @@ TEST(HostileFields, SuperblockOfTheOldVersions) {
 
 TEST(HostileFields, SuperblockOfTheNewVersions) {
   NamedFields s("Superblock");
-  s.text("signature", kFormatSignature).u8("version", 3).u8("size_of_offsets", 8).u8("size_of_lengths", 8);
+  s.text("signature", format::kFormatSignature)
+      .u8("version", 3)
+      .u8("size_of_offsets", 8)
+      .u8("size_of_lengths", 8);
   s.u8("flags", 0).u64("base", 0).u64("extension", kNone).u64("end_of_file", 4096).u64("root", 48).checksum();
   expect_each_refused(
-      s, decode_superblock,
+      s, format::decode_superblock,
       {{"version", 255, kVersion}, {"size_of_offsets", 1}, {"size_of_lengths", 9}, {"checksum", 7, kSum}});
 }
 
@@ -57,7 +59,7 @@ TEST(HostileFields, BTreeKValuesAndDriverInfo) {
   NamedFields k("BTreeKValuesMessage");
   k.u8("version", 0).u16("indexed_storage_k", 32).u16("group_internal_k", 16).u16("group_leaf_k", 4);
   expect_each_refused(
-      k, decode_btree_k_values,
+      k, format::decode_btree_k_values,
       {{"version", 1, kVersion}, {"indexed_storage_k", 0}, {"group_internal_k", 0}, {"group_leaf_k", 0}});
   NamedFields d("DriverInfoMessage");
   d.u8("version", 0).text("driver_identification", "NCSAmult").u16("size", 0).u8("member_mapping", 1);
@@ -67,7 +69,7 @@ TEST(HostileFields, BTreeKValuesAndDriverInfo) {
       .u64("member_address", 0)
       .u64("member_end", 0)
       .text("member_name", std::string_view("%s-s.h5\0", 8));
-  expect_each_refused(d, decode_driver_info_message,
+  expect_each_refused(d, format::decode_driver_info_message,
                       {{"version", 1, kVersion},
                        {"member_mapping", 7},
                        {"member_mapping[5]", 255},
@@ -75,7 +77,6 @@ TEST(HostileFields, BTreeKValuesAndDriverInfo) {
 }
 
 // ---- groups
-// ----------------------------------------------------------------------------------------------------
 
 NamedFields group_node(std::uint64_t entries) {
   NamedFields n("GroupBTree1Node");
@@ -86,7 +87,7 @@ NamedFields group_node(std::uint64_t entries) {
 }
 
 TEST(HostileFields, NodesOfGroups) {
-  const auto node = [](Cursor& c) { return decode_group_btree1_node(c, 4, 1); };
+  const auto node = [](format::Cursor& c) { return format::decode_group_btree1_node(c, 4, 1); };
   expect_each_refused(group_node(2), node,
                       {{"signature", 0, kSignature},
                        {"node_type", 1},
@@ -97,7 +98,7 @@ TEST(HostileFields, NodesOfGroups) {
   NamedFields s("SymbolTableNode");
   s.text("signature", "SNOD").u8("version", 1).u8("reserved", 0).u16("symbol_count", 1);
   s.length("name", 8).address("header", 96).u32("cache_type", 0).u32("reserved[1]", 0).zeros(16);
-  expect_each_refused(s, [](Cursor& c) { return decode_symbol_table_node(c, 8); },
+  expect_each_refused(s, [](format::Cursor& c) { return format::decode_symbol_table_node(c, 8); },
                       {{"signature", 0, kSignature},
                        {"version", 0, kVersion},
                        {"symbol_count", 9, kLimit},
@@ -109,11 +110,11 @@ TEST(HostileFields, NodesOfGroups) {
       .length("size", 88)
       .length("free", 1)
       .address("segment", 512);
-  expect_each_refused(h, decode_local_heap_header, {{"signature", 0, kSignature}, {"version", 1, kVersion}});
+  expect_each_refused(h, format::decode_local_heap_header,
+                      {{"signature", 0, kSignature}, {"version", 1, kVersion}});
 }
 
 // ---- indexes of chunks
-// -----------------------------------------------------------------------------------------
 
 TEST(HostileFields, NodesOfChunks) {
   NamedFields n("ChunkBTree1Node");
@@ -123,9 +124,9 @@ TEST(HostileFields, NodesOfChunks) {
   n.address("child", 0x100).u32("size[1]", 9).u32("mask[1]", 0).u64("chunk_offset[2]", 8);
   n.u64("chunk_offset[3]", 10).u64("element[1]", 0).address("child[1]", 0x200);
   const std::vector<std::uint64_t> dims = {4, 10}, first = {1, 0}, behind = {3, 0};
-  const auto child = [&](Cursor& c) {
-    return decode_chunk_btree1_node(c, dims,
-                                    {.level = 1, .first = first.data(), .behind_last = behind.data()});
+  const auto child = [&](format::Cursor& c) {
+    return format::decode_chunk_btree1_node(
+        c, dims, {.level = 1, .first = first.data(), .behind_last = behind.data()});
   };
   expect_each_refused(n, child,
                       {{"signature", 0, kSignature},
@@ -148,17 +149,18 @@ TEST(HostileFields, ARootOfChunksIsAsDeepAsTheLimit) {
     return n.address("left", kNone).address("right", kNone);
   };
   const std::vector<std::uint64_t> dims = {4};
-  const auto decode = [&](Cursor& c) { return decode_chunk_btree1_node(c, dims, {}); };
+  const auto decode = [&](format::Cursor& c) { return format::decode_chunk_btree1_node(c, dims, {}); };
   expect_refused(root(limits::kMaxTreeDepth), {"node_level", limits::kMaxTreeDepth + 1, kLimit}, decode);
 }
 
-const ArrayOfChunks kFilteredChunks{.record = {.client = ChunkClient::Filtered}, .elements = 100};
+const format::ArrayOfChunks kFilteredChunks{.record = {.client = format::ChunkClient::Filtered},
+                                            .elements = 100};
 
 TEST(HostileFields, FixedArrays) {
   NamedFields h("FixedArrayHeader");
   h.text("signature", "FAHD").u8("version", 0).u8("client_id", 1).u8("entry_size", 14).u8("page_bits", 3);
   h.length("entry_count", 100).address("data_block_address", 0x200).checksum();
-  const auto header = [](Cursor& c) { return decode_fixed_array_header(c, kFilteredChunks); };
+  const auto header = [](format::Cursor& c) { return format::decode_fixed_array_header(c, kFilteredChunks); };
   expect_each_refused(h, header,
                       {{"signature", 0, kSignature},
                        {"version", 2, kVersion},
@@ -173,14 +175,15 @@ TEST(HostileFields, FixedArrays) {
   NamedFields b("FixedArrayDataBlock");
   b.text("signature", "FADB").u8("version", 0).u8("client_id", 1).address("header_address", 0x100);
   b.uint("page_bitmap", 0, 2).checksum();
-  Cursor cursor = h.cursor();
-  const FixedArrayHeader decoded = *header(cursor);
-  expect_each_refused(b, [&](Cursor& c) { return decode_fixed_array_data_block(c, decoded, 0x100); },
-                      {{"signature", 0, kSignature},
-                       {"version", 2, kVersion},
-                       {"client_id", 3},
-                       {"header_address", 0x101},
-                       {"checksum", 1, kSum}});
+  format::Cursor cursor = h.cursor();
+  const format::FixedArrayHeader decoded = *header(cursor);
+  expect_each_refused(
+      b, [&](format::Cursor& c) { return format::decode_fixed_array_data_block(c, decoded, 0x100); },
+      {{"signature", 0, kSignature},
+       {"version", 2, kVersion},
+       {"client_id", 3},
+       {"header_address", 0x101},
+       {"checksum", 1, kSum}});
 }
 
 TEST(HostileFields, ExtensibleArrays) {
@@ -192,7 +195,9 @@ TEST(HostileFields, ExtensibleArrays) {
       .u8("max_element_bits", 32);
   h.u8("index_block_elements", 4).u8("min_data_block_elements", 16).u8("min_super_block_pointers", 4);
   h.u8("page_bits", 10).uint("statistics", 0, 48).address("index_block_address", 0x200).checksum();
-  const auto header = [](Cursor& c) { return decode_extensible_array_header(c, kFilteredChunks); };
+  const auto header = [](format::Cursor& c) {
+    return format::decode_extensible_array_header(c, kFilteredChunks);
+  };
   expect_each_refused(h, header,
                       {{"signature", 0, kSignature},
                        {"version", 2, kVersion},
@@ -209,22 +214,24 @@ TEST(HostileFields, ExtensibleArrays) {
                        {"min_super_block_pointers", 6},
                        {"page_bits", 4},
                        {"checksum", 1, kSum}});
-  ArrayOfChunks many = kFilteredChunks;
+  format::ArrayOfChunks many = kFilteredChunks;
   many.elements = 501;  // with 8 bits: four in the index block, 496 in five super blocks
   expect_refused(h, {"max_element_bits", 8},
-                 [&](Cursor& c) { return decode_extensible_array_header(c, many); });
-  Cursor cursor = h.cursor();
-  const ExtensibleArrayHeader decoded = *header(cursor);
+                 [&](format::Cursor& c) { return format::decode_extensible_array_header(c, many); });
+  format::Cursor cursor = h.cursor();
+  const format::ExtensibleArrayHeader decoded = *header(cursor);
   NamedFields b("ExtensibleArrayDataBlock");
   b.text("signature", "EADB").u8("version", 0).u8("client_id", 1).address("header_address", 0x100);
   b.uint("block_offset", 0, 4).uint("elements", 0, std::size_t{16} * 14).checksum();
   expect_each_refused(
-      b, [&](Cursor& c) { return decode_extensible_array_data_block(c, decoded, 0x100, 16, false); },
+      b,
+      [&](format::Cursor& c) {
+        return format::decode_extensible_array_data_block(c, decoded, 0x100, 16, false);
+      },
       {{"signature", 0, kSignature}, {"client_id", 0}, {"header_address", 0}, {"checksum", 1, kSum}});
 }
 
 // ---- version 2 B-trees
-// -----------------------------------------------------------------------------------------
 
 NamedFields btree2_header(std::uint64_t depth) {
   NamedFields h("BTree2Header");
@@ -234,8 +241,8 @@ NamedFields btree2_header(std::uint64_t depth) {
 }
 
 TEST(HostileFields, BTree2Headers) {
-  const auto header = [](Cursor& c) {
-    return decode_btree2_header(c, {.type = 5, .min_bytes = 11, .max_bytes = 600});
+  const auto header = [](format::Cursor& c) {
+    return format::decode_btree2_header(c, {.type = 5, .min_bytes = 11, .max_bytes = 600});
   };
   expect_each_refused(btree2_header(1), header,
                       {{"signature", 0, kSignature},
@@ -254,15 +261,16 @@ TEST(HostileFields, BTree2Headers) {
 
 TEST(HostileFields, BTree2Nodes) {
   const NamedFields source = btree2_header(1);
-  Cursor header_cursor = source.cursor();
-  const BTree2Header header = *decode_btree2_header(header_cursor, {.type = 5});
+  format::Cursor header_cursor = source.cursor();
+  const format::BTree2Header header = *format::decode_btree2_header(header_cursor, {.type = 5});
   NamedFields n("BTree2InternalNode");
   n.text("signature", "BTIN").u8("version", 0).u8("type", 5).uint("records", 0, 11);
   n.address("child_address", 0x300).u8("child_record_count", 2).address("child_address[1]", 0x400);
   n.u8("child_record_count[1]", 2).checksum();
-  const auto followed = [&](Cursor& c) -> Status {
-    H5_ASSIGN(const BTree2Node node, decode_btree2_node(c, header, 1, 1));
-    for (const BTree2Child& child : node.children) H5_TRY(check_btree2_child(header, child, 0));
+  const auto followed = [&](format::Cursor& c) -> Status {
+    H5_ASSIGN(const format::BTree2Node node, format::decode_btree2_node(c, header, 1, 1));
+    for (const format::BTree2Child& child : node.children)
+      H5_TRY(format::check_btree2_child(header, child, 0));
     return {};
   };
   expect_each_refused(n, followed,
@@ -275,7 +283,6 @@ TEST(HostileFields, BTree2Nodes) {
 }
 
 // ---- heaps
-// -----------------------------------------------------------------------------------------------------
 
 NamedFields heap_header() {
   NamedFields h("FractalHeapHeader");
@@ -296,8 +303,10 @@ NamedFields heap_header() {
 }
 
 TEST(HostileFields, FractalHeapHeaders) {
-  const auto header = [](Cursor& c) { return decode_fractal_heap_header(c, 0x100, 7); };
-  const auto any_ids = [](Cursor& c) { return decode_fractal_heap_header(c, 0x100, std::nullopt); };
+  const auto header = [](format::Cursor& c) { return format::decode_fractal_heap_header(c, 0x100, 7); };
+  const auto any_ids = [](format::Cursor& c) {
+    return format::decode_fractal_heap_header(c, 0x100, std::nullopt);
+  };
   expect_each_refused(heap_header(), header,
                       {{"signature", 0, kSignature},
                        {"version", 1, kVersion},
@@ -324,8 +333,8 @@ TEST(HostileFields, FractalHeapHeaders) {
 
 TEST(HostileFields, BlocksAndIdsOfAFractalHeap) {
   const NamedFields source = heap_header();
-  Cursor cursor = source.cursor();
-  const FractalHeapHeader header = *decode_fractal_heap_header(cursor, 0x100, 7);
+  format::Cursor cursor = source.cursor();
+  const format::FractalHeapHeader header = *format::decode_fractal_heap_header(cursor, 0x100, 7);
   NamedFields i("FractalHeapIndirectBlock");
   i.text("signature", "FHIB")
       .u8("version", 0)
@@ -338,9 +347,9 @@ TEST(HostileFields, BlocksAndIdsOfAFractalHeap) {
         .u32("mask" + suffix, 0);
   }
   i.checksum();
-  const auto indirect = [&](Cursor& c) -> Status {
-    H5_TRY(check_indirect_block(c, header, 0x800, 1));
-    H5_TRY(decode_indirect_entry(c, header, {.row = 0, .index = 2, .offset = 1024}));
+  const auto indirect = [&](format::Cursor& c) -> Status {
+    H5_TRY(format::check_indirect_block(c, header, 0x800, 1));
+    H5_TRY(format::decode_indirect_entry(c, header, {.row = 0, .index = 2, .offset = 1024}));
     return {};
   };
   expect_each_refused(i, indirect,
@@ -353,23 +362,23 @@ TEST(HostileFields, BlocksAndIdsOfAFractalHeap) {
   NamedFields id("FractalHeapId");
   id.u8("heap_id_type", 0).u32("heap_offset", 100).u16("object_length", 5);
   expect_refused(id, {"heap_id_type", 0x40, kVersion, "heap_id_type", "heap_id_version"},
-                 [&](Cursor& c) { return decode_heap_id(c, header); });
-  expect_refused(id, {"heap_id_type", 0x30}, [&](Cursor& c) { return decode_heap_id(c, header); });
+                 [&](format::Cursor& c) { return format::decode_heap_id(c, header); });
+  expect_refused(id, {"heap_id_type", 0x30},
+                 [&](format::Cursor& c) { return format::decode_heap_id(c, header); });
 }
 
 TEST(HostileFields, GlobalHeaps) {
   NamedFields h("GlobalHeapCollection");
   h.text("signature", "GCOL").u8("version", 1).zeros(3).length("collection_size", 4096);
-  expect_each_refused(h, decode_global_heap_header,
+  expect_each_refused(h, format::decode_global_heap_header,
                       {{"signature", 0, kSignature}, {"version", 2, kVersion}, {"collection_size", 15}});
   NamedFields o("GlobalHeapCollection");
   o.u16("object.index", 1).u16("references", 1).u32("reserved", 0).length("object.size", 48);
-  expect_each_refused(o, [](Cursor& c) { return decode_global_heap_object(c, 64); },
+  expect_each_refused(o, [](format::Cursor& c) { return format::decode_global_heap_object(c, 64); },
                       {{"object.size", 49, ErrorCode::OutOfRange}});
 }
 
 // ---- object headers, shared messages, the cache image
-// ----------------------------------------------------------
 
 TEST(HostileFields, ObjectHeaders) {
   NamedFields old("ObjectHeader");
@@ -379,24 +388,25 @@ TEST(HostileFields, ObjectHeaders) {
       .u32("references", 1)
       .u32("header_size", limits::kMaxHeaderBytes);
   old.u32("padding", 0);
-  expect_each_refused(old, decode_object_header_prefix,
+  expect_each_refused(old, format::decode_object_header_prefix,
                       {{"version", 2, kVersion}, {"header_size", limits::kMaxHeaderBytes + 1, kLimit}});
   NamedFields h("ObjectHeader");
   h.text("signature", "OHDR").u8("version", 2).u8("flags", 3).u64("size_of_chunk_0", limits::kMaxHeaderBytes);
   expect_each_refused(
-      h, decode_object_header_prefix,
+      h, format::decode_object_header_prefix,
       {{"version", 3, kVersion}, {"flags", 0x43}, {"size_of_chunk_0", limits::kMaxHeaderBytes + 1, kLimit}});
   NamedFields c("ObjectHeaderContinuationMessage");
   c.address("offset", 0x100).length("length", 8);
-  expect_each_refused(c, [](Cursor& k) { return decode_header_continuation(k, 2); }, {{"length", 7}});
+  expect_each_refused(c, [](format::Cursor& k) { return format::decode_header_continuation(k, 2); },
+                      {{"length", 7}});
   expect_refused(c.with("length", 4), {"length", 3},
-                 [](Cursor& k) { return decode_header_continuation(k, 1); });
+                 [](format::Cursor& k) { return format::decode_header_continuation(k, 1); });
 }
 
 TEST(HostileFields, SharedMessageTables) {
   NamedFields m("SharedMessageTableMessage");
   m.u8("version", 0).address("table", 0x100).u8("index_count", 8);
-  expect_each_refused(m, decode_shared_message_table_message,
+  expect_each_refused(m, format::decode_shared_message_table_message,
                       {{"version", 1, kVersion}, {"index_count", 0}, {"index_count", 9}});
   NamedFields t("SharedMessageTable");
   t.text("signature", "SMTB")
@@ -407,7 +417,7 @@ TEST(HostileFields, SharedMessageTables) {
       .u32("cutoffs", 0);
   t.u16("count", 0).address("index", kNone).address("heap", kNone).checksum();
   expect_each_refused(
-      t, [](Cursor& c) { return decode_shared_message_table(c, 1); },
+      t, [](format::Cursor& c) { return format::decode_shared_message_table(c, 1); },
       {{"signature", 0, kSignature}, {"version", 1, kVersion}, {"index_kind", 2}, {"checksum", 1, kSum}});
 }
 
@@ -416,7 +426,7 @@ TEST(HostileFields, CacheImages) {
   i.text("signature", "MDCI").u8("version", 0).u8("flags", 0).length("length", 0).u32("entry_count", 1);
   i.u32("type", 0).u32("children", 0).u16("parents", 0).u32("lru", 0).address("entry.address", 0x100);
   i.length("entry.size", 4).u32("bytes", 0).checksum();
-  expect_each_refused(i, decode_cache_image,
+  expect_each_refused(i, format::decode_cache_image,
                       {{"signature", 0, kSignature},
                        {"version", 1, kVersion},
                        {"entry_count", 2, kShort},

@@ -11,7 +11,7 @@
 #include "h5mount/io/byte_source.h"
 #include "h5mount/io/descriptors.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST(RefusedSource, EveryReadFails) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::io

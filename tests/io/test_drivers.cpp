@@ -4,7 +4,7 @@
 
 #include "h5mount/io/drivers.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 class Members {
@@ -26,7 +26,8 @@ class Members {
 std::string all_of(const Result<std::shared_ptr<ByteSource>>& source) {
   if (!source) return source.error().text();
   std::string out((*source)->size(), '?');
-  if (auto read = (*source)->read_at(0, std::as_writable_bytes(std::span(out))); !read) return read.error().text();
+  if (auto read = (*source)->read_at(0, std::as_writable_bytes(std::span(out))); !read)
+    return read.error().text();
   return out;
 }
 
@@ -77,9 +78,11 @@ TEST(Multi, MembersAtTheirStarts) {
 TEST(Multi, NamesFromTheFileStayInTheDirectory) {
   const Members members({{"m-s", "super"}, {"/etc/passwd", "no"}});
   for (const char* name : {"/etc/passwd", "%s/../x", "x", "%s%s", ""})
-    EXPECT_EQ(open_multi("m", {{0, "%s-s"}, {9, name}}, members.opener()).error().code(), ErrorCode::InvalidValue) << name;
+    EXPECT_EQ(open_multi("m", {{0, "%s-s"}, {9, name}}, members.opener()).error().code(),
+              ErrorCode::InvalidValue)
+        << name;
   EXPECT_EQ(open_multi("q", {{0, "%s-s"}}, members.opener()).error().code(), ErrorCode::NotFound);
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::io

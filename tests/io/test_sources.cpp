@@ -9,7 +9,7 @@
 #include "h5mount/io/byte_source.h"
 #include "support/corpus.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST(ExtentSource, JoinsAndHasHoles) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::io

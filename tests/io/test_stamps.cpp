@@ -13,7 +13,7 @@
 
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,7 +66,8 @@ TEST_F(Stamps, WhatLeavesTheBytesAloneIsNoWrite) {
 }
 
 TEST_F(Stamps, AnAttributeThatIsSetIsNoWrite) {
-  if (::setxattr(path_.c_str(), "user.test", "1", 1, 0) != 0) GTEST_SKIP() << "no user xattrs on this file system";
+  if (::setxattr(path_.c_str(), "user.test", "1", 1, 0) != 0)
+    GTEST_SKIP() << "no user xattrs on this file system";
   before_ = stamp();
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::setxattr(path_.c_str(), "user.test", "2", 1, 0), 0); }));
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::removexattr(path_.c_str(), "user.test"), 0); }));
@@ -105,4 +106,4 @@ TEST_F(Stamps, AMemberThatIsWrittenShowsInTheSet) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::io

@@ -1,5 +1,5 @@
-// Writes version 2 B-trees of 8-byte records (a key, little-endian) from the specification's own words. Nodes are
-// not filled up to their size: what is not in use is not to be read.
+// Writes version 2 B-trees of 8-byte records (a key, little-endian) from the specification's own words. Nodes
+// are not filled up to their size: what is not in use is not to be read.
 #pragma once
 
 #include "memory_file.h"

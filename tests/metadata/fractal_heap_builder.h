@@ -1,4 +1,5 @@
-// Writes fractal heaps from the specification's own words: a root direct block, or indirect blocks over direct ones.
+// Writes fractal heaps from the specification's own words: a root direct block, or indirect blocks over
+// direct ones.
 #pragma once
 
 #include "memory_file.h"
@@ -13,7 +14,7 @@ struct HeapPlan {
   std::uint64_t max_direct = 128;
   std::uint16_t max_bits = 16;
   std::uint32_t max_managed = 100;
-  std::uint64_t huge_btree = kUndefinedAddress;
+  std::uint64_t huge_btree = format::kUndefinedAddress;
   // A pipeline of deflate that every mask skips: the reader must look at size and mask, and leave the bytes.
   bool filtered = false;
 };
@@ -45,7 +46,7 @@ class HeapBuilder {
   }
 
   struct Entry {
-    std::uint64_t address = kUndefinedAddress;
+    std::uint64_t address = format::kUndefinedAddress;
     std::uint64_t size = 0;  // of a direct block
     bool direct = true;
   };
@@ -76,7 +77,7 @@ class HeapBuilder {
     h.length(0);
     h.address(plan_.huge_btree);
     h.length(0);
-    h.address(kUndefinedAddress);
+    h.address(format::kUndefinedAddress);
     for (int i = 0; i < 8; ++i) h.length(0);
     field(h, "width", plan_.width, 2);
     field(h, "start_size", plan_.start_size, w_.sizes.lengths);

@@ -1,5 +1,5 @@
-// Metadata from memory for tests: no superblock to find, a count of reads, and a writer of little-endian fields that
-// can lie in one of them and set the checksum right again.
+// Metadata from memory for tests: no superblock to find, a count of reads, and a writer of little-endian
+// fields that can lie in one of them and set the checksum right again.
 #pragma once
 
 #include <algorithm>
@@ -15,47 +15,48 @@
 
 namespace h5mount::test {
 
-class MemoryFile : public FileMetadata {
+class MemoryFile : public metadata::FileMetadata {
  public:
-  MemoryFile(std::vector<std::byte> bytes, FileSizes sizes)
-      : MemoryFile(make_memory_source(std::move(bytes)), sizes) {}
-  MemoryFile(std::shared_ptr<ByteSource> source, FileSizes sizes) : source_(std::move(source)) {
+  MemoryFile(std::vector<std::byte> bytes, format::FileSizes sizes)
+      : MemoryFile(io::make_memory_source(std::move(bytes)), sizes) {}
+  MemoryFile(std::shared_ptr<io::ByteSource> source, format::FileSizes sizes) : source_(std::move(source)) {
     superblock_.sizes = sizes;
   }
 
-  const Superblock& superblock() const override { return superblock_; }
-  FileSizes sizes() const override { return superblock_.sizes; }
+  const format::Superblock& superblock() const override { return superblock_; }
+  format::FileSizes sizes() const override { return superblock_.sizes; }
   std::uint64_t base_address() const override { return 0; }
   std::uint64_t root_address() const override { return 0; }
-  const std::shared_ptr<ByteSource>& addresses() const override { return source_; }
-  const SharedMessages* shared_messages() const override { return nullptr; }
+  const std::shared_ptr<io::ByteSource>& addresses() const override { return source_; }
+  const metadata::SharedMessages* shared_messages() const override { return nullptr; }
   std::uint64_t source_reads() const override { return reads_; }
 
-  Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
-                             std::string_view structure) const override {
+  Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
+                                       std::string_view structure) const override {
     ++reads_;
     if (address >= source_->size()) return fail(Error(ErrorCode::OutOfRange, structure, "address", address));
-    if (length > source_->size() - address) return fail(Error(ErrorCode::Truncated, structure, "size", address));
+    if (length > source_->size() - address)
+      return fail(Error(ErrorCode::Truncated, structure, "size", address));
     std::vector<std::byte> bytes(static_cast<std::size_t>(length));
     H5_TRY(source_->read_at(address, bytes));
-    return MetadataBlock(std::move(bytes), address, sizes());
+    return metadata::MetadataBlock(std::move(bytes), address, sizes());
   }
-  Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
-                                   std::string_view structure) const override {
+  Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
+                                             std::string_view structure) const override {
     const std::uint64_t left = address < source_->size() ? source_->size() - address : 0;
     return read(address, std::min(length, left), structure);
   }
 
  private:
-  std::shared_ptr<ByteSource> source_;
-  Superblock superblock_;
+  std::shared_ptr<io::ByteSource> source_;
+  format::Superblock superblock_;
   mutable std::atomic<std::uint64_t> reads_{0};
 };
 
 // Writes structures one after another. `mark` remembers where a field stands, for a later lie.
 class Writer {
  public:
-  explicit Writer(FileSizes file_sizes = {}) : sizes(file_sizes) {}
+  explicit Writer(format::FileSizes file_sizes = {}) : sizes(file_sizes) {}
 
   std::uint64_t here() const { return bytes.size(); }
   void text(std::string_view value) {
@@ -87,9 +88,9 @@ class Writer {
     patch(sum->first, lookup3_checksum(ByteSpan(bytes).subspan(sum->second, sum->first - sum->second)), 4);
   }
 
-  FileMetadataPtr file() const { return std::make_shared<MemoryFile>(bytes, sizes); }
+  metadata::FileMetadataPtr file() const { return std::make_shared<MemoryFile>(bytes, sizes); }
 
-  FileSizes sizes;
+  format::FileSizes sizes;
   std::vector<std::byte> bytes;
   std::map<std::string, std::uint64_t> marks;
   std::map<std::uint64_t, std::uint64_t> sums;  // where a checksum stands, where what it is of begins

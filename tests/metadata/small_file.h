@@ -19,7 +19,11 @@ struct SuperblockLies {
 
 inline ByteBuilder superblock(const SuperblockLies& lies = {}) {
   ByteBuilder b;
-  b.text("\x89HDF\r\n\x1a\n").u8(lies.version).u8(lies.size_of_offsets).u8(lies.size_of_lengths).u8(lies.flags);
+  b.text("\x89HDF\r\n\x1a\n")
+      .u8(lies.version)
+      .u8(lies.size_of_offsets)
+      .u8(lies.size_of_lengths)
+      .u8(lies.flags);
   b.uint(lies.base, lies.size_of_offsets).uint(lies.extension, lies.size_of_offsets);
   b.uint(4096, lies.size_of_offsets).uint(lies.root, lies.size_of_offsets);
   if (!lies.good_checksum) return b.u32(1);
@@ -28,12 +32,12 @@ inline ByteBuilder superblock(const SuperblockLies& lies = {}) {
 
 struct SmallFile {
   std::shared_ptr<FaultySource> source;
-  FileMetadataPtr file;
+  metadata::FileMetadataPtr file;
 };
 
 inline SmallFile open_small(const ByteBuilder& bytes) {
   SmallFile small{std::make_shared<FaultySource>(bytes.bytes()), nullptr};
-  auto opened = FileMetadata::open(small.source, {});
+  auto opened = metadata::FileMetadata::open(small.source, {});
   if (opened) small.file = *opened;
   return small;
 }

@@ -6,9 +6,9 @@
 namespace h5mount::test {
 namespace {
 
-constexpr BTree2Records kRecords{.type = 5};
+constexpr format::BTree2Records kRecords{.type = 5};
 
-BTree2::Compare key_is(std::uint64_t key) {
+metadata::BTree2::Compare key_is(std::uint64_t key) {
   return [key](ByteSpan record) -> Result<int> {
     const auto found = load_le<std::uint64_t>(record.data());
     return key == found ? 0 : key < found ? -1 : 1;
@@ -21,30 +21,31 @@ struct Listing {
   Status status;
 };
 
-Listing list(const BTree2& tree, bool told = false) {
+Listing list(const metadata::BTree2& tree, bool told = false) {
   Listing out;
   const auto visit = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     out.keys.push_back(load_le<std::uint64_t>(record.data()));
     return true;
   };
-  const BTree2::Damaged damaged = [&](const Error& error) { out.damage.push_back(error); };
-  out.status = tree.for_each(visit, told ? damaged : BTree2::Damaged{});
+  const metadata::BTree2::Damaged damaged = [&](const Error& error) { out.damage.push_back(error); };
+  out.status = tree.for_each(visit, told ? damaged : metadata::BTree2::Damaged{});
   return out;
 }
 
 struct Built {
-  explicit Built(const BTree2Plan& plan, FileSizes sizes = {}) : writer(sizes), builder(writer, plan) {
+  explicit Built(const BTree2Plan& plan, format::FileSizes sizes = {})
+      : writer(sizes), builder(writer, plan) {
     address = builder.build();
   }
-  Result<std::shared_ptr<const BTree2>> open() const {
-    return BTree2::open(writer.file(), address, kRecords);
+  Result<std::shared_ptr<const metadata::BTree2>> open() const {
+    return metadata::BTree2::open(writer.file(), address, kRecords);
   }
   Writer writer;
   BTree2Builder builder;
   std::uint64_t address = 0;
 };
 
-class Trees : public testing::TestWithParam<std::tuple<std::uint16_t, std::uint32_t, FileSizes>> {};
+class Trees : public testing::TestWithParam<std::tuple<std::uint16_t, std::uint32_t, format::FileSizes>> {};
 
 TEST_P(Trees, EveryRecordIsFoundAndListedInOrder) {
   const auto& [depth, node_size, sizes] = GetParam();
@@ -61,7 +62,8 @@ TEST_P(Trees, EveryRecordIsFoundAndListedInOrder) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Trees,
                          testing::Combine(testing::Values<std::uint16_t>(0, 1, 2, 3),
                                           testing::Values(512U, 4096U, 1U << 20),
-                                          testing::Values(FileSizes{8, 8}, FileSizes{4, 4}, FileSizes{2, 2})));
+                                          testing::Values(format::FileSizes{8, 8}, format::FileSizes{4, 4},
+                                                          format::FileSizes{2, 2})));
 
 TEST(BTree2, SearchFindsWhatIsThereAndNothingElse) {
   const Built built({.depth = 2});
@@ -95,12 +97,12 @@ TEST(BTree2, AWalkFromAKeyBeginsThere) {
 
 TEST(BTree2, ASearchReadsOneNodeALevelAndNoneTwice) {
   const Built built({.depth = 3});
-  const FileMetadataPtr file = built.writer.file();
-  const auto tree = *BTree2::open(file, built.address, kRecords);
+  const metadata::FileMetadataPtr file = built.writer.file();
+  const auto tree = *metadata::BTree2::open(file, built.address, kRecords);
   EXPECT_EQ(file->source_reads(), 1U);
   const Listing all = list(*tree);
-  const FileMetadataPtr fresh = built.writer.file();
-  const auto again = *BTree2::open(fresh, built.address, kRecords);
+  const metadata::FileMetadataPtr fresh = built.writer.file();
+  const auto again = *metadata::BTree2::open(fresh, built.address, kRecords);
   ASSERT_TRUE(again->find(key_is(all.keys[0])));
   EXPECT_EQ(fresh->source_reads(), 1U + 4U);
   ASSERT_TRUE(again->find(key_is(all.keys[0])));
@@ -109,13 +111,13 @@ TEST(BTree2, ASearchReadsOneNodeALevelAndNoneTwice) {
 
 TEST(BTree2, NoRootIsNoRecords) {
   Writer writer;
-  const std::uint64_t address = BTree2Builder(writer, {.depth = 2}).header(kUndefinedAddress, 0, 0);
-  const auto tree = *BTree2::open(writer.file(), address, kRecords);
+  const std::uint64_t address = BTree2Builder(writer, {.depth = 2}).header(format::kUndefinedAddress, 0, 0);
+  const auto tree = *metadata::BTree2::open(writer.file(), address, kRecords);
   EXPECT_TRUE(list(*tree).status);
   EXPECT_FALSE((*tree->find(key_is(1))).has_value());
 }
 
-// ---- lies ------------------------------------------------------------------------------------------------------
+// ---- lies
 
 struct Lie {
   std::string field;
@@ -181,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"leaf1", 0, 1, ErrorCode::BadSignature, "signature", "leaf1"},
         Lie{"leaf1_version", 7, 1, ErrorCode::UnsupportedVersion, "version", "leaf1_version"},
         Lie{"leaf1_type", 6, 1, ErrorCode::InvalidValue, "type", "leaf1_type"},
-        Lie{"child1_1", kUndefinedAddress, 8, ErrorCode::OutOfRange, "address", ""},
+        Lie{"child1_1", format::kUndefinedAddress, 8, ErrorCode::OutOfRange, "address", ""},
         Lie{"child1_1", 0, 8, ErrorCode::Cycle, "address", ""},
         Lie{"child1_1_records", 63, 1, ErrorCode::InvalidValue, "child_record_count", "child1_1_records"},
         // Eleven records of 8 bytes behind signature, version and type.
@@ -243,7 +245,7 @@ TEST(BTree2, ALatticeEnds) {
     below = at;
   }
   const std::uint64_t address = BTree2Builder(writer, plan).header(below, 1, 1);
-  const auto tree = BTree2::open(writer.file(), address, kRecords);
+  const auto tree = metadata::BTree2::open(writer.file(), address, kRecords);
   ASSERT_TRUE(tree) << tree.error().text();
   const Listing strict = list(**tree);
   ASSERT_FALSE(strict.status);

@@ -9,7 +9,7 @@
 #include "small_file.h"
 #include "support/corpus.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,7 +21,7 @@ using test::superblock;
 using test::SuperblockLies;
 
 ErrorCode code_of(const ByteBuilder& bytes) {
-  const auto opened = FileMetadata::open(make_memory_source(bytes.bytes()), {});
+  const auto opened = FileMetadata::open(io::make_memory_source(bytes.bytes()), {});
   return opened ? ErrorCode::Internal : opened.error().code();
 }
 
@@ -32,22 +32,26 @@ TEST(Superblock, Lies) {
   EXPECT_EQ(code_of(superblock({.version = 4})), ErrorCode::UnsupportedVersion);
   EXPECT_EQ(code_of(superblock({.good_checksum = false})), ErrorCode::ChecksumMismatch);
   EXPECT_EQ(code_of(superblock({.flags = 1})), ErrorCode::AccessDenied);
-  EXPECT_EQ(code_of(superblock({.flags = 5})), ErrorCode::Internal);          // SWMR: opens
-  EXPECT_EQ(code_of(superblock({.version = 2, .flags = 1})), ErrorCode::Internal);  // ignored before version 3
+  EXPECT_EQ(code_of(superblock({.flags = 5})), ErrorCode::Internal);  // SWMR: opens
+  EXPECT_EQ(code_of(superblock({.version = 2, .flags = 1})),
+            ErrorCode::Internal);  // ignored before version 3
   EXPECT_EQ(code_of(ByteBuilder().text("not an HDF5 file at all")), ErrorCode::BadSignature);
   EXPECT_EQ(code_of(ByteBuilder()), ErrorCode::BadSignature);
   EXPECT_EQ(code_of(ByteBuilder().text("\x89HDF\r\n\x1a\n")), ErrorCode::Truncated);
 }
 
 TEST(Superblock, ForceOpensWhatAWriterLeft) {
-  const auto opened = FileMetadata::open(make_memory_source(superblock({.flags = 1}).bytes()), {.force = true});
+  const auto opened =
+      FileMetadata::open(io::make_memory_source(superblock({.flags = 1}).bytes()), {.force = true});
   ASSERT_TRUE(opened);
   EXPECT_TRUE((*opened)->superblock().open_for_writing());
 }
 
 TEST(Superblock, ThePlaceWinsOverTheBaseAddress) {
-  for (const std::size_t place : {std::size_t{0}, std::size_t{512}, std::size_t{1024}, std::size_t{1} << 16}) {
-    const auto small = open_small(ByteBuilder().at(place).add(superblock({.base = 77})).at(place + 100).text("here"));
+  for (const std::size_t place :
+       {std::size_t{0}, std::size_t{512}, std::size_t{1024}, std::size_t{1} << 16}) {
+    const auto small =
+        open_small(ByteBuilder().at(place).add(superblock({.base = 77})).at(place + 100).text("here"));
     ASSERT_TRUE(small.file) << place;
     EXPECT_EQ(small.file->base_address(), place);
     EXPECT_EQ(as_text(small.file->read(100, 4, "Test")->bytes()), "here");
@@ -64,7 +68,7 @@ TEST(FileMetadata, ReadsAtTheEdge) {
   EXPECT_TRUE(small.file->read(990, 10, "Test"));
   EXPECT_EQ(small.file->read(990, 11, "Test").error().code(), ErrorCode::Truncated);
   EXPECT_EQ(small.file->read(1000, 1, "Test").error().code(), ErrorCode::OutOfRange);
-  EXPECT_EQ(small.file->read(kUndefinedAddress, 1, "Test").error().code(), ErrorCode::OutOfRange);
+  EXPECT_EQ(small.file->read(format::kUndefinedAddress, 1, "Test").error().code(), ErrorCode::OutOfRange);
   EXPECT_EQ(small.file->read_up_to(990, 100, "Test")->bytes().size(), 10U);
   EXPECT_EQ(small.file->read(0, ~std::uint64_t{0}, "Test").error().code(), ErrorCode::Truncated);
 }
@@ -87,7 +91,13 @@ ByteBuilder with_image(const ByteBuilder& entries, std::uint32_t count, std::uin
       ByteBuilder().text("MDCI").u8(0).u8(0).u64(0).u32(count).add(entries).checksum_from(0);
   const std::uint64_t length = length_lie != 0 ? length_lie : image.size();
   const ByteBuilder message = message2(0x18, ByteBuilder().u8(0).u64(1024).u64(length));
-  return superblock({.extension = 512}).at(100).text("old old old").at(512).add(header2(message)).at(1024).add(image);
+  return superblock({.extension = 512})
+      .at(100)
+      .text("old old old")
+      .at(512)
+      .add(header2(message))
+      .at(1024)
+      .add(image);
 }
 
 TEST(CacheImage, OverridesTheFile) {
@@ -106,13 +116,17 @@ TEST(CacheImage, LiesRefuseTheFile) {
   EXPECT_EQ(code_of(with_image(image_entry(104, "new", 3), 0xFFFF'FFFF)), ErrorCode::LimitExceeded);
   EXPECT_EQ(code_of(with_image(image_entry(104, "new", 3), 1, 1U << 20)), ErrorCode::Truncated);
   EXPECT_EQ(code_of(with_image(image_entry(104, "new", 3), 1, 1ULL << 40)), ErrorCode::LimitExceeded);
-  EXPECT_EQ(code_of(with_image(image_entry(104, "new", 3).add(image_entry(105, "x", 1)), 2)), ErrorCode::InvalidValue);
+  EXPECT_EQ(code_of(with_image(image_entry(104, "new", 3).add(image_entry(105, "x", 1)), 2)),
+            ErrorCode::InvalidValue);
 }
 
 TEST(SuperblockExtension, DamageDoesNotHideTheFile) {
   EXPECT_TRUE(open_small(superblock({.extension = 1U << 20}).at(200)).file);
-  const auto small = open_small(superblock({.extension = 512}).at(512).add(
-      header2(message2(0x0F, ByteBuilder().u8(0).u64(99).u8(1)).add(message2(0x13, ByteBuilder().u8(0).u16(7).u16(8).u16(9))))));
+  const auto small =
+      open_small(superblock({.extension = 512})
+                     .at(512)
+                     .add(header2(message2(0x0F, ByteBuilder().u8(0).u64(99).u8(1))
+                                      .add(message2(0x13, ByteBuilder().u8(0).u16(7).u16(8).u16(9))))));
   ASSERT_TRUE(small.file);
   EXPECT_EQ(small.file->shared_messages(), nullptr);
   EXPECT_EQ(small.file->superblock().k.indexed_storage, 7);
@@ -120,8 +134,8 @@ TEST(SuperblockExtension, DamageDoesNotHideTheFile) {
   EXPECT_EQ(small.file->superblock().k.group_leaf, 9);
 }
 
-// Every file of the corpus that its manifest opens, opens here with the numbers the manifest gives, and its root group
-// has a header without damage. Sets of files are the file set's tests.
+// Every file of the corpus that its manifest opens, opens here with the numbers the manifest gives, and its
+// root group has a header without damage. Sets of files are the file set's tests.
 std::optional<std::string> field(const std::string& json, const std::string& name) {
   const auto at = json.find("\"" + name + "\":");
   if (at == std::string::npos) return std::nullopt;
@@ -133,13 +147,15 @@ TEST(Corpus, OpensAsTheManifestsSay) {
   H5MOUNT_NEEDS_CORPUS(corpus);
   unsigned opened_files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(corpus)) {
-    if (entry.path().extension() != ".json" || !fs::is_regular_file(entry.path().parent_path() / entry.path().stem())) continue;
+    if (entry.path().extension() != ".json" ||
+        !fs::is_regular_file(entry.path().parent_path() / entry.path().stem()))
+      continue;
     const auto bytes = test::read_whole_file(entry.path());
     const std::string json(as_text(bytes));
     const auto version = field(json, "superblock_version");
     if (!version) continue;
     SCOPED_TRACE(entry.path().string());
-    auto source = open_file_source(entry.path().parent_path() / entry.path().stem());
+    auto source = io::open_file_source(entry.path().parent_path() / entry.path().stem());
     ASSERT_TRUE(source);
     const auto opened = FileMetadata::open(*source, {.force = true});
     if (!opened) {
@@ -151,8 +167,9 @@ TEST(Corpus, OpensAsTheManifestsSay) {
     EXPECT_EQ(std::to_string((*opened)->base_address()), field(json, "userblock"));
     EXPECT_EQ(std::to_string((*opened)->sizes().offsets), field(json, "sizeof_addr"));
     EXPECT_EQ(std::to_string((*opened)->sizes().lengths), field(json, "sizeof_size"));
-    EXPECT_EQ(std::to_string((*opened)->shared_messages() ? (*opened)->shared_messages()->indexes().size() : 0),
-              field(json, "sohm_indexes").value_or("0"));
+    EXPECT_EQ(
+        std::to_string((*opened)->shared_messages() ? (*opened)->shared_messages()->indexes().size() : 0),
+        field(json, "sohm_indexes").value_or("0"));
     const auto root = load_object_header(**opened, (*opened)->root_address());
     EXPECT_TRUE(root && !(*root)->damage) << (root ? (*root)->damage->text() : root.error().text());
   }
@@ -164,7 +181,7 @@ TEST(Corpus, HostileFilesOpenOrSayWhy) {
   for (const auto& entry : fs::recursive_directory_iterator(corpus / "hostile")) {
     if (!entry.is_regular_file()) continue;
     SCOPED_TRACE(entry.path().string());
-    const auto source = open_file_source(entry.path());
+    const auto source = io::open_file_source(entry.path());
     ASSERT_TRUE(source);
     const auto opened = FileMetadata::open(*source, {.force = true});
     if (!opened) {
@@ -176,4 +193,4 @@ TEST(Corpus, HostileFilesOpenOrSayWhy) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::metadata

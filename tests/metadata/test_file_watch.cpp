@@ -11,7 +11,7 @@
 
 #include "small_file.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 using namespace test;
@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
 
 // A file whose bytes and times a test sets. Its times lie in the past, unless they are to be racy.
-class WrittenSource final : public ByteSource {
+class WrittenSource final : public io::ByteSource {
  public:
   explicit WrittenSource(std::uint8_t flags) { write(flags); }
 
@@ -55,7 +55,7 @@ class WrittenSource final : public ByteSource {
     return {};
   }
   std::uint64_t size() const override { return bytes_.size(); }
-  Result<SourceStamp> stamp() override {
+  Result<io::SourceStamp> stamp() override {
     ++looks;
     now_.size = bytes_.size();
     now_.sum = static_cast<std::uint64_t>(now_.modified);
@@ -68,7 +68,7 @@ class WrittenSource final : public ByteSource {
 
  private:
   std::vector<std::byte> bytes_;
-  SourceStamp now_{.modified = 1'000'000'000};
+  io::SourceStamp now_{.modified = 1'000'000'000};
 };
 
 struct Watched {
@@ -76,7 +76,8 @@ struct Watched {
                    bool keep_replaced = false)
       : source(std::make_shared<WrittenSource>(flags)),
         watch(source, 0,
-              MetadataOptions{.follow = follow, .keep_replaced = keep_replaced, .look_interval = interval},
+              MetadataOptions{
+                  .follow = follow, .keep_replaced = keep_replaced, .revalidate_interval = interval},
               (flags & kSwmr) != 0) {}
 
   // Looks; true where the generation went up. What is kept must be dropped before that shows.
@@ -282,13 +283,14 @@ TEST(FileWatch, ChangedLatelyIsAboutWhenAChangeWasSeen) {
   EXPECT_TRUE(file.watch.changed_lately());
 }
 
-// The clock of a server that is ahead, or one that was set back: such a file does not look as if it were just written
-// for as long as that.
+// The clock of a server that is ahead, or one that was set back: such a file does not look as if it were just
+// written for as long as that.
 TEST(FileWatch, ATimeInTheFutureSaysNothing) {
   constexpr std::int64_t kYear2037 = 2'114'380'800'000'000'000;
   auto source = std::make_shared<WrittenSource>(kWriting | kSwmr);
   source->touch_at(kYear2037);
-  FileWatch watch(source, 0, MetadataOptions{.follow = Follow::Auto, .look_interval = milliseconds(0)}, true);
+  FileWatch watch(source, 0, MetadataOptions{.follow = Follow::Auto, .revalidate_interval = milliseconds(0)},
+                  true);
   EXPECT_FALSE(watch.changed_lately());
   int drops = 0;
   for (int i = 0; i < 3; ++i) watch.look(true, [&] { ++drops; });
@@ -299,4 +301,4 @@ TEST(FileWatch, ATimeInTheFutureSaysNothing) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::metadata

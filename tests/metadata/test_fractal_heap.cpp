@@ -6,8 +6,9 @@
 namespace h5mount::test {
 namespace {
 
-// A heap of three rows of width 2 and blocks of 64, 64, 128 bytes; row 3 holds indirect blocks of 256 bytes: two rows
-// of two blocks of 64 bytes. The last indirect block, the last block of row 2 and of the inner block are not there.
+// A heap of three rows of width 2 and blocks of 64, 64, 128 bytes; row 3 holds indirect blocks of 256 bytes:
+// two rows of two blocks of 64 bytes. The last indirect block, the last block of row 2 and of the inner block
+// are not there.
 struct Tall {
   explicit Tall(HeapPlan plan) : heap(writer, plan) {
     using Entry = HeapBuilder::Entry;
@@ -22,11 +23,11 @@ struct Tall {
       inner.push_back({heap.direct(512 + 64 * i, 64, static_cast<std::uint8_t>(100 + 10 * i)), 64, true});
     inner.push_back({});
     entries.push_back({heap.indirect(512, inner), 0, false});
-    entries.push_back({kUndefinedAddress, 0, false});
+    entries.push_back({format::kUndefinedAddress, 0, false});
     heap.header(heap.indirect(0, entries), 4);
   }
-  Result<FractalHeap::Object> read(std::uint64_t offset, std::uint64_t length) const {
-    H5_ASSIGN(const auto opened, FractalHeap::open(writer.file(), heap.address()));
+  Result<metadata::FractalHeap::Object> read(std::uint64_t offset, std::uint64_t length) const {
+    H5_ASSIGN(const auto opened, metadata::FractalHeap::open(writer.file(), heap.address()));
     return opened->read(heap.managed_id(offset, length));
   }
   Writer writer;
@@ -43,7 +44,7 @@ HeapPlan plan_of(bool checksummed, bool filtered) {
 struct Expected {
   std::uint64_t block, first_byte;
 };
-constexpr Expected kBlocks[] = {{0, 0},   {64, 10},   {128, 20},  {192, 30},
+constexpr Expected kBlocks[] = {{0, 0},    {64, 10},   {128, 20},  {192, 30},
                                 {256, 40}, {512, 100}, {576, 110}, {640, 120}};
 
 class Kinds : public testing::TestWithParam<std::pair<bool, bool>> {};
@@ -63,14 +64,15 @@ TEST_P(Kinds, ObjectsOfEveryBlockAreRead) {
 
 TEST_P(Kinds, ManyObjectsComeInHeapOrderEachBlockReadOnce) {
   const Tall tall(plan_of(GetParam().first, GetParam().second));
-  const FileMetadataPtr file = tall.writer.file();
-  const auto heap = *FractalHeap::open(file, tall.heap.address());
+  const metadata::FileMetadataPtr file = tall.writer.file();
+  const auto heap = *metadata::FractalHeap::open(file, tall.heap.address());
   std::vector<std::byte> ids;
   for (const unsigned at : {20U, 25U, 22U})
-    for (const Expected& e : kBlocks) std::ranges::copy(tall.heap.managed_id(e.block + at, 1), std::back_inserter(ids));
+    for (const Expected& e : kBlocks)
+      std::ranges::copy(tall.heap.managed_id(e.block + at, 1), std::back_inserter(ids));
   const std::uint64_t before = file->source_reads();
   std::vector<std::uint64_t> values;
-  heap->read_many(ids, [&](std::size_t, const Result<FractalHeap::Object>& object) {
+  heap->read_many(ids, [&](std::size_t, const Result<metadata::FractalHeap::Object>& object) {
     values.push_back(object ? std::to_integer<std::uint64_t>(object->bytes[0]) : 999);
     return true;
   });
@@ -91,16 +93,17 @@ TEST_P(Kinds, WhatLiesInNoBlockIsAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(FractalHeap, Kinds,
-                         testing::Values(std::pair{true, false}, std::pair{false, false}, std::pair{true, true},
-                                         std::pair{false, true}));
+                         testing::Values(std::pair{true, false}, std::pair{false, false},
+                                         std::pair{true, true}, std::pair{false, true}));
 
 TEST(FractalHeap, ADirectRoot) {
   for (const bool filtered : {false, true}) {
     Writer writer;
     HeapBuilder heap(writer, plan_of(true, filtered));
     heap.header(heap.direct(0, 64, 1), 0, 64);
-    const auto opened = *FractalHeap::open(writer.file(), heap.address());
-    EXPECT_EQ(std::to_integer<unsigned>((*opened->read(heap.managed_id(30, 1))).bytes[0]), 31 - heap.overhead());
+    const auto opened = *metadata::FractalHeap::open(writer.file(), heap.address());
+    EXPECT_EQ(std::to_integer<unsigned>((*opened->read(heap.managed_id(30, 1))).bytes[0]),
+              31 - heap.overhead());
     EXPECT_EQ(opened->read(heap.managed_id(64, 1)).error().code(), ErrorCode::OutOfRange);
   }
 }
@@ -108,12 +111,12 @@ TEST(FractalHeap, ADirectRoot) {
 TEST(FractalHeap, AnEmptyHeap) {
   Writer writer;
   HeapBuilder heap(writer, {});
-  heap.header(kUndefinedAddress, 0);
-  const auto opened = *FractalHeap::open(writer.file(), heap.address());
+  heap.header(format::kUndefinedAddress, 0);
+  const auto opened = *metadata::FractalHeap::open(writer.file(), heap.address());
   EXPECT_EQ(opened->read(heap.managed_id(30, 1)).error().code(), ErrorCode::OutOfRange);
 }
 
-// ---- tiny and huge ---------------------------------------------------------------------------------------------
+// ---- tiny and huge
 
 TEST(FractalHeap, TinyObjectsLieInTheirIds) {
   for (const std::uint16_t id_length : {8, 18, 19, 40}) {
@@ -121,8 +124,8 @@ TEST(FractalHeap, TinyObjectsLieInTheirIds) {
     HeapPlan plan;
     plan.id_length = id_length;
     HeapBuilder heap(writer, plan);
-    heap.header(kUndefinedAddress, 0);
-    const auto opened = *FractalHeap::open(writer.file(), heap.address());
+    heap.header(format::kUndefinedAddress, 0);
+    const auto opened = *metadata::FractalHeap::open(writer.file(), heap.address());
     const bool extended = id_length > 18;
     Writer id;
     id.uint(extended ? 0x20U : 0x23U, 1);
@@ -146,14 +149,14 @@ TEST(FractalHeap, HugeObjectsNamedByTheirIds) {
     HeapPlan plan = plan_of(true, filtered);
     plan.id_length = 29;
     HeapBuilder heap(writer, plan);
-    heap.header(kUndefinedAddress, 0);
+    heap.header(format::kUndefinedAddress, 0);
     Writer id;
     id.uint(0x10, 1);
     id.address(at);
     id.length(13);
     if (filtered) id.uint(1, 4), id.length(13);
     id.bytes.resize(29);
-    const auto opened = *FractalHeap::open(writer.file(), heap.address());
+    const auto opened = *metadata::FractalHeap::open(writer.file(), heap.address());
     const auto object = opened->read(id.bytes);
     ASSERT_TRUE(object) << object.error().text();
     EXPECT_EQ(as_text(object->bytes), "a huge object");
@@ -195,8 +198,8 @@ TEST(FractalHeap, HugeObjectsFoundByKey) {
     writer.length(3);
     writer.checksum_from(plan.huge_btree);
     HeapBuilder heap(writer, plan);
-    heap.header(kUndefinedAddress, 0);
-    const auto opened = *FractalHeap::open(writer.file(), heap.address());
+    heap.header(format::kUndefinedAddress, 0);
+    const auto opened = *metadata::FractalHeap::open(writer.file(), heap.address());
     Writer id;
     id.uint(0x10, 1);
     id.uint(6, 7);
@@ -208,7 +211,7 @@ TEST(FractalHeap, HugeObjectsFoundByKey) {
   }
 }
 
-// ---- lies ------------------------------------------------------------------------------------------------------
+// ---- lies
 
 struct HeapLie {
   std::string field;
@@ -220,7 +223,9 @@ struct HeapLie {
   // place of their own; empty: the error is at the address that was the lie.
   std::string told_at;
 };
-void PrintTo(const HeapLie& lie, std::ostream* out) { *out << lie.field << "=" << lie.value; }
+void PrintTo(const HeapLie& lie, std::ostream* out) {
+  *out << lie.field << "=" << lie.value;
+}
 
 class HeapLies : public testing::TestWithParam<HeapLie> {};
 
@@ -262,7 +267,8 @@ INSTANTIATE_TEST_SUITE_P(
         HeapLie{"indirect0_heap", 1, 8, ErrorCode::InvalidValue, "heap_header_address", "indirect0_heap"},
         HeapLie{"indirect0_offset", 512, 2, ErrorCode::InvalidValue, "block_offset", "indirect0_offset"},
         HeapLie{"indirect512_offset", 0, 2, ErrorCode::InvalidValue, "block_offset", "indirect512_offset"},
-        HeapLie{"indirect0_child6", kUndefinedAddress, 8, ErrorCode::OutOfRange, "heap_offset", "header"},
+        HeapLie{"indirect0_child6", format::kUndefinedAddress, 8, ErrorCode::OutOfRange, "heap_offset",
+                "header"},
         HeapLie{"indirect0_child6", 1U << 30, 8, ErrorCode::OutOfRange, "address", ""},
         HeapLie{"direct512", 0, 1, ErrorCode::BadSignature, "signature", "direct512"},
         HeapLie{"direct512_offset", 5, 2, ErrorCode::InvalidValue, "block_offset", "direct512_offset"}));

@@ -3,7 +3,7 @@
 #include "h5mount/metadata/global_heap.h"
 #include "small_file.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 using test::ByteBuilder;
@@ -13,7 +13,8 @@ using test::superblock;
 constexpr std::uint64_t kAt = 64;
 
 ByteBuilder object(std::uint16_t index, std::string_view data, std::uint64_t size_lie = ~std::uint64_t{0}) {
-  ByteBuilder b = ByteBuilder().u16(index).u16(1).u32(0).u64(size_lie == ~std::uint64_t{0} ? data.size() : size_lie);
+  ByteBuilder b =
+      ByteBuilder().u16(index).u16(1).u32(0).u64(size_lie == ~std::uint64_t{0} ? data.size() : size_lie);
   b.text(data);
   return b.zeros((8 - data.size() % 8) % 8);
 }
@@ -28,7 +29,8 @@ std::string get(const FileMetadata& file, std::uint32_t index) {
 }
 
 TEST(GlobalHeap, FindsObjectsByIndex) {
-  const ByteBuilder objects = object(2, "two").add(object(1, "number one")).add(object(7, "")).u16(0).u16(0).u32(0).u64(4000);
+  const ByteBuilder objects =
+      object(2, "two").add(object(1, "number one")).add(object(7, "")).u16(0).u16(0).u32(0).u64(4000);
   const auto small = open_small(collection(objects).at(kAt + 4096));
   EXPECT_EQ(get(*small.file, 1), "number one");
   EXPECT_EQ(get(*small.file, 2), "two");
@@ -39,7 +41,8 @@ TEST(GlobalHeap, FindsObjectsByIndex) {
 }
 
 TEST(GlobalHeap, DamageHidesWhatLiesBehindIt) {
-  const auto small = open_small(collection(object(1, "good").add(object(2, "bad", 1U << 20)).add(object(3, "lost"))).at(kAt + 4096));
+  const auto small = open_small(
+      collection(object(1, "good").add(object(2, "bad", 1U << 20)).add(object(3, "lost"))).at(kAt + 4096));
   EXPECT_EQ(get(*small.file, 1), "good");
   EXPECT_EQ(get(*small.file, 2), "out of range");
   EXPECT_EQ(get(*small.file, 3), "out of range");
@@ -64,7 +67,8 @@ TEST(GlobalHeap, LargeCollectionsAreReadByObject) {
 TEST(GlobalHeap, HeaderLies) {
   auto small = open_small(collection(object(1, "x"), 4));
   EXPECT_EQ(get(*small.file, 1), "invalid value");
-  small = open_small(collection(object(1, "x"), ~std::uint64_t{0}).at(8192));  // free space that is not said to be
+  small = open_small(
+      collection(object(1, "x"), ~std::uint64_t{0}).at(8192));  // free space that is not said to be
   EXPECT_EQ(get(*small.file, 1), "x");
   small = open_small(superblock().at(kAt).text("NOPE").zeros(100));
   EXPECT_EQ(get(*small.file, 1), "bad signature");
@@ -72,7 +76,8 @@ TEST(GlobalHeap, HeaderLies) {
 
 TEST(GlobalHeap, ShortLengthsArePadded) {
   ByteBuilder b = superblock({.size_of_offsets = 4, .size_of_lengths = 4}).at(kAt);
-  b.text("GCOL").u8(1).zeros(3).u32(4096).zeros(4).u16(1).u16(1).u32(0).u32(5).zeros(4).text("hello").at(kAt + 4096);
+  b.text("GCOL").u8(1).zeros(3).u32(4096).zeros(4).u16(1).u16(1).u32(0).u32(5).zeros(4).text("hello").at(
+      kAt + 4096);
   const auto small = open_small(b);
   EXPECT_EQ(get(*small.file, 1), "hello");
 }
@@ -86,4 +91,4 @@ TEST(GlobalHeap, ACollectionIsDecodedOnce) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -22,12 +22,12 @@ ByteBuilder header_of(std::size_t messages) {
 
 TEST(MetadataLimits, MessagesOfOneHeader) {
   const auto most = open_small(header_of(limits::kMaxHeaderMessages));
-  const auto header = load_object_header(*most.file, kAt);
+  const auto header = metadata::load_object_header(*most.file, kAt);
   ASSERT_TRUE(header) << header.error().text();
   EXPECT_FALSE((*header)->damage);
   EXPECT_EQ((*header)->messages.size(), limits::kMaxHeaderMessages);
   const auto more = open_small(header_of(limits::kMaxHeaderMessages + 1));
-  const auto cut = load_object_header(*more.file, kAt);
+  const auto cut = metadata::load_object_header(*more.file, kAt);
   ASSERT_TRUE(cut && (*cut)->damage);
   EXPECT_EQ((*cut)->damage->code(), ErrorCode::LimitExceeded);
   EXPECT_EQ((*cut)->damage->offset(), kAt + 10 + 4 * std::uint64_t{limits::kMaxHeaderMessages});
@@ -47,12 +47,12 @@ ByteBuilder chain_of(std::size_t blocks) {
 
 TEST(MetadataLimits, BlocksOfOneHeader) {
   const auto most = open_small(chain_of(limits::kMaxHeaderChunks));
-  const auto header = load_object_header(*most.file, kAt);
+  const auto header = metadata::load_object_header(*most.file, kAt);
   ASSERT_TRUE(header) << header.error().text();
   EXPECT_FALSE((*header)->damage) << (*header)->damage->text();
-  EXPECT_NE((*header)->find(MessageType::ObjectComment), nullptr);
+  EXPECT_NE((*header)->find(format::MessageType::ObjectComment), nullptr);
   const auto more = open_small(chain_of(limits::kMaxHeaderChunks + 1));
-  const auto cut = load_object_header(*more.file, kAt);
+  const auto cut = metadata::load_object_header(*more.file, kAt);
   ASSERT_TRUE(cut && (*cut)->damage);
   EXPECT_EQ((*cut)->damage->code(), ErrorCode::LimitExceeded);
 }
@@ -61,7 +61,7 @@ TEST(MetadataLimits, BytesOfOneHeader) {
   const auto code = [](std::uint64_t bytes) {
     const ByteBuilder first = message1(0x10, ByteBuilder().u64(512).u64(bytes - 24));  // chunk 0 takes 24
     const auto small = open_small(superblock().at(kAt).add(header1(first)).at(1024));
-    return (*load_object_header(*small.file, kAt))->damage->code();
+    return (*metadata::load_object_header(*small.file, kAt))->damage->code();
   };
   EXPECT_EQ(code(limits::kMaxHeaderBytes), ErrorCode::Truncated);
   EXPECT_EQ(code(limits::kMaxHeaderBytes + 1), ErrorCode::LimitExceeded);
@@ -77,14 +77,14 @@ TEST(MetadataLimits, ObjectsOfHeaps) {
       plan.filtered = filtered;
       plan.id_length = 29;
       HeapBuilder heap(writer, plan);
-      heap.header(kUndefinedAddress, 0);
+      heap.header(format::kUndefinedAddress, 0);
       Writer id;
       id.uint(0x10, 1);
       id.address(1);
       id.length(bytes);
       if (filtered) id.uint(1, 4), id.length(bytes);
       id.bytes.resize(29);
-      return (*FractalHeap::open(writer.file(), heap.address()))->read(id.bytes).error().code();
+      return (*metadata::FractalHeap::open(writer.file(), heap.address()))->read(id.bytes).error().code();
     };
     EXPECT_EQ(code(limit), ErrorCode::Truncated) << filtered;
     EXPECT_EQ(code(limit + 1), ErrorCode::LimitExceeded) << filtered;
@@ -95,7 +95,7 @@ TEST(MetadataLimits, CacheImages) {
   const auto code = [](std::uint64_t length) {
     const ByteBuilder message = message2(0x18, ByteBuilder().u8(0).u64(1024).u64(length));
     const ByteBuilder file = superblock({.extension = 512}).at(512).add(header2(message)).at(2048);
-    return FileMetadata::open(make_memory_source(file.bytes()), {}).error().code();
+    return metadata::FileMetadata::open(io::make_memory_source(file.bytes()), {}).error().code();
   };
   EXPECT_EQ(code(limits::kMaxCacheImageBytes), ErrorCode::Truncated);
   EXPECT_EQ(code(limits::kMaxCacheImageBytes + 1), ErrorCode::LimitExceeded);

@@ -3,7 +3,7 @@
 #include "h5mount/metadata/object_header.h"
 #include "small_file.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 using test::ByteBuilder;
@@ -29,7 +29,8 @@ std::string types_of(const ObjectHeader& header) {
 
 TEST(ObjectHeader, Version1WithNilAndContinuation) {
   const ByteBuilder more = message1(0x0D, ByteBuilder().text("comment"));
-  const ByteBuilder first = message1(0, ByteBuilder().zeros(8)).add(message1(0x11, ByteBuilder().zeros(16)))
+  const ByteBuilder first = message1(0, ByteBuilder().zeros(8))
+                                .add(message1(0x11, ByteBuilder().zeros(16)))
                                 .add(message1(0x10, ByteBuilder().u64(512).u64(more.size())));
   const auto small = open_small(at_64(header1(first, 3)).at(512).add(more));
   const auto header = load_object_header(*small.file, kAt);
@@ -38,15 +39,16 @@ TEST(ObjectHeader, Version1WithNilAndContinuation) {
   EXPECT_EQ((*header)->version, 1);
   EXPECT_EQ((*header)->reference_count, 3U);
   EXPECT_EQ(types_of(**header), "17 13 ");
-  EXPECT_EQ(as_text((*header)->find(MessageType::ObjectComment)->body), "comment");
-  EXPECT_EQ((*header)->find(MessageType::ObjectComment)->offset, 520U);
+  EXPECT_EQ(as_text((*header)->find(format::MessageType::ObjectComment)->body), "comment");
+  EXPECT_EQ((*header)->find(format::MessageType::ObjectComment)->offset, 520U);
 }
 
 TEST(ObjectHeader, Version2FieldsGapAndChecksum) {
   ByteBuilder body;
   body.text("OHDR").u8(2).u8(0x20 | 0x10 | 0x04 | 0x01);
   body.u32(11).u32(22).u32(33).u32(44).u16(8).u16(6);
-  const ByteBuilder messages = ByteBuilder().u8(0x03).u16(2).u8(0).u16(5).text("ab").zeros(3);  // a gap of three
+  const ByteBuilder messages =
+      ByteBuilder().u8(0x03).u16(2).u8(0).u16(5).text("ab").zeros(3);  // a gap of three
   body.u16(messages.size()).add(messages).checksum_from(0);
   const auto small = open_small(at_64(body));
   const auto header = load_object_header(*small.file, kAt);
@@ -71,7 +73,7 @@ TEST(ObjectHeader, ReferenceCountMessage) {
 TEST(ObjectHeader, WrongChecksumOfChunk0) {
   auto bytes = at_64(header2(message2(0x0D, ByteBuilder().text("x")))).bytes();
   bytes.back() ^= std::byte{1};
-  const auto file = FileMetadata::open(make_memory_source(bytes), {});
+  const auto file = FileMetadata::open(io::make_memory_source(bytes), {});
   ASSERT_TRUE(file);
   const auto header = load_object_header(**file, kAt);
   ASSERT_FALSE(header);
@@ -86,7 +88,7 @@ TEST(ObjectHeader, WrongChecksumOfAContinuationHidesOnlyIt) {
       message2(0x10, ByteBuilder().u64(512).u64(more.size())).add(message2(0x12, ByteBuilder().zeros(8)));
   auto bytes = at_64(header2(first)).at(512).add(more).bytes();
   bytes[513] ^= std::byte{1};
-  const auto file = FileMetadata::open(make_memory_source(bytes), {});
+  const auto file = FileMetadata::open(io::make_memory_source(bytes), {});
   const auto header = load_object_header(**file, kAt);
   ASSERT_TRUE(header);
   EXPECT_EQ(types_of(**header), "18 ");
@@ -148,8 +150,8 @@ TEST(ObjectHeader, GiantChunk0) {
 }
 
 TEST(ObjectHeader, MessageOverTheEndKeepsThoseBefore) {
-  const ByteBuilder first =
-      message1(0x0D, ByteBuilder().text("comment")).add(ByteBuilder().u16(0x0C).u16(500).u8(0).zeros(3).zeros(8));
+  const ByteBuilder first = message1(0x0D, ByteBuilder().text("comment"))
+                                .add(ByteBuilder().u16(0x0C).u16(500).u8(0).zeros(3).zeros(8));
   const auto small = open_small(at_64(header1(first)).at(4096));
   const auto header = load_object_header(*small.file, kAt);
   ASSERT_TRUE(header);
@@ -192,16 +194,19 @@ TEST(SharedMessage, InAnotherHeaderAndNoFurther) {
   const ByteBuilder reference = ByteBuilder().u8(2).u8(2).u64(512);
   const ByteBuilder user = header2(message2(0x03, reference, 0x02));
   for (const bool chained : {false, true}) {
-    const ByteBuilder target = header2(message2(0x03, chained ? reference : ByteBuilder().text("type"), chained ? 2 : 0));
+    const ByteBuilder target =
+        header2(message2(0x03, chained ? reference : ByteBuilder().text("type"), chained ? 2 : 0));
     const auto small = open_small(at_64(user).at(512).add(target));
     const auto header = load_object_header(*small.file, kAt);
     ASSERT_TRUE(header);
     const auto resolved = resolve_message(*small.file, (*header)->messages.at(0));
     EXPECT_EQ(resolved.has_value(), !chained);
     if (resolved) EXPECT_EQ(as_text(resolved->body), "type");
-    if (!resolved) { EXPECT_EQ(resolved.error().code(), ErrorCode::Cycle); }
+    if (!resolved) {
+      EXPECT_EQ(resolved.error().code(), ErrorCode::Cycle);
+    }
   }
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -8,7 +8,7 @@
 #include "h5mount/base/log.h"
 #include "memory_file.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 using namespace test;
@@ -127,4 +127,4 @@ TEST_F(TornRetries, WhatNobodyWritesIsDamagedNotTorn) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -4,7 +4,7 @@
 
 #include "support/faulty_source.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 namespace {
 
 std::vector<std::byte> pattern(std::size_t size) {
@@ -18,11 +18,13 @@ TEST(WindowCache, EveryPlaceAndLength) {
   const auto source = std::make_shared<test::FaultySource>(bytes);
   const WindowCache cache(source);
   for (std::size_t offset = 0; offset < bytes.size(); offset += 501) {
-    for (const std::size_t length : {std::size_t{1}, std::size_t{8}, std::size_t{5'000}, std::size_t{16'384}, std::size_t{40'000}}) {
+    for (const std::size_t length :
+         {std::size_t{1}, std::size_t{8}, std::size_t{5'000}, std::size_t{16'384}, std::size_t{40'000}}) {
       std::vector<std::byte> out(length);
       const bool inside = length <= bytes.size() - offset;
       ASSERT_EQ(cache.read(offset, out).has_value(), inside) << offset << " " << length;
-      if (inside) ASSERT_TRUE(std::equal(out.begin(), out.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset)));
+      if (inside)
+        ASSERT_TRUE(std::equal(out.begin(), out.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset)));
     }
   }
   std::vector<std::byte> out(1);
@@ -34,7 +36,8 @@ TEST(WindowCache, OneReadBringsNeighbours) {
   const auto source = std::make_shared<test::FaultySource>(pattern(1U << 20));
   const WindowCache cache(source);
   std::vector<std::byte> out(64);
-  for (std::uint64_t offset = 0; offset + 64 <= WindowCache::kWindowBytes; offset += 64) ASSERT_TRUE(cache.read(offset, out));
+  for (std::uint64_t offset = 0; offset + 64 <= WindowCache::kWindowBytes; offset += 64)
+    ASSERT_TRUE(cache.read(offset, out));
   EXPECT_EQ(source->reads, 1U);
   ASSERT_TRUE(cache.read(5 * WindowCache::kWindowBytes - 10, out));  // two windows, one read
   EXPECT_EQ(source->reads, 2U);
@@ -48,9 +51,10 @@ TEST(WindowCache, IsBounded) {
   const WindowCache cache(source);
   std::vector<std::byte> out(64);
   for (int round = 0; round < 2; ++round)
-    for (std::uint64_t offset = 0; offset < 12U << 20; offset += WindowCache::kWindowBytes) ASSERT_TRUE(cache.read(offset, out));
+    for (std::uint64_t offset = 0; offset < 12U << 20; offset += WindowCache::kWindowBytes)
+      ASSERT_TRUE(cache.read(offset, out));
   EXPECT_EQ(source->reads, 2 * (12U << 20) / WindowCache::kWindowBytes);
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::metadata

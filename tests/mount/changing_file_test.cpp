@@ -1,5 +1,5 @@
-// Files that are written or replaced while they are mounted: no read mixes two states, and with -o reload the new
-// file is taken up.
+// Files that are written or replaced while they are mounted: no read mixes two states, and with -o reload the
+// new file is taken up.
 #include <algorithm>
 #include <thread>
 
@@ -8,7 +8,9 @@
 namespace h5mount::test {
 namespace {
 
-std::string python() { return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 "; }
+std::string python() {
+  return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
+}
 
 class ChangingFileTest : public ::testing::Test {
  protected:
@@ -62,7 +64,7 @@ def direct(path, offset=0, length=N):
   MountPoint mount;
 };
 
-// ---- no mixed bytes --------------------------------------------------------------------------------------------
+// ---- no mixed bytes
 
 TEST_F(ChangingFileTest, WrittenWithItsTimePutBack) {
   for (const char* how : {"", ", chunks=(30000,)", ", chunks=(30000,), compression='gzip'"}) {
@@ -100,7 +102,9 @@ try: os.setxattr('f.h5', 'user.x', b'1')
 except OSError: pass
 check('setxattr')
 )");
-  EXPECT_EQ(seen.out, "at first True\nchmod True\nlink True\nunlink True\nrename True\nback True\nsetxattr True\n") << seen.err;
+  EXPECT_EQ(seen.out,
+            "at first True\nchmod True\nlink True\nunlink True\nrename True\nback True\nsetxattr True\n")
+      << seen.err;
 }
 
 // A reader that goes on while the file is written in place: all that it gets is of the file that was mounted.
@@ -109,7 +113,8 @@ TEST_F(ChangingFileTest, WrittenWhileItIsRead) {
   int errors = 0;
   for (int i = 0; i < 25; ++i) {
     MountPoint fresh;
-    std::filesystem::copy_file(place / "old.h5", place / "f.h5", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(place / "old.h5", place / "f.h5",
+                               std::filesystem::copy_options::overwrite_existing);
     ASSERT_EQ(fresh.mount(place / "f.h5").code, 0);
     const Outcome seen = script("M = '" + fresh.path() + R"('
 fd = os.open(M + '/d', os.O_RDONLY | os.O_DIRECT)
@@ -143,7 +148,8 @@ make('source.h5', 7, chunks=(30000,)); make('other.h5', 9, chunks=(30000,))
 M = os.environ['M']
 for n in ('raw', 'virtual'): assert direct(M + '/' + n, 0, 4096) == bytes([7]) * 4096
 time.sleep(.05)
-st = os.stat('raw'); open('raw', 'r+b').write(bytes([9]) * N); os.utime('raw', ns=(st.st_atime_ns, st.st_mtime_ns))
+st = os.stat('raw'); open('raw', 'r+b').write(bytes([9]) * N)
+os.utime('raw', ns=(st.st_atime_ns, st.st_mtime_ns))
 write_over('source.h5', 'other.h5', put_back=True)
 for n in ('raw', 'virtual'):
     got = direct(M + '/' + n)
@@ -152,7 +158,7 @@ for n in ('raw', 'virtual'):
   EXPECT_EQ(seen.out, "raw 116\nvirtual 116\n") << seen.err;  // ESTALE
 }
 
-// ---- reload ----------------------------------------------------------------------------------------------------
+// ---- reload
 
 TEST_F(ChangingFileTest, AReplacedFileIsTakenUp) {
   made("make('f.h5', 7, ('d', 'old')); make('new.h5', 9, ('d', 'new'))");
@@ -172,9 +178,10 @@ TEST_F(ChangingFileTest, AReplacedFileIsTakenUp) {
 TEST_F(ChangingFileTest, WhileSomethingIsOpenTheOldFileStays) {
   made("make('f.h5', 7); make('new.h5', 9)");
   mounted("f.h5", "-o reload");
-  const Outcome held = run("cd " + place.string() + " && exec 3<" + mount.path("d") + " && mv new.h5 f.h5 && sleep 2.5 && " +
-                           "cat " + mount.path("e") + " | od -An -tu1 -v | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'; " +
-                           "cat <&3 | od -An -tu1 -v | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'");
+  const Outcome held =
+      run("cd " + place.string() + " && exec 3<" + mount.path("d") + " && mv new.h5 f.h5 && sleep 2.5 && " +
+          "cat " + mount.path("e") + " | od -An -tu1 -v | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'; " +
+          "cat <&3 | od -An -tu1 -v | tr -s ' \\n' '\\n' | sort -u | tr -d '\\n'");
   EXPECT_EQ(held.out, "77") << held.err;
   EXPECT_EQ(once(kByte, "9"), "9");
 }
@@ -237,8 +244,10 @@ TEST_F(ChangingFileTest, WithoutReloadAReplacedFileIsStale) {
 
 // Two hundred replacements under readers: each file that is read is wholly of one of them.
 TEST_F(ChangingFileTest, ReplacedOverAndOverUnderReaders) {
-  made("make('one.h5', 1, ('d', 'e', 'f')); make('two.h5', 2, ('d', 'e', 'f'), chunks=(30000,), compression='gzip');"
-       "shutil.copy('one.h5', 'f.h5')");
+  made(
+      "make('one.h5', 1, ('d', 'e', 'f')); make('two.h5', 2, ('d', 'e', 'f'), chunks=(30000,), "
+      "compression='gzip');"
+      "shutil.copy('one.h5', 'f.h5')");
   mounted("f.h5", "-o reload");
   const Outcome seen = script(R"(
 M = os.environ['M']
@@ -273,7 +282,8 @@ for i in range(100):
     except OSError: pass
 else: print('the last one is not there')
 print(sorted(seen), mixed[:5], sorted(set(errors) - {116}))
-)", 120);
+)",
+                              120);
   EXPECT_EQ(seen.out, "[1, 2] [] []\n") << seen.err;
 }
 

@@ -43,8 +43,8 @@ inline const std::filesystem::path& scratch() {
 inline Outcome run(const std::string& command, int seconds = 60) {
   const auto out = scratch() / "out", err = scratch() / "err", script = scratch() / "script";
   std::ofstream(script) << "export LC_ALL=C.UTF-8 H5MOUNT=" << H5MOUNT_PROGRAM << "\n" << command << "\n";
-  const std::string whole = "timeout -k 5 " + std::to_string(seconds) + " sh " + script.string() + " >" + out.string() +
-                            " 2>" + err.string() + " </dev/null";
+  const std::string whole = "timeout -k 5 " + std::to_string(seconds) + " sh " + script.string() + " >" +
+                            out.string() + " 2>" + err.string() + " </dev/null";
   const int status = std::system(whole.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
 }
@@ -53,7 +53,9 @@ inline int lines_in(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-inline std::filesystem::path example() { return source_root() / "tests/data/weather.h5"; }
+inline std::filesystem::path example() {
+  return source_root() / "tests/data/weather.h5";
+}
 
 inline bool is_mounted(const std::filesystem::path& place) {
   return slurp("/proc/self/mountinfo").find(" " + place.string() + " ") != std::string::npos;
@@ -64,13 +66,14 @@ inline bool wait_until_gone(const std::filesystem::path& place) {
   return !is_mounted(place);
 }
 
-// The program has seen that its mount answers: its socket for umount is there (src/cli/release_notice.h). One that is
-// killed before may wait for its own answer for ever.
+// The program has seen that its mount answers: its socket for umount is there (src/cli/release_notice.h). One
+// that is killed before may wait for its own answer for ever.
 inline bool wait_until_serving(const std::filesystem::path& place) {
   for (int i = 0; i < 1000; ++i) {
     struct stat root = {};
     if (is_mounted(place) && ::stat(place.c_str(), &root) == 0) {
-      const std::string name = "@h5mount/" + std::to_string(major(root.st_dev)) + ":" + std::to_string(minor(root.st_dev));
+      const std::string name =
+          "@h5mount/" + std::to_string(major(root.st_dev)) + ":" + std::to_string(minor(root.st_dev));
       if ((slurp("/proc/net/unix") + "\n").find(name + "\n") != std::string::npos) return true;
     }
     ::usleep(10'000);
@@ -99,7 +102,9 @@ class MountPoint {
   MountPoint(const MountPoint&) = delete;
   MountPoint& operator=(const MountPoint&) = delete;
 
-  std::string path(const std::string& below = {}) const { return below.empty() ? place_.string() : (place_ / below).string(); }
+  std::string path(const std::string& below = {}) const {
+    return below.empty() ? place_.string() : (place_ / below).string();
+  }
   bool mounted() const { return is_mounted(place_); }
   bool gone() const { return wait_until_gone(place_); }
   Outcome mount(const std::filesystem::path& file, const std::string& options = {}) const {

@@ -20,7 +20,8 @@ class Foreground {
     pid_ = ::fork();
     if (pid_ == 0) {
       for (const int ending : {SIGTERM, SIGINT, SIGHUP}) ::signal(ending, SIG_DFL);  // nohup has them ignored
-      const std::string command = "exec " H5MOUNT_PROGRAM " " + options + " '" + example().string() + "' " + mount.path();
+      const std::string command =
+          "exec " H5MOUNT_PROGRAM " " + options + " '" + example().string() + "' " + mount.path();
       ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       ::_exit(127);
     }
@@ -112,8 +113,8 @@ TEST_F(CommandTest, OwnersAndMasks) {
 
 TEST_F(CommandTest, OthersAreLetInOnlyWithAllowOther) {
   H5MOUNT_NEEDS_ROOT();
-  const std::string as_nobody = "chmod 755 " + scratch().string() + "; setpriv --reuid=65534 --clear-groups cat " +
-                                mount.path("station/log");
+  const std::string as_nobody = "chmod 755 " + scratch().string() +
+                                "; setpriv --reuid=65534 --clear-groups cat " + mount.path("station/log");
   ASSERT_EQ(mount.mount(example()).code, 0);
   EXPECT_NE(run(as_nobody).code, 0);
   run("umount " + mount.path());
@@ -123,7 +124,8 @@ TEST_F(CommandTest, OthersAreLetInOnlyWithAllowOther) {
 }
 
 TEST_F(CommandTest, WhatMountPassesIsTaken) {
-  const Outcome done = mount.mount(example(), "-o rw,dev,suid,exec,noatime,nofail,_netdev,x-systemd.automount,user");
+  const Outcome done =
+      mount.mount(example(), "-o rw,dev,suid,exec,noatime,nofail,_netdev,x-systemd.automount,user");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_NE(run("touch " + mount.path("x")).code, 0);
 }
@@ -147,14 +149,16 @@ class InstalledTest : public CommandTest {
     const auto layer = scratch() / "layer";
     std::filesystem::create_directories(layer);
     for (const char* name : {"mount.h5", "h5mount"}) {
-      if (!std::filesystem::exists(layer / name)) std::filesystem::create_symlink(H5MOUNT_PROGRAM, layer / name);
+      if (!std::filesystem::exists(layer / name))
+        std::filesystem::create_symlink(H5MOUNT_PROGRAM, layer / name);
     }
     overlay = "mount -t overlay -o lowerdir=" + layer.string() + ":$(realpath /sbin) none $(realpath /sbin)";
     if (run("unshare -m sh -c '" + overlay + "'").code != 0) GTEST_SKIP() << "no overlay mounts here";
   }
   Outcome installed(const std::string& command) const {
-    return run("unshare -m sh -ec '" + overlay + "; " + command + "; findmnt -n -o SOURCE,FSTYPE " + mount.path() +
-               " | tr -s \" \"; cat " + mount.path("station/log") + " | wc -c; umount " + mount.path() + "'");
+    return run("unshare -m sh -ec '" + overlay + "; " + command + "; findmnt -n -o SOURCE,FSTYPE " +
+               mount.path() + " | tr -s \" \"; cat " + mount.path("station/log") + " | wc -c; umount " +
+               mount.path() + "'");
   }
   std::string overlay;
   const std::string shown = example().string() + " fuse.h5mount\n122\n";
@@ -200,8 +204,8 @@ TEST_F(CommandTest, ASmallCacheIsEnough) {
 }
 
 TEST_F(CommandTest, DebugOutputGoesToStderr) {
-  const Outcome done = run("$H5MOUNT -d " + example().string() + " " + mount.path() + " & sleep 1; ls " + mount.path() +
-                           " >/dev/null; umount " + mount.path() + "; wait");
+  const Outcome done = run("$H5MOUNT -d " + example().string() + " " + mount.path() + " & sleep 1; ls " +
+                           mount.path() + " >/dev/null; umount " + mount.path() + "; wait");
   EXPECT_NE(done.err.find("OPENDIR"), std::string::npos);
 }
 

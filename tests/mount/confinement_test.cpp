@@ -16,7 +16,8 @@ f = h5py.File('e', 'w', driver='split', meta_ext=b'vil-long-name.h5', raw_ext=b'
 f.create_dataset('d', data=np.frombuffer(b'x' * 400, dtype='u1'))
 f.close()
 b = bytearray(open('evil-long-name.h5', 'rb').read())
-for old, new in ((b'%svil-long-name.h5', b'%supload-0000001.h5'), (b'%sraw-long-name.txt', b'%sneighbour.conf')):
+for old, new in ((b'%svil-long-name.h5', b'%supload-0000001.h5'),
+                 (b'%sraw-long-name.txt', b'%sneighbour.conf')):
     i = b.find(old)
     b[i:i + 24] = new + bytes(24 - len(new))
 open('upload-0000001.h5', 'wb').write(b)
@@ -145,8 +146,10 @@ f.close())");
 
 constexpr const char* kLinked = R"(
 os.mkdir('deep')
-for name, mode in (('deep/unlinked.h5', 0o600), ('deep/open.h5', 0o644), ('secret.h5', 0o600), ('open.h5', 0o640)):
-    f = h5py.File(name, 'w'); f['k'] = np.frombuffer(b'bytes of it', dtype='u1'); f.close(); os.chmod(name, mode)
+for name, mode in (('deep/unlinked.h5', 0o600), ('deep/open.h5', 0o644),
+                   ('secret.h5', 0o600), ('open.h5', 0o640)):
+    with h5py.File(name, 'w') as f: f['k'] = np.frombuffer(b'bytes of it', dtype='u1')
+    os.chmod(name, mode)
 os.chmod('deep', 0o700); os.chown('open.h5', 65534, 65534)
 open('raw', 'wb').write(b'raw bytes..'); os.chmod('raw', 0o600)
 f = h5py.File('m.h5', 'w')

@@ -1,4 +1,5 @@
-// Every file of the corpus that has a manifest, one test each, through the acceptance tool that lies beside it.
+// Every file of the corpus that has a manifest, one test each, through the acceptance tool that lies beside
+// it.
 #include <algorithm>
 
 #include "command.h"
@@ -29,7 +30,9 @@ TEST_P(CorpusMountTest, ShowsWhatTheManifestSays) {
   if (!std::filesystem::exists(tool)) GTEST_SKIP() << "no verify_mount.py beside the corpus";
   const std::string python = std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
   const Outcome outcome =
-      run(python + (source_root() / "tests/mount/verify_any.py").string() + " " + tool.string() + " --h5mount $H5MOUNT '" + (place / GetParam()).string() + "'", 600);
+      run(python + (source_root() / "tests/mount/verify_any.py").string() + " " + tool.string() +
+              " --h5mount $H5MOUNT '" + (place / GetParam()).string() + "'",
+          600);
   if (outcome.code == 0 && outcome.out.find("0 passed, 0 failed, 1 skipped") != std::string::npos) {
     GTEST_SKIP() << "libhdf5 could not open the file either";
   }

@@ -11,7 +11,8 @@ class DescriptorsTest : public H5pyDirectoryTest {
   void write_many(int count) const {
     write("count = " + std::to_string(count) + R"(
 f = h5py.File('one', 'w'); f['k'] = np.uint32(0xDEADBEEF); f.close()
-one = open('one', 'rb').read(); at = one.index(b'\xef\xbe\xad\xde'); assert one.count(b'\xef\xbe\xad\xde') == 1
+one = open('one', 'rb').read(); at = one.index(b'\xef\xbe\xad\xde')
+assert one.count(b'\xef\xbe\xad\xde') == 1
 os.mkdir('parts')
 for i in range(count):
     open('parts/p%05d.h5' % i, 'wb').write(one[:at] + i.to_bytes(4, 'little') + one[at + 4:])

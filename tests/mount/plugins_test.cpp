@@ -1,5 +1,5 @@
-// A file whose filter nobody knows, written by libhdf5 with a plugin of the tests' own: unsupported by name without the
-// plugin, the same bytes with it, and a plugin that crashes costs its dataset only.
+// A file whose filter nobody knows, written by libhdf5 with a plugin of the tests' own: unsupported by name
+// without the plugin, the same bytes with it, and a plugin that crashes costs its dataset only.
 #include "command.h"
 
 namespace h5mount::test {
@@ -21,7 +21,8 @@ class PluginsTest : public ::testing::Test {
     const std::string python = std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
     if (run(python + " -c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write with a plugin";
     std::ofstream(scratch() / "write.py") << kWrite;
-    const Outcome made = run("cd " + scratch().string() + " && HDF5_PLUGIN_PATH=" H5MOUNT_TEST_PLUGINS " " + python + " write.py");
+    const Outcome made = run("cd " + scratch().string() + " && HDF5_PLUGIN_PATH=" H5MOUNT_TEST_PLUGINS " " +
+                             python + " write.py");
     ASSERT_EQ(made.code, 0) << made.err;
   }
   MountPoint mount;
@@ -46,7 +47,8 @@ TEST_F(PluginsTest, WithItTheBytesAreThere) {
   ASSERT_EQ(run("umount " + place).code, 0);
   ASSERT_TRUE(mount.gone());
   ::usleep(200'000);
-  EXPECT_NE(run("pgrep -f '^h5mount-filter-plugin.*" H5MOUNT_TEST_PLUGINS "'").code, 0) << "a helper was left behind";
+  EXPECT_NE(run("pgrep -f '^h5mount-filter-plugin.*" H5MOUNT_TEST_PLUGINS "'").code, 0)
+      << "a helper was left behind";
 }
 
 }  // namespace

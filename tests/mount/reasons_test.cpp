@@ -1,10 +1,13 @@
-// Why a read failed: what the reader gets, user.hdf5.error and user.hdf5.sources, the log and the status of the mount.
+// Why a read failed: what the reader gets, user.hdf5.error and user.hdf5.sources, the log and the status of
+// the mount.
 #include "command.h"
 
 namespace h5mount::test {
 namespace {
 
-std::string python() { return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 "; }
+std::string python() {
+  return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
+}
 
 int count(const std::string& text, const std::string& word) {
   int found = 0;
@@ -31,7 +34,8 @@ class ReasonsTest : public ::testing::Test {
   }
   // What the script prints.
   std::string write(const std::string& script) {
-    const Outcome made = run("cd " + place.string() + " && " + python() + "-c '\nimport h5py, numpy, os\n" + script + "\n'");
+    const Outcome made =
+        run("cd " + place.string() + " && " + python() + "-c '\nimport h5py, numpy, os\n" + script + "\n'");
     EXPECT_EQ(made.code, 0) << made.err;
     return made.out.substr(0, made.out.find('\n'));
   }
@@ -64,7 +68,8 @@ with open("damaged.h5", "r+b") as raw:
 print(hex(info.byte_offset))
 )";
 
-class DamagedChunkTest : public ReasonsTest, public ::testing::WithParamInterface<std::array<const char*, 2>> {};
+class DamagedChunkTest : public ReasonsTest,
+                         public ::testing::WithParamInterface<std::array<const char*, 2>> {};
 
 TEST_P(DamagedChunkTest, IsNamedWithItsPlaceAndItsFilter) {
   const auto [filters, culprit] = GetParam();
@@ -75,7 +80,8 @@ TEST_P(DamagedChunkTest, IsNamedWithItsPlaceAndItsFilter) {
   EXPECT_LACKS(mount.in("getfattr run/data").out, "user.hdf5.error");
   EXPECT_HAS(read_error("run/data"), "Input/output error");
   const std::string why = attribute("error", "run/data");
-  for (const std::string& part : {std::string(culprit), std::string("chunk (3)"), std::string("elements from (3000)"), offset})
+  for (const std::string& part :
+       {std::string(culprit), std::string("chunk (3)"), std::string("elements from (3000)"), offset})
     EXPECT_HAS(why, part);
   EXPECT_HAS(mount.in("getfattr run/data").out, "user.hdf5.error");
   EXPECT_EQ(mount.in("head -c 1200 run/data | wc -c").out, "1200\n");
@@ -90,13 +96,14 @@ TEST_P(DamagedChunkTest, IsNamedWithItsPlaceAndItsFilter) {
   EXPECT_HAS(mount.in("cat .h5/status").out, "\nfailures_");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Filters, DamagedChunkTest,
-    ::testing::Values(std::array{"compression=\"gzip\"", "filter 1 (deflate)"},
-                      std::array{"fletcher32=True", "filter 3 (fletcher32)"},
-                      std::array{"compression=\"lzf\"", "filter 32000 (lzf)"},
-                      std::array{"shuffle=True, compression=\"gzip\", fletcher32=True", "filter 3 (fletcher32)"},
-                      std::array{"shuffle=True, compression=\"gzip\"", "filter 1 (deflate)"}));
+INSTANTIATE_TEST_SUITE_P(Filters, DamagedChunkTest,
+                         ::testing::Values(std::array{"compression=\"gzip\"", "filter 1 (deflate)"},
+                                           std::array{"fletcher32=True", "filter 3 (fletcher32)"},
+                                           std::array{"compression=\"lzf\"", "filter 32000 (lzf)"},
+                                           std::array{"shuffle=True, compression=\"gzip\", fletcher32=True",
+                                                      "filter 3 (fletcher32)"},
+                                           std::array{"shuffle=True, compression=\"gzip\"",
+                                                      "filter 1 (deflate)"}));
 
 TEST_F(ReasonsTest, AMissingFilterIsAWarningWithItsCure) {
   write(R"(
@@ -165,15 +172,19 @@ TEST_F(ReasonsTest, AMissingVirtualSourceIsToldOnce) {
   EXPECT_EQ(log(), "");
   EXPECT_EQ(mount.in("ls -lR run | wc -l").code, 0);
   EXPECT_EQ(log(), "");  // nothing was used yet
-  EXPECT_EQ(mount.in("tail -c 40 run/all | od -An -v -td4 | tr -s ' ' '\\n' | sort -u | tr -d '\\n'").out, "7");
+  EXPECT_EQ(mount.in("tail -c 40 run/all | od -An -v -td4 | tr -s ' ' '\\n' | sort -u | tr -d '\\n'").out,
+            "7");
   EXPECT_EQ(mount.in("cat run/all | wc -c").out, "120\n");
   const std::string lines = log();
   EXPECT_EQ(lines_in(lines), 1) << lines;
-  EXPECT_HAS(lines, " warning: " + (place / "virtual.h5").string() + ": /run/all: virtual source c.h5:x is missing");
+  EXPECT_HAS(lines,
+             " warning: " + (place / "virtual.h5").string() + ": /run/all: virtual source c.h5:x is missing");
   EXPECT_HAS(mount.in("cat .h5/status").out, "\nmissing_sources: 1\n");
   const std::string sources = attribute("sources", "run/all");
-  EXPECT_HAS(sources, R"([{"file":"a.h5","dataset":"x","state":"found"},{"file":"b.h5","dataset":"x","state":"found"},)"
-                      R"({"file":"c.h5","dataset":"x","state":"missing","reason":")");
+  EXPECT_HAS(
+      sources,
+      R"([{"file":"a.h5","dataset":"x","state":"found"},{"file":"b.h5","dataset":"x","state":"found"},)"
+      R"({"file":"c.h5","dataset":"x","state":"missing","reason":")");
   EXPECT_HAS(mount.in("getfattr run/all").out, "user.hdf5.sources");
 }
 
@@ -187,11 +198,13 @@ TEST_F(ReasonsTest, RefusedAndUnreadableVirtualSources) {
   ASSERT_TRUE(mount.gone());
   mount_it("virtual.h5", "-o external=none");
   EXPECT_HAS(read_error("run/all"), "Permission denied");
-  EXPECT_HAS(attribute("sources", "run/all"), R"([{"file":"a.h5","dataset":"x","state":"refused","reason":")");
+  EXPECT_HAS(attribute("sources", "run/all"),
+             R"([{"file":"a.h5","dataset":"x","state":"refused","reason":")");
   EXPECT_HAS(log(), "external=");
 }
 
-// Numbered sources are counted, not listed. Where none may be opened, the stored extent stands and reads fail.
+// Numbered sources are counted, not listed. Where none may be opened, the stored extent stands and reads
+// fail.
 TEST_F(ReasonsTest, NumberedSourcesAreBounded) {
   write(R"(
 for i in range(3):
@@ -205,7 +218,8 @@ with h5py.File("numbered.h5", "w", libver="latest") as file:
     h5py.h5d.create(file.id, b"all", h5py.h5t.STD_I32LE, whole, plist)
 )");
   mount_it("numbered.h5");
-  EXPECT_EQ(attribute("sources", "all"), R"([{"file":"part-%b.h5","dataset":"x","state":"found","numbered":3}])");
+  EXPECT_EQ(attribute("sources", "all"),
+            R"([{"file":"part-%b.h5","dataset":"x","state":"found","numbered":3}])");
   EXPECT_EQ(mount.in("cat all | wc -c").out, "120\n");
   EXPECT_EQ(log(), "");
   run("umount " + mount.path() + " || fusermount3 -u " + mount.path());
@@ -222,9 +236,11 @@ TEST_F(ReasonsTest, TheMountsOwnFiles) {
   EXPECT_EQ(mount.in("ls .h5 | tr '\\n' ' '").out, "attributes external log sparse status ");
   EXPECT_EQ(mount.in("stat -c '%F %s' .h5/log").out, "regular empty file 0\n");
   const std::string status = mount.in("cat .h5/status").out;
-  EXPECT_TRUE(status.starts_with("file: " + example().string() + "\nversion: " H5MOUNT_VERSION "\n")) << status;
-  for (const char* name : {"uptime_seconds", "requests", "failures", "missing_sources", "open_files", "chunks_decoded",
-                           "stored_bytes_read", "cache_used", "cache_size", "memory_kib", "peak_memory_kib"})
+  EXPECT_TRUE(status.starts_with("file: " + example().string() + "\nversion: " H5MOUNT_VERSION "\n"))
+      << status;
+  for (const char* name :
+       {"uptime_seconds", "requests", "failures", "missing_sources", "open_files", "chunks_decoded",
+        "stored_bytes_read", "cache_used", "cache_size", "memory_kib", "peak_memory_kib"})
     EXPECT_HAS(status, std::string("\n") + name + ": ");
   EXPECT_NE(mount.in("cat .h5/status").out, status);  // requests were made meanwhile
   // The size is that of what was opened, the content is new for each who opens it.
@@ -281,10 +297,11 @@ assert os.pread(log, 1 << 16, 0) == first + more
 
 TEST_F(ReasonsTest, SigUsr1NamesTheFileAndTheLogHasIt) {
   const auto said = (scratch() / "usr1.log").string();
-  ASSERT_EQ(run("$H5MOUNT -f " + example().string() + " " + mount.path() + " 2>" + said + " & echo $! >" + said +
-                ".pid; for i in $(seq 100); do mountpoint -q " + mount.path() + " && break; sleep 0.05; done")
-                .code,
-            0);
+  ASSERT_EQ(
+      run("$H5MOUNT -f " + example().string() + " " + mount.path() + " 2>" + said + " & echo $! >" + said +
+          ".pid; for i in $(seq 100); do mountpoint -q " + mount.path() + " && break; sleep 0.05; done")
+          .code,
+      0);
   mount.in("cat observations/* >/dev/null 2>&1");
   run("kill -USR1 $(cat " + said + ".pid)");
   for (int i = 0; i < 250 && slurp(said).find("status:") == std::string::npos; ++i) ::usleep(20'000);

@@ -32,7 +32,8 @@ TEST_F(SearchTest, AMasterThatWasNamedThroughASymlink) {
 TEST_F(SearchTest, AFamilyThatWasNamedThroughASymlink) {
   write(R"(
 os.mkdir('real'); os.mkdir('link'); os.chdir('real')
-f = h5py.File('x%d.h5', 'w', driver='family', memb_size=4096); f['d'] = np.arange(20000, dtype='u4'); f.close()
+f = h5py.File('x%d.h5', 'w', driver='family', memb_size=4096)
+f['d'] = np.arange(20000, dtype='u4'); f.close()
 os.chdir('..'); open('d', 'wb').write(np.arange(20000, dtype='u4').tobytes())
 os.symlink('../real/x0.h5', 'link/l.h5'))");
   ASSERT_TRUE(mounts("link/l.h5"));
@@ -80,7 +81,8 @@ f['a'] = h5py.ExternalLink('inlink.h5', '/'); f['b'] = h5py.ExternalLink('sub/ok
 TEST_F(SearchTest, DfCountsEveryMember) {
   write(R"(
 f = h5py.File('s', 'w', driver='split'); f['d'] = np.zeros(100000, dtype='u1'); f.close()
-f = h5py.File('x%d.h5', 'w', driver='family', memb_size=65536); f['d'] = np.zeros(300000, dtype='u1'); f.close())");
+f = h5py.File('x%d.h5', 'w', driver='family', memb_size=65536)
+f['d'] = np.zeros(300000, dtype='u1'); f.close())");
   for (const auto& [name, members] : {std::pair("s", "s-*.h5"), std::pair("x%d.h5", "x?.h5")}) {
     ASSERT_TRUE(mounts(name));
     const std::string bytes = run("cd " + place.string() + " && cat " + members + " | wc -c").out;

@@ -34,14 +34,15 @@ TEST_F(ToolsTest, LsShowsTheTree) {
   const Outcome listing = mount.in("ls -lR");
   EXPECT_EQ(listing.code, 0) << listing.err;
   EXPECT_EQ(listing.err, "");
-  for (const char* name : {"observations", "reflectivity", "calibration", "row_type", "latest -> radar/reflectivity",
-                           "observations -> ../observations"}) {
+  for (const char* name : {"observations", "reflectivity", "calibration", "row_type",
+                           "latest -> radar/reflectivity", "observations -> ../observations"}) {
     EXPECT_NE(listing.out.find(name), std::string::npos) << name << " in\n" << listing.out;
   }
 }
 
 TEST_F(ToolsTest, CreationOrderWhereTheGroupKeepsIt) {
-  EXPECT_EQ(mount.in("ls -f observations | grep -v '^\\.'").out, "time\ntemperature\nhumidity\npressure\nquality\n");
+  EXPECT_EQ(mount.in("ls -f observations | grep -v '^\\.'").out,
+            "time\ntemperature\nhumidity\npressure\nquality\n");
 }
 
 TEST_F(ToolsTest, StatIsExact) {
@@ -107,7 +108,8 @@ TEST_F(ToolsTest, AttributesAreXattrs) {
   EXPECT_EQ(value("user.hdf5.kind", "station"), "group");
   EXPECT_EQ(value("user.hdf5.kind", "station/row_type"), "datatype");
   EXPECT_EQ(value("user.hdf5.dtype", "observations/temperature"), "<f4");
-  EXPECT_EQ(value("user.hdf5.dtype", "observations/quality"), "enum(<i1){\"GOOD\":0,\"MISSING\":2,\"SUSPECT\":1}");
+  EXPECT_EQ(value("user.hdf5.dtype", "observations/quality"),
+            "enum(<i1){\"GOOD\":0,\"MISSING\":2,\"SUSPECT\":1}");
   EXPECT_EQ(value("user.hdf5.shape", "radar/reflectivity"), "[24,96,128]");
   EXPECT_EQ(value("user.hdf5.maxshape", "radar/reflectivity"), "[null,96,128]");
   EXPECT_EQ(value("user.hdf5.chunks", "radar/reflectivity"), "[4,48,64]");

@@ -29,7 +29,9 @@ TEST_F(TroubleTest, NotHdf5) {
   expect_refused(mount.mount(path), 2, path.string());
 }
 
-TEST_F(TroubleTest, Empty) { expect_refused(mount.mount(file_of("empty.h5", "")), 2, "empty.h5"); }
+TEST_F(TroubleTest, Empty) {
+  expect_refused(mount.mount(file_of("empty.h5", "")), 2, "empty.h5");
+}
 
 TEST_F(TroubleTest, OnlyASignature) {
   expect_refused(mount.mount(file_of("short.h5", "\x89HDF\r\n\x1a\n")), 2, "short.h5");
@@ -58,9 +60,13 @@ TEST_F(TroubleTest, ATruncatedTailIsToldAndTheRestIsThere) {
   EXPECT_EQ(mount.in("cat observations/humidity | wc -c").out, "1440\n");
 }
 
-TEST_F(TroubleTest, ADirectory) { expect_refused(mount.mount(scratch()), 1, scratch().string()); }
+TEST_F(TroubleTest, ADirectory) {
+  expect_refused(mount.mount(scratch()), 1, scratch().string());
+}
 
-TEST_F(TroubleTest, NoSuchFile) { expect_refused(mount.mount("/nowhere/x.h5"), 1, "no such file"); }
+TEST_F(TroubleTest, NoSuchFile) {
+  expect_refused(mount.mount("/nowhere/x.h5"), 1, "no such file");
+}
 
 TEST_F(TroubleTest, AFifoDoesNotHang) {
   ASSERT_EQ(run("mkfifo " + (scratch() / "fifo.h5").string()).code, 0);
@@ -73,8 +79,8 @@ TEST_F(TroubleTest, UnreadableFile) {
   std::filesystem::permissions(path, std::filesystem::perms(0600));
   run("chmod 755 " + scratch().string() + "; chown nobody " + mount.path() + "; cp $H5MOUNT " +
       (scratch() / "program").string());
-  const Outcome outcome = run("setpriv --reuid=65534 --clear-groups " + (scratch() / "program").string() + " " +
-                              path.string() + " " + mount.path());
+  const Outcome outcome = run("setpriv --reuid=65534 --clear-groups " + (scratch() / "program").string() +
+                              " " + path.string() + " " + mount.path());
   expect_refused(outcome, 1, "ermission denied");
   EXPECT_NE(outcome.err.find("mode 0600"), std::string::npos) << outcome.err;
 }
@@ -86,7 +92,8 @@ TEST_F(TroubleTest, NoMountPoint) {
 }
 
 TEST_F(TroubleTest, MountPointIsAFile) {
-  expect_refused(run("$H5MOUNT " + example().string() + " " + file_of("plain", "").string()), 32, "not a directory");
+  expect_refused(run("$H5MOUNT " + example().string() + " " + file_of("plain", "").string()), 32,
+                 "not a directory");
 }
 
 TEST_F(TroubleTest, AlreadyMounted) {
@@ -103,20 +110,21 @@ TEST_F(TroubleTest, NoDevFuse) {
   H5MOUNT_NEEDS_ROOT();
   const std::string away = "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3";
   if (run("unshare -m sh -c '" + away + "'").code != 0) GTEST_SKIP() << "no mount namespaces here";
-  expect_refused(run("unshare -m sh -c '" + away + " && $H5MOUNT " + example().string() + " " + mount.path() + "'"), 32,
-                 "/dev/fuse");
+  expect_refused(
+      run("unshare -m sh -c '" + away + " && $H5MOUNT " + example().string() + " " + mount.path() + "'"), 32,
+      "/dev/fuse");
 }
 
 TEST_F(TroubleTest, MountNotPermitted) {
   H5MOUNT_NEEDS_ROOT();
-  expect_refused(run("setpriv --bounding-set -sys_admin --inh-caps -sys_admin $H5MOUNT " + example().string() + " " +
-                     mount.path()),
+  expect_refused(run("setpriv --bounding-set -sys_admin --inh-caps -sys_admin $H5MOUNT " +
+                     example().string() + " " + mount.path()),
                  32, "cannot mount");
 }
 
 TEST_F(TroubleTest, Usage) {
-  for (const char* words : {"", "one", "one two three", "-z one two", "-o frobnicate one two", "-o uid=me one two",
-                            "-o plugins=/x one two", "-o", "-o cache_size= one two"}) {
+  for (const char* words : {"", "one", "one two three", "-z one two", "-o frobnicate one two",
+                            "-o uid=me one two", "-o plugins=/x one two", "-o", "-o cache_size= one two"}) {
     expect_refused(run(std::string("$H5MOUNT ") + words), 1, "");
   }
 }

@@ -1,5 +1,5 @@
-// Files that the project's own scripts write, used through the mount with plain tools: a NeXus master file over two
-// detector files, and a sparse matrix of terabytes.
+// Files that the project's own scripts write, used through the mount with plain tools: a NeXus master file
+// over two detector files, and a sparse matrix of terabytes.
 #include <sys/stat.h>
 
 #include "command.h"
@@ -7,15 +7,20 @@
 namespace h5mount::test {
 namespace {
 
-std::string python() { return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 "; }
+std::string python() {
+  return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
+}
 
-std::string script(const char* name) { return python() + (source_root() / "scripts" / name).string() + " "; }
+std::string script(const char* name) {
+  return python() + (source_root() / "scripts" / name).string() + " ";
+}
 
 class NexusTest : public ::testing::Test {
  protected:
   void SetUp() override {
     H5MOUNT_NEEDS_FUSE();
-    if (run(python() + "-c 'import h5py, numpy'").code != 0) GTEST_SKIP() << "no h5py to write a master file with";
+    if (run(python() + "-c 'import h5py, numpy'").code != 0)
+      GTEST_SKIP() << "no h5py to write a master file with";
     const Outcome made = run(script("make_nexus.py") + place.string());
     ASSERT_EQ(made.code, 0) << made.err;
     const Outcome mounted = mount.mount(place / "master.nxs");
@@ -34,7 +39,8 @@ TEST_F(NexusTest, EveryByteThroughLinksAndTheVirtualDataset) {
 TEST_F(NexusTest, PlainToolsFollowTheLinks) {
   EXPECT_EQ(mount.in("cat entry/sample/motors/names").out, "theta\ntwo_theta\n");
   EXPECT_EQ(mount.in("readlink entry/sample/motors").out, "../../.h5/external/motors.h5/scan\n");
-  EXPECT_EQ(mount.in("find -L entry -type f | wc -l").out, mount.in("find -L entry -type f -size +0 | wc -l").out);
+  EXPECT_EQ(mount.in("find -L entry -type f | wc -l").out,
+            mount.in("find -L entry -type f -size +0 | wc -l").out);
   EXPECT_EQ(mount.in("stat -c %s entry/data/frames").out, std::to_string(40 * 132 * 96 * 2) + "\n");
   EXPECT_EQ(mount.in("getfattr --only-values -n user.hdf5.layout entry/data/frames").out, "virtual");
   EXPECT_EQ(mount.in("getfattr --only-values -n user.units entry/data/position").out, "mm");
@@ -52,13 +58,16 @@ TEST_F(NexusTest, WithoutItsDetectorTheFramesHaveItsPixelsMissing) {
   std::filesystem::remove(place / "detector_2.h5");
   const MountPoint other;
   ASSERT_EQ(other.mount(place / "master.nxs").code, 0);
-  EXPECT_EQ(other.in("tail -c 12288 entry/data/frames | od -An -tu2 -v | tr -s ' ' '\\n' | sort -u | tr -d '\\n'").out,
-            "65535");
+  EXPECT_EQ(
+      other.in("tail -c 12288 entry/data/frames | od -An -tu2 -v | tr -s ' ' '\\n' | sort -u | tr -d '\\n'")
+          .out,
+      "65535");
   EXPECT_NE(other.in("ls entry/instrument/detector_2/").code, 0);
   EXPECT_EQ(other.in("ls entry/instrument/detector_1/").out, "data\n");
 }
 
-// Large enough for what only large files meet: columns handed on ahead, bands in image order, slabs dropped behind.
+// Large enough for what only large files meet: columns handed on ahead, bands in image order, slabs dropped
+// behind.
 class TilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -94,14 +103,16 @@ values.tofile("tiles.raw")
 
 TEST_F(TilesTest, InOrderTheBytesAreThose) {
   for (const char* name : {"deflate", "plain", "contiguous"})
-    EXPECT_EQ(mount.in(std::string("cmp ") + name + " " + (scratch() / "tiles.raw").string()).out, "") << name;
+    EXPECT_EQ(mount.in(std::string("cmp ") + name + " " + (scratch() / "tiles.raw").string()).out, "")
+        << name;
 }
 
 TEST_F(TilesTest, AColumnIsHandedOnBeforeItIsAskedFor) {
   const MountPoint other;
   const auto log = (scratch() / "tiles.log").string();
-  ASSERT_EQ(run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + other.path() + " 2>" + log + " & echo $! >" +
-                log + ".pid; for i in $(seq 100); do mountpoint -q " + other.path() + " && break; sleep 0.05; done")
+  ASSERT_EQ(run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + other.path() + " 2>" + log +
+                " & echo $! >" + log + ".pid; for i in $(seq 100); do mountpoint -q " + other.path() +
+                " && break; sleep 0.05; done")
                 .code,
             0);
   const Outcome read = other.in(python() + R"(-c '
@@ -122,7 +133,8 @@ class SparseMatrixTest : public ::testing::Test {
   void SetUp() override {
     H5MOUNT_NEEDS_FUSE();
     const auto file = scratch() / "matrix.h5";
-    const Outcome made = run(script("make_sparse_matrix.py") + "--values 2000 --chunk 100000 " + file.string());
+    const Outcome made =
+        run(script("make_sparse_matrix.py") + "--values 2000 --chunk 100000 " + file.string());
     ASSERT_EQ(made.code, 0) << made.err;
     const Outcome mounted = mount.mount(file);
     ASSERT_EQ(mounted.code, 0) << mounted.err;
@@ -134,7 +146,8 @@ TEST_F(SparseMatrixTest, ListsOfEightTerabytes) {
   EXPECT_EQ(mount.in("stat -c %s matrix").out, "8000000000000\n");
   EXPECT_EQ(mount.in("cat .h5/sparse/matrix/count").out, "2000\n");
   EXPECT_EQ(mount.in("stat -c %s .h5/sparse/matrix/coordinates").out, "32000\n");
-  const Outcome sum = mount.in("od -An -v -t f8 -w8 .h5/sparse/matrix/values | awk '{s += $1} END {printf \"%d\", s}'");
+  const Outcome sum =
+      mount.in("od -An -v -t f8 -w8 .h5/sparse/matrix/values | awk '{s += $1} END {printf \"%d\", s}'");
   EXPECT_EQ(sum.out, "1000000");
   EXPECT_EQ(mount.in("getfattr --only-values -n user.sum matrix").out, "1e+06");
 }

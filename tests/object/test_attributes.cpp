@@ -5,14 +5,14 @@
 #include "h5mount/object/object.h"
 #include "support/corpus.h"
 
-namespace h5mount {
+namespace h5mount::object {
 namespace {
 
 TEST(Attributes, DenseOnesAreListedAndFound) {
   H5MOUNT_NEEDS_CORPUS(place);
   auto set = FileSet::open((place / "generated/attrs_dense_1000.h5").string(), ExternalPolicy::None, {});
   ASSERT_TRUE(set);
-  const FileMetadata& file = *(*set)->main()->metadata;
+  const metadata::FileMetadata& file = *(*set)->main()->metadata;
   const auto root = open_object(file, file.root_address());
   ASSERT_TRUE(root);
   std::size_t count = 0;
@@ -29,4 +29,4 @@ TEST(Attributes, DenseOnesAreListedAndFound) {
 }
 
 }  // namespace
-}  // namespace h5mount
+}  // namespace h5mount::object

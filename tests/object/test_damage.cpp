@@ -28,18 +28,18 @@ std::string name_of(std::string_view prefix, int i) {
   return std::string(prefix) + digits.substr(1);
 }
 
-FileMetadataPtr open_bytes(std::vector<std::byte> bytes) {
-  const auto file = FileMetadata::open(make_memory_source(std::move(bytes)), {});
+metadata::FileMetadataPtr open_bytes(std::vector<std::byte> bytes) {
+  const auto file = metadata::FileMetadata::open(io::make_memory_source(std::move(bytes)), {});
   EXPECT_TRUE(file) << file.error().text();
   return file ? *file : nullptr;
 }
 
-Object object_at(const FileMetadataPtr& file, std::string_view path) {
-  const auto address = resolve_path(file, file->root_address(), path);
+object::Object object_at(const metadata::FileMetadataPtr& file, std::string_view path) {
+  const auto address = object::resolve_path(file, file->root_address(), path);
   EXPECT_TRUE(address) << address.error().text();
-  const auto object = open_object(*file, address.value_or(0));
+  const auto object = object::open_object(*file, address.value_or(0));
   EXPECT_TRUE(object) << object.error().text();
-  return object.value_or(Object{});
+  return object.value_or(object::Object{});
 }
 
 // The v2 B-trees of links have type 5 in their nodes, those of attributes type 8 (by name) and 9 (by order).
@@ -61,17 +61,18 @@ class DenseDamage : public testing::TestWithParam<bool> {
   }
   void SetUp() override { ASSERT_FALSE(sound().empty()) << "h5py wrote no file"; }
 
-  Names look_up_links(const FileMetadataPtr& file) {
-    const auto group = Group::open(file, object_at(file, "/g"));
+  Names look_up_links(const metadata::FileMetadataPtr& file) {
+    const auto group = object::Group::open(file, object_at(file, "/g"));
     EXPECT_TRUE(group);
     Names names;
     for (int i = 0; group && i < 200; ++i) count((*group)->find(name_of("link_", i)), names);
     return names;
   }
-  Names look_up_attributes(const FileMetadataPtr& file) {
-    const Object object = object_at(file, "/a");
+  Names look_up_attributes(const metadata::FileMetadataPtr& file) {
+    const object::Object object = object_at(file, "/a");
     Names names;
-    for (int i = 0; i < 200; ++i) count(find_attribute(*file, object, name_of("attribute_", i)), names);
+    for (int i = 0; i < 200; ++i)
+      count(object::find_attribute(*file, object, name_of("attribute_", i)), names);
     return names;
   }
 
@@ -122,18 +123,19 @@ TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
   ASSERT_TRUE(file);
   std::size_t links = 0, attributes = 0, reported = 0;
   const auto damaged = [&](const Error&) { ++reported; };
-  const Object object = object_at(file, "/b");
-  const auto group = Group::open(file, object);
+  const object::Object object = object_at(file, "/b");
+  const auto group = object::Group::open(file, object);
   ASSERT_TRUE(group) << group.error().text();
-  EXPECT_TRUE((*group)->for_each([&](const Link&) { return ++links > 0; }, damaged));
+  EXPECT_TRUE((*group)->for_each([&](const format::Link&) { return ++links > 0; }, damaged));
   EXPECT_GT(reported, 0U);
   EXPECT_EQ(links, 200U);
   EXPECT_TRUE((*group)->find("link_077"));
   reported = 0;
-  EXPECT_TRUE(for_each_attribute(*file, object, [&](const Attribute&) { return ++attributes > 0; }, damaged));
+  EXPECT_TRUE(object::for_each_attribute(
+      *file, object, [&](const object::Attribute&) { return ++attributes > 0; }, damaged));
   EXPECT_GT(reported, 0U);
   EXPECT_EQ(attributes, 200U);
-  EXPECT_TRUE(find_attribute(*file, object, "attribute_077"));
+  EXPECT_TRUE(object::find_attribute(*file, object, "attribute_077"));
 }
 
 }  // namespace

@@ -14,21 +14,24 @@ struct GroupCase {
   bool creation_order_indexed;
   std::uint64_t most_reads;  // of the source, for opening the group and finding one link
 };
-void PrintTo(const GroupCase& what, std::ostream* out) { *out << what.file << what.path; }
+void PrintTo(const GroupCase& what, std::ostream* out) {
+  *out << what.file << what.path;
+}
 
 class Groups : public testing::TestWithParam<GroupCase> {};
 
-Result<std::unique_ptr<Group>> open_group(const FileMetadataPtr& file, std::string_view path) {
-  H5_ASSIGN(const std::uint64_t address, resolve_path(file, file->root_address(), path));
-  H5_ASSIGN(const Object object, open_object(*file, address));
-  return Group::open(file, object);
+Result<std::unique_ptr<object::Group>> open_group(const metadata::FileMetadataPtr& file,
+                                                  std::string_view path) {
+  H5_ASSIGN(const std::uint64_t address, object::resolve_path(file, file->root_address(), path));
+  H5_ASSIGN(const object::Object object, object::open_object(*file, address));
+  return object::Group::open(file, object);
 }
 
 TEST_P(Groups, EveryLinkIsListedOnceAndFound) {
   H5MOUNT_NEEDS_CORPUS(place);
-  const auto source = open_file_source((place / "generated" / GetParam().file).string());
+  const auto source = io::open_file_source((place / "generated" / GetParam().file).string());
   ASSERT_TRUE(source) << source.error().text();
-  const auto file = FileMetadata::open(*source, {});
+  const auto file = metadata::FileMetadata::open(*source, {});
   ASSERT_TRUE(file) << file.error().text();
   const auto group = open_group(*file, GetParam().path);
   ASSERT_TRUE(group) << group.error().text();
@@ -37,7 +40,7 @@ TEST_P(Groups, EveryLinkIsListedOnceAndFound) {
   std::set<std::string> names;
   std::size_t seen = 0;
   const Status listed = (*group)->for_each(
-      [&](const Link& link) {
+      [&](const format::Link& link) {
         ++seen;
         names.insert(link.name);
         return true;
@@ -59,9 +62,9 @@ TEST_P(Groups, EveryLinkIsListedOnceAndFound) {
 
 TEST_P(Groups, ALookUpReadsOnlyWhatLiesOnItsWay) {
   H5MOUNT_NEEDS_CORPUS(place);
-  const auto source = open_file_source((place / "generated" / GetParam().file).string());
+  const auto source = io::open_file_source((place / "generated" / GetParam().file).string());
   ASSERT_TRUE(source);
-  const auto file = FileMetadata::open(*source, {});
+  const auto file = metadata::FileMetadata::open(*source, {});
   ASSERT_TRUE(file);
   const auto group = open_group(*file, GetParam().path);
   ASSERT_TRUE(group);
@@ -70,26 +73,28 @@ TEST_P(Groups, ALookUpReadsOnlyWhatLiesOnItsWay) {
   EXPECT_LE((*file)->source_reads() - before, GetParam().most_reads);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Corpus, Groups,
-    testing::Values(GroupCase{"grp_compact.h5", "/g", 8, false, 1}, GroupCase{"grp_compact_empty.h5", "/g", 0, false, 1},
-                    GroupCase{"grp_compact_many.h5", "/g", 439, false, 64},
-                    GroupCase{"grp_compact_order_idx.h5", "/g", 6, true, 1},
-                    GroupCase{"grp_dense.h5", "/g", 63, false, 8},
-                    GroupCase{"grp_dense_100k.h5", "/big", 100'851, false, 8},
-                    GroupCase{"grp_dense_2k.h5", "/g", 2'239, true, 8},
-                    GroupCase{"grp_dense_always.h5", "/g", 5, false, 8},
-                    GroupCase{"grp_dense_deleted.h5", "/d", 250, true, 8},
-                    GroupCase{"grp_dense_deleted.h5", "/back_to_compact", 2, false, 1},
-                    GroupCase{"grp_dense_filtered.h5", "/gz_f32", 877, false, 8},
-                    GroupCase{"grp_dense_filtered.h5", "/gz", 45, false, 8},
-                    GroupCase{"grp_old_10k.h5", "/big", 9'754, false, 24},
-                    GroupCase{"grp_old_deleted.h5", "/d", 151, false, 24},
-                    GroupCase{"grp_old_mk.h5", "/deep", 411, false, 24},
-                    GroupCase{"grp_old_small.h5", "/fifty", 52, false, 24},
-                    GroupCase{"links_new.h5", "/", 35, false, 8}, GroupCase{"links_old.h5", "/", 35, false, 24},
-                    GroupCase{"links_external.h5", "/", 17, false, 8},
-                    GroupCase{"names_new.h5", "/", 48, false, 8}, GroupCase{"names_old.h5", "/", 47, false, 8}));
+INSTANTIATE_TEST_SUITE_P(Corpus, Groups,
+                         testing::Values(GroupCase{"grp_compact.h5", "/g", 8, false, 1},
+                                         GroupCase{"grp_compact_empty.h5", "/g", 0, false, 1},
+                                         GroupCase{"grp_compact_many.h5", "/g", 439, false, 64},
+                                         GroupCase{"grp_compact_order_idx.h5", "/g", 6, true, 1},
+                                         GroupCase{"grp_dense.h5", "/g", 63, false, 8},
+                                         GroupCase{"grp_dense_100k.h5", "/big", 100'851, false, 8},
+                                         GroupCase{"grp_dense_2k.h5", "/g", 2'239, true, 8},
+                                         GroupCase{"grp_dense_always.h5", "/g", 5, false, 8},
+                                         GroupCase{"grp_dense_deleted.h5", "/d", 250, true, 8},
+                                         GroupCase{"grp_dense_deleted.h5", "/back_to_compact", 2, false, 1},
+                                         GroupCase{"grp_dense_filtered.h5", "/gz_f32", 877, false, 8},
+                                         GroupCase{"grp_dense_filtered.h5", "/gz", 45, false, 8},
+                                         GroupCase{"grp_old_10k.h5", "/big", 9'754, false, 24},
+                                         GroupCase{"grp_old_deleted.h5", "/d", 151, false, 24},
+                                         GroupCase{"grp_old_mk.h5", "/deep", 411, false, 24},
+                                         GroupCase{"grp_old_small.h5", "/fifty", 52, false, 24},
+                                         GroupCase{"links_new.h5", "/", 35, false, 8},
+                                         GroupCase{"links_old.h5", "/", 35, false, 24},
+                                         GroupCase{"links_external.h5", "/", 17, false, 8},
+                                         GroupCase{"names_new.h5", "/", 48, false, 8},
+                                         GroupCase{"names_old.h5", "/", 47, false, 8}));
 
 }  // namespace
 }  // namespace h5mount::test

@@ -33,9 +33,9 @@ Error damage_of(std::uint64_t count) {
                                     .u64(count);
   const ByteBuilder messages = message2(0x0C, attribute).add(message2(0x11, ByteBuilder().u64(0).u64(0)));
   const auto small = open_small(superblock().at(48).add(header2(messages)));
-  const auto object = open_object(*small.file, 48);
+  const auto object = object::open_object(*small.file, 48);
   if (!object) return object.error();
-  const auto found = find_attribute(*small.file, *object, "a");
+  const auto found = object::find_attribute(*small.file, *object, "a");
   return found ? *found->damage : found.error();
 }
 

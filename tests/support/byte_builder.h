@@ -12,7 +12,8 @@ namespace h5mount::test {
 class ByteBuilder {
  public:
   ByteBuilder& uint(std::uint64_t value, std::size_t width) {
-    for (std::size_t i = 0; i < width; ++i) bytes_.push_back(static_cast<std::byte>(i < 8 ? value >> (8 * i) : 0));
+    for (std::size_t i = 0; i < width; ++i)
+      bytes_.push_back(static_cast<std::byte>(i < 8 ? value >> (8 * i) : 0));
     return *this;
   }
   ByteBuilder& u8(std::uint64_t v) { return uint(v, 1); }
@@ -33,7 +34,9 @@ class ByteBuilder {
     if (bytes_.size() < position) bytes_.resize(position);
     return *this;
   }
-  ByteBuilder& checksum_from(std::size_t start) { return u32(lookup3_checksum(ByteSpan(bytes_).subspan(start))); }
+  ByteBuilder& checksum_from(std::size_t start) {
+    return u32(lookup3_checksum(ByteSpan(bytes_).subspan(start)));
+  }
 
   std::size_t size() const { return bytes_.size(); }
   std::vector<std::byte> bytes() const { return bytes_; }

@@ -1,18 +1,20 @@
-// Where the tests find files: the project's own small corpus, and the large one beside the checkout where it exists
-// (H5MOUNT_CORPUS names another place). Tests skip, saying so, where it does not.
+// Where the tests find files: the project's own small corpus, and the large one beside the checkout where it
+// exists (H5MOUNT_CORPUS names another place). Tests skip, saying so, where it does not.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace h5mount::test {
 
-inline std::filesystem::path source_root() { return H5MOUNT_SOURCE_ROOT; }
+inline std::filesystem::path source_root() {
+  return H5MOUNT_SOURCE_ROOT;
+}
 
 inline std::optional<std::filesystem::path> corpus() {
   const char* named = std::getenv("H5MOUNT_CORPUS");
@@ -31,7 +33,7 @@ inline std::vector<std::byte> read_whole_file(const std::filesystem::path& path)
 
 }  // namespace h5mount::test
 
-#define H5MOUNT_NEEDS_CORPUS(name)                                  \
-  const auto name##_place = ::h5mount::test::corpus();              \
+#define H5MOUNT_NEEDS_CORPUS(name)                                    \
+  const auto name##_place = ::h5mount::test::corpus();                \
   if (!name##_place) GTEST_SKIP() << "no corpus beside the checkout"; \
   const std::filesystem::path name = *name##_place

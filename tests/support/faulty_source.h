@@ -1,5 +1,5 @@
-// A source that counts reads, refuses those that touch a bad byte, and can be cut short: for tests of what a reader
-// does when the disk does not do its part.
+// A source that counts reads, refuses those that touch a bad byte, and can be cut short: for tests of what a
+// reader does when the disk does not do its part.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 
 namespace h5mount::test {
 
-class FaultySource final : public ByteSource {
+class FaultySource final : public io::ByteSource {
  public:
   explicit FaultySource(std::vector<std::byte> bytes) : bytes_(std::move(bytes)), end_(bytes_.size()) {}
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
     ++reads;
-    if (bad_byte && *bad_byte >= offset && *bad_byte - offset < out.size()) return fail(io_error(EIO, "faulty source"));
+    if (bad_byte && *bad_byte >= offset && *bad_byte - offset < out.size())
+      return fail(io_error(EIO, "faulty source"));
     if (offset > end_ || out.size() > end_ - offset)
       return fail(Error(ErrorCode::Truncated, "FaultySource", "bytes", offset));
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());

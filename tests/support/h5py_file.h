@@ -1,4 +1,5 @@
-// HDF5 files that a test writes with h5py when it runs, and the structures in their bytes that it then damages.
+// HDF5 files that a test writes with h5py when it runs, and the structures in their bytes that it then
+// damages.
 #pragma once
 
 #include <unistd.h>
@@ -12,13 +13,15 @@
 
 namespace h5mount::test {
 
-// The bytes of the file that the Python statements in `script` leave open as `f`; empty where Python or h5py fails.
-// `libver` is h5py's: "latest" or "earliest".
-inline std::vector<std::byte> written_with_h5py(const std::string& script, const std::string& libver = "latest") {
+// The bytes of the file that the Python statements in `script` leave open as `f`; empty where Python or h5py
+// fails. `libver` is h5py's: "latest" or "earliest".
+inline std::vector<std::byte> written_with_h5py(const std::string& script,
+                                                const std::string& libver = "latest") {
   std::string place = (std::filesystem::temp_directory_path() / "h5mount-written-XXXXXX").string();
   if (::mkdtemp(place.data()) == nullptr) return {};
   const std::filesystem::path directory(place), program = directory / "write.py", file = directory / "f.h5";
-  std::ofstream(program) << "import h5py, numpy as np, sys\nf = h5py.File(sys.argv[1], 'w', libver='" << libver << "')\n"
+  std::ofstream(program) << "import h5py, numpy as np, sys\nf = h5py.File(sys.argv[1], 'w', libver='"
+                         << libver << "')\n"
                          << script << "\nf.close()\n";
   const int status = std::system(("/usr/bin/python3 " + program.string() + " " + file.string()).c_str());
   std::vector<std::byte> bytes;

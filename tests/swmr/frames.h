@@ -37,7 +37,8 @@ inline std::string events_text(std::uint64_t count) {
   std::string out;
   for (std::uint64_t i = 0; i < count; ++i) {
     out += "{\"time\":" + std::to_string(i) + ",\"hits\":[";
-    for (std::uint64_t hit = 0; hit < i % 5; ++hit) out += (hit == 0 ? "" : ",") + std::to_string(i * 10 + hit);
+    for (std::uint64_t hit = 0; hit < i % 5; ++hit)
+      out += (hit == 0 ? "" : ",") + std::to_string(i * 10 + hit);
     out += "]}\n";
   }
   return out;

@@ -69,7 +69,7 @@ class Writer {
 };
 
 inline std::uint64_t size_of(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   return ::stat(path.c_str(), &st) == 0 ? static_cast<std::uint64_t>(st.st_size) : 0;
 }
 

@@ -22,8 +22,7 @@ bool is_recorded(int fd) {
     return std::getenv("SWMR_RECORD_FILE");
   }();
   if (name == nullptr || log_fd < 0 || fd == log_fd) return false;
-  struct stat a {
-  }, b{};
+  struct stat a{}, b{};
   return ::fstat(fd, &a) == 0 && ::stat(name, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 

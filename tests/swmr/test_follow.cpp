@@ -57,7 +57,7 @@ TEST(Follow, HeldDescriptor) {
   std::uint64_t last = 0;
   std::string bytes;
   for (int round = 0; round < 40; ++round) {
-    struct stat st {};
+    struct stat st{};
     ASSERT_EQ(::fstat(fd, &st), 0);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     EXPECT_GE(size, last);
@@ -159,7 +159,6 @@ TEST(Follow, WriterComesLater) {
 }
 
 // ---- ordinary files
-// --------------------------------------------------------------------------------------------
 
 void expect_stale(const MountPoint& mount, const std::string& change) {
   EXPECT_EQ(mount.in("cat frames | wc -c").out, "25600\n");

@@ -18,7 +18,7 @@ class Held {
   Held& operator=(const Held&) = delete;
 
   std::uint64_t size() const {
-    struct stat st {};
+    struct stat st{};
     return ::fstat(fd_, &st) == 0 ? static_cast<std::uint64_t>(st.st_size) : 0;
   }
   std::string read(std::uint64_t bytes) const {
@@ -49,7 +49,6 @@ std::vector<T> values_of(const std::string& bytes) {
 }
 
 // ---- tools
-// -------------------------------------------------------------------------------------------------------
 
 TEST(Tools, TailByName) {
   H5MOUNT_NEEDS_FUSE();
@@ -81,7 +80,6 @@ TEST(Tools, DdFromWhereItLeft) {
 }
 
 // ---- kinds of datasets
-// ---------------------------------------------------------------------------------------------
 
 TEST(Kinds, SeveralTogetherAsBytesAsTextAndAsJson) {
   H5MOUNT_NEEDS_FUSE();
@@ -239,7 +237,6 @@ TEST_P(InPlace, APartlyFilledLastChunkIsReadAgain) {
 INSTANTIATE_TEST_SUITE_P(Filters, InPlace, ::testing::Values("none", "deflate"));
 
 // ---- other files
-// -------------------------------------------------------------------------------------------------
 
 void make_view(const std::filesystem::path& file, const std::string& words) {
   ASSERT_EQ(run(std::string(SWMR_WRITER) + " " + file.string() + " " + words).code, 0);
@@ -319,7 +316,6 @@ TEST(OtherFiles, ASourceThatIsReplacedIsStale) {
 }
 
 // ---- writers
-// -----------------------------------------------------------------------------------------------------
 
 TEST(Writers, EndAndComeAgain) {
   H5MOUNT_NEEDS_FUSE();

@@ -13,7 +13,7 @@
 
 #include "frames.h"
 #include "h5mount/base/log.h"
-#include "h5mount/view/tree.h"
+#include "h5mount/tree/tree.h"
 #include "support/corpus.h"
 
 namespace h5mount::test {
@@ -42,28 +42,29 @@ std::vector<Write> load_writes(const std::filesystem::path& path) {
   return out;
 }
 
-std::shared_ptr<Tree> open_tree(const std::filesystem::path& path, std::chrono::milliseconds retry_for = {}) {
-  MetadataOptions options;
-  options.follow = Follow::Auto;
+std::shared_ptr<tree::Tree> open_tree(const std::filesystem::path& path,
+                                      std::chrono::milliseconds retry_for = {}) {
+  metadata::MetadataOptions options;
+  options.follow = metadata::Follow::Auto;
   options.force = true;
-  options.look_interval = std::chrono::milliseconds(0);
+  options.revalidate_interval = std::chrono::milliseconds(0);
   options.retry_for = retry_for;  // nothing mends a torn state here: no use in waiting
-  ReadEnvironment environment;
-  auto files = FileSet::open(path, ExternalPolicy::None, options);
+  dataset::ReadEnvironment environment;
+  auto files = object::FileSet::open(path, object::ExternalPolicy::None, options);
   if (!files) return nullptr;
   environment.files = *files;
-  environment.cache = std::make_shared<BlockCache>(8U << 20);
-  environment.workers = std::make_shared<WorkerPool>(1);
-  auto tree = Tree::make(environment, {});
+  environment.cache = std::make_shared<cache::BlockCache>(8U << 20);
+  environment.workers = std::make_shared<cache::WorkerPool>(1);
+  auto tree = tree::Tree::make(environment, {});
   return tree ? *tree : nullptr;
 }
 
-Result<std::string> read_all(OpenNode& node, std::uint64_t size) {
-  Pieces pieces;
+Result<std::string> read_all(tree::OpenNode& node, std::uint64_t size) {
+  dataset::Pieces pieces;
   H5_TRY(node.read(0, size, pieces));
   std::string out(pieces.total(), '\0');
   std::size_t at = 0;
-  for (const Piece& piece : pieces.list()) {
+  for (const dataset::Piece& piece : pieces.list()) {
     const iovec to{out.data() + at, piece.bytes.size()};
     const iovec from{const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size()};
     if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(piece.bytes.size()))
@@ -81,10 +82,10 @@ struct Counts {
 // One reader of /frames, with what it has seen so far.
 class Reader {
  public:
-  explicit Reader(std::shared_ptr<Tree> tree) : tree_(std::move(tree)) {}
+  explicit Reader(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tree)) {}
 
   bool open() {
-    auto found = tree_->lookup(kRootNode, "frames");
+    auto found = tree_->lookup(tree::kRootNode, "frames");
     if (!found) return false;
     node_ = found->node;
     auto opened = tree_->open(node_);
@@ -102,12 +103,12 @@ class Reader {
   }
 
   std::uint64_t complete() const { return complete_; }
-  Result<std::string> state() { return tree_->get_xattr(kRootNode, "user.state"); }
+  Result<std::string> state() { return tree_->get_xattr(tree::kRootNode, "user.state"); }
 
  private:
   Status check(const std::string& right, Counts& counts) {
     if (file_ == nullptr && !open()) return fail({ErrorCode::InvalidValue, "frames cannot be opened"});
-    H5_ASSIGN(const NodeStat stat, tree_->stat(node_, StatDepth::Size));
+    H5_ASSIGN(const tree::NodeStat stat, tree_->stat(node_, tree::StatDepth::Size));
     H5_ASSIGN(const std::string bytes, read_all(*file_, stat.size));
     if (bytes.size() > right.size()) return ++counts.wrong, Status();
     std::uint64_t complete = 0;
@@ -123,9 +124,9 @@ class Reader {
     return {};
   }
 
-  std::shared_ptr<Tree> tree_;
-  NodeId node_ = 0;
-  std::shared_ptr<OpenNode> file_;
+  std::shared_ptr<tree::Tree> tree_;
+  tree::NodeId node_ = 0;
+  std::shared_ptr<tree::OpenNode> file_;
   std::uint64_t complete_ = 0;
 };
 

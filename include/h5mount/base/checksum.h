@@ -1,5 +1,5 @@
-// The checksum of every version-2 structure of the format: Bob Jenkins' lookup3 ("hashlittle") with initial value 0.
-// Source: file format specification, "metadata checksum"; lookup3 itself is in the public domain.
+// The checksum of every version-2 structure of the format: Bob Jenkins' lookup3 ("hashlittle") with initial
+// value 0. Source: file format specification, "metadata checksum"; lookup3 itself is in the public domain.
 #pragma once
 
 #include "h5mount/base/bytes.h"

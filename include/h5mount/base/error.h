@@ -1,6 +1,6 @@
-// Errors are values. An Error says what was wrong (code), where in the format (structure, field), where in the
-// file (absolute byte offset), what was expected and what was found, and gains {structure, address} on its way
-// up. Its text is made once, where it is shown.
+// Errors are values. An Error says what was wrong (code), where in the format (structure, field), where in
+// the file (absolute byte offset), what was expected and what was found, and gains {structure, address} on
+// its way up. Its text is made once, where it is shown.
 //
 // Threads: an Error is immutable once built and cheap to copy (it is shared among the waiters of one failed
 // decode); `within` makes a new one.
@@ -89,16 +89,16 @@ inline std::unexpected<Error> fail(Error error) {
 #define H5_CONCAT(a, b) H5_CONCAT_INNER(a, b)
 
 // H5_TRY(expr): returns the error of a Result/Status expression from the calling function.
-#define H5_TRY(...)                                                                      \
-  do {                                                                                   \
-    if (auto h5_try_result = (__VA_ARGS__); !h5_try_result) [[unlikely]]                 \
-      return std::unexpected<::h5mount::Error>(std::move(h5_try_result).error());        \
+#define H5_TRY(...)                                                               \
+  do {                                                                            \
+    if (auto h5_try_result = (__VA_ARGS__); !h5_try_result) [[unlikely]]          \
+      return std::unexpected<::h5mount::Error>(std::move(h5_try_result).error()); \
   } while (false)
 
 // H5_ASSIGN(auto header, load_header(address)): declares (or assigns) from a Result, or returns its error.
 #define H5_ASSIGN(target, ...) H5_ASSIGN_INNER(H5_CONCAT(h5_assign_, __COUNTER__), target, __VA_ARGS__)
-#define H5_ASSIGN_INNER(result, target, ...)                                  \
-  auto result = (__VA_ARGS__);                                                \
-  if (!result) [[unlikely]]                                                   \
-    return std::unexpected<::h5mount::Error>(std::move(result).error());      \
+#define H5_ASSIGN_INNER(result, target, ...)                             \
+  auto result = (__VA_ARGS__);                                           \
+  if (!result) [[unlikely]]                                              \
+    return std::unexpected<::h5mount::Error>(std::move(result).error()); \
   target = *std::move(result)

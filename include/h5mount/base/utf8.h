@@ -6,8 +6,8 @@
 
 namespace h5mount {
 
-// Bytes (1 to 4) of the well-formed sequence at the start of `bytes`: no overlong form, no surrogate, nothing above
-// U+10FFFF. 0 where there is none, and for an empty string.
+// Bytes (1 to 4) of the well-formed sequence at the start of `bytes`: no overlong form, no surrogate, nothing
+// above U+10FFFF. 0 where there is none, and for an empty string.
 std::size_t utf8_length(std::string_view bytes);
 
 // The longest prefix of at most `most` bytes that cuts no well-formed sequence in two.

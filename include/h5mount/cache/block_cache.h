@@ -1,10 +1,10 @@
-// BlockCache: decoded blocks under one budget of bytes, sharded, each block made once however many ask for it.
-// It knows nothing of HDF5.
+// BlockCache: decoded blocks under one budget of bytes, sharded, each block made once however many ask for
+// it. It knows nothing of HDF5.
 //
-// A miss puts a pending entry that later callers wait on; the loader runs with no lock held; a failure goes to all
-// waiters and is not kept. Readers keep what they hold: eviction only drops the cache's own reference. Bytes of
-// pending blocks are charged before they are made, so the budget is never exceeded by what the cache itself holds.
-// Threads: any.
+// A miss puts a pending entry that later callers wait on; the loader runs with no lock held; a failure goes
+// to all waiters and is not kept. Readers keep what they hold: eviction only drops the cache's own reference.
+// Bytes of pending blocks are charged before they are made, so the budget is never exceeded by what the cache
+// itself holds. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
 
-namespace h5mount {
+namespace h5mount::cache {
 
 struct BlockKey {
   std::uint64_t owner = 0;  // one per open dataset reader (see BlockCache::new_owner)
@@ -71,4 +71,4 @@ class BlockCache {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::cache

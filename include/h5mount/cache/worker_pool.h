@@ -1,12 +1,12 @@
-// WorkerPool: a fixed number of threads for decoding and read-ahead. Signals that end the program are blocked in
-// them. An exception in a job is caught, logged and counted, never passed on.
+// WorkerPool: a fixed number of threads for decoding and read-ahead. Signals that end the program are blocked
+// in them. An exception in a job is caught, logged and counted, never passed on.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
 
-namespace h5mount {
+namespace h5mount::cache {
 
 class WorkerPool {
  public:
@@ -27,4 +27,4 @@ class WorkerPool {
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::cache

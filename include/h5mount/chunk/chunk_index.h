@@ -27,10 +27,10 @@
 #include "h5mount/format/dataspace.h"
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::chunk {
 
 struct ChunkRecord {
-  std::uint64_t address = kUndefinedAddress;  // undefined: the chunk was never written
+  std::uint64_t address = format::kUndefinedAddress;  // undefined: the chunk was never written
   std::uint64_t stored_size = 0;  // bytes in the file; without filters those of a chunk, edges too
   std::uint32_t filter_mask = 0;  // bit i: filter i of the pipeline was not applied
   // Structured chunks (array clients 2, 3; B-tree types 12, 13; their single chunk index): the section fields
@@ -39,7 +39,7 @@ struct ChunkRecord {
   // Empty for other chunks.
   std::vector<std::byte> section_fields;
 
-  bool allocated() const { return address != kUndefinedAddress; }
+  bool allocated() const { return address != format::kUndefinedAddress; }
 };
 
 // What an index must know of its dataset. `make` checks dataspace and layout against each other: InvalidValue
@@ -54,7 +54,8 @@ struct ChunkGeometry {
   bool filtered = false;            // the dataset has a filter pipeline
   std::vector<std::uint64_t> grid;  // chunks per dimension over the current extent: ceil(dims / chunk_dims)
 
-  static Result<ChunkGeometry> make(const Dataspace& space, const DataLayout& layout, bool filtered);
+  static Result<ChunkGeometry> make(const format::Dataspace& space, const format::DataLayout& layout,
+                                    bool filtered);
 };
 
 class ChunkIndex {
@@ -86,7 +87,8 @@ class ChunkIndex {
 // By the layout's index kind. An undefined index address gives an index with no chunks. Nothing but headers
 // is read; of a version 1 B-tree, which has none, nothing. Header and dataset must agree on filters, element
 // size and chunk count.
-Result<std::unique_ptr<ChunkIndex>> open_chunk_index(FileMetadataPtr file, const DataLayout& layout,
+Result<std::unique_ptr<ChunkIndex>> open_chunk_index(metadata::FileMetadataPtr file,
+                                                     const format::DataLayout& layout,
                                                      const ChunkGeometry& geometry);
 
-}  // namespace h5mount
+}  // namespace h5mount::chunk

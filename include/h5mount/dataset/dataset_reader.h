@@ -1,5 +1,5 @@
-// DatasetReader: a byte range of a dataset's row-major image to pieces of memory, whatever its storage: compact,
-// contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value.
+// DatasetReader: a byte range of a dataset's row-major image to pieces of memory, whatever its storage:
+// compact, contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value.
 //
 // The access pattern of an open file (ReadPattern) says how a chunked dataset is read: a forward reader is
 // served from row blocks (all chunks of a row of chunks decoded once, by all workers, into image order, the
@@ -23,10 +23,10 @@
 #include "h5mount/object/file_set.h"
 #include "h5mount/object/object.h"
 
-namespace h5mount {
+namespace h5mount::dataset {
 
-// A reply: spans in order, each kept alive by its owner. A `kernel_only` span may be handed to writev but never
-// dereferenced (it is mapped from a file that may shrink).
+// A reply: spans in order, each kept alive by its owner. A `kernel_only` span may be handed to writev but
+// never dereferenced (it is mapped from a file that may shrink).
 struct Piece {
   ByteSpan bytes;
   std::shared_ptr<const void> owner;
@@ -64,8 +64,8 @@ class Pieces {
   std::uint64_t total_ = 0;
 };
 
-// Copies the pieces one after another. The kernel copies those that only it may read, so that a file cut short behind
-// them is an error (Io) and no SIGBUS.
+// Copies the pieces one after another. The kernel copies those that only it may read, so that a file cut
+// short behind them is an error (Io) and no SIGBUS.
 Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
 
 // What one open file has read so far. Kept by whoever opened it; updated by read. Threads: any.
@@ -78,10 +78,11 @@ class ReadPattern {
   // The kernel's read-ahead asks up to this much out of order (two of its windows).
   static constexpr std::uint64_t kReorder = 2U << 20;
 
-  // Read-ahead of units (row blocks, chunks) behind `current` up to and including `last`: gives the part that was not
-  // claimed before as [first, second), and claims it.
+  // Read-ahead of units (row blocks, chunks) behind `current` up to and including `last`: gives the part that
+  // was not claimed before as [first, second), and claims it.
   std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
-  // Units before `current` that this reader has gone through since the last call: it does not need them again.
+  // Units before `current` that this reader has gone through since the last call: it does not need them
+  // again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
   // The offset behind what was read, for jobs that may outlive the open file: what lies before it is not
   // worth reading any more.
@@ -91,13 +92,13 @@ class ReadPattern {
   std::shared_ptr<std::atomic<std::uint64_t>> expected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::uint64_t> ahead_{0};
-  std::atomic<std::uint64_t> behind_{kUnlimited};  // kUnlimited: nothing yet
+  std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
 };
 
 struct ReadEnvironment {
-  std::shared_ptr<BlockCache> cache;
-  std::shared_ptr<WorkerPool> workers;
-  std::shared_ptr<FileSet> files;
+  std::shared_ptr<cache::BlockCache> cache;
+  std::shared_ptr<cache::WorkerPool> workers;
+  std::shared_ptr<object::FileSet> files;
 };
 
 // Counters for tests, benchmarks and `-d`: what was really done.
@@ -159,19 +160,20 @@ class DatasetReader {
  public:
   // Nothing but what describes the storage is read. That a layout or a filter is not known
   // (UnsupportedFeature) is an error of `read`, not of `open`, so that the object is still listed.
-  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment, OpenedFilePtr file,
-                                                           DatasetDescription description);
+  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
+                                                           object::OpenedFilePtr file,
+                                                           object::DatasetDescription description);
   virtual ~DatasetReader() = default;
 
   // The same for the next state of a dataset in a file that is followed: finished blocks that the reader of
   // the state before has decoded are kept. `previous` may be null.
-  static Result<std::shared_ptr<const DatasetReader>> open_next(const ReadEnvironment& environment,
-                                                                OpenedFilePtr file, DatasetDescription description,
-                                                                const std::shared_ptr<const DatasetReader>& previous);
+  static Result<std::shared_ptr<const DatasetReader>> open_next(
+      const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription description,
+      const std::shared_ptr<const DatasetReader>& previous);
   // Stale ranges: bytes that readers of earlier states may have given otherwise than this one does, for
   // whoever keeps what was read. Each is given once.
   std::vector<ByteRange> take_outdated() const {
-    if (outdated_.exchange(false)) return {{0, kUnlimited}};
+    if (outdated_.exchange(false)) return {{0, format::kUnlimited}};
     return outdated_ranges();
   }
 
@@ -179,17 +181,19 @@ class DatasetReader {
   // the new state. Costs a check of the sources' files, each at most once in its own interval.
   virtual bool sources_changed() const { return false; }
 
-  const DatasetDescription& description() const { return description_; }
+  const object::DatasetDescription& description() const { return description_; }
   std::uint64_t size() const { return description_.image_bytes; }
 
   // The bytes [offset, offset + length) cut at the image's end. `pattern` may be null (random).
-  virtual Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const = 0;
+  virtual Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
+                      Pieces& out) const = 0;
   // The same into memory; the range must lie inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out) const = 0;
 
   // Bytes of raw data that the file holds for it (du). For a chunked dataset the whole index is walked, once.
   virtual Result<std::uint64_t> storage_bytes() const = 0;
-  // The same where it is known, or cheap to know; else a guess that costs nothing (nothing where there is none).
+  // The same where it is known, or cheap to know; else a guess that costs nothing (nothing where there is
+  // none).
   virtual std::optional<std::uint64_t> storage_bytes_known() const = 0;
 
   // The first byte at or after `offset` that lies in allocated storage / in a hole, as lseek(2) SEEK_DATA and
@@ -211,18 +215,19 @@ class DatasetReader {
   virtual const SparseForm* sparse_form() const { return nullptr; }
 
  protected:
-  explicit DatasetReader(DatasetDescription description) : description_(std::move(description)) {}
+  explicit DatasetReader(object::DatasetDescription description) : description_(std::move(description)) {}
 
   // The reader of the next state, where this one is of the state before. By default nothing is kept, and all
   // is stale but contiguous storage that grew at its end.
   virtual Result<std::shared_ptr<const DatasetReader>> open_next_state(
-      const ReadEnvironment& environment, OpenedFilePtr file, DatasetDescription description) const;
+      const ReadEnvironment& environment, object::OpenedFilePtr file,
+      object::DatasetDescription description) const;
 
  private:
   virtual std::vector<ByteRange> outdated_ranges() const { return {}; }
 
-  DatasetDescription description_;
+  object::DatasetDescription description_;
   mutable std::atomic<bool> outdated_ = false;  // all of it is stale
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::dataset

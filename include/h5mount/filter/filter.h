@@ -20,7 +20,7 @@
 #include "h5mount/base/error.h"
 #include "h5mount/base/scratch_buffer.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 
 // As the pipeline message describes one filter (format's FilterDescription, without depending on that room).
 struct FilterSpec {
@@ -149,4 +149,4 @@ class FilterPipeline {
   std::vector<Step> steps_;  // write order
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::filter

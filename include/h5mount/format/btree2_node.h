@@ -6,7 +6,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // What node size, record size and depth say of the nodes of one level (0: leaves).
 struct BTree2Level {
@@ -16,9 +16,9 @@ struct BTree2Level {
 
 struct BTree2Header {
   std::uint8_t type = 0;
-  std::uint32_t node_size = 0;    // bytes
-  std::uint16_t record_size = 0;  // bytes
-  std::uint16_t depth = 0;        // levels above the leaves
+  std::uint32_t node_size = 0;                     // bytes
+  std::uint16_t record_size = 0;                   // bytes
+  std::uint16_t depth = 0;                         // levels above the leaves
   std::uint64_t root_address = kUndefinedAddress;  // undefined: no records
   std::uint16_t root_record_count = 0;
   std::uint64_t total_record_count = 0;  // a hint
@@ -65,10 +65,11 @@ struct BTree2Node {
 };
 
 // Bytes in use at the front of a node: all that there is to read of it.
-std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level, std::uint64_t records);
+std::uint64_t btree2_node_bytes(const BTree2Header& header, FileSizes sizes, unsigned level,
+                                std::uint64_t records);
 
 // `records`: as the parent (or header) says; check_btree2_child has passed it.
 Result<BTree2Node> decode_btree2_node(Cursor& cursor, const BTree2Header& header, unsigned level,
                                       std::uint64_t records);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

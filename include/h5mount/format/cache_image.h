@@ -1,5 +1,5 @@
-// The metadata cache image: what a writer's cache held when the file was closed, stored as one block. Its entries
-// override what stands in the file at their addresses, where nothing may ever have been written.
+// The metadata cache image: what a writer's cache held when the file was closed, stored as one block. Its
+// entries override what stands in the file at their addresses, where nothing may ever have been written.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // Metadata cache image message (0x18)
 struct CacheImageMessage {
@@ -23,4 +23,4 @@ struct CacheImageEntry {
 // The whole block, its checksum verified.
 Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -9,7 +9,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // -1, 0, 1 as `a` lies before, at or behind `b` in row-major order. Same length.
 inline int compare_coordinates(const std::uint64_t* a, const std::uint64_t* b, std::size_t rank) {
@@ -69,4 +69,4 @@ Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
 Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
                                                  const ChunkBTree1Place& place);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -20,7 +20,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 enum class ChunkClient : std::uint8_t { Plain = 0, Filtered = 1, Structured = 2, StructuredFiltered = 3 };
 
@@ -83,4 +83,4 @@ class ChunkRecordFormat {
   std::uint64_t chunk_bytes_ = 0;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::format

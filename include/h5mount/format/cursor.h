@@ -23,7 +23,7 @@
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // "Size of Offsets" and "Size of Lengths" of the superblock: 2, 4 or 8 (16 is refused at the superblock).
 struct FileSizes {
@@ -57,7 +57,6 @@ class Cursor {
   void set_sizes(FileSizes sizes) { sizes_ = sizes; }
 
   // ---- reads
-  // ----------------------------------------------------------------------------------------------------
 
   std::uint8_t u8(std::string_view field) { return static_cast<std::uint8_t>(uint(1, field)); }
   std::uint16_t u16(std::string_view field) { return static_cast<std::uint16_t>(uint(2, field)); }
@@ -113,7 +112,6 @@ class Cursor {
   std::string_view c_string(std::string_view field);
 
   // ---- checks
-  // ---------------------------------------------------------------------------------------------------
 
   // The field read last.
   Field last() const { return {field_, offset_ + field_position_, value_}; }
@@ -170,7 +168,6 @@ class Cursor {
   }
 
   // ---- state
-  // ----------------------------------------------------------------------------------------------------
 
   bool ok() const { return !error_.has_value(); }
   const std::optional<Error>& error() const { return error_; }
@@ -215,4 +212,4 @@ class Cursor {
   std::optional<Error> error_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -8,9 +8,15 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
-enum class LayoutClass : std::uint8_t { Compact = 0, Contiguous = 1, Chunked = 2, Virtual = 3, Structured = 4 };
+enum class LayoutClass : std::uint8_t {
+  Compact = 0,
+  Contiguous = 1,
+  Chunked = 2,
+  Virtual = 3,
+  Structured = 4
+};
 
 enum class ChunkIndexKind : std::uint8_t {
   BTree1 = 0,  // versions 1 to 3
@@ -25,8 +31,8 @@ enum class ChunkIndexKind : std::uint8_t {
 // "Structured chunks".
 struct StructuredLayout {
   std::uint8_t section_count = 0;
-  // Single chunk index: its chunk metadata as stored (the section fields of a record; chunk/chunk_index.h). The chunk
-  // size in front of it is DataLayout::single_stored_size.
+  // Single chunk index: its chunk metadata as stored (the section fields of a record; chunk/chunk_index.h).
+  // The chunk size in front of it is DataLayout::single_stored_size.
   std::vector<std::byte> single_section_fields;
 };
 
@@ -37,16 +43,16 @@ struct DataLayout {
   // Compact: the bytes lie in the message.
   std::vector<std::byte> compact_data;
 
-  // Contiguous: address (kUndefinedAddress: not allocated) and bytes. Versions 1 and 2 store no size: has_size false.
-  // Chunked: `address` is that of the index (Single and Implicit: of the first chunk).
+  // Contiguous: address (kUndefinedAddress: not allocated) and bytes. Versions 1 and 2 store no size:
+  // has_size false. Chunked: `address` is that of the index (Single and Implicit: of the first chunk).
   std::uint64_t address = kUndefinedAddress;
   std::uint64_t size = 0;
   bool has_size = false;
 
   // Chunked
   ChunkIndexKind index = ChunkIndexKind::BTree1;
-  std::vector<std::uint64_t> chunk_dims;  // elements per dimension, rank entries, none zero
-  std::uint32_t element_size = 0;         // the extra last entry of the stored dimensions
+  std::vector<std::uint64_t> chunk_dims;   // elements per dimension, rank entries, none zero
+  std::uint32_t element_size = 0;          // the extra last entry of the stored dimensions
   bool partial_chunks_unfiltered = false;  // v4 flag bit 0: edge chunks bypass the pipeline
   // Single index with filters (v4 flag bit 1)
   bool single_filtered = false;
@@ -54,7 +60,8 @@ struct DataLayout {
   std::uint32_t single_filter_mask = 0;
   // Index creation parameters. They inform only: the headers of the structures repeat them, and those count.
   std::uint8_t fixed_array_page_bits = 0;
-  std::uint8_t ea_max_bits = 0, ea_index_elements = 0, ea_min_pointers = 0, ea_min_elements = 0, ea_page_bits = 0;
+  std::uint8_t ea_max_bits = 0, ea_index_elements = 0, ea_min_pointers = 0, ea_min_elements = 0,
+               ea_page_bits = 0;
   std::uint32_t bt2_node_size = 0;
   std::uint8_t bt2_split = 0, bt2_merge = 0;
 
@@ -69,4 +76,4 @@ struct DataLayout {
 // `bytes` is a whole message body.
 Result<DataLayout> decode_data_layout(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

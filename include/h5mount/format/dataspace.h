@@ -8,7 +8,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 enum class DataspaceKind : std::uint8_t { Scalar = 0, Simple = 1, Null = 2 };
 
@@ -27,8 +27,10 @@ struct Dataspace {
     for (const std::uint64_t d : dims) {
       if (d == 0) return 0;
       const auto p = checked_mul(n, d);
-      if (!p) overflow = true;
-      else n = *p;
+      if (!p)
+        overflow = true;
+      else
+        n = *p;
     }
     if (overflow) return std::nullopt;
     return n;
@@ -37,4 +39,4 @@ struct Dataspace {
 
 Result<Dataspace> decode_dataspace(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -11,7 +11,7 @@
 #include "h5mount/base/bytes.h"
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 enum class DatatypeClass : std::uint8_t {
   Integer = 0,
@@ -74,13 +74,13 @@ struct Datatype {
   StringPadding padding = StringPadding::NullTerminate;
   CharacterSet charset = CharacterSet::Ascii;
 
-  std::string tag;                             // Opaque
+  std::string tag;                                   // Opaque
   ReferenceKind reference = ReferenceKind::Object1;  // Reference
-  bool variable_string = false;                // VariableLength: strings rather than sequences
-  std::vector<CompoundMember> members;         // Compound, declaration order
-  std::vector<EnumMember> enum_members;        // Enum, declaration order
-  std::vector<std::uint32_t> dims;             // Array
-  DatatypePtr base;                            // Enum, VariableLength, Array, Complex
+  bool variable_string = false;                      // VariableLength: strings rather than sequences
+  std::vector<CompoundMember> members;               // Compound, declaration order
+  std::vector<EnumMember> enum_members;              // Enum, declaration order
+  std::vector<std::uint32_t> dims;                   // Array
+  DatatypePtr base;                                  // Enum, VariableLength, Array, Complex
 
   // True where any part is variable-length data (its bytes lie in the global heap).
   bool has_variable_part = false;
@@ -88,9 +88,10 @@ struct Datatype {
   bool has_reference = false;
 };
 
-// Decodes one datatype message body. Every invariant that users rely on is checked here: sizes not zero, members
-// within their compound, array product fits, bit fields within the size, nesting within limits::kMaxDatatypeDepth.
-// Leaves the cursor behind the type. `sizes`: for the sizes of references and variable-length elements.
+// Decodes one datatype message body. Every invariant that users rely on is checked here: sizes not zero,
+// members within their compound, array product fits, bit fields within the size, nesting within
+// limits::kMaxDatatypeDepth. Leaves the cursor behind the type. `sizes`: for the sizes of references and
+// variable-length elements.
 Result<DatatypePtr> decode_datatype(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -12,7 +12,7 @@
 
 #include "h5mount/format/fixed_array.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 struct ExtensibleArrayHeader {
   ChunkRecordFormat format;  // of an element
@@ -84,4 +84,4 @@ std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& hea
 Status decode_extensible_array_data_block(Cursor& cursor, const ExtensibleArrayHeader& header,
                                           std::uint64_t header_address, std::uint64_t elements, bool paged);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

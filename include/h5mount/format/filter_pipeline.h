@@ -1,5 +1,5 @@
-// The filter pipeline message (specification IV.A.2.l), versions 1 and 2; version 3 (sparse storage RFC) holds one
-// pipeline per section.
+// The filter pipeline message (specification IV.A.2.l), versions 1 and 2; version 3 (sparse storage RFC)
+// holds one pipeline per section.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 struct FilterDescription {
   std::uint16_t id = 0;
@@ -29,8 +29,8 @@ struct FilterPipelineMessage {
 
 Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor);
 
-// The pipeline of structured chunks where it is known to be one: the body of version 3, which the prototype also
-// writes under version 1 in a message class of its own. Gives version 3 for both.
+// The pipeline of structured chunks where it is known to be one: the body of version 3, which the prototype
+// also writes under version 1 in a message class of its own. Gives version 3 for both.
 Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -6,7 +6,7 @@
 
 #include "h5mount/format/chunk_record_format.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // What the dataset says of either array that indexes its chunks: what an element is (coordinates: none), and
 // how many elements its chunks need.
@@ -59,4 +59,4 @@ void decode_array_block_prefix(Cursor& cursor, std::string_view signature, Chunk
 void check_array_elements(Cursor& cursor, const ArrayOfChunks& expected, const Field& client_id,
                           const Field& element_size, ChunkRecordFormat& format);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

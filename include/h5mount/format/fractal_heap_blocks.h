@@ -9,10 +9,11 @@
 #include "h5mount/format/cursor.h"
 #include "h5mount/format/filter_pipeline.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
-// How an indirect block's entries cut heap space: `width` blocks a row; rows 0 and 1 hold blocks of start_block_size
-// and each row after them of twice the row before. Rows from max_direct_rows on hold indirect blocks.
+// How an indirect block's entries cut heap space: `width` blocks a row; rows 0 and 1 hold blocks of
+// start_block_size and each row after them of twice the row before. Rows from max_direct_rows on hold
+// indirect blocks.
 struct DoublingTable {
   std::uint32_t width = 0;  // this, and the sizes, are powers of two
   std::uint64_t start_block_size = 0;
@@ -116,4 +117,4 @@ struct HugeHeapRecord {
 };
 Result<HugeHeapRecord> decode_huge_record(Cursor& cursor, bool filtered);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -5,7 +5,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // Collection header and object header take the same room: eight bytes and a length, padded to 8.
 inline constexpr std::size_t global_heap_header_bytes(FileSizes sizes) {
@@ -16,12 +16,12 @@ inline constexpr std::size_t global_heap_header_bytes(FileSizes sizes) {
 Result<std::uint64_t> decode_global_heap_header(Cursor& cursor);
 
 struct GlobalHeapObjectHeader {
-  std::uint16_t index = 0;  // 0: free space up to the collection's end
-  std::uint64_t size = 0;   // bytes of data
+  std::uint16_t index = 0;        // 0: free space up to the collection's end
+  std::uint64_t size = 0;         // bytes of data
   std::uint64_t size_offset = 0;  // absolute, of the field that says it
 };
 // `left`: bytes from the object's header to the collection's end; at least a header's. An object that reaches
 // beyond them is OutOfRange.
 Result<GlobalHeapObjectHeader> decode_global_heap_object(Cursor& cursor, std::uint64_t left);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

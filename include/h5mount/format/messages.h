@@ -1,5 +1,5 @@
-// The smaller header messages, one struct and one decoder each (specification IV.A.2). A decoder takes a cursor
-// over the message's body.
+// The smaller header messages, one struct and one decoder each (specification IV.A.2). A decoder takes a
+// cursor over the message's body.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "h5mount/format/cursor.h"
 #include "h5mount/format/datatype.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 enum class MessageType : std::uint16_t {
   Nil = 0x00,
@@ -45,10 +45,10 @@ inline constexpr auto kLastKnownMessageType = static_cast<std::uint16_t>(Message
 enum class LinkType : std::uint8_t { Hard = 0, Soft = 1, External = 64 };  // 65..255: user-defined
 struct Link {
   std::string name;
-  std::uint8_t type = 0;              // LinkType, or a user-defined class
+  std::uint8_t type = 0;                      // LinkType, or a user-defined class
   std::uint64_t address = kUndefinedAddress;  // Hard: the object header
-  std::string target;                 // Soft: the path; External: the object's path
-  std::string file;                   // External: the file's name
+  std::string target;                         // Soft: the path; External: the object's path
+  std::string file;                           // External: the file's name
   std::optional<std::int64_t> creation_order;
   CharacterSet charset = CharacterSet::Ascii;
   bool is(LinkType t) const { return type == static_cast<std::uint8_t>(t); }
@@ -83,8 +83,8 @@ Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor);
 // Fill value messages, IV.A.2.e and f, as one
 enum class FillTime : std::uint8_t { Alloc = 0, Never = 1, IfSet = 2 };
 struct FillValue {
-  bool defined = false;           // false: none (reads give zeros); true with an empty value: the default, zeros
-  std::vector<std::byte> value;   // file datatype, or empty
+  bool defined = false;  // false: none (reads give zeros); true with an empty value: the default, zeros
+  std::vector<std::byte> value;  // file datatype, or empty
   FillTime time = FillTime::IfSet;
   std::uint8_t allocation_time = 0;  // 1 early, 2 late, 3 incremental
 };
@@ -103,7 +103,8 @@ struct ExternalDataFiles {
 };
 Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor);
 
-// The parts of an attribute message (IV.A.2.m) before shared types and spaces are resolved: spans into the body.
+// The parts of an attribute message (IV.A.2.m) before shared types and spaces are resolved: spans into the
+// body.
 struct AttributeParts {
   std::uint8_t version = 0;
   std::string name;
@@ -114,7 +115,8 @@ struct AttributeParts {
 };
 Result<AttributeParts> decode_attribute(Cursor& cursor);
 
-// A message stored elsewhere (IV.A.2 "shared message"): by object header, or by a heap id of the shared message heap.
+// A message stored elsewhere (IV.A.2 "shared message"): by object header, or by a heap id of the shared
+// message heap.
 struct SharedMessageReference {
   bool in_heap = false;
   std::uint64_t header_address = kUndefinedAddress;
@@ -128,4 +130,4 @@ Result<std::int64_t> decode_modification_time_old(Cursor& cursor);
 Result<std::string> decode_comment(Cursor& cursor);
 Result<std::uint32_t> decode_reference_count(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -7,7 +7,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // Bytes of the checksum at the end of each chunk of a header.
 inline constexpr std::size_t header_checksum_bytes(std::uint8_t header_version) {
@@ -20,12 +20,13 @@ struct ObjectHeaderTimes {
 
 struct ObjectHeaderPrefix {
   std::uint8_t version = 1;
-  std::uint8_t flags = 0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
+  std::uint8_t flags =
+      0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
   std::uint16_t message_count = 0;    // version 1: of all chunks, NIL and continuation messages among them
   std::uint32_t reference_count = 1;  // version 1
   std::optional<ObjectHeaderTimes> times;
-  std::size_t prefix_bytes = 0;      // chunk 0's messages begin here
-  std::uint64_t chunk0_bytes = 0;    // of messages (and gap), without prefix and checksum
+  std::size_t prefix_bytes = 0;    // chunk 0's messages begin here
+  std::uint64_t chunk0_bytes = 0;  // of messages (and gap), without prefix and checksum
 
   bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
 };
@@ -41,8 +42,9 @@ struct RawMessage {
   ByteSpan body;
   std::uint64_t offset = 0;  // absolute file offset of the body
 };
-// Walks the messages of one chunk, up to the end of `cursor` (which holds messages and gap alone). An error of
-// `visit` ends it. A message that runs over the chunk's end is Truncated; those before it have been visited.
+// Walks the messages of one chunk, up to the end of `cursor` (which holds messages and gap alone). An error
+// of `visit` ends it. A message that runs over the chunk's end is Truncated; those before it have been
+// visited.
 Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
                             const std::function<Status(const RawMessage&)>& visit);
 
@@ -54,4 +56,4 @@ struct HeaderContinuation {
 // A block too short for its signature and checksum is refused.
 Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8_t header_version);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

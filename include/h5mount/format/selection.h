@@ -8,7 +8,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 struct Selection {
   enum class Kind : std::uint8_t { None = 0, Points = 1, Hyperslab = 2, All = 3 };
@@ -27,4 +27,4 @@ struct Selection {
 // Leaves the cursor behind the selection.
 Result<Selection> decode_selection(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -1,4 +1,5 @@
-// The shared object header message table (specification III.H): where messages that several headers share lie.
+// The shared object header message table (specification III.H): where messages that several headers share
+// lie.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // Shared message table message (IV.A.2.p)
 struct SharedMessageTableMessage {
@@ -25,4 +26,4 @@ inline std::uint64_t shared_message_table_bytes(std::uint8_t index_count, FileSi
 }
 Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, std::uint8_t index_count);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

@@ -8,12 +8,13 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 inline constexpr std::string_view kFormatSignature{"\x89HDF\r\n\x1a\n", 8};
 inline constexpr std::size_t kMaxSuperblockBytes = 128;  // more than any version has at any size of offsets
 
-// Half the number of keys of version 1 B-tree nodes: superblock 0 and 1, else message 0x13, else these defaults.
+// Half the number of keys of version 1 B-tree nodes: superblock 0 and 1, else message 0x13, else these
+// defaults.
 struct BTreeKValues {
   std::uint16_t group_leaf = 4;
   std::uint16_t group_internal = 16;
@@ -24,9 +25,9 @@ struct Superblock {
   std::uint8_t version = 0;
   FileSizes sizes;
   BTreeKValues k;
-  std::uint32_t status_flags = 0;         // file consistency flags; they count in version 3 alone
-  std::uint64_t base_address = 0;         // as stored; the place where the superblock was found wins
-  std::uint64_t end_of_file = 0;          // as stored, relative to the base address
+  std::uint32_t status_flags = 0;  // file consistency flags; they count in version 3 alone
+  std::uint64_t base_address = 0;  // as stored; the place where the superblock was found wins
+  std::uint64_t end_of_file = 0;   // as stored, relative to the base address
   std::uint64_t driver_info_address = kUndefinedAddress;  // versions 0 and 1
   std::uint64_t extension_address = kUndefinedAddress;    // versions 2 and 3
   std::uint64_t root_address = kUndefinedAddress;         // object header of the root group
@@ -35,8 +36,8 @@ struct Superblock {
   bool open_for_swmr_writing() const { return version >= 3 && (status_flags & 0x04) != 0; }
 };
 
-// `cursor` stands at the signature. Sizes of offsets or lengths other than 2, 4 and 8 are InvalidValue (16 and 32:
-// UnsupportedFeature).
+// `cursor` stands at the signature. Sizes of offsets or lengths other than 2, 4 and 8 are InvalidValue (16
+// and 32: UnsupportedFeature).
 Result<Superblock> decode_superblock(Cursor& cursor);
 
 // B-tree 'K' values message, IV.A.2.t
@@ -46,8 +47,8 @@ Result<BTreeKValues> decode_btree_k_values(Cursor& cursor);
 struct DriverInfo {
   std::string identification;  // "NCSAfami", "NCSAmult"
   std::uint64_t family_member_size = 0;
-  // Multi: what each kind of data (superblock, B-tree, raw, global heap, local heap, object header) is mapped to,
-  // 1 to 6, and the members in use in that order.
+  // Multi: what each kind of data (superblock, B-tree, raw, global heap, local heap, object header) is mapped
+  // to, 1 to 6, and the members in use in that order.
   std::array<std::uint8_t, 6> mapping{};
   struct Member {
     std::uint64_t start = 0;
@@ -59,4 +60,4 @@ struct DriverInfo {
 Result<DriverInfo> decode_driver_info_block(Cursor& cursor);
 Result<DriverInfo> decode_driver_info_message(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

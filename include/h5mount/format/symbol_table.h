@@ -1,5 +1,5 @@
-// What old groups are made of: nodes of the version 1 B-tree of a group (specification III.A.1, node type 0), symbol
-// table nodes (III.B, III.C) and the local heap's header (III.D).
+// What old groups are made of: nodes of the version 1 B-tree of a group (specification III.A.1, node type 0),
+// symbol table nodes (III.B, III.C) and the local heap's header (III.D).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "h5mount/format/cursor.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 // A node of a group's B-tree. Child i holds the names behind key i up to and including key i + 1.
 struct GroupBTree1Node {
@@ -28,7 +28,7 @@ Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, std::uint64_t m
 struct SymbolTableEntry {
   std::uint64_t name_offset = 0;  // in the local heap
   std::uint64_t header_address = kUndefinedAddress;
-  bool soft = false;              // a soft link, whose target is the text at target_offset of the local heap
+  bool soft = false;  // a soft link, whose target is the text at target_offset of the local heap
   std::uint32_t target_offset = 0;
 };
 
@@ -45,4 +45,4 @@ struct LocalHeapHeader {
 std::uint64_t local_heap_header_bytes(FileSizes sizes);
 Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

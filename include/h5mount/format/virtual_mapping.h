@@ -7,7 +7,7 @@
 
 #include "h5mount/format/selection.h"
 
-namespace h5mount {
+namespace h5mount::format {
 
 struct VirtualMapping {
   std::string file;     // "." is the file itself; may hold %b
@@ -18,4 +18,4 @@ struct VirtualMapping {
 
 Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor);
 
-}  // namespace h5mount
+}  // namespace h5mount::format

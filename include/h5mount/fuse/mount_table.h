@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace h5mount {
+namespace h5mount::fuse {
 
 struct MountEntry {
   std::string device;   // "0:57", as st_dev has it
@@ -16,4 +16,4 @@ struct MountEntry {
 // The uppermost mount on exactly this directory, whose path is absolute; symlinks in it are followed.
 std::optional<MountEntry> find_mount(const std::string& directory);
 
-}  // namespace h5mount
+}  // namespace h5mount::fuse

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace h5mount {
+namespace h5mount::io {
 
 // By default half of the soft RLIMIT_NOFILE, as it is when the first such file is opened.
 void set_descriptor_budget(std::size_t budget);
@@ -14,4 +14,4 @@ std::size_t open_descriptor_count();
 // For whoever cannot open something else for want of a descriptor (EMFILE): half of them are closed.
 void close_idle_descriptors();
 
-}  // namespace h5mount
+}  // namespace h5mount::io

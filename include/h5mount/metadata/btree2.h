@@ -1,9 +1,9 @@
 // Version 2 B-trees (specification III.A.2): a generic reader; what a record means is the caller's.
 //
-// Reads are lazy: a search reads one node a level; decoded nodes are kept in a small bounded cache of the tree, so
-// that one object serves many searches (a file that changes: open the tree again). Depth, node sizes and record
-// counts are bounded; a child that a walk has already met is Cycle.
-// Threads: const functions from any thread; no lock is held while reading.
+// Reads are lazy: a search reads one node a level; decoded nodes are kept in a small bounded cache of the
+// tree, so that one object serves many searches (a file that changes: open the tree again). Depth, node sizes
+// and record counts are bounded; a child that a walk has already met is Cycle. Threads: const functions from
+// any thread; no lock is held while reading.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 class BTree2 {
  public:
   // A tree of other records than `expected` is InvalidValue.
   static Result<std::shared_ptr<const BTree2>> open(FileMetadataPtr file, std::uint64_t header_address,
-                                                    const BTree2Records& expected);
+                                                    const format::BTree2Records& expected);
   virtual ~BTree2() = default;
 
-  virtual std::uint8_t type() const = 0;         // 1 … 11 (12, 13: sparse chunks)
+  virtual std::uint8_t type() const = 0;  // 1 … 11 (12, 13: sparse chunks)
   virtual std::uint16_t record_size() const = 0;
   virtual std::uint64_t record_count() const = 0;  // as the header says
   virtual std::uint64_t file_offset() const = 0;   // of the header, absolute
@@ -38,15 +38,15 @@ class BTree2 {
   };
   virtual Result<std::optional<Record>> find(const Compare& compare) const = 0;
 
-  // Records in key order, all of them, or from the first one that `compare` does not place before what is sought;
-  // `visit` returns false to stop.
+  // Records in key order, all of them, or from the first one that `compare` does not place before what is
+  // sought; `visit` returns false to stop.
   using Visit = std::function<Result<bool>(ByteSpan record, std::uint64_t file_offset)>;
-  // With `damaged`, a node that cannot be read is told to it and hides only what is below it; without, it ends the
-  // walk with its error, as an error of `visit` always does.
+  // With `damaged`, a node that cannot be read is told to it and hides only what is below it; without, it
+  // ends the walk with its error, as an error of `visit` always does.
   using Damaged = std::function<void(const Error&)>;
   virtual Status for_each(const Visit& visit, const Damaged& damaged) const = 0;
   Status for_each(const Visit& visit) const { return for_each(visit, nullptr); }
   virtual Status for_each_from(const Compare& compare, const Visit& visit) const = 0;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -8,10 +8,10 @@
 #include "h5mount/filter/filter.h"
 #include "h5mount/format/filter_pipeline.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 // `most_bytes`: of one block with its filters undone. Errors: those of FilterPipeline::make.
-Result<std::shared_ptr<const FilterPipeline>> make_filter_pipeline(std::span<const FilterDescription> filters,
-                                                                   std::uint64_t most_bytes);
+Result<std::shared_ptr<const filter::FilterPipeline>> make_filter_pipeline(
+    std::span<const format::FilterDescription> filters, std::uint64_t most_bytes);
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -6,14 +6,15 @@
 
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 // The bytes of one object, shared with the collection cache (collections are decoded once and kept in a
 // bounded cache of the file's). Errors: OutOfRange for index 0 or one the collection lacks, and what decoding
 // finds.
 class GlobalHeapObject {
  public:
-  GlobalHeapObject(std::shared_ptr<const void> owner, ByteSpan bytes) : owner_(std::move(owner)), bytes_(bytes) {}
+  GlobalHeapObject(std::shared_ptr<const void> owner, ByteSpan bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
   ByteSpan bytes() const { return bytes_; }
 
  private:
@@ -24,4 +25,4 @@ class GlobalHeapObject {
 Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
                                                  std::uint32_t index);
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

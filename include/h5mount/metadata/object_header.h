@@ -9,20 +9,20 @@
 #include "h5mount/format/messages.h"
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 // One message; `body` lives as long as its ObjectHeader (or `owner`, where it was resolved from elsewhere).
 struct HeaderMessage {
-  MessageType type = MessageType::Nil;
+  format::MessageType type = format::MessageType::Nil;
   std::uint8_t flags = 0;  // bit 1: shared; bits 3, 7: fail if unknown when writing / always; bit 5 …
   std::optional<std::uint16_t> creation_order;
   ByteSpan body;
   std::uint64_t offset = 0;  // absolute file offset of the body
-  FileSizes sizes;           // of the file
+  format::FileSizes sizes;   // of the file
   std::shared_ptr<const void> owner;
 
   bool is_shared() const { return (flags & 0x02) != 0; }
-  Cursor cursor(std::string_view structure) const { return {body, offset, structure, sizes}; }
+  format::Cursor cursor(std::string_view structure) const { return {body, offset, structure, sizes}; }
 };
 
 struct ObjectHeader {
@@ -37,19 +37,21 @@ struct ObjectHeader {
   std::optional<Error> damage;
   std::vector<std::shared_ptr<const void>> storage;
 
-  const HeaderMessage* find(MessageType type) const;
+  const HeaderMessage* find(format::MessageType type) const;
 };
 
 // Loops (a continuation that leads back), sizes and counts are bounded; a v2 checksum is verified per chunk.
 // An unknown message flagged 'fail always' is UnsupportedFeature, told in `damage`.
-Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file, std::uint64_t address);
+Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file,
+                                                               std::uint64_t address);
 
-// The message itself where it is stored in place; where it is shared, the message it stands for (in another object
-// header or in the shared message heap). One step only: a shared message that leads to another is Cycle.
+// The message itself where it is stored in place; where it is shared, the message it stands for (in another
+// object header or in the shared message heap). One step only: a shared message that leads to another is
+// Cycle.
 Result<HeaderMessage> resolve_message(const FileMetadata& file, const HeaderMessage& message);
 
 // The same for the shared datatype or dataspace inside an attribute message (`body` holds the reference).
-Result<HeaderMessage> resolve_shared(const FileMetadata& file, MessageType type, ByteSpan body,
+Result<HeaderMessage> resolve_shared(const FileMetadata& file, format::MessageType type, ByteSpan body,
                                      std::uint64_t offset);
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

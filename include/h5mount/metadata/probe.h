@@ -6,14 +6,14 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/io/byte_source.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 // The place of the superblock: 0, 512, 1024, 2048… BadSignature where there is none.
-Result<std::uint64_t> locate_superblock(const ByteSource& source);
-Result<Superblock> load_superblock(const ByteSource& source, std::uint64_t place);
+Result<std::uint64_t> locate_superblock(const io::ByteSource& source);
+Result<format::Superblock> load_superblock(const io::ByteSource& source, std::uint64_t place);
 
-// The driver information of `first_member`, from the block of superblock 0 and 1 or the extension of later ones;
-// nothing where there is none (a plain file), or none that can be read from this member alone.
-Result<std::optional<DriverInfo>> probe_driver_info(std::shared_ptr<ByteSource> first_member);
+// The driver information of `first_member`, from the block of superblock 0 and 1 or the extension of later
+// ones; nothing where there is none (a plain file), or none that can be read from this member alone.
+Result<std::optional<format::DriverInfo>> probe_driver_info(std::shared_ptr<io::ByteSource> first_member);
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

@@ -1,7 +1,8 @@
-// Shared object header messages (SOHM, specification III.H): messages that many headers share, kept in fractal heaps.
+// Shared object header messages (SOHM, specification III.H): messages that many headers share, kept in
+// fractal heaps.
 //
-// A reader needs neither list nor B-tree of an index: a sharing header holds the heap id itself, and the message's
-// type tells the index, hence the heap. Heaps are opened when first asked for. Threads: any.
+// A reader needs neither list nor B-tree of an index: a sharing header holds the heap id itself, and the
+// message's type tells the index, hence the heap. Heaps are opened when first asked for. Threads: any.
 #pragma once
 
 #include <memory>
@@ -13,28 +14,28 @@
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/metadata/fractal_heap.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
 class SharedMessages {
  public:
   // `file` outlives the result, which belongs to it.
   static Result<std::unique_ptr<SharedMessages>> load(const FileMetadata& file,
-                                                      const SharedMessageTableMessage& message);
+                                                      const format::SharedMessageTableMessage& message);
 
   // The body of the shared message `heap_id` (the eight bytes of the sharing message, little-endian).
   // Errors: InvalidValue where no index holds messages of this type, and what the heap finds.
-  Result<FractalHeap::Object> read(MessageType type, std::uint64_t heap_id) const;
+  Result<FractalHeap::Object> read(format::MessageType type, std::uint64_t heap_id) const;
 
-  const std::vector<SharedMessageIndex>& indexes() const { return indexes_; }
+  const std::vector<format::SharedMessageIndex>& indexes() const { return indexes_; }
 
  private:
-  SharedMessages(const FileMetadata& file, std::vector<SharedMessageIndex> indexes);
+  SharedMessages(const FileMetadata& file, std::vector<format::SharedMessageIndex> indexes);
   Result<std::shared_ptr<const FractalHeap>> heap(std::size_t index) const;
 
   const FileMetadata& file_;
-  std::vector<SharedMessageIndex> indexes_;
+  std::vector<format::SharedMessageIndex> indexes_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const FractalHeap>> heaps_;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

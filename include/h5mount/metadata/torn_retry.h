@@ -1,8 +1,9 @@
 // Reading again what a writer was just writing. A structure half of which is new fails its checksum; a moment
 // later it is whole. So whatever reads metadata of a followed file is an attempt, made again with growing
-// pauses while it fails in a way that a torn write explains, the file was seen to change lately, and the budget of
-// pauses lasts; its end is told in the log. An attempt may be a part of a larger one, and many may be parts of one
-// request (RetryBudget): all that one thread does within the outermost shares one budget, and one line in the log.
+// pauses while it fails in a way that a torn write explains, the file was seen to change lately, and the
+// budget of pauses lasts; its end is told in the log. An attempt may be a part of a larger one, and many may
+// be parts of one request (RetryBudget): all that one thread does within the outermost shares one budget, and
+// one line in the log.
 //
 //   auto object = retry_torn(file, "object header", [&] { return open_object(file, address); });
 //
@@ -16,10 +17,10 @@
 
 #include "h5mount/metadata/file_metadata.h"
 
-namespace h5mount {
+namespace h5mount::metadata {
 
-// What one request may spend on waiting for writers: FileMetadata::retry_for in all, however many structures it
-// reads. Of budgets within one another, on one thread, the outermost counts.
+// What one request may spend on waiting for writers: FileMetadata::retry_for in all, however many structures
+// it reads. Of budgets within one another, on one thread, the outermost counts.
 class RetryBudget {
  public:
   RetryBudget();
@@ -70,4 +71,4 @@ auto retry_torn(const FileMetadata& file, std::string_view what, Attempt&& attem
   return result;
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::metadata

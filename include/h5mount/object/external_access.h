@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-namespace h5mount {
+namespace h5mount::object {
 
 enum class ExternalPolicy : std::uint8_t {
   Beneath,  // files beneath the mounted file's own directory (and, where it was named through a symlink,
             // beneath the directory of what that leads to)
-  Listed,  // files beneath the listed directories
+  Listed,   // files beneath the listed directories
   Any,
   None,
 };
@@ -56,4 +56,4 @@ struct FileAttributes {
 // Whether everybody whom `shown` lets read may read `source` as well.
 bool readable_by_all_readers(const FileAttributes& shown, const FileAttributes& source);
 
-}  // namespace h5mount
+}  // namespace h5mount::object

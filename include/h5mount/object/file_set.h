@@ -17,11 +17,11 @@
 #include "h5mount/metadata/file_metadata.h"
 #include "h5mount/object/external_access.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 // One open HDF5 file and where it stands. A file that was reached through two directories is two of these.
 struct OpenedFile {
-  FileMetadataPtr metadata;
+  metadata::FileMetadataPtr metadata;
   std::string path = {};       // absolute where known; empty for memory
   std::string directory = {};  // that of the path; names it holds are looked for there first
   // Where the path is a symlink, the directory of what it leads to, looked in next; else empty.
@@ -32,11 +32,12 @@ using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
 class FileSet {
  public:
-  // `path`: of the mounted file, or a set's name ("run-%05d.h5"); empty for a file without a directory (memory):
-  // then nothing else can be opened.
+  // `path`: of the mounted file, or a set's name ("run-%05d.h5"); empty for a file without a directory
+  // (memory): then nothing else can be opened.
   static Result<std::shared_ptr<FileSet>> open(const std::string& path, const ExternalAccess& access,
-                                               const MetadataOptions& options);
-  static Result<std::shared_ptr<FileSet>> open(std::shared_ptr<ByteSource> source, const MetadataOptions& options);
+                                               const metadata::MetadataOptions& options);
+  static Result<std::shared_ptr<FileSet>> open(std::shared_ptr<io::ByteSource> source,
+                                               const metadata::MetadataOptions& options);
   virtual ~FileSet() = default;
 
   virtual const OpenedFilePtr& main() const = 0;
@@ -47,12 +48,13 @@ class FileSet {
   // its own mode.
   virtual Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) = 0;
   // A raw data file, as above.
-  virtual Result<std::shared_ptr<ByteSource>> open_raw(const OpenedFilePtr& from, std::string_view name) = 0;
+  virtual Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
+                                                           std::string_view name) = 0;
 
   virtual const ExternalAccess& access() const = 0;
 
-  // All HDF5 files that are open, the mounted one first; whether one of them is followed; and who is told, in the
-  // thread that did it, when another one was opened (null: nobody).
+  // All HDF5 files that are open, the mounted one first; whether one of them is followed; and who is told, in
+  // the thread that did it, when another one was opened (null: nobody).
   virtual std::vector<OpenedFilePtr> open_files() const = 0;
   virtual bool follows() const = 0;
   // So many are open that none should be kept just because it may be wanted again.
@@ -60,4 +62,4 @@ class FileSet {
   virtual void when_opened(std::function<void()> told) = 0;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::object

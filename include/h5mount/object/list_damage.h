@@ -7,7 +7,7 @@
 
 #include "h5mount/base/error.h"
 
-namespace h5mount {
+namespace h5mount::object {
 
 class ListDamage {
  public:
@@ -31,4 +31,4 @@ class ListDamage {
   std::size_t count_ = 0;
 };
 
-}  // namespace h5mount
+}  // namespace h5mount::object

@@ -72,18 +72,14 @@ struct Xor {
     return static_cast<Word>(a ^ b);
   }
 #if defined(__x86_64__)
-  static __m128i lanes(__m128i a, __m128i b) {
-    return _mm_xor_si128(a, b);
-  }
+  static __m128i lanes(__m128i a, __m128i b) { return _mm_xor_si128(a, b); }
 #endif
 };
 
 struct AddBytes {
   static std::uint8_t words(std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a + b); }
 #if defined(__x86_64__)
-  static __m128i lanes(__m128i a, __m128i b) {
-    return _mm_add_epi8(a, b);
-  }
+  static __m128i lanes(__m128i a, __m128i b) { return _mm_add_epi8(a, b); }
 #endif
 };
 

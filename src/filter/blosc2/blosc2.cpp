@@ -81,6 +81,8 @@ class Blosc2 final : public Filter {
 
 }  // namespace
 
-Result<FilterPtr> make_blosc2(const FilterSpec&, std::size_t) { return std::make_shared<Blosc2>(); }
+Result<FilterPtr> make_blosc2(const FilterSpec&, std::size_t) {
+  return std::make_shared<Blosc2>();
+}
 
 }  // namespace h5mount::filter

@@ -19,7 +19,9 @@ enum Flag : std::uint8_t {
 };
 enum Flag2 : std::uint8_t { kFlagDictionary = 1, kFlagLazy = 8, kFlagInstrumented = 128 };
 
-std::uint8_t byte_at(ByteSpan bytes, std::size_t at) { return std::to_integer<std::uint8_t>(bytes[at]); }
+std::uint8_t byte_at(ByteSpan bytes, std::size_t at) {
+  return std::to_integer<std::uint8_t>(bytes[at]);
+}
 
 Result<std::size_t> size_at(ByteSpan bytes, std::size_t at) {
   const auto value = load_le<std::int32_t>(bytes.data() + at);

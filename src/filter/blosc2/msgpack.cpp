@@ -54,15 +54,25 @@ std::int64_t MsgpackReader::read_integer() {
   const std::uint8_t is = tag();
   if (is < 0x80 || is >= 0xe0) return static_cast<std::int8_t>(is);
   switch (is) {
-    case 0xcc: return static_cast<std::int64_t>(number(1));
-    case 0xcd: return static_cast<std::int64_t>(number(2));
-    case 0xce: return static_cast<std::int64_t>(number(4));
-    case 0xcf: return static_cast<std::int64_t>(number(8));
-    case 0xd0: return static_cast<std::int8_t>(number(1));
-    case 0xd1: return static_cast<std::int16_t>(number(2));
-    case 0xd2: return static_cast<std::int32_t>(number(4));
-    case 0xd3: return static_cast<std::int64_t>(number(8));
-    default: refuse(); return 0;
+    case 0xcc:
+      return static_cast<std::int64_t>(number(1));
+    case 0xcd:
+      return static_cast<std::int64_t>(number(2));
+    case 0xce:
+      return static_cast<std::int64_t>(number(4));
+    case 0xcf:
+      return static_cast<std::int64_t>(number(8));
+    case 0xd0:
+      return static_cast<std::int8_t>(number(1));
+    case 0xd1:
+      return static_cast<std::int16_t>(number(2));
+    case 0xd2:
+      return static_cast<std::int32_t>(number(4));
+    case 0xd3:
+      return static_cast<std::int64_t>(number(8));
+    default:
+      refuse();
+      return 0;
   }
 }
 

@@ -28,18 +28,45 @@ constexpr std::uint32_t kArchitecture = 0;  // not known here: confine refuses
 #endif
 
 constexpr unsigned kAllowed[] = {
-    SYS_read, SYS_write, SYS_readv, SYS_writev,                                         // the socket
-    SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_brk, SYS_madvise,               // memory
-    SYS_futex, SYS_set_robust_list, SYS_rseq, SYS_sched_yield, SYS_sched_getaffinity,   // threads
-    SYS_gettid, SYS_getpid, SYS_exit, SYS_exit_group, SYS_tgkill,
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall,
-    SYS_clock_gettime, SYS_gettimeofday, SYS_clock_nanosleep, SYS_nanosleep, SYS_setitimer, SYS_getrandom,
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,  // the socket
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_mprotect,
+    SYS_brk,
+    SYS_madvise,  // memory
+    SYS_futex,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,  // threads
+    SYS_gettid,
+    SYS_getpid,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_tgkill,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
+    SYS_clock_gettime,
+    SYS_gettimeofday,
+    SYS_clock_nanosleep,
+    SYS_nanosleep,
+    SYS_setitimer,
+    SYS_getrandom,
 };
 
 sock_filter load(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
 }
-sock_filter give(std::uint32_t action) { return BPF_STMT(BPF_RET | BPF_K, action); }
+sock_filter give(std::uint32_t action) {
+  return BPF_STMT(BPF_RET | BPF_K, action);
+}
 
 // One test a call, in order; threads may be made, processes not.
 std::vector<sock_filter> program() {
@@ -80,7 +107,9 @@ std::uint64_t mapped_bytes() {
 
 }  // namespace
 
-void close_all_else() { ::syscall(SYS_close_range, 3U, ~0U, 0U); }
+void close_all_else() {
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);
+}
 
 bool confine(std::uint64_t memory) {
   if (kArchitecture == 0) return false;
@@ -93,7 +122,8 @@ bool confine(std::uint64_t memory) {
   if (!limit(RLIMIT_NOFILE, 3)) return false;
   std::vector<sock_filter> calls = program();
   const sock_fprog all{static_cast<unsigned short>(calls.size()), calls.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
 }
 
 }  // namespace h5mount::filter

@@ -1,5 +1,5 @@
-// The helper's side: finds the plugin, gives up its rights, decodes until the socket ends. Only here does a stranger's
-// code run.
+// The helper's side: finds the plugin, gives up its rights, decodes until the socket ends. Only here does a
+// stranger's code run.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/time.h>
@@ -19,11 +19,9 @@
 #include "h5mount/filter/plugins.h"
 #include "protocol.h"
 
-namespace h5mount {
+namespace h5mount::filter {
 
 namespace {
-
-using namespace filter;
 
 constexpr int kSocket = 0;
 
@@ -118,7 +116,8 @@ bool serve_one(const PluginTable& plugin, long seconds) {
   bool said = false;
   if (bytes == 0 || buffer == nullptr)
     said = answer(PluginAnswer::Failed);
-  else if (bytes > request.most || bytes > ::malloc_usable_size(buffer))  // not all plugins keep `capacity` right
+  else if (bytes > request.most ||
+           bytes > ::malloc_usable_size(buffer))  // not all plugins keep `capacity` right
     said = answer(PluginAnswer::TooLong);
   else
     said = answer(PluginAnswer::Done, buffer, bytes);
@@ -156,4 +155,4 @@ int run_plugin_helper(int count, const char* const* words) {
   ::_exit(0);
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::filter

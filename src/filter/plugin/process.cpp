@@ -29,8 +29,8 @@ Error failed_plugin(const std::string& name, std::string_view what) {
   return {ErrorCode::FilterFailed, fmt::format("filter plugin{}{}: {}", name.empty() ? "" : " ", name, what)};
 }
 
-// Starts `words` with `socket` as standard input and nothing else of ours. Spawned, not forked: other threads hold
-// locks.
+// Starts `words` with `socket` as standard input and nothing else of ours. Spawned, not forked: other threads
+// hold locks.
 Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& words, int socket) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -51,7 +51,8 @@ Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& 
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   char* environment[] = {nullptr};
   pid_t pid = 0;
-  const int trouble = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), environment);
+  const int trouble =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (trouble != 0) return fail(io_error(trouble, "start a helper for filter plugins"));
@@ -66,7 +67,8 @@ Result<std::unique_ptr<PluginProcess>> PluginProcess::start(const PluginOptions&
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail(io_error(errno, "make a socket for filter plugins"));
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.patience).count();
-  std::vector<std::string> words = {kHelperName, std::to_string(id), std::to_string(memory), std::to_string(seconds)};
+  std::vector<std::string> words = {kHelperName, std::to_string(id), std::to_string(memory),
+                                    std::to_string(seconds)};
   words.insert(words.end(), options.directories.begin(), options.directories.end());
   const auto pid = spawn(options.helper, words, ends[1]);
   ::close(ends[1]);
@@ -97,7 +99,8 @@ Status PluginProcess::greet() {
   return fail(failed_plugin("", name_));
 }
 
-Result<std::size_t> PluginProcess::decode(ByteSpan in, std::span<const std::uint32_t> values, MutableByteSpan out) {
+Result<std::size_t> PluginProcess::decode(ByteSpan in, std::span<const std::uint32_t> values,
+                                          MutableByteSpan out) {
   const Deadline deadline = std::chrono::steady_clock::now() + patience_;
   if (values.size() > kMostPluginValues) return fail(failed_plugin(name_, "too many client values"));
   PluginRequest request{in.size(), out.size(), static_cast<std::uint32_t>(values.size()), 0};
@@ -115,13 +118,15 @@ Result<std::size_t> PluginProcess::decode(ByteSpan in, std::span<const std::uint
   }
   if (reply.bytes != 0) return fail(failed_plugin(name_, "an answer that is none"));
   usable_ = true;
-  return fail(failed_plugin(name_, reply.answer == PluginAnswer::TooLong ? "it gives more bytes than the chunk has"
-                                                                         : "it cannot decode these bytes"));
+  return fail(failed_plugin(name_, reply.answer == PluginAnswer::TooLong
+                                       ? "it gives more bytes than the chunk has"
+                                       : "it cannot decode these bytes"));
 }
 
 Status PluginProcess::wait_for(short events, Deadline deadline) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd what{socket_, events, 0};
     const int ready = left.count() <= 0 ? 0 : ::poll(&what, 1, static_cast<int>(left.count()));
     if (ready > 0) return {};

@@ -1,5 +1,5 @@
-// PluginProcess: one helper, from the program's side. What comes from it is not believed: it has its deadline, and
-// its answers their bounds. Not shared between threads.
+// PluginProcess: one helper, from the program's side. What comes from it is not believed: it has its
+// deadline, and its answers their bounds. Not shared between threads.
 #pragma once
 
 #include <sys/types.h>
@@ -18,15 +18,16 @@ namespace h5mount::filter {
 class PluginProcess {
  public:
   // Starts a helper and waits for its greeting. NotFound where no directory has a plugin for `id`.
-  static Result<std::unique_ptr<PluginProcess>> start(const PluginOptions& options, int id, std::uint64_t memory);
+  static Result<std::unique_ptr<PluginProcess>> start(const PluginOptions& options, int id,
+                                                      std::uint64_t memory);
   ~PluginProcess();
   PluginProcess(const PluginProcess&) = delete;
   PluginProcess& operator=(const PluginProcess&) = delete;
 
   const std::string& plugin_name() const { return name_; }
 
-  // Decodes to the front of `out`; gives the bytes written. FilterFailed; `usable` then tells whether the helper can
-  // be asked again.
+  // Decodes to the front of `out`; gives the bytes written. FilterFailed; `usable` then tells whether the
+  // helper can be asked again.
   Result<std::size_t> decode(ByteSpan in, std::span<const std::uint32_t> values, MutableByteSpan out);
   bool usable() const { return usable_; }
 

@@ -9,7 +9,8 @@
 
 namespace h5mount::filter {
 
-inline constexpr char kHelperName[] = "h5mount-filter-plugin";  // argv[0]; then id, memory, seconds, directories
+inline constexpr char kHelperName[] =
+    "h5mount-filter-plugin";  // argv[0]; then id, memory, seconds, directories
 inline constexpr std::uint32_t kMostPluginValues = 65'536;
 inline constexpr std::uint64_t kMostGreeting = 4'096;
 

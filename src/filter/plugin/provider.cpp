@@ -9,9 +9,7 @@
 #include "h5mount/base/log.h"
 #include "process.h"
 
-namespace h5mount {
-
-namespace filter {
+namespace h5mount::filter {
 
 namespace {
 
@@ -67,9 +65,11 @@ class PluginFilter : public Filter {
   std::vector<std::uint32_t> values_;
 };
 
-// Memory of a helper beside its libraries: stored and decoded bytes, what a codec needs for itself, some slack.
+// Memory of a helper beside its libraries: stored and decoded bytes, what a codec needs for itself, some
+// slack.
 std::uint64_t memory_for(std::size_t chunk_bytes) {
-  const std::uint64_t chunk = std::bit_ceil(std::clamp<std::uint64_t>(chunk_bytes, 1, std::uint64_t{1} << 40));
+  const std::uint64_t chunk =
+      std::bit_ceil(std::clamp<std::uint64_t>(chunk_bytes, 1, std::uint64_t{1} << 40));
   return (std::uint64_t{512} << 20) + 8 * chunk;
 }
 
@@ -83,7 +83,8 @@ class PluginProvider {
   }
 
  private:
-  // The first helper tells whether there is such a plugin at all. That there is none is remembered; trouble is not.
+  // The first helper tells whether there is such a plugin at all. That there is none is remembered; trouble
+  // is not.
   Result<std::shared_ptr<PluginPool>> pool_for(std::uint16_t id, std::uint64_t memory) {
     const std::lock_guard lock(mutex_);  // helpers start in milliseconds, and once a filter
     const auto key = std::pair(id, memory);
@@ -119,11 +120,8 @@ Result<FilterPtr> make_plugin_filter(const FilterSpec& spec, std::size_t chunk_b
   return provider()->make(spec, chunk_bytes);
 }
 
-}  // namespace filter
-
 void use_filter_plugins(PluginOptions options) {
-  filter::provider() =
-      options.directories.empty() ? nullptr : std::make_shared<filter::PluginProvider>(std::move(options));
+  provider() = options.directories.empty() ? nullptr : std::make_shared<PluginProvider>(std::move(options));
 }
 
-}  // namespace h5mount
+}  // namespace h5mount::filter

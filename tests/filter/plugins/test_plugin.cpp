@@ -1,5 +1,5 @@
-// Filter plugins with HDF5's interface, well and badly behaved: one shared object for each PLUGIN_ID. What they decode
-// is every byte xor 0x5A.
+// Filter plugins with HDF5's interface, well and badly behaved: one shared object for each PLUGIN_ID. What
+// they decode is every byte xor 0x5A.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -46,13 +46,15 @@ void misbehave(std::size_t bytes) {
       for (std::size_t i = 0; i < (std::size_t{64} << 20); i += 64) small[i] = 1;
       break;
     }
-    case 64008: ::_exit(7);
-    default: (void)bytes;
+    case 64008:
+      ::_exit(7);
+    default:
+      (void)bytes;
   }
 }
 
-std::size_t filter(unsigned flags, std::size_t count, const unsigned* values, std::size_t bytes, std::size_t* size,
-                   void** buffer) {
+std::size_t filter(unsigned flags, std::size_t count, const unsigned* values, std::size_t bytes,
+                   std::size_t* size, void** buffer) {
   if ((flags & h5mount::filter::kPluginReverse) == 0) {
     decode_in_place(*buffer, bytes);  // xor is its own inverse
     return bytes;
@@ -82,5 +84,9 @@ const PluginTable kTable = {1, PLUGIN_ID, 1, 1, "xor of the tests", nullptr, nul
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int H5PLget_plugin_type() { return h5mount::filter::kPluginTypeFilter; }
-extern "C" __attribute__((visibility("default"))) const void* H5PLget_plugin_info() { return &kTable; }
+extern "C" __attribute__((visibility("default"))) int H5PLget_plugin_type() {
+  return h5mount::filter::kPluginTypeFilter;
+}
+extern "C" __attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
+  return &kTable;
+}

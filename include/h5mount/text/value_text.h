@@ -1,0 +1,51 @@
+// Datatypes and values as text, by docs/promise.md 'Values as text'. Pure functions; threads: any.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "h5mount/format/dataspace.h"
+#include "h5mount/format/datatype.h"
+#include "h5mount/format/filter_pipeline.h"
+#include "h5mount/metadata/file_metadata.h"
+
+namespace h5mount::text {
+
+// user.hdf5.dtype: `<i4`, `{"a":"<i4","b":">f8"}`, `enum(<i1){"A":0}`…
+std::string datatype_text(const format::Datatype& type);
+
+// user.hdf5.filters
+std::string filters_text(const format::FilterPipelineMessage& pipeline);
+
+// How a value's references and variable-length parts are looked up.
+struct ValueContext {
+  metadata::FileMetadataPtr file;  // global heap
+  // The path of the object whose header stands at `address`, or nothing where no path leads to it.
+  std::function<std::optional<std::string>(std::uint64_t address)> path_of;
+};
+
+// Appends one element (type.size bytes at `element`) as JSON, without a newline. Errors: a heap object that
+// cannot be read.
+Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
+                   std::string& out);
+
+// Appends a string element's own bytes: fixed (padding and terminator removed) or variable-length.
+Status append_string(const format::Datatype& type, ByteSpan element, const ValueContext& context,
+                     std::string& out);
+
+inline constexpr std::size_t kAnyLength = ~std::size_t{0};
+
+// A whole value as an xattr shows it: a scalar string bare, all else JSON on one line, arrays nested
+// row-major, null dataspace `null`. Where that takes more than `most_bytes` it is TooLarge, found out without
+// writing the rest.
+Result<std::string> value_text(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
+                               const ValueContext& context, std::size_t most_bytes = kAnyLength);
+
+// The length of that text, which is not held for it.
+Result<std::size_t> value_text_size(const format::Datatype& type, const format::Dataspace& space,
+                                    ByteSpan data, const ValueContext& context);
+
+// A JSON string literal; bytes that are not UTF-8 become \udcXX.
+void append_json_string(std::string_view bytes, std::string& out);
+
+}  // namespace h5mount::text

@@ -1,0 +1,218 @@
+// Tree: an HDF5 file as a tree of nodes with names, attributes and bytes. No FUSE types:
+// the fuse room translates, tests and a whole-file fuzzer walk it directly.
+//
+// Nodes are named by NodeId, given out by lookup and readdir, counted per lookup and dropped by forget (as
+// FUSE does). Threads: every function from any thread at once; no lock is held while reading a file.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/metadata/torn_retry.h"
+
+namespace h5mount::tree {
+
+using NodeId = std::uint64_t;  // 1 is the root; never reused while the tree lives
+inline constexpr NodeId kRootNode = 1;
+
+enum class NodeType : std::uint8_t { Directory, File, Symlink };
+
+// Every node shows the owner, the read bits and the time of the file that it lies in.
+struct TreeOptions {
+  std::optional<std::uint32_t> uid, gid;              // instead of the file's
+  std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits taken away
+  std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
+};
+
+// What a mount was asked and what went wrong, for /.h5/status. Numbers for people: relaxed, of all trees
+// together.
+struct TreeCounters {
+  static constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::Internal) + 1;
+  std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> missing_sources{0};                   // of virtual datasets, at first use
+  std::array<std::atomic<std::uint64_t>, kErrorCodes> failures{};  // of requests, by ErrorCode
+};
+TreeCounters& tree_counters();
+
+struct NodeStat {
+  NodeType type = NodeType::File;
+  std::uint64_t ino = 0;  // stable from mount to mount
+  std::uint64_t size = 0;
+  std::uint64_t blocks = 0;  // 512-byte units
+  std::uint32_t nlink = 1;
+  std::uint32_t mode = 0;  // permission bits
+  std::uint32_t uid = 0, gid = 0;
+  std::int64_t mtime = 0;
+  // False where a number would have cost too much at this depth: the size of a text or the blocks of a large
+  // chunk index. The caller then lets the kernel ask again (attribute timeout 0).
+  bool complete = true;
+};
+
+enum class StatDepth : std::uint8_t {
+  Listing,  // for lookup and readdirplus: whatever is cheap
+  Size,     // size exact; blocks may be a guess (the file is open: it is being read, not measured)
+  Full,     // everything exact
+};
+
+struct Entry {
+  NodeId node = 0;
+  NodeStat stat;
+};
+
+// A directory's listing, made at opendir; positions are stable for its life.
+class DirectoryListing {
+ public:
+  struct Item {
+    std::string_view name;  // as shown
+    NodeType type;
+    std::uint64_t ino = 0;  // as stat gives it; 0 where the link alone does not tell
+    bool type_known =
+        true;  // false: a hard link whose object nobody opened yet (DT_UNKNOWN), `type` says nothing
+  };
+  virtual ~DirectoryListing() = default;
+  virtual std::size_t size() const = 0;
+  virtual Item at(std::size_t position) const = 0;
+  // The same with the type, where a look at the object tells it cheaply: for readers who are given nothing
+  // but the listing, and would otherwise look every entry up.
+  virtual Item typed_at(std::size_t position) const { return at(position); }
+  // Why entries may be missing: whoever reads the listing is given what is there, and then this error. Null
+  // where it is complete.
+  virtual const Error* damage() const { return nullptr; }
+};
+
+// What the kernel keeps of nodes, as far as the tree must have a hand in it: in a file that grows some of it
+// becomes wrong, and some of it is known to be wanted before it is asked for. The fuse room implements it.
+// Threads: any.
+class KernelPages {
+ public:
+  virtual ~KernelPages() = default;
+
+  // Queues that the kernel drop its pages of these bytes of a node, and its attributes. Never waits: dropping
+  // a page waits for reads of it that are under way, so a thread that must answer reads may not do it.
+  using Ticket = std::uint64_t;
+  virtual Ticket forget(NodeId node, const std::vector<dataset::ByteRange>& ranges) = 0;
+  // The same for a name in a directory, and all below it.
+  virtual Ticket forget_name(NodeId directory, const std::string& name) {
+    (void)directory, (void)name;
+    return 0;
+  }
+  // True once all that was queued up to the ticket is done; false where that takes too long.
+  virtual bool wait(Ticket ticket) = 0;
+
+  // Gives the kernel pages of a node that it has not asked for: whole ones, but for the last of the file.
+  // Waits for reads of them that are under way, so a thread that must answer reads may not call it. False
+  // where it was not taken.
+  virtual bool store(NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) = 0;
+};
+
+// An open file.
+class OpenNode {
+ public:
+  virtual ~OpenNode() = default;
+  // False where the bytes are those of the moment of opening: pages that the kernel kept from before may
+  // differ.
+  virtual bool keeps_pages() const { return true; }
+  // True where the content changes all the time: every read comes here, the kernel keeps no pages and no
+  // size.
+  virtual bool direct() const { return false; }
+  // The bytes are of one state of the file, whatever is written to it meanwhile; those that are `kernel_only`
+  // as far as `revalidate` still succeeds once they were copied.
+  virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) = 0;
+  // After `kernel_only` pieces were copied: Stale where the file was written since they were given, so that
+  // they may be mixed. The kernel then drops its pages of the node, and every later read fails.
+  virtual Status revalidate() { return {}; }
+  virtual Result<std::uint64_t> seek_data(std::uint64_t offset) = 0;  // NotFound: ENXIO
+  virtual Result<std::uint64_t> seek_hole(std::uint64_t offset) = 0;
+};
+
+class Tree {
+ public:
+  static Result<std::shared_ptr<Tree>> make(const dataset::ReadEnvironment& environment,
+                                            const TreeOptions& options);
+
+  // A tree of a file that may be replaced under its name, or written anew: once nothing of the old file is
+  // pinned (see `pin`), it becomes the tree of the new one. Nodes other than the root are then unknown
+  // (Stale), and the kernel is asked to drop all it keeps of them. Until then, and while the new file cannot
+  // be opened, it stays the old one's: of a file that was renamed over, or unlinked, everything goes on being
+  // read as it was; of one that was written in place everything is Stale. `again` opens what the name leads
+  // to now; it is called from the thread of `file_changed`. The files' metadata are to be opened with
+  // `keep_replaced`.
+  struct Source {
+    dataset::ReadEnvironment environment;
+    TreeOptions options;
+  };
+  using SourceOpener = std::function<Result<Source>()>;
+  static Result<std::shared_ptr<Tree>> make_reloading(const Source& first, SourceOpener again);
+
+  virtual ~Tree() = default;
+
+  // Held by every request until its reply was written, and by open files and directories. Null where the tree
+  // is one file's for ever.
+  virtual std::shared_ptr<void> pin() { return nullptr; }
+  // Whether it may become another file's: then `file_changed` is to be called every second as well, as not
+  // every file system tells of it.
+  virtual bool reloads() const { return false; }
+
+  virtual Result<Entry> lookup(NodeId parent, std::string_view name) = 0;  // counts one reference on success
+  virtual void forget(NodeId node, std::uint64_t count) = 0;
+  virtual Result<NodeStat> stat(NodeId node, StatDepth depth) = 0;
+  virtual Result<std::string> readlink(NodeId node) = 0;
+  virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) = 0;
+  // False for a directory of which each listing may be another one, though no file changes.
+  virtual bool listing_lasts(NodeId node) { return (void)node, true; }
+  // The entry at a position of a listing, looked up (counts a reference): readdirplus.
+  virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing,
+                                      std::size_t position) = 0;
+  virtual Result<std::shared_ptr<OpenNode>> open(NodeId node) = 0;
+
+  // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge
+  // (E2BIG).
+  virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
+  virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
+
+  // A request for the node failed: counts it and says so in the log, with the file's name and the object's
+  // path, once for each cause. A front end calls it for whatever it answers with an error that it does not
+  // expect.
+  virtual void report(NodeId node, const Error& error) = 0;
+
+  // ---- a file that changes
+
+  // True while the mounted file, or one that it names, is followed: sizes, attributes and listings are valid
+  // for a moment only.
+  virtual bool follows() const = 0;
+  // A size is told only after the pages that it makes wrong are gone. Set before the first request.
+  virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
+  // For whoever is told that a file was written (paths to watch by inotify in `watchable`): lets the kernel
+  // drop what has become wrong of files that are open, and all it keeps when the file begins to be followed
+  // or is stale.
+  virtual void file_changed() = 0;
+  virtual std::vector<std::string> watchable() const = 0;
+  // Who is told, in the thread that did it, when there is more to watch (null: nobody).
+  virtual void when_more_to_watch(std::function<void()> told) { (void)told; }
+
+  struct FileStat {
+    std::uint64_t file_bytes = 0;
+  };
+  virtual FileStat statfs() const = 0;
+};
+
+// What every request holds, from before it asks the tree until its reply was written: the tree as it is, and
+// one budget for structures that a writer is just writing.
+class RequestScope {
+ public:
+  explicit RequestScope(Tree& tree) : pin_(tree.pin()) {}
+
+ private:
+  std::shared_ptr<void> pin_;
+  metadata::RetryBudget budget_;
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,106 @@
+#include "big_number.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace h5mount::text {
+
+BigNumber::BigNumber(std::uint32_t value) {
+  if (value != 0) limbs_.push_back(value);
+}
+
+BigNumber BigNumber::from_little_endian(ByteSpan bytes) {
+  BigNumber number;
+  for (std::size_t at = 0; at < bytes.size(); at += 4)
+    number.limbs_.push_back(static_cast<std::uint32_t>(
+        load_le_width(bytes.data() + at, std::min<std::size_t>(4, bytes.size() - at))));
+  number.trim();
+  return number;
+}
+
+void BigNumber::trim() {
+  while (!limbs_.empty() && limbs_.back() == 0) limbs_.pop_back();
+}
+
+std::size_t BigNumber::bit_width() const {
+  return limbs_.empty() ? 0
+                        : 32 * (limbs_.size() - 1) + static_cast<std::size_t>(std::bit_width(limbs_.back()));
+}
+
+void BigNumber::multiply(std::uint32_t factor) {
+  std::uint64_t carry = 0;
+  for (std::uint32_t& limb : limbs_) {
+    carry += std::uint64_t{limb} * factor;
+    limb = static_cast<std::uint32_t>(carry);
+    carry >>= 32;
+  }
+  if (carry != 0) limbs_.push_back(static_cast<std::uint32_t>(carry));
+  trim();
+}
+
+void BigNumber::multiply_by_power_of_ten(std::uint32_t power) {
+  for (; power >= 9; power -= 9) multiply(1'000'000'000);
+  for (; power > 0; --power) multiply(10);
+}
+
+void BigNumber::shift_left(std::size_t bits) {
+  if (is_zero()) return;
+  const unsigned rest = static_cast<unsigned>(bits % 32);
+  if (rest != 0) multiply(std::uint32_t{1} << rest);
+  limbs_.insert(limbs_.begin(), bits / 32, 0);
+}
+
+void BigNumber::add(const BigNumber& other) {
+  limbs_.resize(std::max(limbs_.size(), other.limbs_.size()) + 1);
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < limbs_.size(); ++i) {
+    carry += limbs_[i];
+    if (i < other.limbs_.size()) carry += other.limbs_[i];
+    limbs_[i] = static_cast<std::uint32_t>(carry);
+    carry >>= 32;
+  }
+  trim();
+}
+
+void BigNumber::subtract(const BigNumber& other) {
+  std::uint64_t borrow = 0;
+  for (std::size_t i = 0; i < limbs_.size(); ++i) {
+    const std::uint64_t taken = (i < other.limbs_.size() ? other.limbs_[i] : 0) + borrow;
+    borrow = limbs_[i] < taken ? 1 : 0;
+    limbs_[i] = static_cast<std::uint32_t>((borrow << 32) + limbs_[i] - taken);
+  }
+  trim();
+}
+
+std::uint32_t BigNumber::divide(std::uint32_t divisor) {
+  std::uint64_t remainder = 0;
+  for (std::size_t i = limbs_.size(); i-- > 0;) {
+    remainder = remainder << 32 | limbs_[i];
+    limbs_[i] = static_cast<std::uint32_t>(remainder / divisor);
+    remainder %= divisor;
+  }
+  trim();
+  return static_cast<std::uint32_t>(remainder);
+}
+
+std::strong_ordering BigNumber::operator<=>(const BigNumber& other) const {
+  if (limbs_.size() != other.limbs_.size()) return limbs_.size() <=> other.limbs_.size();
+  for (std::size_t i = limbs_.size(); i-- > 0;)
+    if (limbs_[i] != other.limbs_[i]) return limbs_[i] <=> other.limbs_[i];
+  return std::strong_ordering::equal;
+}
+
+std::string BigNumber::to_decimal() const {
+  if (is_zero()) return "0";
+  BigNumber rest = *this;
+  std::string digits;  // least first
+  while (!rest.is_zero()) {
+    std::uint32_t group = rest.divide(1'000'000'000);
+    for (int i = 0; i < 9 && (group != 0 || !rest.is_zero()); ++i, group /= 10)
+      digits.push_back(static_cast<char>('0' + group % 10));
+  }
+  std::ranges::reverse(digits);
+  return digits;
+}
+
+}  // namespace h5mount::text

@@ -1,0 +1,267 @@
+#include <fmt/format.h>
+
+#include "h5mount/filter/filter.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::text {
+
+namespace {
+
+void append_type(const format::Datatype& type, std::string& out);
+
+std::string_view order_mark(format::ByteOrder order) {
+  return order == format::ByteOrder::Little ? "<" : order == format::ByteOrder::Big ? ">" : "vax";
+}
+
+// NumPy writes "|" where there is only one byte to order; inside enum(), bitfield() and the like the order
+// stands as it is stored.
+std::string_view numpy_order(const format::Datatype& type) {
+  return type.size == 1 ? "|" : order_mark(type.order);
+}
+
+bool uses_all_bits(const format::Datatype& type) {
+  return type.bit_offset == 0 && type.bit_precision == 8 * type.size;
+}
+
+std::string bits_text(const format::Datatype& type) {
+  if (uses_all_bits(type)) return {};
+  return fmt::format(",precision={},offset={}", type.bit_precision, type.bit_offset);
+}
+
+void append_integer_type(const format::Datatype& type, bool inside, std::string& out) {
+  const char kind = type.is_signed ? 'i' : 'u';
+  const bool numpy_size = type.size == 1 || type.size == 2 || type.size == 4 || type.size == 8;
+  const std::string_view order = inside ? order_mark(type.order) : numpy_order(type);
+  if (numpy_size && uses_all_bits(type))
+    out += fmt::format("{}{}{}", order, kind, type.size);
+  else
+    out += fmt::format("int({}{}{}{})", order_mark(type.order), kind, type.size, bits_text(type));
+}
+
+bool is_numpy_float(const format::Datatype& t) {
+  const unsigned exponent = t.size == 2 ? 5 : t.size == 4 ? 8 : t.size == 8 ? 11 : 0;
+  if (exponent == 0 || t.order == format::ByteOrder::Vax || !uses_all_bits(t)) return false;
+  const unsigned mantissa = 8 * t.size - 1 - exponent;
+  return t.exponent_size == exponent && t.mantissa_size == mantissa && t.mantissa_location == 0 &&
+         t.exponent_location == mantissa && t.sign_location == 8 * t.size - 1 &&
+         t.exponent_bias == (1U << (exponent - 1)) - 1 &&
+         t.normalization == format::MantissaNormalization::Implied;
+}
+
+// float(<f4,precision=20,offset=7,sign=26,exponent=20+6,mantissa=7+13,bias=31,leading=implied): first bit +
+// bits.
+void append_float_type(const format::Datatype& t, std::string& out) {
+  if (is_numpy_float(t)) {
+    out += fmt::format("{}f{}", order_mark(t.order), t.size);
+    return;
+  }
+  constexpr std::string_view kLeading[] = {"stored", "set", "implied"};
+  out += fmt::format(
+      "float({}f{},precision={},offset={},sign={},exponent={}+{},mantissa={}+{},bias={},leading={})",
+      order_mark(t.order), t.size, t.bit_precision, t.bit_offset, t.sign_location, t.exponent_location,
+      t.exponent_size, t.mantissa_location, t.mantissa_size, t.exponent_bias,
+      kLeading[static_cast<std::size_t>(t.normalization)]);
+}
+
+// What h5py and NumPy call a boolean: an enumeration of one byte, FALSE 0 and TRUE 1.
+bool is_boolean(const format::Datatype& type) {
+  if (type.enum_members.size() != 2) return false;
+  const format::EnumMember& a = type.enum_members[0];
+  const format::EnumMember& b = type.enum_members[1];
+  const auto is = [](const format::EnumMember& member, std::string_view name, std::byte value) {
+    return member.name == name && member.value.size() == 1 && member.value[0] == value;
+  };
+  constexpr std::byte kFalse{0}, kTrue{1};
+  return (is(a, "FALSE", kFalse) && is(b, "TRUE", kTrue)) || (is(b, "FALSE", kFalse) && is(a, "TRUE", kTrue));
+}
+
+void append_enum_type(const format::Datatype& type, std::string& out) {
+  if (is_boolean(type)) {
+    out += "|b1";
+    return;
+  }
+  out += "enum(";
+  append_integer_type(*type.base, true, out);
+  out += "){";
+  const ValueContext none;
+  for (std::size_t i = 0; i < type.enum_members.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    append_json_string(type.enum_members[i].name, out);
+    out.push_back(':');
+    // An integer needs nothing from the context and cannot fail.
+    (void)append_json(*type.base, type.enum_members[i].value, none, out);
+  }
+  out.push_back('}');
+}
+
+// A member's own name, in which an '@' is "%40" so that none is taken for an offset. What then looks like
+// such an escape, or like that of a '%', has its '%' escaped.
+std::string member_name(std::string_view name) {
+  std::string out;
+  out.reserve(name.size());
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view next = name.substr(i + 1, 2);
+    if (name[i] == '@')
+      out += "%40";
+    else if (name[i] == '%' && (next == "40" || next == "25"))
+      out += "%25";
+    else
+      out += name[i];
+  }
+  return out;
+}
+
+// Packed members are named alone. From the first gap on each says its offset, and the item's size is told
+// last.
+void append_compound_type(const format::Datatype& type, std::string& out) {
+  std::uint64_t end = 0;
+  bool packed = true;
+  out.push_back('{');
+  for (const format::CompoundMember& member : type.members) {
+    if (out.back() != '{') out.push_back(',');
+    packed = packed && member.offset == end;
+    end += member.type->size;
+    const std::string name = member_name(member.name);
+    append_json_string(packed ? name : fmt::format("{}@{}", name, member.offset), out);
+    out.push_back(':');
+    if (member.type->cls == format::DatatypeClass::Compound)
+      append_type(*member.type, out);
+    else
+      append_json_string(datatype_text(*member.type), out);
+  }
+  if (!packed || end != type.size)
+    out += fmt::format("{}\"@size\":{}", out.back() == '{' ? "" : ",", type.size);
+  out.push_back('}');
+}
+
+void append_array_type(const format::Datatype& type, std::string& out) {
+  out += "array(";
+  append_type(*type.base, out);
+  out += ",[";
+  for (std::size_t i = 0; i < type.dims.size(); ++i)
+    out += fmt::format("{}{}", i > 0 ? "," : "", type.dims[i]);
+  out += "])";
+}
+
+void append_opaque_type(const format::Datatype& type, std::string& out) {
+  out += fmt::format("opaque({},", type.size);
+  append_json_string(type.tag, out);
+  out.push_back(')');
+}
+
+void append_reference_type(const format::Datatype& type, std::string& out) {
+  switch (type.reference) {
+    case format::ReferenceKind::Object1:
+      out += "ref(object)";
+      return;
+    case format::ReferenceKind::Region1:
+      out += "ref(region)";
+      return;
+    // The references of HDF5 1.12 say in each element what they refer to.
+    case format::ReferenceKind::Object2:
+    case format::ReferenceKind::Region2:
+    case format::ReferenceKind::Attribute:
+      out += "ref(any)";
+      return;
+  }
+}
+
+void append_complex_type(const format::Datatype& type, std::string& out) {
+  if (is_numpy_float(*type.base) && type.base->size >= 4) {
+    out += fmt::format("{}c{}", order_mark(type.base->order), type.size);
+    return;
+  }
+  out += "complex(";
+  append_type(*type.base, out);
+  out.push_back(')');
+}
+
+void append_variable_type(const format::Datatype& type, std::string& out) {
+  if (type.variable_string) {
+    out += type.charset == format::CharacterSet::Utf8 ? "utf8" : "ascii";
+    return;
+  }
+  out += "vlen(";
+  append_type(*type.base, out);
+  out.push_back(')');
+}
+
+void append_type(const format::Datatype& type, std::string& out) {
+  switch (type.cls) {
+    case format::DatatypeClass::Integer:
+      return append_integer_type(type, false, out);
+    case format::DatatypeClass::Float:
+      return append_float_type(type, out);
+    case format::DatatypeClass::Time:
+      out += fmt::format("time({}i{})", order_mark(type.order), type.size);
+      return;
+    case format::DatatypeClass::String:
+      out += fmt::format("|S{}", type.size);
+      return;
+    case format::DatatypeClass::Bitfield:
+      out += fmt::format("bitfield({}u{}{})", order_mark(type.order), type.size, bits_text(type));
+      return;
+    case format::DatatypeClass::Opaque:
+      return append_opaque_type(type, out);
+    case format::DatatypeClass::Compound:
+      return append_compound_type(type, out);
+    case format::DatatypeClass::Reference:
+      return append_reference_type(type, out);
+    case format::DatatypeClass::Enum:
+      return append_enum_type(type, out);
+    case format::DatatypeClass::VariableLength:
+      return append_variable_type(type, out);
+    case format::DatatypeClass::Array:
+      return append_array_type(type, out);
+    case format::DatatypeClass::Complex:
+      return append_complex_type(type, out);
+  }
+}
+
+// A pipeline of version 2 stores no names for ids below 256, the library's own filters.
+std::string_view filter_name(const format::FilterDescription& filter) {
+  return filter.name.empty() && filter.id < 256 ? filter::filter_info(filter.id).name
+                                                : std::string_view(filter.name);
+}
+
+void append_filters(const std::vector<format::FilterDescription>& filters, std::string& out) {
+  out.push_back('[');
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    const format::FilterDescription& filter = filters[i];
+    if (i > 0) out.push_back(',');
+    out += fmt::format("{{\"id\":{},\"name\":", filter.id);
+    append_json_string(filter_name(filter), out);
+    out += ",\"values\":[";
+    for (std::size_t v = 0; v < filter.client_data.size(); ++v)
+      out += fmt::format("{}{}", v > 0 ? "," : "", filter.client_data[v]);
+    out += "]}";
+  }
+  out.push_back(']');
+}
+
+}  // namespace
+
+std::string datatype_text(const format::Datatype& type) {
+  std::string out;
+  append_type(type, out);
+  return out;
+}
+
+std::string filters_text(const format::FilterPipelineMessage& pipeline) {
+  std::string out;
+  if (pipeline.sections.empty()) {
+    append_filters(pipeline.filters, out);
+    return out;
+  }
+  out.push_back('[');
+  for (std::size_t i = 0; i < pipeline.sections.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    out += fmt::format("{{\"section\":{},\"filters\":", pipeline.sections[i].number);
+    append_filters(pipeline.sections[i].filters, out);
+    out.push_back('}');
+  }
+  out.push_back(']');
+  return out;
+}
+
+}  // namespace h5mount::text

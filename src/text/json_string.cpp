@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "h5mount/base/utf8.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::text {
+
+namespace {
+
+void append_u_escape(std::string_view prefix, unsigned byte, std::string& out) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += prefix;
+  out.push_back(kDigits[byte >> 4]);
+  out.push_back(kDigits[byte & 0x0F]);
+}
+
+void append_ascii(char c, std::string& out) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
+  }
+  if (static_cast<unsigned char>(c) < 0x20)
+    append_u_escape("\\u00", static_cast<unsigned char>(c), out);
+  else
+    out.push_back(c);
+}
+
+}  // namespace
+
+void append_json_string(std::string_view bytes, std::string& out) {
+  out.push_back('"');
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_length(bytes);
+    if (length == 0)
+      append_u_escape("\\udc", static_cast<unsigned char>(bytes[0]), out);
+    else if (length == 1)
+      append_ascii(bytes[0], out);
+    else
+      out.append(bytes, 0, length);
+    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  out.push_back('"');
+}
+
+}  // namespace h5mount::text

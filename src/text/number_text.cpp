@@ -1,0 +1,272 @@
+#include "number_text.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "big_number.h"
+#include "element_bits.h"
+
+namespace h5mount::text {
+
+namespace {
+
+template <class Number>
+void append_number(Number value, std::string& out) {
+  char buffer[48];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  out.append(buffer, end);
+}
+
+// The bytes of an ordinary little- or big-endian number of up to 8 bytes.
+std::uint64_t load_number(const format::Datatype& type, ByteSpan element) {
+  std::uint64_t value = load_le_width(element.data(), element.size());
+  if (type.order == format::ByteOrder::Big) value = __builtin_bswap64(value) >> (64 - 8 * element.size());
+  return value;
+}
+
+void append_small_integer(std::uint64_t value, unsigned precision, bool is_signed, std::string& out) {
+  const unsigned unused = 64 - precision;
+  value <<= unused;
+  if (is_signed)
+    append_number(static_cast<std::int64_t>(value) >> unused, out);
+  else
+    append_number(value >> unused, out);
+}
+
+void append_big_integer(ByteSpan bits, std::size_t precision, bool is_signed, std::string& out) {
+  BigNumber number = BigNumber::from_little_endian(bits);
+  if (is_signed && number.bit_width() == precision) {
+    BigNumber modulus(1);
+    modulus.shift_left(precision);
+    modulus.subtract(number);
+    out.push_back('-');
+    number = std::move(modulus);
+  }
+  out += number.to_decimal();
+}
+
+template <class Float>
+void append_native(Float value, std::string& out) {
+  if (std::isnan(value)) {
+    out += "NaN";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-Infinity" : "Infinity";
+    return;
+  }
+  const std::size_t start = out.size();
+  append_number(value, out);
+  if (out.find_first_of(".e", start) == std::string::npos) out += ".0";
+}
+
+bool is_ieee(const format::Datatype& t, unsigned size, unsigned exponent, unsigned mantissa) {
+  return t.size == size && t.order != format::ByteOrder::Vax && t.bit_offset == 0 &&
+         t.exponent_size == exponent && t.mantissa_size == mantissa && t.mantissa_location == 0 &&
+         t.exponent_location == mantissa && t.sign_location == 8 * size - 1 &&
+         t.exponent_bias == (1U << (exponent - 1)) - 1 &&
+         t.normalization == format::MantissaNormalization::Implied;
+}
+
+// A finite number other than zero: mantissa * 2^exponent.
+struct Binary {
+  BigNumber mantissa;
+  std::int64_t exponent = 0;
+  bool narrow_below = false;  // the next smaller number is half as far away as the next greater one
+};
+
+struct Decimal {
+  std::string digits;
+  int point = 0;  // the number is 0.DIGITS * 10^point
+};
+
+// The shortest digits between the halfway points to the neighbours: Steele and White's free-format algorithm
+// in the form of Burger and Dybvig (1996): number = r / s, half gaps = above / s, below / s.
+Decimal shortest_decimal(const Binary& number) {
+  BigNumber r = number.mantissa, s(2), above(1), below(1);
+  const bool inclusive = !number.mantissa.is_odd();  // a reader rounds halves to even
+  if (number.exponent >= 0) {
+    const auto exponent = static_cast<std::size_t>(number.exponent);
+    r.shift_left(exponent + 1);
+    above.shift_left(exponent);
+    below.shift_left(exponent);
+  } else {
+    r.shift_left(1);
+    s.shift_left(static_cast<std::size_t>(-number.exponent));
+  }
+  if (number.narrow_below) {
+    r.shift_left(1);
+    s.shift_left(1);
+    above.shift_left(1);
+  }
+  const double log2 =
+      static_cast<double>(number.mantissa.bit_width()) - 1 + static_cast<double>(number.exponent);
+  Decimal out{.digits = {}, .point = static_cast<int>(std::ceil(log2 * 0.30102999566398120 - 1e-9))};
+  if (out.point >= 0) {
+    s.multiply_by_power_of_ten(static_cast<std::uint32_t>(out.point));
+  } else {
+    const auto power = static_cast<std::uint32_t>(-out.point);
+    r.multiply_by_power_of_ten(power);
+    above.multiply_by_power_of_ten(power);
+    below.multiply_by_power_of_ten(power);
+  }
+  const auto reaches_s = [&] {
+    BigNumber sum = r;
+    sum.add(above);
+    return inclusive ? sum >= s : sum > s;
+  };
+  // The estimate may be one too small.
+  if (reaches_s()) {
+    ++out.point;
+    s.multiply(10);
+  }
+  for (;;) {
+    r.multiply(10);
+    above.multiply(10);
+    below.multiply(10);
+    char digit = '0';
+    for (; r >= s; ++digit) r.subtract(s);
+    const bool low = inclusive ? r <= below : r < below;
+    const bool high = reaches_s();
+    if (!low && !high) {
+      out.digits.push_back(digit);
+      continue;
+    }
+    r.shift_left(1);
+    if (high && (!low || r >= s)) ++digit;
+    out.digits.push_back(digit);
+    return out;
+  }
+}
+
+// As std::to_chars would: plain where that is not longer, else with an exponent.
+void append_decimal(const Decimal& decimal, std::string& out) {
+  constexpr int kMostPlainPlaces = 17, kMostLeadingZeros = 4;
+  const int digits = static_cast<int>(decimal.digits.size());
+  if (decimal.point > 0 && decimal.point <= kMostPlainPlaces) {
+    if (digits <= decimal.point) {
+      out += decimal.digits;
+      out.append(static_cast<std::size_t>(decimal.point - digits), '0');
+      out += ".0";
+      return;
+    }
+    const auto point = static_cast<std::size_t>(decimal.point);
+    out.append(decimal.digits, 0, point).push_back('.');
+    out.append(decimal.digits, point, std::string::npos);
+    return;
+  }
+  if (decimal.point <= 0 && -decimal.point < kMostLeadingZeros) {
+    out += "0.";
+    out.append(static_cast<std::size_t>(-decimal.point), '0').append(decimal.digits);
+    return;
+  }
+  out.push_back(decimal.digits[0]);
+  if (digits > 1) out.append(".").append(decimal.digits, 1, std::string::npos);
+  const int exponent = decimal.point - 1;
+  out += exponent < 0 ? "e-" : "e+";
+  if (exponent > -10 && exponent < 10) out.push_back('0');
+  append_number(std::abs(exponent), out);
+}
+
+struct FloatParts {
+  bool negative = false;
+  std::uint64_t exponent = 0;
+  BigNumber mantissa;
+};
+
+FloatParts take_apart(const format::Datatype& type, ByteSpan element) {
+  const auto bytes = little_endian_bytes(element, type.order);
+  const auto exponent = bit_range(bytes, type.exponent_location, type.exponent_size);
+  return {.negative = std::to_integer<unsigned>(bit_range(bytes, type.sign_location, 1)[0]) != 0,
+          .exponent = load_le_width(exponent.data(), exponent.size()),
+          .mantissa =
+              BigNumber::from_little_endian(bit_range(bytes, type.mantissa_location, type.mantissa_size))};
+}
+
+BigNumber power_of_two(std::size_t power) {
+  BigNumber number(1);
+  number.shift_left(power);
+  return number;
+}
+
+// "NaN", "Infinity" or nothing.
+std::string_view special_value(const format::Datatype& type, const FloatParts& parts) {
+  if (type.order == format::ByteOrder::Vax) return parts.exponent == 0 && parts.negative ? "NaN" : "";
+  if (parts.exponent != (std::uint64_t{1} << type.exponent_size) - 1) return "";
+  // A format that stores its leading bit has it set in infinity.
+  const bool leading_bit_only = type.normalization != format::MantissaNormalization::Implied &&
+                                parts.mantissa == power_of_two(type.mantissa_size - 1U);
+  return parts.mantissa.is_zero() || leading_bit_only ? "Infinity" : "NaN";
+}
+
+Binary to_binary(const format::Datatype& type, FloatParts parts) {
+  const bool implied = type.normalization == format::MantissaNormalization::Implied;
+  const BigNumber leading = power_of_two(implied ? type.mantissa_size : type.mantissa_size - 1U);
+  const bool subnormal = parts.exponent == 0;
+  if (implied && !subnormal) parts.mantissa.add(leading);
+  Binary binary;
+  binary.narrow_below = parts.exponent > 1 && parts.mantissa == leading;
+  binary.exponent = static_cast<std::int64_t>(subnormal ? 1 : parts.exponent) -
+                    std::int64_t{type.exponent_bias} - (std::int64_t{type.mantissa_size} - (implied ? 0 : 1));
+  binary.mantissa = std::move(parts.mantissa);
+  return binary;
+}
+
+void append_any_float(const format::Datatype& type, ByteSpan element, std::string& out) {
+  constexpr std::int64_t kGreatestExponent = 100'000;
+  FloatParts parts = take_apart(type, element);
+  const std::string_view special = special_value(type, parts);
+  if (parts.negative && special != "NaN") out.push_back('-');
+  if (!special.empty()) {
+    out += special;
+    return;
+  }
+  const bool vax_zero = type.order == format::ByteOrder::Vax && parts.exponent == 0;
+  const bool no_bits = parts.mantissa.is_zero() &&
+                       (parts.exponent == 0 || type.normalization != format::MantissaNormalization::Implied);
+  if (vax_zero || no_bits) {
+    out += "0.0";
+    return;
+  }
+  const bool negative = parts.negative;
+  const Binary binary = to_binary(type, std::move(parts));
+  if (std::abs(binary.exponent) <= kGreatestExponent) return append_decimal(shortest_decimal(binary), out);
+  if (negative) out.pop_back();
+  append_hex_string(element, out);
+}
+
+}  // namespace
+
+void append_integer(const format::Datatype& type, ByteSpan element, std::string& out) {
+  const bool is_signed = type.is_signed || type.cls == format::DatatypeClass::Time;
+  // The work grows with the square of the digits. The field for the precision has 16 bits; only a type that
+  // says nothing of its precision can be wider.
+  constexpr std::uint32_t kWidestBytes = 8192;
+  if (type.bit_precision == 0 && type.size > kWidestBytes) return append_hex_string(element, out);
+  const unsigned precision = type.bit_precision == 0 ? 8 * type.size : type.bit_precision;
+  if (type.size <= 8 && type.order != format::ByteOrder::Vax)
+    return append_small_integer(load_number(type, element) >> type.bit_offset, precision, is_signed, out);
+  const auto bits = bit_range(little_endian_bytes(element, type.order), type.bit_offset, precision);
+  if (precision <= 64)
+    return append_small_integer(load_le_width(bits.data(), bits.size()), precision, is_signed, out);
+  append_big_integer(bits, precision, is_signed, out);
+}
+
+void append_float(const format::Datatype& type, ByteSpan element, std::string& out) {
+  if (is_ieee(type, 8, 11, 52)) return append_native(std::bit_cast<double>(load_number(type, element)), out);
+  if (is_ieee(type, 4, 8, 23))
+    return append_native(std::bit_cast<float>(static_cast<std::uint32_t>(load_number(type, element))), out);
+  append_any_float(type, element, out);
+}
+
+void append_hex_string(ByteSpan bytes, std::string& out) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += "\"0x";
+  for (const std::byte b : bytes) {
+    out.push_back(kDigits[std::to_integer<unsigned>(b) >> 4]);
+    out.push_back(kDigits[std::to_integer<unsigned>(b) & 0x0F]);
+  }
+  out.push_back('"');
+}
+
+}  // namespace h5mount::text

@@ -1,0 +1,288 @@
+#include "h5mount/text/value_text.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "number_text.h"
+#include "value_writer.h"
+
+namespace h5mount::text {
+
+namespace {
+
+// One value's text: far above any that is looked at, and no more than a value of a file of this size can
+// sensibly have; parts that refer to each other could make any amount of it.
+std::size_t most_text(const ValueContext& context) {
+  constexpr std::uint64_t kMost = 1ULL << 30, kFree = 64ULL << 20, kPerFileByte = 64;
+  const std::uint64_t file_bytes = context.file ? context.file->addresses()->size() : 0;
+  return static_cast<std::size_t>(std::min(kMost, kFree + kPerFileByte * std::min(file_bytes, kMost)));
+}
+
+ValueWriter make_writer(const ValueContext& context, std::string& out, std::size_t most_bytes = kAnyLength) {
+  const std::size_t sensible = most_text(context);
+  return {.context = context,
+          .out = out,
+          .most = out.size() + std::min(sensible, most_bytes),
+          .beyond = most_bytes < sensible ? ErrorCode::TooLarge : ErrorCode::LimitExceeded};
+}
+
+// A fixed string's own bytes, or those of a variable-length one.
+std::string_view without_padding(std::string_view text, format::StringPadding padding) {
+  switch (padding) {
+    case format::StringPadding::NullTerminate:
+      return text.substr(0, text.find('\0'));
+    case format::StringPadding::NullPad:
+      return text.substr(0, text.find_last_not_of('\0') + 1);
+    case format::StringPadding::SpacePad:
+      return text.substr(0, text.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
+struct VariablePart {
+  std::uint32_t length = 0;                          // elements
+  std::optional<metadata::GlobalHeapObject> object;  // nothing where it is empty
+};
+
+// A variable-length element: length (4) | heap collection (O) | index (4).
+Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan element,
+                                        std::uint64_t item_bytes) {
+  format::Cursor cursor(element, 0, "VariableLengthElement", writer.sizes());
+  VariablePart part;
+  part.length = cursor.u32("length");
+  H5_TRY(cursor.finish());
+  if (part.length == 0) return part;
+  H5_ASSIGN(part.object, load_heap_place(writer, cursor));
+  if (!part.object) {
+    part.length = 0;
+    return part;
+  }
+  if (part.length > part.object->bytes().size() / item_bytes)
+    return fail(Error(ErrorCode::Truncated, "VariableLengthElement", "length", 0)
+                    .with_found(part.length)
+                    .with_detail("more than the heap object holds"));
+  return part;
+}
+
+// Calls `use` with the string's bytes; a string takes as much text at least.
+template <class Use>
+Status with_string(const ValueWriter& writer, const format::Datatype& type, ByteSpan element, Use use) {
+  VariablePart part;
+  std::string_view text;
+  if (type.cls == format::DatatypeClass::String) {
+    text = without_padding(as_text(element), type.padding);
+  } else {
+    H5_ASSIGN(part, load_variable_part(writer, element, 1));
+    // Whatever its padding says, a variable-length string ends at its NUL, as it does for every C program.
+    if (part.object)
+      text = without_padding(as_text(part.object->bytes().first(part.length)),
+                             format::StringPadding::NullTerminate);
+  }
+  H5_TRY(writer.room_for(text.size()));
+  use(text);
+  return {};
+}
+
+// An empty value still has brackets for every dimension before the empty one: a claim of a few bytes must not
+// fill the memory with them.
+bool has_sane_brackets(const format::Dataspace& space) {
+  constexpr std::uint64_t kMostEmptyBrackets = 1U << 20;
+  std::uint64_t brackets = 1;
+  for (const std::uint64_t dim : space.dims) {
+    if (dim == 0) return true;
+    if (dim > kMostEmptyBrackets / brackets) return false;
+    brackets *= dim;
+  }
+  return true;
+}
+
+bool is_string(const format::Datatype& type) {
+  return type.cls == format::DatatypeClass::String ||
+         (type.cls == format::DatatypeClass::VariableLength && type.variable_string);
+}
+
+Status write_sequence(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  const std::size_t item = type.base->size;
+  H5_ASSIGN(const VariablePart part, load_variable_part(writer, element, item));
+  writer.out.push_back('[');
+  for (std::size_t i = 0; i < part.length; ++i) {
+    if (i > 0) writer.out.push_back(',');
+    writer.drop_counted();
+    H5_TRY(write_element(writer, *type.base, part.object->bytes().subspan(i * item, item)));
+  }
+  writer.out.push_back(']');
+  return {};
+}
+
+Status write_compound(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  writer.out.push_back('{');
+  for (std::size_t i = 0; i < type.members.size(); ++i) {
+    const format::CompoundMember& member = type.members[i];
+    if (i > 0) writer.out.push_back(',');
+    append_json_string(member.name, writer.out);
+    writer.out.push_back(':');
+    H5_TRY(write_element(writer, *member.type, element.subspan(member.offset, member.type->size)));
+  }
+  writer.out.push_back('}');
+  return {};
+}
+
+// Row-major nesting: every dimension's brackets around `write_item(index)`. With an extent of zero the
+// brackets of the dimensions before it are there: [] , [[],[]].
+template <class Dims, class WriteItem>
+Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, std::size_t& index,
+                    const WriteItem& write_item) {
+  if (depth == dims.size()) return write_item(index++);
+  writer.out.push_back('[');
+  for (std::uint64_t i = 0; i < dims[depth]; ++i) {
+    if (i > 0) writer.out.push_back(',');
+    writer.drop_counted();
+    H5_TRY(writer.room_for(0));
+    H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
+  }
+  writer.out.push_back(']');
+  return {};
+}
+
+template <class Dims>
+Status write_array(ValueWriter& writer, const format::Datatype& item_type, const Dims& dims, ByteSpan data) {
+  std::size_t index = 0;
+  const std::size_t item = item_type.size;
+  return write_nested(writer, dims, 0, index, [&](std::size_t i) {
+    return write_element(writer, item_type, data.subspan(i * item, item));
+  });
+}
+
+void write_enum(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  const auto named = std::ranges::find_if(type.enum_members, [&](const format::EnumMember& member) {
+    return std::ranges::equal(member.value, element);
+  });
+  if (named != type.enum_members.end())
+    append_json_string(named->name, writer.out);
+  else
+    append_integer(*type.base, element, writer.out);
+}
+
+void write_complex(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  const std::size_t half = type.base->size;
+  writer.out.push_back('[');
+  append_float(*type.base, element.first(half), writer.out);
+  writer.out.push_back(',');
+  append_float(*type.base, element.subspan(half, half), writer.out);
+  writer.out.push_back(']');
+}
+
+Status need_bytes(const format::Datatype& type, ByteSpan element) {
+  if (element.size() >= type.size) return {};
+  return fail(
+      Error(ErrorCode::Truncated, "Element", "value", 0).with_found(element.size()).with_expected(type.size));
+}
+
+}  // namespace
+
+Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueWriter& writer,
+                                                                  format::Cursor& cursor) {
+  const std::uint64_t address = cursor.address("heap_collection_address");
+  const std::uint32_t index = cursor.u32("heap_object_index");
+  H5_TRY(cursor.finish());
+  if (address == 0 || address == format::kUndefinedAddress) return std::nullopt;
+  if (!writer.context.file)
+    return fail(Error(ErrorCode::Internal, "a variable-length value without its file"));
+  H5_ASSIGN(auto object, metadata::load_global_heap_object(*writer.context.file, address, index));
+  return object;
+}
+
+Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  H5_TRY(writer.room_for(0));
+  switch (type.cls) {
+    case format::DatatypeClass::Integer:
+    case format::DatatypeClass::Time:
+      append_integer(type, element, writer.out);
+      return {};
+    case format::DatatypeClass::Float:
+      append_float(type, element, writer.out);
+      return {};
+    case format::DatatypeClass::Bitfield:
+    case format::DatatypeClass::Opaque:
+      H5_TRY(writer.room_for(2 * element.size()));
+      append_hex_string(element, writer.out);
+      return {};
+    case format::DatatypeClass::Enum:
+      write_enum(writer, type, element);
+      return {};
+    case format::DatatypeClass::Complex:
+      write_complex(writer, type, element);
+      return {};
+    case format::DatatypeClass::Compound:
+      return write_compound(writer, type, element);
+    case format::DatatypeClass::Reference:
+      return write_reference(writer, type, element);
+    case format::DatatypeClass::Array:
+      return write_array(writer, *type.base, type.dims, element);
+    case format::DatatypeClass::String:
+      break;
+    case format::DatatypeClass::VariableLength:
+      if (!type.variable_string) return write_sequence(writer, type, element);
+      break;
+  }
+  return with_string(writer, type, element,
+                     [&](std::string_view text) { append_json_string(text, writer.out); });
+}
+
+Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
+                   std::string& out) {
+  H5_TRY(need_bytes(type, element));
+  ValueWriter writer = make_writer(context, out);
+  return write_element(writer, type, element.first(type.size));
+}
+
+Status append_string(const format::Datatype& type, ByteSpan element, const ValueContext& context,
+                     std::string& out) {
+  if (!is_string(type)) return fail(Error(ErrorCode::Internal, "append_string: not a string type"));
+  H5_TRY(need_bytes(type, element));
+  const ValueWriter writer = make_writer(context, out);
+  return with_string(writer, type, element.first(type.size), [&](std::string_view text) { out += text; });
+}
+
+namespace {
+
+Status write_value(ValueWriter& writer, const format::Datatype& type, const format::Dataspace& space,
+                   ByteSpan data) {
+  if (space.kind == format::DataspaceKind::Null) {
+    writer.out += "null";
+    return {};
+  }
+  const auto elements = space.element_count();
+  if (!elements || *elements > data.size() / type.size)
+    return fail(Error(ErrorCode::Truncated, "Value", "elements", 0).with_found(data.size() / type.size));
+  if (*elements == 0 && !has_sane_brackets(space))
+    return fail(Error(ErrorCode::LimitExceeded, "an empty value of too many rows"));
+  if (space.kind == format::DataspaceKind::Scalar && is_string(type)) {
+    H5_TRY(
+        with_string(writer, type, data.first(type.size), [&](std::string_view text) { writer.out += text; }));
+  } else {
+    H5_TRY(write_array(writer, type, space.dims, data));
+  }
+  return writer.room_for(0);
+}
+
+}  // namespace
+
+Result<std::string> value_text(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
+                               const ValueContext& context, std::size_t most_bytes) {
+  std::string out;
+  ValueWriter writer = make_writer(context, out, most_bytes);
+  H5_TRY(write_value(writer, type, space, data));
+  return out;
+}
+
+Result<std::size_t> value_text_size(const format::Datatype& type, const format::Dataspace& space,
+                                    ByteSpan data, const ValueContext& context) {
+  std::string out;
+  ValueWriter writer = make_writer(context, out);
+  writer.count_only = true;
+  H5_TRY(write_value(writer, type, space, data));
+  return writer.written();
+}
+
+}  // namespace h5mount::text

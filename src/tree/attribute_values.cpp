@@ -1,0 +1,126 @@
+#include "attribute_values.h"
+
+#include <unordered_set>
+
+#include "h5mount/object/list_damage.h"
+#include "h5mount/text/text_bounds.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+bool is_longer(const object::Attribute& attribute, const text::ValueContext& context) {
+  const auto text =
+      text::value_text(*attribute.type, attribute.space, attribute.data, context, kMaxXattrBytes);
+  return !text && text.error().code() == ErrorCode::TooLarge;
+}
+
+// A value that cannot be read is not called large: whoever asks for it is told why.
+bool is_large(ServedFile& file, const object::Attribute& attribute) {
+  if (attribute.damage) return false;
+  const text::TextBounds bounds = text::value_text_bounds(*attribute.type, attribute.space, attribute.data);
+  if (bounds.most <= kMaxXattrBytes) return false;
+  if (bounds.least > kMaxXattrBytes) return true;
+  text::ValueContext context = file.value_context();
+  if (attribute.type->has_reference) {
+    // The paths of a file's objects are dear to know. No path that can be used is longer than this one.
+    constexpr std::size_t kPathMax = 4096;
+    const text::ValueContext any_path{context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); }};
+    if (!is_longer(attribute, any_path)) return false;
+  }
+  return is_longer(attribute, context);
+}
+
+// Calls `each` with every attribute's own name, in order, each once: damaged storage may hold a name twice.
+// `examine` (may be null) sees the attribute whole before that. Returns why there may be more.
+template <class Each>
+std::optional<Error> for_each_name(const ServedFile& file, const object::Object& object,
+                                   const std::function<void(object::Attribute&)>& examine, const Each& each) {
+  std::unordered_set<std::string> met;
+  object::ListDamage damage;
+  damage.note(object::for_each_attribute(
+      *file.metadata(), object,
+      [&](const object::Attribute& attribute) {
+        if (met.insert(attribute.name).second) each(attribute.name);
+        return true;
+      },
+      [&](const Error& error) { damage.note(error); },
+      examine ? object::AttributeDetail::Full : object::AttributeDetail::Name, examine));
+  return damage.error("attributes");
+}
+
+// Shown name and own name of every attribute, in order.
+std::vector<std::pair<std::string, std::string>> with_shown_names(std::vector<std::string> names) {
+  std::vector<std::pair<std::string, std::string>> out;
+  out.reserve(names.size());
+  NameGiver giver;
+  for (std::string& name : names) {
+    std::string shown = giver.give(name, encode_attribute_name(name), kMaxShownAttribute);
+    out.emplace_back(std::move(shown), std::move(name));
+  }
+  return out;
+}
+
+}  // namespace
+
+AttributeNames attribute_names(const ServedFile& file, const OpenedObject& object) {
+  AttributeNames out;
+  out.damage = for_each_name(file, object.object, nullptr,
+                             [&](const std::string& name) { out.names.push_back(name); });
+  return out;
+}
+
+Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object) {
+  std::optional<std::vector<std::string>> names;  // where this call is the one that looks at the values
+  H5_ASSIGN(const std::shared_ptr<const LargeAttributes> large,
+            object.large_attributes.get([&]() -> Result<std::shared_ptr<const LargeAttributes>> {
+              const auto found = std::make_shared<LargeAttributes>();
+              const auto examine = [&](object::Attribute& attribute) {
+                if (is_large(file, attribute)) found->insert(attribute.name);
+                // Values are not held together.
+                attribute.type = nullptr;
+                attribute.data = {};
+                attribute.owner = nullptr;
+              };
+              std::vector<std::string> met;
+              for_each_name(file, object.object, examine,
+                            [&](const std::string& name) { met.push_back(name); });
+              names = std::move(met);
+              return found;
+            }));
+  if (!names) names = attribute_names(file, object).names;
+  XattrNames out;
+  for (auto& [shown, name] : with_shown_names(*std::move(names)))
+    (large->contains(name) ? out.large : out.listed).push_back(std::move(shown));
+  return out;
+}
+
+Result<object::Attribute> find_xattr(const ServedFile& file, const OpenedObject& object,
+                                     std::string_view shown) {
+  std::optional<std::string> name = decode_attribute_name(shown);
+  if (may_be_cut(shown)) {
+    AttributeNames all = attribute_names(file, object);
+    name.reset();
+    for (auto& [candidate, own] : with_shown_names(std::move(all.names)))
+      if (candidate == shown) name = std::move(own);
+    if (!name && all.damage) return fail(*std::move(all.damage));
+  }
+  if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
+  return object::find_attribute(*file.metadata(), object.object, *name);
+}
+
+Result<std::string> attribute_text(ServedFile& file, const object::Attribute& attribute,
+                                   std::size_t most_bytes) {
+  if (attribute.damage) return fail(*attribute.damage);
+  if (text::value_text_bounds(*attribute.type, attribute.space, attribute.data).least > most_bytes)
+    return fail({ErrorCode::TooLarge, "the value's text is too long"});
+  return text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(), most_bytes);
+}
+
+Result<std::size_t> attribute_text_size(ServedFile& file, const object::Attribute& attribute) {
+  if (attribute.damage) return fail(*attribute.damage);
+  return text::value_text_size(*attribute.type, attribute.space, attribute.data, file.value_context());
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,73 @@
+#include "column_ahead.h"
+
+#include <algorithm>
+
+namespace h5mount::tree {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kWorthTwoJobs = 64;
+
+std::vector<std::uint64_t> row_bytes_of(const object::DatasetDescription& description) {
+  std::vector<std::uint64_t> out;
+  const auto& dims = description.space.dims;
+  std::uint64_t bytes = description.element_size;
+  for (std::size_t i = dims.size(); i-- > 1;) {
+    bytes *= dims[i];  // at most the image's size, which was checked
+    out.push_back(bytes);
+  }
+  return out;
+}
+
+}  // namespace
+
+ColumnAhead::ColumnAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+                         std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened)
+    : reader_(std::move(reader)),
+      workers_(std::move(workers)),
+      kernel_(std::move(kernel)),
+      node_(node),
+      as_opened_(std::move(as_opened)),
+      pattern_(reader_->size(), row_bytes_of(reader_->description())) {}
+
+void ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
+  std::optional<StridePattern::Batch> batch;
+  std::uint64_t run = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    batch = pattern_.note(offset, length);
+    run = pattern_.run();
+    run_ = run;
+  }
+  if (!batch) return;
+  // Two at a time: the second half is decoded while the reader goes through the first.
+  const std::uint64_t half = batch->count >= kWorthTwoJobs ? batch->count / 2 : batch->count;
+  for (std::uint64_t first = 0; first < batch->count; first += half) {
+    const std::uint64_t last = std::min(first + half, batch->count);
+    workers_->submit([self = shared_from_this(), run, batch = *batch, first, last] {
+      self->hand_on(run, batch, first, last);
+    });
+  }
+}
+
+void ColumnAhead::hand_on(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
+                          std::uint64_t last) const {
+  for (std::uint64_t i = first; i < last; ++i) {
+    if (i == batch.left_out) continue;
+    const std::uint64_t place = batch.first + i * batch.stride;
+    const std::uint64_t begin = place / kPage * kPage;
+    const std::uint64_t end = std::min((place + batch.bytes + kPage - 1) / kPage * kPage, reader_->size());
+    dataset::Pieces pieces;
+    // A failure is told to whoever asks for these bytes.
+    if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, pieces)) return;
+    if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
+    if (pieces.kernel_only() && !as_opened_()) {  // written while the kernel copied it
+      kernel_->forget(node_, {{0, format::kUnlimited}});
+      return;
+    }
+    dataset::read_counters().pages_handed_on.fetch_add((end - begin + kPage - 1) / kPage,
+                                                       std::memory_order_relaxed);
+  }
+}
+
+}  // namespace h5mount::tree

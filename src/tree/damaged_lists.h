@@ -1,0 +1,25 @@
+// What the lists of an object lack: the links of a group, the attributes of any object. Found out by reading
+// the whole list, and kept with the object.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "served_file.h"
+
+namespace h5mount::tree {
+
+inline constexpr const char* kMissingLinks = "links";
+
+// The group of an object, opened once. Errors: what opening finds.
+Result<std::shared_ptr<const object::Group>> opened_group(const ServedFile& file, const OpenedObject& object);
+
+// Why links may be missing; nothing where all are there.
+std::optional<Error> links_damage(const ServedFile& file, const OpenedObject& object);
+
+// Why attributes may be missing.
+std::optional<Error> lost_attributes(const ServedFile& file, const OpenedObject& object);
+// Why attributes may be missing, or the value of one cannot be had, as far as its message shows it.
+std::optional<Error> attributes_damage(const ServedFile& file, const OpenedObject& object);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,103 @@
+#include "external_files.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/tree/names.h"
+#include "node.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr unsigned kDepth = 3;  // .h5, external, the file's name
+constexpr std::string_view kInoSeed = "external file";
+
+}  // namespace
+
+void ExternalFiles::remember(const std::string& name, const object::OpenedFilePtr& from,
+                             const std::string& stored) {
+  Known known;
+  known.shown = encode_name(name);
+  known.name = name;
+  known.from = from;
+  known.stored = stored;
+  const std::lock_guard lock(mutex_);
+  add(std::move(known));
+}
+
+// A name that is known already keeps its file; whatever kept it from being opened may have gone.
+void ExternalFiles::add(Known known) {
+  if (const auto found = by_shown_.find(known.shown); found != by_shown_.end()) {
+    found->second->failed = known.failed;
+    if (found->second->from.expired()) {
+      found->second->from = known.from;
+      found->second->stored = known.stored;
+    }
+    known_.splice(known_.begin(), known_, found->second);
+    return;
+  }
+  bytes_ += known.bytes();
+  known_.push_front(std::move(known));
+  by_shown_.emplace(known_.front().shown, known_.begin());
+  while (bytes_ > limits::kMaxRememberedNameBytes && known_.size() > 1) {
+    bytes_ -= known_.back().bytes();
+    by_shown_.erase(known_.back().shown);
+    known_.pop_back();
+  }
+}
+
+Result<ExternalFiles::Wanted> ExternalFiles::find(const object::FileSet& files,
+                                                  std::string_view shown) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_shown_.find(shown); found != by_shown_.end()) {
+    const Known& known = *found->second;
+    Wanted wanted{known.name, known.stored, known.from.lock(), known.file.lock()};
+    if (wanted.from) return wanted;
+    wanted.from = files.main();
+    wanted.stored = wanted.name;
+    return wanted;
+  }
+  // An answer that the kernel does not keep: a link may name the file in a moment.
+  if (files.access().for_others) return fail({ErrorCode::AccessDenied, "no link has named this file"});
+  const std::optional<std::string> name = decode_name(shown);
+  if (!name) return fail({ErrorCode::NotFound, "no such file"});
+  return Wanted{*name, *name, files.main(), nullptr};
+}
+
+Result<ServedFilePtr> ExternalFiles::open(const ViewContextPtr& context, std::string_view shown) {
+  object::FileSet& files = *context->environment.files;
+  H5_ASSIGN(Wanted wanted, find(files, shown));
+  if (wanted.file) return wanted.file;
+  auto opened = files.open_hdf5(wanted.from, wanted.stored, object::NameUse::Link);
+  ServedFilePtr made;
+  if (opened)
+    made = std::make_shared<ServedFile>(context, *opened, kDepth, make_ino(fnv1a(kInoSeed), wanted.name));
+  const std::lock_guard lock(mutex_);
+  const auto known = by_shown_.find(shown);
+  if (known != by_shown_.end()) {
+    known->second->failed = !opened;
+    if (ServedFilePtr other = known->second->file.lock()) return other;
+    known->second->file = made;
+  } else if (opened) {
+    Known used;
+    used.shown = shown;
+    used.name = used.stored = wanted.name;
+    used.from = files.main();
+    used.file = made;
+    add(std::move(used));
+  }
+  if (!opened) return fail(std::move(opened).error());
+  return made;
+}
+
+std::vector<std::string> ExternalFiles::used_names() const {
+  std::vector<std::string> out;
+  const std::lock_guard lock(mutex_);
+  for (const Known& known : known_)
+    if (!known.failed) out.push_back(known.shown);
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace h5mount::tree

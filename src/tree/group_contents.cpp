@@ -1,0 +1,130 @@
+#include "group_contents.h"
+
+#include <filesystem>
+
+#include "damaged_lists.h"
+#include "external_files.h"
+#include "h5mount/object/list_damage.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+Error no_such_link() {
+  return {ErrorCode::NotFound, "no such link"};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const object::Group>> GroupContents::group(const OpenedObjectPtr& object) const {
+  return opened_group(*file_, *object);
+}
+
+Result<format::Link> GroupContents::find(std::string_view shown) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  if (may_be_cut(shown)) return find_cut(object, *opened, shown);
+  const std::optional<std::string> name = decode_name(shown);
+  if (!name) return fail(no_such_link());
+  return opened->find(*name);
+}
+
+Result<format::Link> GroupContents::find_named(std::string_view name) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  return opened->find(name);
+}
+
+// Which link a cut name means only the whole listing tells; it is made once for as long as the object is
+// kept.
+Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, const object::Group& opened,
+                                             std::string_view shown) const {
+  H5_ASSIGN(const std::shared_ptr<const CutNames> names,
+            object->cut_names.get([&]() -> Result<std::shared_ptr<const CutNames>> {
+              H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, list());
+              return std::make_shared<const CutNames>(listing->cut_names());
+            }));
+  const auto found = names->find(std::string(shown));
+  if (found == names->end()) {
+    if (const std::optional<Error> damage = links_damage(*file_, *object)) return fail(*damage);
+    return fail(no_such_link());
+  }
+  return opened.find(found->second);
+}
+
+Result<format::Link> GroupContents::find_listed(const GroupListing& listing, std::size_t position) const {
+  format::Link link = listing.link(position);
+  if (link.is(format::LinkType::Hard)) return link;
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  return opened->find(link.name);
+}
+
+Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
+  std::vector<format::Link> links;
+  object::ListDamage damage;
+  damage.note(opened->for_each(
+      [&](const format::Link& link) {
+        format::Link& kept = links.emplace_back();
+        kept.name = link.name;
+        kept.type = link.type;
+        kept.address = link.address;
+        kept.creation_order = link.creation_order;
+        return true;
+      },
+      [&](const Error& error) { damage.note(error); }));
+  return std::make_shared<const GroupListing>(file_, std::move(links), opened->creation_order_indexed(),
+                                              damage.error(kMissingLinks));
+}
+
+LinkTarget GroupContents::resolve(const format::Link& link) const {
+  const unsigned depth_to_mount = depth_ + file_->depth();
+  if (link.is(format::LinkType::Hard)) return resolve_hard(link);
+  if (link.is(format::LinkType::Soft)) return {soft_link_path(link.target, depth_)};
+  if (link.is(format::LinkType::External)) return resolve_external(link, depth_to_mount);
+  return {user_defined_link_path(link.type, depth_to_mount)};
+}
+
+LinkTarget GroupContents::resolve_external(const format::Link& link, unsigned depth_to_mount) const {
+  const std::string name = external_name(link.file);
+  file_->context().external->remember(name, file_->file(), link.file);
+  return {external_link_path(name, link.target, depth_to_mount)};
+}
+
+LinkTarget GroupContents::resolve_hard(const format::Link& link) const {
+  auto object = file_->object(link.address);
+  if (!object) return {LinkTarget::Broken{std::move(object).error(), link.address}};
+  if ((*object)->object.kind == object::ObjectKind::Group) return resolve_group(link, *object);
+  return {*std::move(object)};
+}
+
+// A directory at its own place only: a second place, or one of its own ancestors, would never end.
+LinkTarget GroupContents::resolve_group(const format::Link& link, const OpenedObjectPtr& object) const {
+  const std::uint64_t address = link.address;
+  if (address == file_->root_address()) return {SymlinkPath{way_up(depth_), {}}};
+  if (object->object.header->reference_count <= 1) {
+    const auto home = file_->other_home(address, address_, link.name);
+    return home ? LinkTarget{canonical_path(*home, depth_)} : LinkTarget{object};
+  }
+  const std::shared_ptr<const ObjectPaths> places = file_->places();
+  if (places->is_canonical(address, address_, link.name)) return {object};
+  if (const auto names = places->names_to(address)) return {canonical_path(*names, depth_)};
+  return {
+      LinkTarget::Broken{{ErrorCode::LimitExceeded, "the walk to the group's place was cut short"}, address}};
+}
+
+// The room of external files takes names as the mounted file would say them. A file that lies elsewhere means
+// its names from its own directory.
+std::string GroupContents::external_name(const std::string& stored) const {
+  const std::string& directory = file_->file()->directory;
+  const std::string& main = file_->context().environment.files->main()->directory;
+  if (file_->depth() == 0 || stored.starts_with('/') || directory.empty()) return stored;
+  const std::filesystem::path full = (std::filesystem::path(directory) / stored).lexically_normal();
+  const std::string relative = full.lexically_relative(main).string();
+  return relative.empty() || relative.starts_with("..") ? full.string() : relative;
+}
+
+}  // namespace h5mount::tree

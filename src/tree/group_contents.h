@@ -1,0 +1,92 @@
+// GroupContents: the links of one group as a directory shows them, whatever it makes of them (the tree
+// itself, or a view that mirrors it): names, order, and what each link leads to.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "served_file.h"
+#include "symlink_text.h"
+
+namespace h5mount::tree {
+
+// The links of a group in the order of readdir, each with a name of its own.
+class GroupListing : public DirectoryListing {
+ public:
+  GroupListing(ServedFilePtr file, std::vector<format::Link> links, bool by_creation_order,
+               std::optional<Error> damage);
+
+  std::size_t size() const override { return items_.size(); }
+  Item at(std::size_t position) const override;
+  Item typed_at(std::size_t position) const override;
+  const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
+
+  // The link at a position, without a soft link's target.
+  format::Link link(std::size_t position) const;
+
+  // Those names that are cut or look so (see CutNames).
+  CutNames cut_names() const;
+
+ private:
+  struct Stored {
+    std::size_t offset;  // of the shown name in text_; the link's own name follows where it differs
+    std::uint32_t shown_bytes;
+    std::uint32_t name_bytes;  // 0: the same as shown
+    std::uint64_t address;
+    std::uint64_t ino;
+    std::uint8_t type;
+    bool renamed;
+  };
+  ServedFilePtr file_;
+  std::vector<Stored> items_;
+  std::string text_;
+  std::optional<Error> damage_;
+};
+
+// What a link leads to in the mount.
+struct LinkTarget {
+  struct Broken {
+    Error why;
+    std::uint64_t address;
+  };
+  std::variant<OpenedObjectPtr, SymlinkPath, Broken> what;
+};
+
+class GroupContents {
+ public:
+  // `depth`: directories between the file's root and this group's place.
+  GroupContents(ServedFilePtr file, std::uint64_t address, unsigned depth)
+      : file_(std::move(file)), address_(address), depth_(depth) {}
+
+  const ServedFilePtr& file() const { return file_; }
+  std::uint64_t address() const { return address_; }
+  unsigned depth() const { return depth_; }
+
+  // The link that a shown name stands for. NotFound. Lists the group only for names that may be cut.
+  Result<format::Link> find(std::string_view shown) const;
+  // The link of that own name. NotFound.
+  Result<format::Link> find_named(std::string_view name) const;
+  // The link as listed, with its target.
+  Result<format::Link> find_listed(const GroupListing& listing, std::size_t position) const;
+  Result<std::shared_ptr<const GroupListing>> list() const;
+
+  LinkTarget resolve(const format::Link& link) const;
+
+ private:
+  Result<std::shared_ptr<const object::Group>> group(const OpenedObjectPtr& object) const;
+  Result<format::Link> find_cut(const OpenedObjectPtr& object, const object::Group& group,
+                                std::string_view shown) const;
+  LinkTarget resolve_external(const format::Link& link, unsigned depth_to_mount) const;
+  LinkTarget resolve_hard(const format::Link& link) const;
+  LinkTarget resolve_group(const format::Link& link, const OpenedObjectPtr& object) const;
+  std::string external_name(const std::string& stored) const;
+
+  ServedFilePtr file_;
+  std::uint64_t address_;
+  unsigned depth_;
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,142 @@
+// /.h5/log and /.h5/status: what the mount says of itself. Both change all the time, so that every read comes
+// here.
+//
+// The log is one growing text of which the oldest lines are dropped (base/log.h). An open file of it begins
+// with the line that was the oldest when its first byte was read; who goes on reading gets what has come
+// since (`tail -f`).
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "h5mount/base/log.h"
+#include "object_facts.h"
+#include "open_files.h"
+#include "virtual_directories.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::uint64_t kMostReadBytes = 1U << 20;
+
+// Without holes, and with an end only for now.
+class OpenLive : public OpenNode {
+ public:
+  bool keeps_pages() const override { return false; }
+  bool direct() const override { return true; }
+  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return size();
+  }
+
+ private:
+  virtual std::uint64_t size() const = 0;
+};
+
+void add_text(std::string text, dataset::Pieces& out) {
+  const auto owned = std::make_shared<const std::string>(std::move(text));
+  out.add(as_bytes(*owned), owned);
+}
+
+class OpenLog : public OpenLive {
+ public:
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+    if (offset == 0) begin_ = kept_log().begin;
+    const std::uint64_t begin = begin_;
+    if (offset > ~begin) return {};
+    auto text = read_kept_log(begin + offset, static_cast<std::size_t>(std::min(length, kMostReadBytes)));
+    if (!text) return fail({ErrorCode::Stale, "lines of the log that were dropped meanwhile"});
+    add_text(*std::move(text), out);
+    return {};
+  }
+
+ private:
+  std::uint64_t size() const override { return kept_log().end - begin_; }
+
+  std::atomic<std::uint64_t> begin_ = kept_log().begin;
+};
+
+class LogNode : public Node {
+ public:
+  explicit LogNode(ViewContextPtr context) : Node(virtual_key("log")), context_(std::move(context)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    const KeptLog kept = kept_log();
+    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    stat.size = kept.end - kept.begin;
+    if (kept.last != 0) stat.mtime = kept.last;
+    stat.complete = false;
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override { return std::make_shared<OpenLog>(); }
+
+ private:
+  ViewContextPtr context_;
+};
+
+// The text of the moment of opening.
+class OpenStatus : public OpenLive {
+ public:
+  explicit OpenStatus(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+    add_part(text_, offset, length, out);
+    return {};
+  }
+
+ private:
+  std::uint64_t size() const override { return text_->size(); }
+
+  std::shared_ptr<const std::string> text_;
+};
+
+class StatusNode : public Node {
+ public:
+  explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
+
+  // Of the text that was opened last while somebody has it open, so that fstat tells that file's size.
+  Result<NodeStat> stat(StatDepth) override {
+    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    std::shared_ptr<const std::string> opened;
+    {
+      const std::lock_guard lock(mutex_);
+      opened = opened_.lock();
+    }
+    stat.size = opened ? opened->size() : context_->options.status().size();
+    stat.mtime = std::time(nullptr);
+    stat.complete = false;
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    auto text = std::make_shared<const std::string>(context_->options.status());
+    const std::lock_guard lock(mutex_);
+    opened_ = text;
+    return std::make_shared<OpenStatus>(std::move(text));
+  }
+
+ private:
+  ViewContextPtr context_;
+  std::mutex mutex_;
+  std::weak_ptr<const std::string> opened_;  // guarded by mutex_
+};
+
+}  // namespace
+
+NodePtr make_log_file(const VirtualDirectorySetup& setup) {
+  return std::make_shared<LogNode>(setup.context);
+}
+
+NodePtr make_status_file(const VirtualDirectorySetup& setup) {
+  return setup.context->options.status ? std::make_shared<StatusNode>(setup.context) : nullptr;
+}
+
+}  // namespace h5mount::tree

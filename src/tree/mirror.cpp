@@ -1,0 +1,291 @@
+#include "mirror.h"
+
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "h5mount/object/list_damage.h"
+#include "h5mount/tree/names.h"
+#include "object_facts.h"
+#include "object_nodes.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::string_view kHidden = ".h5";
+
+Error no_such_entry() {
+  return {ErrorCode::NotFound, "no such entry of the view"};
+}
+
+// A path that is no path, or one of links that never end.
+bool leads_nowhere(const Error& error) {
+  return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
+}
+
+// What a link of a group leads to.
+struct Target {
+  OpenedObjectPtr object;              // in this file; null: in another one, or nowhere
+  std::optional<SymlinkPath> symlink;  // nothing: the object itself stands here
+  bool elsewhere = false;              // in another file
+
+  bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }
+};
+
+// The entries of a group in order, each with its shown name.
+class MirrorListing : public DirectoryListing {
+ public:
+  MirrorListing(const ServedFile& file, std::shared_ptr<const GroupListing> links)
+      : links_(std::move(links)),
+        most_bytes_(kFreeBytes + kPerFileByte * file.metadata()->addresses()->size()) {}
+
+  // `link`: position among the links; kRoot for an entry of the root itself.
+  static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();
+  Status add(const Mirror& mirror, const MirrorEntry& entry, std::uint32_t link, NodeType type) {
+    std::string encoded = mirror.encode(entry);
+    const bool odd = may_be_cut(encoded);
+    const std::string shown = odd ? giver_.give(encoded, encoded) : std::move(encoded);
+    if (text_.size() + shown.size() > most_bytes_)
+      return fail(Error(ErrorCode::LimitExceeded, "more entries than a file of this size can sensibly have"));
+    if (odd) parts_.emplace(items_.size(), entry.part);
+    items_.push_back({text_.size(), static_cast<std::uint32_t>(shown.size()), link, type});
+    text_ += shown;
+    return {};
+  }
+
+  std::size_t size() const override { return items_.size(); }
+  Item at(std::size_t position) const override {
+    const Stored& item = items_[position];
+    return {.name = std::string_view(text_).substr(item.offset, item.bytes), .type = item.type};
+  }
+
+  // What the group or an object of it may have more than is listed.
+  void note(const Error& error) { damage_.note(error); }
+  void close() { missing_ = damage_.error("entries"); }
+  const Error* damage() const override { return missing_ ? &*missing_ : links_->damage(); }
+
+  std::uint32_t link_position(std::size_t position) const { return items_[position].link; }
+  const GroupListing& links() const { return *links_; }
+
+  // What the name at a position means; nothing where it is no name of the mirror's.
+  std::optional<MirrorEntry> entry(const Mirror& mirror, std::size_t position) const {
+    const auto odd = parts_.find(position);
+    if (odd == parts_.end()) return mirror.decode(at(position).name);
+    const std::uint32_t link = link_position(position);
+    MirrorEntry entry{.link = {}, .part = odd->second};
+    if (link != kRoot) entry.link = links_->link(link).name;
+    return entry;
+  }
+
+ private:
+  struct Stored {
+    std::size_t offset;  // of the name in text_
+    std::uint32_t bytes;
+    std::uint32_t link;
+    NodeType type;
+  };
+  // Every part takes some bytes of the file and is shown with the name of a link. In a hostile file links
+  // share objects, and these what they have.
+  static constexpr std::uint64_t kFreeBytes = 64U << 20;
+  static constexpr std::uint64_t kPerFileByte = 16;
+
+  std::shared_ptr<const GroupListing> links_;
+  std::uint64_t most_bytes_;
+  std::vector<Stored> items_;
+  std::string text_;
+  std::unordered_map<std::size_t, std::string> parts_;  // of names that are cut, or look so
+  NameGiver giver_;
+  object::ListDamage damage_;
+  std::optional<Error> missing_;
+};
+
+class MirrorNode : public Node {
+ public:
+  // `hidden`: where the name .h5 leads if no link is called so, for the root of the mounted file, else null.
+  MirrorNode(MirrorPtr mirror, const ServedFilePtr& file, std::uint64_t group, unsigned depth, NodePtr hidden)
+      : Node({file.get(), NodeKey::Kind::Mirror, group, std::string(mirror->name())}),
+        mirror_(std::move(mirror)),
+        contents_(file, group, depth),
+        hidden_(std::move(hidden)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    return plain_stat(view(), NodeType::Directory, make_ino(view().ino_of(key().address), key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown) override {
+    if (may_be_cut(shown)) return child_by_listing(shown);
+    const std::optional<MirrorEntry> entry = mirror_->decode(shown);
+    if (!entry) return fail(no_such_entry());
+    if (!entry->link) return root_part(entry->part);
+    const auto link = contents_.find_named(*entry->link);
+    if (!link && hidden_ && shown == kHidden) return hidden_;
+    if (!link) return fail(link.error());
+    return node_of(*link, entry->part);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> made, listing());
+    return made;
+  }
+
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
+    const auto* mirrored = dynamic_cast<const MirrorListing*>(&listing);
+    if (mirrored == nullptr) return child(listing.at(position).name);
+    const std::optional<MirrorEntry> entry = mirrored->entry(*mirror_, position);
+    if (!entry) return fail(no_such_entry());
+    const std::uint32_t at = mirrored->link_position(position);
+    if (at == MirrorListing::kRoot) return root_part(entry->part);
+    H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at));
+    return node_of(link, entry->part);
+  }
+
+ private:
+  ServedFile& view() const { return *contents_.file(); }
+  bool is_root() const { return contents_.address() == view().root_address(); }
+
+  Result<Target> target_of(const format::Link& link) const {
+    LinkTarget target = contents_.resolve(link);
+    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
+    if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
+      return Target{.object = *object, .symlink = {}};
+    Target out{.object = nullptr, .symlink = std::get<SymlinkPath>(std::move(target.what))};
+    out.elsewhere = link.is(format::LinkType::External);
+    if (link.is(format::LinkType::Hard)) {
+      H5_ASSIGN(out.object, view().object(link.address));
+    } else if (link.is(format::LinkType::Soft)) {
+      const auto address = object::resolve_path(view().metadata(), contents_.address(), link.target);
+      if (address) {
+        H5_ASSIGN(out.object, view().object(*address));
+      } else if (address.error().code() == ErrorCode::UnsupportedFeature) {
+        out.elsewhere = true;  // the path goes on in another file
+      } else if (!leads_nowhere(address.error())) {
+        return fail(address.error());
+      }
+    }
+    return out;
+  }
+
+  // Whether the link is an entry by its name alone, whatever the view makes of objects.
+  static bool stands_alone(const Target& target) { return target.elsewhere || target.is_group(); }
+
+  // A path that names the object a part of which is wanted: not where it ends in "the group that the link is
+  // in".
+  bool names_object(const Target& target) const {
+    return !target.symlink || !target.symlink->names.empty() ||
+           target.object->object.address == view().root_address();
+  }
+
+  Result<NodePtr> root_part(const std::string& part) const {
+    if (!is_root()) return fail(no_such_entry());
+    H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address()));
+    H5_TRY(mirror_->find_part(view(), *root, part));
+    format::Link link;
+    link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
+    link.address = contents_.address();
+    return mirror_->make_node(contents_, link, part);
+  }
+
+  Result<NodePtr> node_of(const format::Link& link, const std::string& part) const {
+    H5_ASSIGN(const Target target, target_of(link));
+    const bool alone = part.empty() && stands_alone(target);
+    if (!alone) {
+      if (!target.object || !names_object(target)) return fail(no_such_entry());
+      H5_TRY(mirror_->find_part(view(), *target.object, part));
+    }
+    if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
+    if (!alone) return mirror_->make_node(contents_, link, part);
+    return std::make_shared<MirrorNode>(mirror_, contents_.file(), link.address, contents_.depth() + 1,
+                                        nullptr);
+  }
+
+  NodePtr symlink_node(const MirrorEntry& entry, SymlinkPath path) const {
+    NodeKey symlink_key{contents_.file().get(), NodeKey::Kind::Mirror, contents_.address(),
+                        key().name + "/" + mirror_->encode(entry)};
+    std::string last;
+    if (!entry.part.empty()) {
+      MirrorEntry there{.link = {}, .part = entry.part};
+      if (!path.names.empty()) {
+        there.link = std::move(path.names.back());
+        path.names.pop_back();
+      }
+      last = mirror_->encode(there);
+    }
+    std::string text = symlink_text(path, mirror_->link_encoding());
+    if (!last.empty()) text = text == "." ? last : text + "/" + last;
+    return make_symlink_node(std::move(symlink_key), contents_.file(), std::move(text));
+  }
+
+  // Which entry a cut name means only the whole listing tells.
+  Result<NodePtr> child_by_listing(std::string_view shown) {
+    H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing());
+    for (std::size_t i = 0; i < made->size(); ++i)
+      if (made->at(i).name == shown) return listed_child(*made, i);
+    return fail(made->damage() != nullptr ? *made->damage() : no_such_entry());
+  }
+
+  Result<std::shared_ptr<const MirrorListing>> listing() const {
+    H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list());
+    const auto out = std::make_shared<MirrorListing>(view(), links);
+    if (is_root()) {
+      H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address()));
+      H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type()));
+    }
+    for (std::size_t i = 0; i < links->size(); ++i)
+      H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i)));
+    out->close();
+    return out;
+  }
+
+  // What is damaged does not hide what stands beside it.
+  Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position) const {
+    const auto link = contents_.find_listed(links, position);
+    const auto target = link ? target_of(*link) : Result<Target>(fail(link.error()));
+    if (!target) {
+      out.note(target.error().within("Group", contents_.address()));
+      return {};
+    }
+    const NodeType symlink_or = target->symlink ? NodeType::Symlink : mirror_->entry_type();
+    if (stands_alone(*target))
+      H5_TRY(out.add(*mirror_, {link->name, {}}, position,
+                     target->symlink ? NodeType::Symlink : NodeType::Directory));
+    if (!target->object || !names_object(*target)) return {};
+    return add_parts(out, link->name, position, *target->object, symlink_or);
+  }
+
+  Status add_parts(MirrorListing& out, const std::optional<std::string>& link, std::uint32_t position,
+                   const OpenedObject& object, NodeType type) const {
+    Status added;
+    const Status all = mirror_->for_each_part(view(), object, [&](std::string part) {
+      if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
+    });
+    if (!all) out.note(all.error().within("the view of the object", object.object.address));
+    return added;
+  }
+
+  MirrorPtr mirror_;
+  GroupContents contents_;
+  NodePtr hidden_;
+};
+
+}  // namespace
+
+std::optional<MirrorEntry> Mirror::decode(std::string_view shown) const {
+  auto name = decode_name(shown);
+  if (!name) return std::nullopt;
+  return MirrorEntry{.link = *std::move(name), .part = {}};
+}
+
+NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {
+  const std::string hidden = std::string(mirror->name()) + "/.h5";
+  NodePtr external =
+      make_external_directory(setup.context, hidden + "/external", [mirror](ServedFilePtr file) -> NodePtr {
+        const std::uint64_t root = file->root_address();
+        return std::make_shared<MirrorNode>(mirror, file, root, 0, nullptr);
+      });
+  NodePtr hidden_root = make_fixed_directory(setup.context, hidden, {{"external", std::move(external)}});
+  const std::uint64_t root = setup.main->root_address();
+  return std::make_shared<MirrorNode>(std::move(mirror), setup.main, root, 0, std::move(hidden_root));
+}
+
+}  // namespace h5mount::tree

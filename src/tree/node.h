@@ -1,0 +1,97 @@
+// Node: one file, directory or symlink of the tree. A kind of node is one class in one file; a view under
+// /.h5 is a few of them.
+//
+// Nodes are immutable but for what they cache; threads: any. `child` makes a new node each time: the node
+// table keeps the first with a key and drops the rest.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::tree {
+
+class ServedFile;
+
+// What makes a node itself: two lookups with one key are one node to the kernel.
+struct NodeKey {
+  enum class Kind : std::uint8_t { Object, Link, Mirror, AttributeText, Sparse, VirtualDirectory };
+  const void* file = nullptr;  // its ServedFile (kept alive by the node)
+  Kind kind = Kind::Object;
+  std::uint64_t address = 0;  // of the object, or of the group that holds the link
+  std::string name;           // of the link, attribute or room; empty for objects
+  bool operator==(const NodeKey&) const = default;
+};
+
+std::size_t hash_of(const NodeKey& key);
+
+// A stable number for st_ino, never 0 or 1, from what does not change between mounts.
+std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what);
+std::uint64_t make_ino(std::uint64_t parent, std::string_view what);
+
+// The link by which an object was first reached: of the group at `group`, or none for a file's root.
+struct LinkPlace {
+  std::uint64_t group = format::kUndefinedAddress;
+  std::string name;
+};
+
+// What a message about a node is about. No file: the mounted one.
+struct Subject {
+  ServedFile* file = nullptr;
+  std::string path;  // in the file, or of a view of it: "/a/b", "/.h5/log"
+};
+
+class Node;
+using NodePtr = std::shared_ptr<Node>;
+
+class Node : public std::enable_shared_from_this<Node> {
+ public:
+  explicit Node(NodeKey key) : key_(std::move(key)) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const NodeKey& key() const { return key_; }
+
+  // Set once the node table knows the node; 0 before.
+  NodeId id() const { return id_.load(std::memory_order_relaxed); }
+  void set_id(NodeId id) { id_.store(id, std::memory_order_relaxed); }
+
+  // For messages.
+  virtual Subject subject() const;
+
+  // The file was written while the node was open: see Tree::file_changed.
+  virtual void catch_up() {}
+
+  // After something was made of the node's file: whether the file is still what it was
+  // (FileMetadata::revalidate).
+  virtual Status revalidate() const { return {}; }
+
+  virtual Result<NodeStat> stat(StatDepth depth) = 0;
+
+  // Directories. NotFound where no such name is listed.
+  virtual Result<NodePtr> child(std::string_view shown);
+  virtual Result<std::shared_ptr<const DirectoryListing>> list();
+  virtual bool listing_lasts() const { return true; }
+  virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position);
+
+  // Symlinks.
+  virtual Result<std::string> readlink();
+
+  // Files.
+  virtual Result<std::shared_ptr<OpenNode>> open();
+
+  // Names with `user.`; by default there are none.
+  virtual Result<std::vector<std::string>> list_xattrs();
+  virtual Result<std::string> get_xattr(std::string_view name);
+
+ private:
+  NodeKey key_;
+  std::atomic<NodeId> id_ = 0;
+};
+
+}  // namespace h5mount::tree

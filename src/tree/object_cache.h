@@ -1,0 +1,77 @@
+// ObjectCache: recently opened objects of one file, so that a lookup and the requests that follow it read a
+// header once. Bounded by count and by bytes; the least recently used goes first. Threads: any; no lock is
+// held while reading.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "h5mount/base/once_value.h"
+#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/object/object.h"
+
+namespace h5mount::tree {
+
+// Shown name to link name of those links of a group that are shown by a cut name, or by one that looks so.
+using CutNames = std::unordered_map<std::string, std::string>;
+
+// The own names of those attributes whose values are longer than an extended attribute can be.
+using LargeAttributes = std::unordered_set<std::string>;
+// What is wrong with a list of links or attributes: why some may be missing, and what is wrong with the first
+// of those that are there.
+struct FoundDamage {
+  std::optional<Error> list, entry;
+};
+
+// An object and what was made of it on demand.
+struct OpenedObject {
+  explicit OpenedObject(object::Object opened, std::uint64_t of_generation = 0,
+                        const OpenedObject* before = nullptr)
+      : object(std::move(opened)),
+        generation(of_generation),
+        extent_before(before != nullptr ? before->extent.peek().value_or(nullptr) : nullptr) {}
+  const object::Object object;
+  const std::uint64_t generation;  // of the file when it was opened, or an earlier one
+  mutable OnceValue<std::shared_ptr<const object::Group>> group;
+  mutable OnceValue<std::shared_ptr<const CutNames>> cut_names;
+  mutable OnceValue<std::shared_ptr<const LargeAttributes>> large_attributes;
+  mutable OnceValue<FoundDamage> links_damage, attributes_damage;
+  mutable OnceValue<std::shared_ptr<const object::DatasetDescription>> description;
+  // A virtual dataset without a limit is as large as its sources: its reader, once the description was asked
+  // for, and the one of the state before.
+  mutable OnceValue<std::shared_ptr<const dataset::DatasetReader>> extent;
+  const std::shared_ptr<const dataset::DatasetReader> extent_before;
+
+  bool outgrown() const {
+    const auto reader = extent.peek();
+    return reader && (*reader)->sources_changed();
+  }
+};
+using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
+
+class ObjectCache {
+ public:
+  // Null where it was opened in another generation of the file.
+  OpenedObjectPtr find(std::uint64_t address, std::uint64_t generation);
+  void insert(std::uint64_t address, OpenedObjectPtr object);
+
+ private:
+  struct Entry {
+    std::uint64_t address;
+    OpenedObjectPtr object;
+    std::size_t bytes;
+  };
+  void drop_last();
+
+  std::mutex mutex_;
+  std::list<Entry> recent_;  // most recent first
+  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_address_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,82 @@
+#include "object_facts.h"
+
+#include <algorithm>
+
+#include "dataset_image.h"
+#include "h5mount/base/checked.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+bool is_unlimited_view(const object::DatasetDescription& description) {
+  return description.layout.cls == format::LayoutClass::Virtual &&
+         std::ranges::find(description.space.max_dims, format::kUnlimited) !=
+             description.space.max_dims.end();
+}
+
+}  // namespace
+
+Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object) {
+  H5_ASSIGN(DatasetDescriptionPtr described, object.description.get([&]() -> Result<DatasetDescriptionPtr> {
+    H5_ASSIGN(object::DatasetDescription description,
+              object::describe_dataset(*file.metadata(), object.object));
+    return std::make_shared<const object::DatasetDescription>(std::move(description));
+  }));
+  if (!is_unlimited_view(*described)) return described;
+  // The extent of an unlimited view is what its sources fill, not what the header says. Its reader stays, as
+  // it tells when they have grown, unless so many files are open already that it is better made anew each
+  // time.
+  const dataset::ReadEnvironment& environment = file.context().environment;
+  const auto open = [&] {
+    return dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before);
+  };
+  const bool stays = !environment.files->crowded() || object.extent.peek();
+  if (const auto reader = stays ? object.extent.get(open) : open())
+    return std::make_shared<const object::DatasetDescription>((*reader)->description());
+  return described;
+}
+
+namespace {
+
+constexpr std::uint32_t kReadBits = 0444;
+
+NodeStat stat_of(const object::FileAttributes& file, const TreeOptions& options, NodeType type,
+                 std::uint64_t ino) {
+  const std::uint32_t read = file.mode & kReadBits;
+  NodeStat stat;
+  stat.type = type;
+  stat.ino = ino;
+  stat.mode = type == NodeType::Directory ? (read | read >> 2) & ~options.directory_umask
+              : type == NodeType::File    ? read & ~options.file_umask
+                                          : 0777;
+  stat.uid = options.uid.value_or(file.uid);
+  stat.gid = options.gid.value_or(file.gid);
+  stat.mtime = file.mtime;
+  return stat;
+}
+
+}  // namespace
+
+NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino) {
+  return stat_of(context.environment.files->main()->attributes, context.options, type, ino);
+}
+
+NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino) {
+  return stat_of(file.file()->attributes, file.context().options, type, ino);
+}
+
+NodeStat object_stat(const ServedFile& file, const object::Object& object, NodeType type) {
+  NodeStat stat = plain_stat(file, type, file.ino_of(object.address));
+  if (const auto time = object::object_modification_time(object); time && *time != 0) stat.mtime = *time;
+  if (type == NodeType::File) stat.nlink = std::max(1U, object.header->reference_count);
+  return stat;
+}
+
+void set_size(NodeStat& stat, std::uint64_t bytes) {
+  constexpr std::uint64_t kBlockBytes = 512;
+  stat.size = bytes;
+  stat.blocks = divide_up(bytes, kBlockBytes);
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,344 @@
+#include "object_nodes.h"
+
+#include <fmt/format.h>
+
+#include "column_ahead.h"
+#include "h5mount/metadata/torn_retry.h"
+#include "h5mount/tree/names.h"
+#include "open_files.h"
+#include "open_nodes.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::uint64_t kMostCopied = 64U << 10;
+
+constexpr std::string_view kHiddenName = ".h5";
+
+// xattrs are those of the object.
+class ObjectNode : public Node {
+ public:
+  ObjectNode(ServedFilePtr file, std::uint64_t address, LinkPlace place)
+      : Node({file.get(), NodeKey::Kind::Object, address, {}}),
+        file_(std::move(file)),
+        address_(address),
+        place_(std::move(place)) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
+
+  Status revalidate() const override { return file_->metadata()->revalidate(); }
+
+  Result<std::vector<std::string>> list_xattrs() override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+    return list_object_xattrs(*file_, *object);
+  }
+
+  Result<std::string> get_xattr(std::string_view name) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+    return get_object_xattr(*file_, *object, name);
+  }
+
+ protected:
+  const ServedFilePtr& file() const { return file_; }
+  std::uint64_t address() const { return address_; }
+  const LinkPlace& place() const { return place_; }
+
+ private:
+  ServedFilePtr file_;
+  std::uint64_t address_;
+  LinkPlace place_;
+};
+
+class OpenDataset : public OpenNode {
+ public:
+  OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
+      : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {
+    image_.context().open_nodes->add(keep_);
+    const auto kernel = image_.context().open_nodes->kernel();
+    if (!kernel || !bytes_.raw || image_.grows()) return;
+    column_ahead_ = std::make_shared<ColumnAhead>(
+        bytes_.raw, image_.context().environment.workers, kernel, keep_->id(),
+        [keep = keep_, &image] { return !image.grows() && image.revalidate().has_value(); });
+  }
+  ~OpenDataset() override {
+    if (column_ahead_) column_ahead_->stop();
+    image_.context().open_nodes->remove(keep_);
+  }
+  OpenDataset(const OpenDataset&) = delete;
+  OpenDataset& operator=(const OpenDataset&) = delete;
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+    dataset::Pieces pieces;
+    Status done = read_once(offset, length, pieces);
+    image_.note_read(offset, length, done);
+    if (!done && done.error().code() == ErrorCode::Stale) drop_pages();
+    H5_TRY(std::move(done));
+    out.append(pieces);
+    return {};
+  }
+
+  Status revalidate() override {
+    Status same = image_.revalidate();
+    if (!same) drop_pages();
+    return same;
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
+    if (bytes.raw) return unchanged(bytes.raw->find_data(offset));
+    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
+    if (bytes.raw) return unchanged(bytes.raw->find_hole(offset));
+    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return bytes.size();
+  }
+
+ private:
+  // Bytes of the file as it was opened, or of one state of a file that grows. Only of pieces that the kernel
+  // is yet to copy (`kernel_only`, more than kMostCopied bytes) this is not known here: see
+  // OpenNode::revalidate.
+  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+    if (!image_.grows()) {
+      H5_TRY(image_.look());
+      dataset::Pieces pieces;
+      H5_TRY(bytes_.read(offset, length, &pattern_, pieces));
+      pieces = copied_where_small(std::move(pieces));
+      H5_TRY(image_.revalidate());
+      if (!image_.grows()) {
+        out = std::move(pieces);
+        if (column_ahead_) column_ahead_->note(offset, length);
+        return {};
+      }
+    }
+    return metadata::retry_torn(image_.metadata(), "dataset", [&]() -> Status {
+      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes());
+      dataset::Pieces pieces;
+      H5_TRY(bytes.read(offset, length, &pattern_, pieces));
+      H5_TRY(image_.revalidate());
+      image_.note_missing_sources(bytes);
+      out = std::move(pieces);
+      return {};
+    });
+  }
+
+  // A copy of so little costs less than the request; what cannot be copied stays as it is.
+  static dataset::Pieces copied_where_small(dataset::Pieces pieces) {
+    if (pieces.total() == 0 || pieces.total() > kMostCopied || !pieces.kernel_only()) return pieces;
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
+    if (!dataset::copy_pieces(pieces.list(), block->bytes())) return pieces;
+    dataset::Pieces copied;
+    copied.add(block->bytes(), block);
+    return copied;
+  }
+
+  Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
+    H5_TRY(image_.revalidate());
+    return found;
+  }
+
+  // Once: a page may hold what was copied to it while the file was being written.
+  void drop_pages() {
+    const auto kernel = image_.context().open_nodes->kernel();
+    if (kernel && !dropped_pages_.exchange(true)) kernel->forget(keep_->id(), {{0, format::kUnlimited}});
+  }
+
+  // A descriptor held while the file grows sees what is there now.
+  Result<DatasetImage::Bytes> now() { return image_.grows() ? image_.bytes() : bytes_; }
+
+  NodePtr keep_;
+  DatasetImage& image_;
+  DatasetImage::Bytes bytes_;
+  dataset::ReadPattern pattern_;
+  std::atomic<bool> dropped_pages_ = false;
+  std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be handed on
+};
+
+class DatasetNode : public ObjectNode {
+ public:
+  DatasetNode(ServedFilePtr view, std::uint64_t object, LinkPlace link)
+      : ObjectNode(view, object, std::move(link)), image_(view, object, place()) {}
+
+  Result<NodeStat> stat(StatDepth depth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    image_.measure(depth, stat, id());
+    return stat;
+  }
+
+  void catch_up() override { image_.catch_up(id()); }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    auto opened = image_.bytes();
+    if (!opened) {
+      image_.note_failure(0, opened.error());
+      return fail(std::move(opened).error());
+    }
+    DatasetImage::Bytes bytes = *std::move(opened);
+    image_.note_missing_sources(bytes);
+    if (image_.grows()) image_.catch_up(id());  // pages kept from an earlier opening
+    return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
+  }
+
+ private:
+  DatasetImage image_;
+};
+
+class DatatypeNode : public ObjectNode {
+ public:
+  using ObjectNode::ObjectNode;
+
+  Result<NodeStat> stat(StatDepth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    if (const auto line = text(*object)) set_size(stat, line->size());
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    H5_ASSIGN(std::string line, text(*object));
+    return open_text(std::move(line));
+  }
+
+ private:
+  Result<std::string> text(const OpenedObject& object) const {
+    H5_ASSIGN(const format::DatatypePtr type, object::committed_datatype(*file()->metadata(), object.object));
+    return text::datatype_text(*type) + "\n";
+  }
+};
+
+// The key of a node that is a link rather than an object. The name begins with '/', so that it meets no
+// object's.
+NodeKey link_key(const GroupContents& parent, const format::Link& link) {
+  return {parent.file().get(), NodeKey::Kind::Link, parent.address(), "/" + link.name};
+}
+
+// An object that could not be opened: a file that says why.
+NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why);
+
+class GroupNode : public ObjectNode {
+ public:
+  GroupNode(ServedFilePtr view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
+      : ObjectNode(view, object, std::move(place)),
+        contents_(view, object, depth),
+        hidden_(std::move(hidden)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::Directory);
+    if (hidden_) stat.ino = kRootNode;
+    return stat;
+  }
+
+  // The room is a name of last resort: a link of the file that is called so wins. Damage does not hide it.
+  Result<NodePtr> child(std::string_view shown) override {
+    auto link = contents_.find(shown);
+    if (!link && hidden_ && shown == kHiddenName) return hidden_;
+    if (!link) return fail(std::move(link).error());
+    return node_of(*link);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list() override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, contents_.list());
+    return listing;
+  }
+
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
+    const auto* links = dynamic_cast<const GroupListing*>(&listing);
+    if (links == nullptr) return child(listing.at(position).name);
+    H5_ASSIGN(const format::Link link, contents_.find_listed(*links, position));
+    return node_of(link);
+  }
+
+ private:
+  Result<NodePtr> node_of(const format::Link& link) {
+    LinkTarget target = contents_.resolve(link);
+    if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
+      return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
+    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
+      return make_broken_node(contents_, link, std::move(broken->why));
+    const object::Object& object = std::get<OpenedObjectPtr>(target.what)->object;
+    LinkPlace place{address(), link.name};
+    switch (object.kind) {
+      case object::ObjectKind::Group:
+        return std::make_shared<GroupNode>(file(), object.address, std::move(place), contents_.depth() + 1,
+                                           nullptr);
+      case object::ObjectKind::Dataset:
+        return std::make_shared<DatasetNode>(file(), object.address, std::move(place));
+      case object::ObjectKind::Datatype:
+        return std::make_shared<DatatypeNode>(file(), object.address, std::move(place));
+    }
+    return fail({ErrorCode::Internal, "an object of no kind"});
+  }
+
+  GroupContents contents_;
+  NodePtr hidden_;
+};
+
+class SymlinkNode : public Node {
+ public:
+  SymlinkNode(NodeKey key, ServedFilePtr file, std::string text)
+      : Node(std::move(key)), file_(std::move(file)), text_(std::move(text)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    const std::uint64_t parent = file_->ino_of(key().address);
+    NodeStat stat = plain_stat(*file_, NodeType::Symlink, make_ino(parent, key().name));
+    stat.size = text_.size();
+    return stat;
+  }
+
+  Result<std::string> readlink() override { return text_; }
+
+ private:
+  ServedFilePtr file_;
+  std::string text_;
+};
+
+class BrokenNode : public Node {
+ public:
+  BrokenNode(NodeKey key, ServedFilePtr file, std::uint64_t object, Error why)
+      : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
+
+  Result<NodeStat> stat(StatDepth) override {
+    return plain_stat(*file_, NodeType::File, file_->ino_of(object_));
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override { return fail(why_); }
+
+  Result<std::vector<std::string>> list_xattrs() override {
+    return std::vector<std::string>{"user.hdf5.address", "user.hdf5.error"};
+  }
+
+  Result<std::string> get_xattr(std::string_view name) override {
+    if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
+    if (name == "user.hdf5.error") return why_.text();
+    return fail({ErrorCode::NotFound, "no such attribute"});
+  }
+
+ private:
+  ServedFilePtr file_;
+  std::uint64_t object_;
+  Error why_;
+};
+
+NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why) {
+  return std::make_shared<BrokenNode>(link_key(parent, link), parent.file(), link.address, std::move(why));
+}
+
+}  // namespace
+
+NodePtr make_root_node(ServedFilePtr file, NodePtr hidden) {
+  const std::uint64_t address = file->root_address();
+  return std::make_shared<GroupNode>(std::move(file), address, LinkPlace(), 0, std::move(hidden));
+}
+
+NodePtr make_symlink_node(NodeKey key, ServedFilePtr file, std::string text) {
+  return std::make_shared<SymlinkNode>(std::move(key), std::move(file), std::move(text));
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,16 @@
+// The nodes of a file's own tree: groups, datasets, committed datatypes, symlinks, and what is broken.
+#pragma once
+
+#include "dataset_image.h"
+#include "group_contents.h"
+#include "node.h"
+
+namespace h5mount::tree {
+
+// The directory of a file's root group. `room`: /.h5, for the mounted file only, else null.
+NodePtr make_root_node(ServedFilePtr file, NodePtr hidden);
+
+// A symlink; the key's address is that of the group that it is in.
+NodePtr make_symlink_node(NodeKey key, ServedFilePtr file, std::string text);
+
+}  // namespace h5mount::tree

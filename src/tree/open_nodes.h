@@ -1,0 +1,72 @@
+// OpenNodes: the nodes of datasets that somebody has open, and the kernel's side of a growing file, for all
+// files of a mount. Threads: any.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "node.h"
+
+namespace h5mount::tree {
+
+class OpenNodes {
+ public:
+  void set_kernel(std::shared_ptr<KernelPages> kernel) {
+    const std::lock_guard lock(mutex_);
+    kernel_ = std::move(kernel);
+  }
+  // Null where nobody keeps pages (a library user, a test).
+  std::shared_ptr<KernelPages> kernel() const {
+    const std::lock_guard lock(mutex_);
+    return kernel_;
+  }
+
+  void add(const NodePtr& node) {
+    const std::lock_guard lock(mutex_);
+    auto& entry = open_[node.get()];
+    entry.node = node;
+    ++entry.count;
+  }
+  void remove(const NodePtr& node) {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(node.get());
+    if (found != open_.end() && --found->second.count == 0) open_.erase(found);
+  }
+  // Those that nobody has claimed, for the caller alone until it gives each back. The others are to be caught
+  // up with once more.
+  std::vector<NodePtr> claim_all() {
+    std::vector<NodePtr> out;
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, entry] : open_) {
+      entry.missed = entry.claimed;
+      NodePtr node = entry.claimed ? nullptr : entry.node.lock();
+      if (!node) continue;
+      entry.claimed = true;
+      out.push_back(std::move(node));
+    }
+    return out;
+  }
+  // True where the claim goes on, as the node was asked for meanwhile.
+  bool give_back(const NodePtr& node) {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(node.get());
+    if (found == open_.end()) return false;
+    return found->second.claimed = std::exchange(found->second.missed, false);
+  }
+
+ private:
+  struct Entry {
+    std::weak_ptr<Node> node;
+    std::size_t count = 0;
+    bool claimed = false;
+    bool missed = false;
+  };
+  mutable std::mutex mutex_;
+  std::shared_ptr<KernelPages> kernel_;
+  std::unordered_map<const Node*, Entry> open_;
+};
+
+}  // namespace h5mount::tree

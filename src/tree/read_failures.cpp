@@ -1,0 +1,64 @@
+#include "read_failures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace h5mount::tree {
+
+// Null where no more datasets are remembered.
+ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t generation) {
+  auto found = by_address_.find(address);
+  if (found == by_address_.end()) {
+    if (by_address_.size() >= kMostDatasets) return nullptr;
+    found = by_address_.emplace(address, Record{.generation = generation}).first;
+  } else if (found->second.generation != generation) {
+    found->second = Record{.generation = generation};
+  }
+  return &found->second;
+}
+
+void ReadFailures::note(std::uint64_t address, std::uint64_t generation, std::uint64_t offset,
+                        const Error& error) {
+  const std::lock_guard lock(mutex_);
+  Record* const record = record_of(address, generation);
+  if (record == nullptr) return;
+  if (!record->first) {
+    record->first = error;
+    record->offset = offset;
+  }
+  ++record->failures;
+  any_.store(true, std::memory_order_relaxed);
+}
+
+void ReadFailures::note_success(std::uint64_t address, std::uint64_t begin, std::uint64_t end) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_address_.find(address);
+  if (found == by_address_.end() || !found->second.first) return;
+  if (found->second.offset < begin || found->second.offset >= end) return;
+  found->second.first.reset();
+  found->second.failures = 0;
+  any_.store(
+      std::ranges::any_of(by_address_, [](const auto& entry) { return entry.second.first.has_value(); }),
+      std::memory_order_relaxed);
+}
+
+std::optional<Error> ReadFailures::find(std::uint64_t address, std::uint64_t generation) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_address_.find(address);
+  if (found == by_address_.end() || found->second.generation != generation) return std::nullopt;
+  const Record& record = found->second;
+  if (!record.first || record.failures == 1) return record.first;
+  return record.first->within(fmt::format("the first of {} failed reads", record.failures));
+}
+
+std::uint64_t ReadFailures::note_missing(std::uint64_t address, std::uint64_t generation,
+                                         std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  Record* const record = record_of(address, generation);
+  if (record == nullptr || count <= record->missing) return 0;
+  return count - std::exchange(record->missing, count);
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,49 @@
+// ReadFailures: what reads of a file's datasets have met so far: the first failure of each dataset and how
+// many there were, for user.hdf5.error, and how many of its sources were missing. Kept by the object's
+// address, for as long as the file's state (its generation) is the one in which it happened; bounded,
+// datasets beyond the bound are not remembered. Threads: any. Costs a reader who meets no failure one relaxed
+// load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "h5mount/base/error.h"
+
+namespace h5mount::tree {
+
+class ReadFailures {
+ public:
+  static constexpr std::size_t kMostDatasets = 4096;
+
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+
+  // A read at `offset` (bytes of the dataset's image) failed.
+  void note(std::uint64_t address, std::uint64_t generation, std::uint64_t offset, const Error& error);
+  // A read of [begin, end) went well: a failure in it is over (a file that was missing is there now).
+  void note_success(std::uint64_t address, std::uint64_t begin, std::uint64_t end);
+  // The first failure, with the number of those that followed.
+  std::optional<Error> find(std::uint64_t address, std::uint64_t generation) const;
+
+  // `count` sources of the dataset were missing so far: how many of them are new.
+  std::uint64_t note_missing(std::uint64_t address, std::uint64_t generation, std::uint64_t count);
+
+ private:
+  struct Record {
+    std::uint64_t generation = 0;
+    std::optional<Error> first = {};
+    std::uint64_t offset = 0;    // of the first failure
+    std::uint64_t failures = 0;  // all of them
+    std::uint64_t missing = 0;   // sources
+  };
+  Record* record_of(std::uint64_t address, std::uint64_t generation);
+
+  std::atomic<bool> any_ = false;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Record> by_address_;  // guarded by mutex_; ordered: addresses come from the file
+};
+
+}  // namespace h5mount::tree

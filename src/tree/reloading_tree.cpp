@@ -1,0 +1,227 @@
+// The tree of a file that may be replaced: the tree of what its name led to when nothing of it was last in
+// use.
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "h5mount/base/log.h"
+#include "source_tree.h"
+
+namespace h5mount::tree {
+namespace {
+
+// Node ids of two trees do not meet: each has 2^44 of its own.
+constexpr unsigned kNodeBits = 44;
+
+class ReloadingTree final : public Tree, public std::enable_shared_from_this<ReloadingTree> {
+ public:
+  ReloadingTree(std::shared_ptr<SourceTree> first, SourceOpener again)
+      : again_(std::move(again)), current_(std::move(first)) {}
+
+  Result<Entry> lookup(NodeId parent, std::string_view name) override {
+    H5_ASSIGN(const auto tree, usable());
+    auto found = tree->lookup(parent, name);
+    if (found && parent == kRootNode) remember(tree, name);
+    return found;
+  }
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
+    H5_ASSIGN(const auto tree, usable());
+    auto found = tree->lookup_listed(parent, listing, position);
+    if (found && parent == kRootNode) remember(tree, listing.at(position).name);
+    return found;
+  }
+  void forget(NodeId id, std::uint64_t count) override { current()->forget(id, count); }
+  Result<NodeStat> stat(NodeId id, StatDepth depth) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->stat(id, depth);
+  }
+  Result<std::string> readlink(NodeId id) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->readlink(id);
+  }
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->open_directory(id);
+  }
+  Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->open(id);
+  }
+  Result<std::vector<std::string>> list_xattrs(NodeId id) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->list_xattrs(id);
+  }
+  Result<std::string> get_xattr(NodeId id, std::string_view name) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->get_xattr(id, name);
+  }
+  void report(NodeId id, const Error& error) override { current()->report(id, error); }
+  bool follows() const override { return current()->follows(); }
+  std::vector<std::string> watchable() const override { return current()->watchable(); }
+  FileStat statfs() const override { return current()->statfs(); }
+  bool reloads() const override { return true; }
+
+  void set_kernel(std::shared_ptr<KernelPages> kernel) override {
+    const std::lock_guard lock(mutex_);
+    kernel_ = std::move(kernel);
+    current_->set_kernel(kernel_);
+  }
+
+  void when_more_to_watch(std::function<void()> told) override {
+    std::shared_ptr<SourceTree> tree;
+    {
+      const std::lock_guard lock(mutex_);
+      told_ = told;
+      tree = current_;
+    }
+    tree->when_more_to_watch(std::move(told));
+  }
+
+  std::shared_ptr<void> pin() override {
+    auto pin = std::shared_ptr<Pin>(new Pin(shared_from_this()));
+    const std::lock_guard lock(mutex_);
+    ++pins_;
+    pin->counted = true;
+    return pin;
+  }
+
+  void file_changed() override {
+    const auto tree = current();
+    tree->file_changed();
+    if (const auto next = prepared(); !next || next->state() != SourceTree::State::Current) {
+      set_prepared(nullptr);
+      const SourceTree::State state = tree->state();
+      if (state == SourceTree::State::Current) set_usable();
+      if (state != SourceTree::State::Superseded) return;
+      set_prepared(open_again());
+    }
+    take_up();
+  }
+
+ private:
+  struct Pin {
+    explicit Pin(std::shared_ptr<ReloadingTree> owner) : tree(std::move(owner)) {}
+    ~Pin() {
+      if (counted) tree->unpin();
+    }
+    Pin(const Pin&) = delete;
+    Pin& operator=(const Pin&) = delete;
+    std::shared_ptr<ReloadingTree> tree;
+    bool counted = false;
+  };
+
+  void unpin() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (--pins_ > 0 || !prepared_) return;
+    }
+    try {
+      take_up();
+    } catch (const std::exception& error) {  // the next change tries again
+      log(LogLevel::Error, "taking up the new file: internal error: {}", error.what());
+    }
+  }
+
+  void set_usable() {
+    const std::lock_guard lock(mutex_);
+    why_unusable_.clear();
+  }
+
+  // What the kernel was given below the root, as far as that still is the tree of `tree`.
+  void remember(const std::shared_ptr<SourceTree>& tree, std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    if (tree == current_) names_.emplace(name);
+  }
+
+  // A failure is told once, and the next call tries again: a writer may be about to end. Meanwhile nothing
+  // but what is open is given: the name no longer means the old file.
+  std::shared_ptr<SourceTree> open_again() {
+    auto made = make_next();
+    const std::string why = made ? std::string() : made.error().text();
+    bool begins = false;
+    {
+      const std::lock_guard lock(mutex_);
+      begins = why_unusable_.empty() && !why.empty();
+      if (why == why_unusable_) return made ? *std::move(made) : nullptr;
+      why_unusable_ = why;
+    }
+    if (!why.empty()) log(LogLevel::Warning, "the new file cannot be taken up: {}", why);
+    if (begins) current()->retire();
+    return made ? *std::move(made) : nullptr;
+  }
+
+  Result<std::shared_ptr<SourceTree>> usable() const {
+    const std::lock_guard lock(mutex_);
+    if (why_unusable_.empty()) return current_;
+    return fail(
+        Error(ErrorCode::Stale, "the file was replaced, and the new one cannot be used: " + why_unusable_));
+  }
+
+  Result<std::shared_ptr<SourceTree>> make_next() {
+    H5_ASSIGN(const Source source, again_());
+    H5_ASSIGN(auto tree, SourceTree::make(source.environment, source.options, ++generation_ << kNodeBits));
+    H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
+    return tree;
+  }
+
+  // Nothing of the old file is in use at this moment, so no reply of the old tree can come after what the
+  // kernel is asked to drop here.
+  void take_up() {
+    std::shared_ptr<SourceTree> old;
+    std::unordered_set<std::string> names;
+    std::shared_ptr<KernelPages> kernel;
+    std::shared_ptr<SourceTree> next;
+    std::function<void()> told;
+    {
+      const std::lock_guard lock(mutex_);
+      if (pins_ > 0 || !prepared_) return;
+      old = std::exchange(current_, std::exchange(prepared_, nullptr));
+      next = current_;
+      names.swap(names_);
+      kernel = kernel_;
+      told = told_;
+      next->set_kernel(kernel);
+    }
+    log(LogLevel::Info, "the new file was taken up");
+    next->when_more_to_watch(told);
+    if (kernel)
+      for (const std::string& name : names) kernel->forget_name(kRootNode, name);
+    old->retire();
+    if (told) told();
+  }
+
+  std::shared_ptr<SourceTree> current() const {
+    const std::lock_guard lock(mutex_);
+    return current_;
+  }
+  std::shared_ptr<SourceTree> prepared() const {
+    const std::lock_guard lock(mutex_);
+    return prepared_;
+  }
+  void set_prepared(std::shared_ptr<SourceTree> next) {
+    const std::lock_guard lock(mutex_);
+    prepared_.swap(next);
+  }
+
+  const SourceOpener again_;
+  std::uint64_t generation_ = 0;  // of the thread that calls file_changed
+  mutable std::mutex mutex_;      // of what follows
+  std::shared_ptr<SourceTree> current_;
+  std::shared_ptr<SourceTree> prepared_;  // of the new file, until nothing of the old one is in use
+  std::string why_unusable_;              // the new file; empty: nothing stands against it, or there is none
+  std::size_t pins_ = 0;
+  std::unordered_set<std::string> names_;
+  std::shared_ptr<KernelPages> kernel_;
+  std::function<void()> told_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Tree>> Tree::make_reloading(const Source& first, SourceOpener again) {
+  H5_ASSIGN(auto tree, SourceTree::make(first.environment, first.options, 0));
+  return std::make_shared<ReloadingTree>(std::move(tree), std::move(again));
+}
+
+}  // namespace h5mount::tree

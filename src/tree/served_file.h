@@ -1,0 +1,94 @@
+// ServedFile: one HDF5 file as the view room sees it: its objects, recently opened ones kept; where its
+// groups have their places; the path of an object that a value refers to. The mounted file has one, and so
+// has every file that an external link leads to, as long as a node of it is known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "byte_budget.h"
+#include "h5mount/base/once_value.h"
+#include "h5mount/text/value_text.h"
+#include "h5mount/tree/tree.h"
+#include "object_cache.h"
+#include "object_paths.h"
+#include "read_failures.h"
+
+namespace h5mount::tree {
+
+// What all files of a mount share.
+class ExternalFiles;
+class OpenNodes;
+struct ViewContext {
+  dataset::ReadEnvironment environment;
+  TreeOptions options;
+  std::shared_ptr<ExternalFiles> external;
+  std::shared_ptr<OpenNodes> open_nodes;
+  // Of all attributes that are open as files. One may take it all.
+  static constexpr std::uint64_t kMaxOpenTextBytes = 1ULL << 30;
+  std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(kMaxOpenTextBytes);
+};
+using ViewContextPtr = std::shared_ptr<const ViewContext>;
+
+struct LinkPlace;
+
+class ServedFile : public std::enable_shared_from_this<ServedFile> {
+ public:
+  // `depth`: directories between the mount point and the file's root (0 for the mounted file). `ino_seed`
+  // tells its inode numbers from those of other files.
+  ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed);
+
+  const ViewContext& context() const { return *context_; }
+  const object::OpenedFilePtr& file() const { return file_; }
+  const metadata::FileMetadataPtr& metadata() const { return file_->metadata; }
+  unsigned depth() const { return depth_; }
+  std::uint64_t root_address() const { return metadata()->root_address(); }
+  std::uint64_t ino_of(std::uint64_t address) const;
+
+  Result<OpenedObjectPtr> object(std::uint64_t address);
+
+  std::shared_ptr<const ObjectPaths> places();
+
+  // For a group that claims to have one link only: nothing where `name` of `parent` is the first link to it
+  // that was ever looked up, else the names of that first one. A file whose link counts lie cannot lead into
+  // a loop.
+  std::optional<std::vector<std::string>> other_home(std::uint64_t address, std::uint64_t parent,
+                                                     std::string_view name);
+
+  text::ValueContext value_context();
+
+  // The path of the object that a link leads to, as far as it is known without a walk: for messages.
+  std::string path_of(const LinkPlace& place);
+  // The same of an object of which nothing but its address is known: may walk the file, once.
+  std::string path_of_object(std::uint64_t address);
+
+  // Says in the log what is wrong with the object of that path; once, until the file's state is another.
+  void report(std::string_view path, const Error& error) const;
+  ReadFailures& failures() { return failures_; }
+
+ private:
+  struct Home {
+    std::uint64_t parent = 0;
+    std::string name;
+  };
+  std::vector<std::string> names_home(std::uint64_t address) const;
+  std::string path_of_group(std::uint64_t address);
+
+  ViewContextPtr context_;
+  object::OpenedFilePtr file_;
+  unsigned depth_;
+  std::uint64_t ino_seed_;
+  ObjectCache objects_;
+  OnceValue<std::shared_ptr<const ObjectPaths>> paths_;
+  std::mutex homes_mutex_;
+  std::unordered_map<std::uint64_t, Home> homes_;
+  ReadFailures failures_;
+};
+using ServedFilePtr = std::shared_ptr<ServedFile>;
+
+}  // namespace h5mount::tree

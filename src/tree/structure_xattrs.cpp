@@ -1,0 +1,350 @@
+// user.hdf5.*: the structure of an object. One line of the table a name.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "attribute_values.h"
+#include "damaged_lists.h"
+#include "dataset_image.h"
+#include "object_facts.h"
+#include "sources_text.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+using Text = Result<std::string>;
+
+constexpr std::string_view kPrefix = "user.";
+constexpr std::string_view kStructurePrefix = "user.hdf5.";
+
+// What a line of the table works on. Of a dataset that cannot be described whole, `parts` says what is known.
+struct Subject {
+  ServedFile& file;
+  const OpenedObject& opened;
+  const object::DatasetDescription* dataset = nullptr;
+  object::DatasetParts parts;
+  std::optional<Error> problem;
+};
+
+Error absent() {
+  return {ErrorCode::NotFound, "no such attribute"};
+}
+
+std::string numbers_text(const std::vector<std::uint64_t>& numbers) {
+  std::string out = "[";
+  for (const std::uint64_t number : numbers) {
+    if (out.size() > 1) out += ',';
+    out += number == format::kUnlimited ? "null" : fmt::format("{}", number);
+  }
+  return out + "]";
+}
+
+std::string_view kind_name(object::ObjectKind kind) {
+  switch (kind) {
+    case object::ObjectKind::Group:
+      return "group";
+    case object::ObjectKind::Dataset:
+      return "dataset";
+    case object::ObjectKind::Datatype:
+      return "datatype";
+  }
+  return "";
+}
+
+std::string_view layout_name(const object::DatasetDescription& dataset) {
+  switch (dataset.layout.cls) {
+    case format::LayoutClass::Compact:
+      return "compact";
+    case format::LayoutClass::Contiguous:
+      return dataset.external.empty() ? "contiguous" : "external";
+    case format::LayoutClass::Chunked:
+      return "chunked";
+    case format::LayoutClass::Virtual:
+      return "virtual";
+    case format::LayoutClass::Structured:
+      return "sparse";
+  }
+  return "";
+}
+
+bool has_type(const Subject& subject) {
+  return subject.parts.type;
+}
+bool has_space(const Subject& subject) {
+  return subject.parts.space;
+}
+bool has_layout(const Subject& subject) {
+  return subject.parts.layout;
+}
+bool has_fill(const Subject& subject) {
+  return subject.parts.type && subject.parts.fill;
+}
+bool is_chunked(const Subject& subject) {
+  return subject.parts.layout && (subject.dataset->layout.cls == format::LayoutClass::Chunked ||
+                                  subject.dataset->layout.cls == format::LayoutClass::Structured);
+}
+bool has_filters(const Subject& subject) {
+  return is_chunked(subject) && subject.parts.pipeline;
+}
+bool has_sections(const Subject& subject) {
+  return has_filters(subject) && subject.dataset->layout.cls == format::LayoutClass::Structured;
+}
+bool is_whole(const Subject& subject) {
+  return subject.dataset != nullptr && !subject.parts.problem;
+}
+bool is_any(const Subject&) {
+  return true;
+}
+
+Text dtype_text(const Subject& subject) {
+  if (has_type(subject)) return text::datatype_text(*subject.dataset->type);
+  H5_ASSIGN(const format::DatatypePtr type,
+            object::committed_datatype(*subject.file.metadata(), subject.opened.object));
+  return text::datatype_text(*type);
+}
+
+Text fill_value_text(const Subject& subject) {
+  const object::DatasetDescription& dataset = *subject.dataset;
+  if (!dataset.fill.defined) return "null";
+  // The default is an element of zeros; a type in a few bytes of a file can have elements of gigabytes.
+  constexpr std::size_t kMaxZeros = 16 * kMaxXattrBytes;
+  if (dataset.fill.value.empty() && dataset.type->size > kMaxZeros)
+    return fail({ErrorCode::TooLarge, "the zeros of an element are too many to be shown"});
+  const std::vector<std::byte> zeros(dataset.fill.value.empty() ? dataset.type->size : 0);
+  const ByteSpan value = dataset.fill.value.empty() ? ByteSpan(zeros) : ByteSpan(dataset.fill.value);
+  if (value.size() < dataset.type->size)
+    return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
+  return text::value_text(*dataset.type, format::Dataspace{}, value.first(dataset.type->size),
+                          subject.file.value_context(), kMaxXattrBytes);
+}
+
+Text storage_size_text(const Subject& subject) {
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset));
+  H5_ASSIGN(const std::uint64_t bytes, reader->storage_bytes());
+  return fmt::format("{}", bytes);
+}
+
+bool names_sources(const Subject& subject) {
+  return is_whole(subject) &&
+         (subject.dataset->layout.cls == format::LayoutClass::Virtual || !subject.dataset->external.empty());
+}
+
+Text source_files_text(const Subject& subject) {
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset));
+  return sources_text(reader->named_sources(kMaxListedSources), kMaxXattrBytes);
+}
+
+// Sparse storage has a pipeline a section; the message says which.
+Text sections_text(const Subject& subject) {
+  std::string out = "[";
+  for (const format::FilterPipelineMessage::Section& section : subject.dataset->pipeline.sections) {
+    format::FilterPipelineMessage one;
+    one.filters = section.filters;
+    if (out.size() > 1) out += ',';
+    out += fmt::format(R"({{"section":{},"filters":{}}})", section.number, text::filters_text(one));
+  }
+  return out + "]";
+}
+
+struct Line {
+  std::string_view name;
+  bool (*applies)(const Subject&);
+  Text (*text)(const Subject&);
+  bool may_be_long = false;  // longer than an extended attribute can be
+};
+
+const std::array kTable = {
+    Line{"kind", is_any,
+         [](const Subject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
+    Line{"address", is_any,
+         [](const Subject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
+    Line{"dtype",
+         [](const Subject& s) { return has_type(s) || s.opened.object.kind == object::ObjectKind::Datatype; },
+         dtype_text, true},
+    Line{"shape", has_space,
+         [](const Subject& s) -> Text {
+           return s.dataset->space.kind == format::DataspaceKind::Null ? "null"
+                                                                       : numbers_text(s.dataset->space.dims);
+         }},
+    Line{"maxshape", has_space,
+         [](const Subject& s) -> Text {
+           const format::Dataspace& space = s.dataset->space;
+           if (space.kind == format::DataspaceKind::Null) return "null";
+           return numbers_text(space.max_dims.empty() ? space.dims : space.max_dims);
+         }},
+    Line{"layout", has_layout, [](const Subject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
+    Line{"chunks", is_chunked,
+         [](const Subject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
+    Line{"filters", has_filters,
+         [](const Subject& s) -> Text { return text::filters_text(s.dataset->pipeline); }, true},
+    Line{"sections", has_sections, sections_text, true},
+    Line{"fill_value", has_fill, fill_value_text, true},
+    Line{"storage_size", is_whole, storage_size_text},
+    Line{"comment",
+         [](const Subject& s) {
+           return object::object_comment(*s.file.metadata(), s.opened.object).has_value();
+         },
+         [](const Subject& s) -> Text {
+           return object::object_comment(*s.file.metadata(), s.opened.object).value_or("");
+         },
+         true},
+    Line{"sources", names_sources, source_files_text},
+    Line{"error", [](const Subject& s) { return s.problem.has_value(); },
+         [](const Subject& s) -> Text { return s.problem->text(); }},
+    // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is
+    // told.
+    Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.file, s.opened).has_value(); },
+         [](const Subject& s) -> Text {
+           return fail(
+               lost_attributes(s.file, s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
+         }},
+};
+
+// Keeps the description alive beside the subject.
+struct Gathered {
+  DatasetDescriptionPtr description;
+  Subject subject;
+};
+
+void gather_dataset(Gathered& out) {
+  Subject& subject = out.subject;
+  const auto description = description_of(subject.file, subject.opened);
+  if (description) {
+    out.description = *description;
+    object::DatasetParts& parts = subject.parts;
+    parts.type = parts.space = parts.layout = parts.fill = parts.pipeline = true;
+  } else {
+    subject.problem = description.error();
+    subject.parts = object::describe_parts(*subject.file.metadata(), subject.opened.object);
+    out.description =
+        std::make_shared<const object::DatasetDescription>(std::move(subject.parts.description));
+    subject.parts.problem = description.error();
+  }
+  subject.dataset = out.description.get();
+}
+
+// `with_problem`: looking for trouble may cost reads that most names do not need.
+Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem) {
+  Gathered out{nullptr, {file, opened, nullptr, {}, std::nullopt}};
+  std::optional<Error>& problem = out.subject.problem;
+  if (opened.object.kind == object::ObjectKind::Dataset) gather_dataset(out);
+  if (!with_problem || problem) return out;
+  if (is_whole(out.subject)) {
+    const auto reader = open_reader(file, *out.description);
+    problem = reader ? (*reader)->problem() : std::optional(reader.error());
+  } else if (opened.object.kind == object::ObjectKind::Group) {
+    problem = links_damage(file, opened);
+  } else if (const auto type = object::committed_datatype(*file.metadata(), opened.object); !type) {
+    problem = type.error();
+  }
+  if (!problem) problem = opened.object.header->damage;
+  if (!problem) problem = attributes_damage(file, opened);
+  if (!problem) problem = file.failures().find(opened.object.address, file.metadata()->generation());
+  return out;
+}
+
+constexpr std::string_view kLargeAttributes = "large_attributes";
+
+// A list of names, bounded as Linux bounds it: what goes beyond is left out.
+class XattrList {
+ public:
+  bool add(std::string_view prefix, std::string_view name) {
+    const std::size_t bytes = prefix.size() + name.size() + 1;
+    if (bytes > kMaxXattrBytes - bytes_) return false;
+    bytes_ += bytes;
+    names_.push_back(std::string(prefix).append(name));
+    return true;
+  }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  std::vector<std::string> names_;
+  std::size_t bytes_ = 0;
+};
+
+bool is_too_long(const Text& text) {
+  return text ? text->size() > kMaxXattrBytes : text.error().code() == ErrorCode::TooLarge;
+}
+
+// The names of all xattrs without `user.`: first of the table's lines, then of the attributes.
+struct AllNames {
+  std::vector<std::string_view> lines;
+  std::vector<std::string_view> large_lines;
+  XattrNames attributes;
+};
+
+AllNames all_names(ServedFile& file, const OpenedObject& object) {
+  AllNames out;
+  const Gathered gathered = gather(file, object, true);
+  for (const Line& line : kTable) {
+    if (!line.applies(gathered.subject)) continue;
+    const bool large = line.may_be_long && is_too_long(line.text(gathered.subject));
+    (large ? out.large_lines : out.lines).push_back(line.name);
+  }
+  auto attributes = xattr_names(file, object);
+  if (attributes)
+    out.attributes = *std::move(attributes);
+  else
+    file.report(file.path_of_object(object.object.address), attributes.error().within("its attributes"));
+  return out;
+}
+
+// JSON; ends in `null` where not all names fit.
+Text large_attributes_text(ServedFile& file, const OpenedObject& object) {
+  constexpr std::string_view kCut = "null]";
+  const AllNames names = all_names(file, object);
+  std::string out = "[";
+  const auto add = [&](std::string_view name) {
+    const std::size_t before = out.size();
+    text::append_json_string(name, out);
+    out += ',';
+    if (out.size() + kCut.size() <= kMaxXattrBytes) return true;
+    out.resize(before);
+    out += kCut;
+    return false;
+  };
+  for (const std::string_view name : names.large_lines)
+    if (!add(std::string("hdf5.").append(name))) return out;
+  for (const std::string& name : names.attributes.large)
+    if (!add(name)) return out;
+  if (out.size() == 1) return fail(absent());
+  out.back() = ']';
+  return out;
+}
+
+Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name) {
+  if (name == kLargeAttributes) return large_attributes_text(file, opened);
+  for (const Line& line : kTable) {
+    if (line.name != name) continue;
+    const Gathered gathered = gather(file, opened, name == "error");
+    if (!line.applies(gathered.subject)) return fail(absent());
+    Text text = line.text(gathered.subject);
+    if (is_too_long(text)) return fail({ErrorCode::TooLarge, "longer than an extended attribute can be"});
+    return text;
+  }
+  return fail(absent());
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object) {
+  const AllNames names = all_names(file, object);
+  XattrList list;
+  for (const std::string_view line : names.lines) list.add(kStructurePrefix, line);
+  if (!names.large_lines.empty() || !names.attributes.large.empty())
+    list.add(kStructurePrefix, kLargeAttributes);
+  for (const std::string& name : names.attributes.listed)
+    if (!list.add(kPrefix, name)) break;
+  return list.take();
+}
+
+Text get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name) {
+  if (name.starts_with(kStructurePrefix))
+    return structure_text(file, object, name.substr(kStructurePrefix.size()));
+  if (!name.starts_with(kPrefix)) return fail(absent());
+  H5_ASSIGN(const object::Attribute attribute, find_xattr(file, object, name.substr(kPrefix.size())));
+  return attribute_text(file, attribute, kMaxXattrBytes);
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "external_files.h"
+#include "node_table.h"
+#include "object_nodes.h"
+#include "open_nodes.h"
+#include "served_file.h"
+#include "source_tree.h"
+#include "virtual_directories.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+// A file that is written in place, or whose members are replaced one by one, counts as done when nothing of
+// it has changed for so long.
+constexpr std::chrono::seconds kSettled{1};
+
+class FileTree : public SourceTree {
+ public:
+  FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, std::uint64_t first_node)
+      : context_(std::move(context)), main_(std::move(main)), nodes_(std::move(root), first_node) {}
+
+  Result<Entry> lookup(NodeId parent, std::string_view name) override {
+    H5_ASSIGN(const NodePtr directory, node(parent));
+    auto child = directory->child(name);
+    H5_TRY(directory->revalidate());
+    if (!child) return fail(std::move(child).error());
+    return entry_of(*std::move(child));
+  }
+
+  void forget(NodeId id, std::uint64_t count) override { nodes_.forget(id, count); }
+
+  Result<NodeStat> stat(NodeId id, StatDepth depth) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return unchanged(*found, found->stat(depth));
+  }
+
+  Result<std::string> readlink(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return unchanged(*found, found->readlink());
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return unchanged(*found, found->list());
+  }
+
+  bool listing_lasts(NodeId id) override {
+    const NodePtr found = nodes_.find(id);
+    return !found || found->listing_lasts();
+  }
+
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
+    H5_ASSIGN(const NodePtr directory, node(parent));
+    auto child = directory->listed_child(listing, position);
+    H5_TRY(directory->revalidate());
+    if (!child) return fail(std::move(child).error());
+    return entry_of(*std::move(child));
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return found->open();
+  }
+
+  Result<std::vector<std::string>> list_xattrs(NodeId id) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return unchanged(*found, found->list_xattrs());
+  }
+
+  Result<std::string> get_xattr(NodeId id, std::string_view name) override {
+    H5_ASSIGN(const NodePtr found, node(id));
+    return unchanged(*found, found->get_xattr(name));
+  }
+
+  void report(NodeId id, const Error& error) override {
+    const auto code = static_cast<std::size_t>(error.code());
+    tree_counters().failures[code].fetch_add(1, std::memory_order_relaxed);
+    const NodePtr found = nodes_.find(id);
+    const Subject subject = found ? found->subject() : Subject{nullptr, fmt::format("node {}", id)};
+    (subject.file != nullptr ? *subject.file : *main_).report(subject.path, error);
+  }
+
+  bool follows() const override { return files().follows(); }
+
+  void set_kernel(std::shared_ptr<KernelPages> kernel) override {
+    context_->open_nodes->set_kernel(std::move(kernel));
+  }
+
+  void file_changed() override {
+    std::vector<Seen> seen;
+    for (const object::OpenedFilePtr& file : files().open_files()) {
+      const bool sound = file->metadata->revalidate_now().has_value();
+      seen.push_back({file.get(), sound, sound && file->metadata->following()});
+    }
+    const auto kernel = context_->open_nodes->kernel();
+    // What it keeps it got with the promise that it would stay.
+    if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) retire();
+    seen_ = std::move(seen);
+    if (!follows()) return;
+    for (const NodePtr& open : context_->open_nodes->claim_all()) catch_up(open);
+  }
+
+  State state() override {
+    const metadata::FileMetadata& main = *files().main()->metadata;
+    const bool stale = !main.revalidate_now();
+    const auto& source = main.addresses();
+    const bool taken = source->name_taken();
+    if (!stale && !taken) {
+      last_.reset();
+      return State::Current;
+    }
+    if (!stale && source->watchable().size() == 1) return State::Superseded;  // renamed over: whole at once
+    const auto now = std::chrono::steady_clock::now();
+    const auto stamp = source->stamp();
+    if (!stamp || !last_ || *last_ != *stamp) {
+      last_ = stamp ? std::optional(*stamp) : std::nullopt;
+      last_change_ = now;
+    }
+    return now - last_change_ < kSettled ? State::Changing : State::Superseded;
+  }
+
+  void retire() override {
+    if (const auto kernel = context_->open_nodes->kernel())
+      for (const NodeId id : nodes_.ids()) kernel->forget(id, {{0, format::kUnlimited}});
+  }
+
+  std::vector<std::string> watchable() const override {
+    std::vector<std::string> out;
+    for (const object::OpenedFilePtr& file : files().open_files()) {
+      const std::vector<std::string> paths = file->metadata->addresses()->watchable();
+      out.insert(out.end(), paths.begin(), paths.end());
+    }
+    return out;
+  }
+
+  void when_more_to_watch(std::function<void()> told) override { files().when_opened(std::move(told)); }
+
+  FileStat statfs() const override {
+    return {context_->environment.files->main()->metadata->addresses()->stored_bytes()};
+  }
+
+ private:
+  Result<NodePtr> node(NodeId id) {
+    NodePtr found = nodes_.find(id);
+    if (!found) return fail({ErrorCode::Stale, "a node that was forgotten"});
+    return found;
+  }
+
+  // What was made of the node's file, if that has not changed meanwhile.
+  template <class T>
+  static Result<T> unchanged(const Node& node, Result<T> made) {
+    H5_TRY(node.revalidate());
+    return made;
+  }
+
+  // By a worker, so that no node waits for another that is slow; again where the file changed meanwhile.
+  void catch_up(const NodePtr& open) {
+    const auto job = [open, nodes = context_->open_nodes] {
+      do {
+        open->catch_up();
+      } while (nodes->give_back(open));
+    };
+    const auto& workers = context_->environment.workers;
+    if (!workers || !workers->submit(job)) job();
+  }
+
+  // The known node is asked, which may have measured itself already; one without a stat is not counted.
+  Result<Entry> entry_of(NodePtr child) {
+    const auto [id, known] = nodes_.adopt(std::move(child));
+    auto stat = unchanged(*known, known->stat(StatDepth::Listing));
+    if (stat) return Entry{id, *stat};
+    nodes_.forget(id, 1);
+    return fail(std::move(stat).error());
+  }
+
+  object::FileSet& files() const { return *context_->environment.files; }
+
+  ViewContextPtr context_;
+  ServedFilePtr main_;
+  NodeTable nodes_;
+
+  // What became of a file until it was last looked at, by `file_changed` only, which one thread calls.
+  struct Seen {
+    const object::OpenedFile* file;
+    bool sound, follows;
+  };
+  bool became_another(const Seen& now) const {
+    const auto before = std::ranges::find(seen_, now.file, &Seen::file);
+    return before != seen_.end() && (before->sound != now.sound || before->follows != now.follows);
+  }
+  std::vector<Seen> seen_{{files().main().get(), true, files().main()->metadata->following()}};
+
+  // Of the one thread that calls `state`: the last stamp of a file that changes, and since when it stands
+  // still.
+  std::optional<io::SourceStamp> last_;
+  std::chrono::steady_clock::time_point last_change_{};
+};
+
+}  // namespace
+
+TreeCounters& tree_counters() {
+  static TreeCounters counters;
+  return counters;
+}
+
+Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironment& environment,
+                                                     const TreeOptions& options, NodeId first_node) {
+  const auto context = std::make_shared<const ViewContext>(
+      ViewContext{environment, options, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
+  const auto main = std::make_shared<ServedFile>(context, environment.files->main(), 0, 0);
+  H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address()));
+  if (root->object.kind != object::ObjectKind::Group)
+    return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group")
+                    .with_found(main->root_address()));
+  NodePtr hidden = make_hidden_root({context, main});
+  return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(hidden)), first_node);
+}
+
+Result<std::shared_ptr<Tree>> Tree::make(const dataset::ReadEnvironment& environment,
+                                         const TreeOptions& options) {
+  return SourceTree::make(environment, options, 0);
+}
+
+}  // namespace h5mount::tree

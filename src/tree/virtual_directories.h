@@ -1,0 +1,52 @@
+// The rooms under /.h5: views of the file beside its own tree, reachable but not listed.
+//
+// To add a view: one file in src/view/ with its node classes and a make_*_room function declared here, one
+// line in the table (rooms.cpp), one line of docs/promise.md with the test that holds it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node.h"
+#include "served_file.h"
+
+namespace h5mount::tree {
+
+// What a room is made from.
+struct VirtualDirectorySetup {
+  ViewContextPtr context;
+  ServedFilePtr main;
+};
+
+// /.h5 itself.
+NodePtr make_hidden_root(const VirtualDirectorySetup& setup);
+
+// /.h5/attributes: a mirror of the tree in which every attribute is a text file, PATH@NAME.
+NodePtr make_attributes_directory(const VirtualDirectorySetup& setup);
+
+// /.h5/external: the files that external links lead to, opened when looked up; it lists those that links have
+// named.
+NodePtr make_external_directory(const VirtualDirectorySetup& setup);
+
+// A directory of these files, whose roots `make_root` makes. `path` tells it from others.
+NodePtr make_external_directory(ViewContextPtr context, std::string path,
+                                std::function<NodePtr(ServedFilePtr)> make_root);
+
+// /.h5/sparse: the sparse datasets of the tree, each a directory of the lists that it holds.
+NodePtr make_sparse_directory(const VirtualDirectorySetup& setup);
+
+// /.h5/log and /.h5/status: the mount's own messages and counters. No status where nobody gives its text.
+NodePtr make_log_file(const VirtualDirectorySetup& setup);
+NodePtr make_status_file(const VirtualDirectorySetup& setup);
+
+// A directory of known names. `path` tells it from others.
+NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
+                             std::vector<std::pair<std::string, NodePtr>> children);
+
+// The key and inode number of a room's own nodes.
+NodeKey virtual_key(std::string path);
+std::uint64_t virtual_ino(std::string_view path);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,317 @@
+// A file that is written while it is read, through the tree: no request mixes two states, and no size is
+// published before the pages that it makes wrong are gone.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "h5mount/base/checksum.h"
+#include "h5mount/tree/tree.h"
+#include "support/h5py_file.h"
+
+namespace h5mount::test {
+namespace {
+
+// Two states of a file; who reads it goes through a hook first.
+class TwoStates final : public io::ByteSource {
+ public:
+  TwoStates(std::vector<std::byte> first, std::vector<std::byte> second)
+      : states_{std::move(first), std::move(second)} {}
+
+  void change() { second_ = true; }
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    if (on_read) on_read();
+    const auto& bytes = states_[second_ ? 1 : 0];
+    if (offset > bytes.size() || out.size() > bytes.size() - offset)
+      return fail(Error(ErrorCode::Truncated, "TwoStates", "bytes", offset));
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+    return {};
+  }
+  std::uint64_t size() const override { return states_[second_ ? 1 : 0].size(); }
+  Result<io::SourceStamp> stamp() override {
+    return io::SourceStamp{.size = size(), .modified = second_ ? 2 : 1, .sum = second_ ? 2U : 1U};
+  }
+  std::string name() const override { return "two states"; }
+
+  std::function<void()> on_read;
+
+ private:
+  std::vector<std::byte> states_[2];
+  std::atomic<bool> second_ = false;
+};
+
+// Notes what is dropped; nothing is waited for.
+class NotedPages final : public tree::KernelPages {
+ public:
+  Ticket forget(tree::NodeId, const std::vector<dataset::ByteRange>& ranges) override {
+    if (on_forget) on_forget();
+    return forgotten += ranges.size();
+  }
+  bool wait(Ticket) override { return true; }
+  bool store(tree::NodeId, std::uint64_t, const dataset::Pieces&) override { return false; }
+  std::atomic<std::uint64_t> forgotten{0};
+  std::function<void()> on_forget;
+};
+
+std::shared_ptr<tree::Tree> tree_of(const std::shared_ptr<io::ByteSource>& source, metadata::Follow follow) {
+  metadata::MetadataOptions options;
+  options.follow = follow;
+  options.revalidate_interval = std::chrono::milliseconds(0);
+  auto files = object::FileSet::open(source, options);
+  EXPECT_TRUE(files) << files.error().text();
+  if (!files) return nullptr;
+  auto tree = tree::Tree::make(
+      {std::make_shared<cache::BlockCache>(16U << 20), std::make_shared<cache::WorkerPool>(2), *files}, {});
+  EXPECT_TRUE(tree) << tree.error().text();
+  return tree ? *tree : nullptr;
+}
+
+// ---- no mixed bytes
+
+class MixedBytes : public testing::TestWithParam<const char*> {};
+
+TEST_P(MixedBytes, AreNeverGiven) {
+  const std::string make =
+      std::string("f.create_dataset('d', data=np.full(300000, VALUE, 'u1'), ") + GetParam() + ")";
+  const auto with = [&](const char* value) {
+    std::string script = make;
+    script.replace(script.find("VALUE"), 5, value);
+    return written_with_h5py(script);
+  };
+  const auto first = with("7"), second = with("9");
+  if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  ASSERT_EQ(first.size(), second.size());
+  int reads_in_all = 0, stale = 0;
+  // Written before each of the reads that one request makes of the file.
+  for (int written_at = 0; written_at <= reads_in_all; ++written_at) {
+    std::atomic<int> reads = 0;
+    std::atomic<bool> armed = false;
+    auto source = std::make_shared<TwoStates>(first, second);
+    source->on_read = [&, raw = source.get()] {
+      if (armed && reads++ == written_at) raw->change();
+    };
+    const auto tree = tree_of(source, metadata::Follow::Auto);
+    ASSERT_TRUE(tree);
+    const auto entry = tree->lookup(tree::kRootNode, "d");
+    ASSERT_TRUE(entry) << entry.error().text();
+    const auto open = tree->open(entry->node);
+    ASSERT_TRUE(open) << open.error().text();
+    armed = true;
+    dataset::Pieces pieces;
+    const Status read = (*open)->read(0, 300'000, pieces);
+    armed = false;
+    reads_in_all = std::max(reads_in_all, std::min(reads.load(), 64));
+    if (!read) {
+      EXPECT_EQ(read.error().code(), ErrorCode::Stale) << read.error().text();
+      ++stale;
+      continue;
+    }
+    ASSERT_EQ(pieces.total(), 300'000U);
+    for (const dataset::Piece& piece : pieces.list())
+      for (const std::byte byte : piece.bytes)
+        ASSERT_EQ(byte, std::byte{7}) << "written before read " << written_at;
+  }
+  EXPECT_GE(stale, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, MixedBytes,
+                         testing::Values("chunks=(30000,)", "chunks=(30000,), compression='gzip'",
+                                         "chunks=(30000,), shuffle=True", "chunks=None"));
+
+// ---- what a changed file is asked for
+
+TEST(ChangedFile, GivesNeitherNamesNorAttributes) {
+  const auto first = written_with_h5py("f['a'] = 1\nf['b'] = 2"),
+             second = written_with_h5py("f['c'] = 1\nf['d'] = 2");
+  if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  auto source = std::make_shared<TwoStates>(first, second);
+  const auto tree = tree_of(source, metadata::Follow::Auto);
+  ASSERT_TRUE(tree);
+  const auto entry = tree->lookup(tree::kRootNode, "a");
+  ASSERT_TRUE(entry) << entry.error().text();
+  source->change();
+  const auto stale = [](const auto& result) { return !result && result.error().code() == ErrorCode::Stale; };
+  EXPECT_TRUE(stale(tree->lookup(tree::kRootNode, "c")));
+  EXPECT_TRUE(stale(tree->stat(entry->node, tree::StatDepth::Full)));
+  EXPECT_TRUE(stale(tree->open_directory(tree::kRootNode)));
+  EXPECT_TRUE(stale(tree->list_xattrs(entry->node)));
+  EXPECT_TRUE(stale(tree->open(entry->node)));
+}
+
+// ---- damage in a file of another clock
+
+// A SWMR writer's flags, 400 damaged headers, and a time in the future: nobody writes it, so nobody waits for
+// it.
+TEST(DamagedFile, IsNotWaitedForThoughItsTimeLiesInTheFuture) {
+  auto bytes = written_with_h5py("for i in range(400): f['d%04d' % i] = i");
+  if (bytes.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  std::uint64_t root = 0;
+  std::memcpy(&root, bytes.data() + 36, sizeof root);
+  const auto headers = places_of(bytes, "OHDR");
+  for (const std::size_t at : headers)
+    if (at != root) flip(bytes, at, 16);
+  bytes[11] = std::byte{5};
+  const std::uint32_t checksum = lookup3_checksum(ByteSpan(bytes).first(44));
+  std::memcpy(bytes.data() + 44, &checksum, sizeof checksum);
+  const auto path =
+      std::filesystem::temp_directory_path() / ("h5mount-future-" + std::to_string(::getpid()) + ".h5");
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const struct timespec future[] = {{2'114'380'800, 0}, {2'114'380'800, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), future, 0), 0);
+  const auto source = io::open_file_source(path);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(source);
+  const auto tree = tree_of(*source, metadata::Follow::Auto);
+  ASSERT_TRUE(tree);
+  EXPECT_TRUE(tree->follows());
+  const std::uint64_t before = metadata::retry_counters().milliseconds;
+  const tree::RequestScope request(*tree);
+  const auto listing = tree->open_directory(tree::kRootNode);
+  ASSERT_TRUE(listing) << listing.error().text();
+  ASSERT_EQ((*listing)->size(), 400U);
+  for (std::size_t i = 0; i < (*listing)->size(); ++i)
+    (void)tree->lookup_listed(tree::kRootNode, **listing, i);
+  EXPECT_EQ(metadata::retry_counters().milliseconds - before, 0U);
+}
+
+// ---- sizes and pages
+
+// Stops one thread at a given one of its reads until it is let go.
+class Gate {
+ public:
+  void arm(std::thread::id who, int at) {
+    const std::lock_guard lock(mutex_);
+    who_ = who, left_ = at, armed_ = true;
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    if (!armed_ || std::this_thread::get_id() != who_ || --left_ > 0) return;
+    armed_ = false;
+    reached_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_; });
+  }
+  bool wait_until_reached() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return reached_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread::id who_;
+  int left_ = 0;
+  bool armed_ = false, reached_ = false, open_ = false;
+};
+
+// A dataset of more chunks than are counted, before and after its writer appended to it.
+struct GrowingDataset {
+  static constexpr std::uint64_t kBefore = 5000 * 16 * 4, kAfter = 6000 * 16 * 4;
+
+  GrowingDataset(const std::vector<std::byte>& first, const std::vector<std::byte>& second,
+                 std::function<void()> on_read)
+      : source(std::make_shared<TwoStates>(first, second)) {
+    source->on_read = std::move(on_read);
+    tree = tree_of(source, metadata::Follow::Auto);
+    tree->set_kernel(pages);
+    const auto entry = tree->lookup(tree::kRootNode, "d");
+    EXPECT_TRUE(entry) << entry.error().text();
+    node = entry ? entry->node : 0;
+    open = *tree->open(node);
+    EXPECT_EQ(tree->stat(node, tree::StatDepth::Size)->size, kBefore);
+    dataset::Pieces shown;  // the end, which is not finished
+    EXPECT_TRUE(open->read(kBefore - 65'536, 65'536, shown));
+  }
+
+  std::shared_ptr<TwoStates> source;
+  std::shared_ptr<tree::Tree> tree;
+  std::shared_ptr<NotedPages> pages = std::make_shared<NotedPages>();
+  tree::NodeId node = 0;
+  std::shared_ptr<tree::OpenNode> open;
+};
+
+// A writer's file as it stood after each of two flushes, one behind the other with their lengths in front.
+std::pair<std::vector<std::byte>, std::vector<std::byte>> two_flushes() {
+  const auto both = written_with_h5py(R"(
+import os, struct
+path = sys.argv[1] + '.swmr'
+w = h5py.File(path, 'w', libver='latest')
+d = w.create_dataset('d', (5000 * 16,), 'i4', maxshape=(None,), chunks=(16,))
+d[:4990 * 16] = 1
+w.swmr_mode = True
+d.flush()
+first = open(path, 'rb').read()
+d.resize((6000 * 16,))
+d[4990 * 16:] = 2
+d.flush()
+second = open(path, 'rb').read()
+os.environ['HDF5_USE_FILE_LOCKING'] = 'FALSE'
+f.create_dataset('first', data=np.frombuffer(first, 'u1'))
+f.create_dataset('second', data=np.frombuffer(second, 'u1'))
+)");
+  if (both.empty()) return {};
+  const auto tree = tree_of(io::make_memory_source(both), metadata::Follow::Never);
+  const auto bytes_of = [&](const char* name) {
+    const auto entry = tree->lookup(tree::kRootNode, name);
+    dataset::Pieces pieces;
+    EXPECT_TRUE(entry && (*tree->open(entry->node))->read(0, 1U << 30, pieces));
+    std::vector<std::byte> out(static_cast<std::size_t>(pieces.total()));
+    EXPECT_TRUE(dataset::copy_pieces(pieces.list(), out));
+    return out;
+  };
+  return {bytes_of("first"), bytes_of("second")};
+}
+
+TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {
+  const auto [first, second] = two_flushes();
+  if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  // Once alone, to learn at which of its reads a thread is just finding out what to drop: the last before it
+  // does.
+  std::atomic<int> reads = 0;
+  int last = 0;
+  {
+    GrowingDataset alone(first, second, [&] { ++reads; });
+    alone.pages->on_forget = [&] { last = reads; };
+    alone.source->change();
+    reads = 0;
+    EXPECT_EQ(alone.tree->stat(alone.node, tree::StatDepth::Size)->size, GrowingDataset::kAfter);
+    ASSERT_GE(last, 1) << "nothing was dropped";
+  }
+  Gate gate;
+  GrowingDataset shared(first, second, [&] { gate.pass(); });
+  const std::uint64_t dropped = shared.pages->forgotten;
+  shared.source->change();
+  std::thread slow([&] {
+    gate.arm(std::this_thread::get_id(), last);
+    EXPECT_EQ(shared.tree->stat(shared.node, tree::StatDepth::Size)->size, GrowingDataset::kAfter);
+  });
+  const bool reached = gate.wait_until_reached();
+  EXPECT_TRUE(reached);
+  const auto meanwhile = shared.tree->stat(shared.node, tree::StatDepth::Size);
+  EXPECT_EQ(shared.pages->forgotten, dropped);
+  ASSERT_TRUE(meanwhile) << meanwhile.error().text();
+  EXPECT_EQ(meanwhile->size, GrowingDataset::kBefore)
+      << "the new size, and none of the old pages was dropped";
+  EXPECT_FALSE(meanwhile->complete) << "the kernel is to ask again";
+  gate.open();
+  slow.join();
+  EXPECT_GT(shared.pages->forgotten, dropped);
+  EXPECT_EQ(shared.tree->stat(shared.node, tree::StatDepth::Size)->size, GrowingDataset::kAfter);
+}
+
+}  // namespace
+}  // namespace h5mount::test
