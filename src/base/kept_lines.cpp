@@ -10,7 +10,7 @@ void KeptLines::add(std::time_t when, std::string line) {
   extent_.end += line.size();
   extent_.last = when;
   lines_.push_back({begin, std::move(line)});
-  if (lines_.size() > kMostLines) lines_.pop_front();
+  if (lines_.size() > kMaxLines) lines_.pop_front();
   extent_.begin = lines_.front().begin;
 }
 
@@ -35,7 +35,7 @@ bool SeenCauses::add(std::uint64_t cause) {
   const std::lock_guard lock(mutex_);
   if (!seen_.insert(cause).second) return false;
   order_.push_back(cause);
-  if (order_.size() > kMost) {
+  if (order_.size() > kMaxCauses) {
     seen_.erase(order_.front());
     order_.pop_front();
   }

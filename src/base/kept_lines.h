@@ -1,4 +1,4 @@
-// KeptLines: the last lines of the log, and which texts were logged already. Threads: any.
+// KeptLines: the last lines of the log. SeenCauses: what was logged already. Threads: any.
 #pragma once
 
 #include <deque>
@@ -13,9 +13,9 @@ namespace h5mount {
 
 class KeptLines {
  public:
-  static constexpr std::size_t kMostLines = 1000;
+  static constexpr std::size_t kMaxLines = 1000;
 
-  void add(std::time_t when, std::string line);  // with its newline
+  void add(std::time_t when, std::string line);  // `line` ends with its newline
   KeptLog extent() const;
   std::optional<std::string> read(std::uint64_t offset, std::size_t length) const;
 
@@ -32,9 +32,9 @@ class KeptLines {
 // A bounded set of causes, the oldest dropped first.
 class SeenCauses {
  public:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMaxCauses = 4096;
 
-  bool add(std::uint64_t cause);  // false where it is there already
+  bool add(std::uint64_t cause);  // false where it is already present
   void remove(std::uint64_t cause);
 
  private:

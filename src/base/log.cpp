@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned kLinesPerWindow = 300;
 constexpr std::chrono::seconds kWindow{60};
-constexpr std::size_t kMostLineBytes = 4096;
+constexpr std::size_t kMaxLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::Warning};
 std::atomic<bool> g_syslog{false};
@@ -38,7 +38,7 @@ std::string_view level_name(LogLevel level) {
   return kNames[static_cast<int>(level)];
 }
 
-// `line` is escaped.
+// `line` is already escaped.
 void emit(LogLevel level, const std::string& line) {
   const std::time_t now = std::time(nullptr);
   kept_lines().add(now, fmt::format("{:%FT%TZ} {}: {}\n", fmt::gmtime(now), level_name(level), line));
@@ -51,10 +51,11 @@ void emit(LogLevel level, const std::string& line) {
   }
 }
 
-// A damaged file read in a loop must not fill a disk with its complaints.
-class FloodGate {
+// Limits the rate of lines, so that a damaged file that is read in a loop does not fill the disk with
+// messages.
+class RateLimiter {
  public:
-  // How many lines were dropped before this one, or -1 where this one is to be dropped.
+  // The number of lines dropped before this one, or -1 where this one must be dropped.
   int admit() {
     const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
@@ -94,13 +95,13 @@ void set_log_to_syslog(bool on) {
 }
 
 bool log_line(LogLevel level, std::string_view text) {
-  static FloodGate gate;
+  static RateLimiter limiter;
   if (!log_enabled(level)) return false;
-  const int dropped = level == LogLevel::Debug ? 0 : gate.admit();
+  const int dropped = level == LogLevel::Debug ? 0 : limiter.admit();
   if (dropped < 0) return false;
   if (dropped > 0) emit(LogLevel::Warning, fmt::format("{} lines left out", dropped));
   const std::string line = escape_for_log(text);
-  const std::string_view shown = utf8_prefix(line, kMostLineBytes);
+  const std::string_view shown = utf8_prefix(line, kMaxLineBytes);
   emit(level, shown.size() == line.size() ? line : fmt::format("{}…", shown));
   return true;
 }
@@ -112,7 +113,7 @@ bool log_once(LogLevel level, std::string_view text, std::uint64_t state, std::s
   const std::uint64_t key = hash ^ (state * 0x9E37'79B9'7F4A'7C15U);
   if (!seen.add(key)) return false;
   if (log_line(level, text)) return true;
-  seen.remove(key);  // part of a flood: to be said when it is over
+  seen.remove(key);  // dropped by the rate limit: log it at the next occurrence
   return false;
 }
 
@@ -130,7 +131,7 @@ std::string escape_for_log(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
-    // Eight-bit controls (U+0080 to U+009F) steer some terminals as those of seven bits do.
+    // Terminals may interpret the C1 controls (U+0080 to U+009F) too.
     const bool control = length == 1   ? first < 0x20 || first == 0x7F
                          : length == 2 ? first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0
                                        : false;

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = 2U << 20;
-constexpr std::size_t kRecycleFrom = 128U << 10;  // below it malloc itself is cheap
+constexpr std::size_t kRecycleFrom = 128U << 10;  // smaller blocks: malloc is cheap enough
 constexpr std::size_t kRecycleBytes = 24U << 20;
 
-// Large buffers are handed on from dropped blocks to new ones: fresh pages cost the kernel a fault and a
-// clearing each, which a scan through a dataset would pay for every byte it decodes.
+// Passes large buffers of dropped blocks on to new ones. Fresh pages cost a page fault and clearing each,
+// which a scan of a dataset would otherwise pay for every page that it decodes.
 class Recycler {
  public:
   std::byte* take(std::size_t size) {
@@ -36,7 +36,7 @@ class Recycler {
     std::vector<Kept> dropped;
     {
       const std::lock_guard lock(mutex_);
-      // The oldest go first: a scan of another dataset must not find this store full of sizes it cannot use.
+      // The oldest buffers are freed first, so that those of sizes no longer in use do not fill the store.
       std::size_t gone = 0;
       while (kept_bytes_ + size > kRecycleBytes && gone < kept_.size()) kept_bytes_ -= kept_[gone++].size;
       dropped.assign(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(gone));
@@ -59,7 +59,8 @@ class Recycler {
 };
 
 Recycler& recycler() {
-  static auto* const instance = new Recycler;  // outlives every block, whatever the order of destruction
+  // Never destroyed: blocks with static storage may be dropped after it.
+  static auto* const instance = new Recycler;
   return *instance;
 }
 

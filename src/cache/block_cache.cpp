@@ -27,7 +27,7 @@ struct KeyHash {
   }
 };
 
-// A block being made: later callers wait here.
+// A block that is being loaded; later callers wait on it.
 struct Pending {
   std::mutex mutex;
   std::condition_variable ready;
@@ -58,7 +58,7 @@ struct Cached {
 
 struct BlockCache::Shard {
   std::mutex mutex;
-  std::list<Cached> order;  // most recently used first; pending ones stand in `making`
+  std::list<Cached> order;  // most recently used first; loaded blocks; pending ones are in `making`
   std::list<Cached> making;
   std::unordered_map<BlockKey, std::list<Cached>::iterator, KeyHash> map;
   std::atomic<std::uint64_t> oldest{
@@ -79,9 +79,9 @@ struct BlockCache::Impl {
   Shard& shard_of(const BlockKey& key) { return shards[KeyHash{}(key) >> 7 & (kShards - 1)]; }
   std::uint64_t tick() { return clock.fetch_add(1, std::memory_order_relaxed); }
 
-  // Drops blocks, least recently used first over all shards, until the charge fits. Blocks are freed
-  // unlocked.
-  void make_room() {
+  // Evicts blocks, least recently used first over all shards, until the charge fits the budget. Blocks are
+  // freed outside the locks.
+  void evict_to_budget() {
     while (used.load(std::memory_order_relaxed) > budget) {
       Shard* victim = nullptr;
       std::uint64_t oldest = kNever;
@@ -89,7 +89,7 @@ struct BlockCache::Impl {
         const std::uint64_t age = shard.oldest.load(std::memory_order_relaxed);
         if (age < oldest) oldest = age, victim = &shard;
       }
-      if (victim == nullptr) return;  // all that is left is being made
+      if (victim == nullptr) return;  // only pending blocks are left
       BlockPtr dropped;
       const std::lock_guard lock(victim->mutex);
       if (victim->order.empty()) continue;
@@ -102,9 +102,9 @@ struct BlockCache::Impl {
     }
   }
 
-  // The entry gets its block, or is taken out again. False where it is not kept: not wanted, or erased (and
-  // perhaps begun anew by another caller) while it was made.
-  bool settle(Shard& shard, const BlockKey& key, const Pending* pending, const BlockPtr& block, bool keep) {
+  // Completes a pending entry with its block, or removes it. False where the block is not kept: `keep` is
+  // false, or the entry was erased (and perhaps replaced by another caller's) during the load.
+  bool complete(Shard& shard, const BlockKey& key, const Pending* pending, const BlockPtr& block, bool keep) {
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.map.find(key);
     if (found == shard.map.end() || found->second->pending.get() != pending) return false;
@@ -162,8 +162,8 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
   impl_->misses.fetch_add(1, std::memory_order_relaxed);
   const std::size_t charge = estimate + kEntryOverhead;
   impl_->used.fetch_add(charge, std::memory_order_relaxed);
-  impl_->make_room();
-  // Whatever happens in the loader, the waiters are answered and the charge is settled.
+  impl_->evict_to_budget();
+  // Answers the waiters and corrects the charge, also where the loader throws.
   struct Finish {
     Impl& impl;
     Shard& shard;
@@ -172,16 +172,16 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
     std::shared_ptr<Pending>& pending;
     Result<BlockPtr> result = fail(Error(ErrorCode::Internal, "the block's loader was interrupted"));
     ~Finish() {
-      // The charge becomes what the block really takes: unsigned wrap-around makes the difference right
-      // either way.
+      // Replaces the estimate by the block's real size. The difference may be negative: unsigned addition
+      // wraps to the right sum.
       const std::size_t real = result ? (*result)->size() + kEntryOverhead : 0;
       impl.used.fetch_add(real - charge, std::memory_order_relaxed);
       const bool keep = result.has_value() && real <= impl.budget;
-      const bool kept = impl.settle(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
+      const bool kept = impl.complete(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
       if (!kept)
         impl.used.fetch_sub(real, std::memory_order_relaxed);
       else if (real > charge)
-        impl.make_room();
+        impl.evict_to_budget();
       pending->publish(std::move(result));
     }
   };
@@ -211,8 +211,8 @@ bool BlockCache::contains_or_pending(const BlockKey& key) {
 }
 
 namespace {
-// Takes one entry out of a locked shard. A pending one is only unlisted: its maker still answers its waiters,
-// and gives its charge back itself.
+// Removes one entry from a locked shard. A pending entry is only unlisted: its loader still answers the
+// waiters and releases the charge.
 template <class Shard, class Iterator>
 std::size_t take_out(Shard& shard, Iterator found, BlockPtr& dropped) {
   const auto entry = found->second;

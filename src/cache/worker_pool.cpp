@@ -49,7 +49,7 @@ struct WorkerPool::Impl {
 };
 
 WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
-  // SIGINT, SIGTERM and SIGHUP belong to the thread that waits to unmount.
+  // Signals that end the program are handled by the thread that waits to unmount.
   sigset_t ending, before;
   sigemptyset(&ending);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, s);
@@ -67,8 +67,8 @@ WorkerPool::~WorkerPool() {
   }
   impl_->wake.notify_all();
   for (std::thread& thread : impl_->threads) {
-    if (thread.get_id() ==
-        std::this_thread::get_id())  // the last owner was a job: its thread ends after this
+    // Where the last owner was a job, this is one of the pool's own threads, which cannot join itself.
+    if (thread.get_id() == std::this_thread::get_id())
       thread.detach();
     else
       thread.join();
@@ -91,7 +91,7 @@ unsigned WorkerPool::threads() const {
 
 void WorkerPool::for_each_index(std::size_t count, const std::function<void(std::size_t)>& job) {
   if (count == 0) return;
-  // Shared with helpers that may start late, after everything is done and this call has returned.
+  // Shared with jobs that may start only after all indices are done and this call has returned.
   struct Shared {
     std::atomic<std::size_t> next{0};
     std::size_t count;
@@ -122,7 +122,7 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   shared->job = &job;
   const std::size_t helpers = std::min<std::size_t>(count - 1, threads());
   {
-    // In front of the queue: somebody waits for this, while what is queued is read-ahead.
+    // At the front of the queue: a caller waits for these, while queued jobs are read-ahead.
     const std::lock_guard lock(impl_->mutex);
     if (!impl_->stopping)
       for (std::size_t i = 0; i < helpers; ++i) impl_->jobs.emplace_front([shared] { shared->take_part(); });

@@ -1,10 +1,14 @@
 // Attribute message:
 //   version (1) | flags (1; version 1: reserved) | name size (2) | datatype size (2) | dataspace size (2) |
-//   [version 3: character set (1)] | name, NUL within its size | datatype | dataspace | data to the end
-//   version 1 pads name, datatype and dataspace each to a multiple of 8; the sizes are without it
-//   flags: bit 0 the datatype, 1 the dataspace is a shared message reference
+//   [version 3: character set (1)] | name with NUL | datatype | dataspace | data to the end of the message
+//   flags: bit 0 the datatype, bit 1 the dataspace is a shared message reference
+// Version 1 pads name, datatype and dataspace each to a multiple of 8; the sizes exclude the padding.
+//
 // Attribute info message:
-//   version 0 (1) | flags (1) | [greatest creation index (2)] | heap (O) | name index (O) | [order index (O)]
+//   version 0 (1) | flags (1) | [maximum creation index (2)] | fractal heap (O) | name index (O) |
+//   [creation order index (O)]
+//
+// O: size of offsets.
 #include <algorithm>
 
 #include "h5mount/format/messages.h"
@@ -15,7 +19,7 @@ namespace {
 
 ByteSpan padded_part(Cursor& cursor, std::size_t size, bool padded, std::string_view field) {
   const ByteSpan part = cursor.bytes(size, field);
-  // The padding of the last part may be cut off with the message; what follows says whether it is missed.
+  // The message may end without the padding of its last part. Where a part follows, reading that fails.
   if (padded && size % 8 != 0) cursor.skip(std::min(8 - size % 8, cursor.remaining()), field);
   return part;
 }

@@ -1,15 +1,16 @@
 // Header:
-//   "BTHD" | version 0 (1) | type (1) | node size (4) | record size (2) | depth (2) | split percent (1) |
+//   "BTHD" | version (1) | type (1) | node size (4) | record size (2) | depth (2) | split percent (1) |
 //   merge percent (1) | root address (O) | records in root (2) | records in tree (L) | checksum (4)
 // Leaf:
-//   "BTLF" | version 0 (1) | type (1) | records | checksum (4)
+//   "BTLF" | version (1) | type (1) | records | checksum (4)
 // Internal node:
-//   "BTIN" | version 0 (1) | type (1) | records | (records + 1) x { child address (O) | its records (a) |
-//   records in it and below it (b) } | checksum (4)
+//   "BTIN" | version (1) | type (1) | records |
+//   (records + 1) x { child address (O) | child's records (a) | records of the child's subtree (b) } |
+//   checksum (4)
 //
-// O, L: size of offsets, of lengths. a is the bytes that the most records of a *leaf* take (no node holds
-// more); b, absent just above the leaves, those that the most records below a child take, and so differs from
-// level to level. Both follow from node size, record size and depth alone.
+// O, L: size of offsets, of lengths. a is the width of the greatest number of records of a *leaf* (no node
+// holds more). b is the width of the greatest number of records below a child and so depends on the level; it
+// is absent in level 1, just above the leaves. Both follow from node size, record size and depth.
 #include "h5mount/format/btree2_node.h"
 
 #include <bit>
@@ -32,7 +33,7 @@ std::uint64_t pointer_bytes(const BTree2Header& header, FileSizes sizes, unsigne
   return std::uint64_t{sizes.offsets} + header.record_count_width + header.total_count_width(level);
 }
 
-// Most records in all under a node at `level`, whose `below` is the level of its children.
+// The maximum number of records in and below a node of `max_records`; `below` is the level of its children.
 std::uint64_t total_below(std::uint64_t max_records, const BTree2Level& below) {
   const auto children = checked_mul(max_records + 1, below.max_total_records);
   const auto total = children ? checked_add(*children, max_records) : std::nullopt;
@@ -57,7 +58,7 @@ bool lay_out(BTree2Header& header, FileSizes sizes) {
   return leaf_records > 0;
 }
 
-// The fields that are checked once the checksum holds.
+// Fields that are checked after the checksum.
 struct HeaderFields {
   Field type, node_size, record_size, depth, root_record_count;
 };

@@ -5,7 +5,7 @@
 //              | index in LRU list (4) | address (O) | size (L) | parent addresses (O each) | bytes (size) |
 //   | checksum (4) |
 //
-// Of an entry a reader needs address and bytes alone; the rest rebuilds a writer's cache.
+// A reader needs address and bytes of an entry only; the other fields serve to rebuild a writer's cache.
 #include "h5mount/format/cache_image.h"
 
 #include <limits>

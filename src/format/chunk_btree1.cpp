@@ -1,11 +1,11 @@
 // Version 1 B-tree node, type 1 (raw data chunks):
 //
 //   "TREE" | type 1 (1) | level (1) | entries used (2) | left sibling (O) | right sibling (O) |
-//   entries x { key, child (O) } | key | unused room up to 2K entries
+//   entries x { key | child (O) } | key | unused space up to 2K entries
 //   key: stored size (4) | filter mask (4) | element offsets (8 x rank) | offset within the element (8)
 //
-// O: size of offsets. There is no checksum. The last key only bounds the tree from above and is often not
-// kept up to date, so it is not looked at; neither are the siblings, which are not needed to walk down.
+// O: size of offsets. There is no checksum. The last key only bounds the tree from above and writers often do
+// not update it, so it is not read; neither are the sibling addresses, which a descent does not need.
 #include "h5mount/format/chunk_btree1.h"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ std::uint64_t load_address(const std::byte* at, std::size_t width) {
   return is_undefined(address, width) ? kUndefinedAddress : address;
 }
 
-// Scales a key's element offsets. Gives the first dimension whose offset is no multiple of the chunk's; the
-// rank where all are.
+// Scales a key's element offsets. Returns the first dimension whose offset is not a multiple of the chunk
+// dimension, or the rank where all are.
 std::size_t scale_key(std::uint64_t* key, const std::byte* offsets,
                       std::span<const std::uint64_t> chunk_dims) {
   for (std::size_t d = 0; d < chunk_dims.size(); ++d) {
@@ -52,8 +52,8 @@ std::size_t scale_key(std::uint64_t* key, const std::byte* offsets,
   return chunk_dims.size();
 }
 
-// Keys and children, which are all in `pairs`; they begin at file offset `place`. The hot loop of a scan: its
-// checks build what they would say only where they fail.
+// Decodes keys and children from `pairs`, which begin at file offset `place`. The hot loop of a scan: error
+// details are built only on failure.
 void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place,
                   std::span<const std::uint64_t> chunk_dims, ChunkBTree1Node& node) {
   const std::size_t width = cursor.sizes().offsets;
@@ -76,7 +76,7 @@ void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place,
   }
 }
 
-// The keys that bound the node against what its parent says of it.
+// Checks the node's first and last key against the bounds set by its parent.
 void check_bounds(Cursor& cursor, const Field& first, const Field& last, const ChunkBTree1Place& place,
                   const ChunkBTree1Node& node) {
   if (!cursor.ok() || node.size() == 0) return;

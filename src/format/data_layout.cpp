@@ -1,19 +1,23 @@
 // Data layout message:
-//   versions 1, 2: version (1) | dimensions (1) | class (1) | reserved (5) | [not compact: address (O)] |
-//                  dimension sizes (4 each; chunked: the last is the element size) | [compact: size (4) |
-//                  data]
-//   versions 3 and later: version (1) | class (1) | by class:
+//   versions 1, 2:  version (1) | dimensions (1) | class (1) | reserved (5) | [not compact: address (O)] |
+//                   dimension sizes (4 each; chunked: the last is the element size) |
+//                   [compact: size (4) | data]
+//   versions 3 on:  version (1) | class (1) | by class:
 //     0 compact     size (2) | data
 //     1 contiguous  address (O) | size (L)
 //     2 chunked     version 3: dimensions (1) | B-tree (O) | sizes (4 each, the last is the element size)
-//                   versions 4, 5: flags (1) | dimensions (1) | width w (1) | sizes (w each) | index type (1)
-//                   | index parameters | index address (O)
+//                   versions 4, 5: flags (1) | dimensions (1) | width w (1) | sizes (w each) |
+//                                  index type (1) | index parameters | index address (O)
 //     3 virtual     heap collection (O) | index (4)
 //     4 structured  version 5: data_layout_structured.cpp
 //   flags: bit 0 partial edge chunks are not filtered, bit 1 the single chunk is filtered
-//   index parameters: 1 single, filtered: stored size (L) | mask (4); 2 implicit: none; 3 fixed array: page
-//   bits (1);
-//     4 extensible array: five bytes; 5 B-tree: node size (4) | split (1) | merge (1)
+//   index parameters, by index type:
+//     1 single chunk      where filtered: stored size (L) | filter mask (4)
+//     2 implicit          none
+//     3 fixed array       page bits (1)
+//     4 extensible array  maximum bits (1) | index block elements (1) | minimum pointers (1) |
+//                         minimum elements (1) | page bits (1)
+//     5 version 2 B-tree  node size (4) | split percent (1) | merge percent (1)
 //
 // O, L: size of offsets, of lengths.
 #include "h5mount/format/data_layout.h"

@@ -1,23 +1,21 @@
-// Data layout message, version 5, class 4 (structured chunks), behind version and class. Three forms are
-// about:
-//   prototype:   property version 0 (1) | type (2) | flags (1) | dimensions (1) | width w (1) | sizes (w
-//   each) |
-//                composition | index type (1) | index parameters | index address (O)
-//   version 22:  the same with the composition behind the address, at the end
+// Data layout message, version 5, class 4 (structured chunks), after version and class. Files exist in three
+// forms (docs/format-notes.md, "Structured chunks"):
+//   prototype:   property version 0 (1) | type (2) | flags (1) | dimensions (1) | width w (1) |
+//                sizes (w each) | composition | index type (1) | index parameters | index address (O)
+//   version 22:  the same with the composition at the end, after the address
 //   sectioned:   property version 0 (1) | type (2) | storage type 0 (1) | sections N (1) | checksums K (1) |
-//   list |
-//                offset size | flags (1) | dimensions (1) | width w (1) | sizes | index type (1) |
-//                index parameters | index address (O)
+//                K section numbers (1 each) | offset size | flags (1) | dimensions (1) | width w (1) |
+//                sizes (w each) | index type (1) | index parameters | index address (O)
 //   composition: offset size | sections N (1) | checksums K (1) | K section numbers (1 each)
-//   offset size: 8, in 1 byte or in 8
-//   index parameters of a single chunk: chunk size (by the dense chunk's bytes) | section offsets (8 each
-//   from
-//     section 1 on) | [filtered: unfiltered sizes (8 each) | masks (4 each)]
+//   offset size: the value 8, in 1 byte or in 8
+//   index parameters of a single chunk: chunk size (width by the dense chunk's bytes) |
+//                section offsets (8 each, from section 1) |
+//                [filtered: unfiltered sizes (8 each) | masks (4 each)]
 //   flags: bit 0 partial edge chunks are not filtered, bit 1 the single chunk is filtered
 //
-// With two sections, of which the first carries a checksum (all there is without variable-length data), the
-// bytes tell the forms apart: the four bytes behind the type are 00 02 01 00 only in the sectioned form; else
-// the byte behind the dimensions is 8 (an offset size) in the prototype's and an index type in the other.
+// All known files have two sections, of which the first carries a checksum. The bytes then distinguish the
+// forms: the four bytes after the type are 00 02 01 00 only in the sectioned form; otherwise the byte after
+// the dimension sizes is 8 (an offset size) in the prototype's form and an index type in that of version 22.
 #include <algorithm>
 #include <bit>
 
@@ -31,13 +29,14 @@ namespace {
 constexpr std::uint8_t kOffsetSize = 8;
 constexpr std::uint8_t kSections = 2;
 
-// The byte `ahead` of the cursor; 0 beyond the end.
+// The byte at distance `ahead` from the cursor; 0 beyond the end.
 std::uint8_t peek(const Cursor& cursor, std::size_t ahead) {
   return ahead < cursor.remaining() ? std::to_integer<std::uint8_t>(cursor.rest()[ahead]) : std::uint8_t{0};
 }
 
 void decode_offset_size(Cursor& cursor) {
-  // Behind one byte stand the sections (2), or the flags and a dimensionality of 2 at least.
+  // A size of one byte is followed by the section count (2), or by flags and a dimensionality of at least 2:
+  // its next two bytes are not both zero.
   const bool wide = peek(cursor, 0) == kOffsetSize && peek(cursor, 1) == 0 && peek(cursor, 2) == 0;
   const std::uint64_t size = cursor.uint(wide ? 8 : 1, "offset_size");
   cursor.require(size == kOffsetSize, "is not 8", ErrorCode::UnsupportedFeature);
@@ -71,7 +70,7 @@ std::size_t chunk_size_width(const DataLayout& layout) {
 void decode_single_chunk(Cursor& cursor, bool filtered, DataLayout& layout) {
   layout.single_filtered = filtered;
   layout.single_stored_size = cursor.uint(chunk_size_width(layout), "single_stored_size");
-  // The form that has its composition behind the address does not know N yet: it can only be 2.
+  // Where the composition follows the address, N has not been read yet; only 2 is supported.
   const std::size_t fields = (kSections - 1) * 8 + (filtered ? kSections * (8 + 4) : 0);
   const ByteSpan stored = cursor.bytes(fields, "single_section_fields");
   layout.structured.single_section_fields.assign(stored.begin(), stored.end());

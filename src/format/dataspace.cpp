@@ -1,11 +1,11 @@
 // Dataspace message:
-//   version 1: 1 (1) | rank (1) | flags (1) | reserved (5)          | sizes (L each) | [maximum sizes (L
-//   each)] |
+//   version 1: 1 (1) | rank (1) | flags (1) | reserved (5) | sizes (L each) | [maximum sizes (L each)] |
 //              [permutation (L each), never used]
-//   version 2: 2 (1) | rank (1) | flags (1) | type (1: 0 scalar, 1 simple, 2 null) | sizes | [maximum sizes]
-//   flags: bit 0 maximum sizes, bit 1 (version 1) the permutation are there. Version 1: rank 0 is a scalar.
+//   version 2: 2 (1) | rank (1) | flags (1) | type (1: 0 scalar, 1 simple, 2 null) | sizes (L each) |
+//              [maximum sizes (L each)]
+//   flags: bit 0 maximum sizes present, bit 1 (version 1) permutation present
 //
-// L: size of lengths; all ones in a maximum size is unlimited.
+// L: size of lengths; all ones in a maximum size means unlimited. In version 1 rank 0 is a scalar.
 #include "h5mount/format/dataspace.h"
 
 #include "h5mount/base/limits.h"
@@ -24,7 +24,7 @@ void decode_kind(Cursor& cursor, std::uint8_t version, const Field& rank, Datasp
   cursor.require(type <= 2, "is reserved");
   space.kind = static_cast<DataspaceKind>(type);
   cursor.require(rank.value == 0 || space.kind == DataspaceKind::Simple, rank, "is not 0");
-  // Some writers call a space of rank 0 simple.
+  // Some writers store a dataspace of rank 0 as simple.
   if (rank.value == 0 && space.kind == DataspaceKind::Simple) space.kind = DataspaceKind::Scalar;
 }
 

@@ -1,20 +1,21 @@
 // Datatype message:
 //   class and version (1: low four bits class, high four version) | class bit field (3) | size (4) |
-//   properties properties of the simple classes:
-//     0 integer, 4 bitfield   bit offset (2) | bit precision (2)
-//     1 float                 bit offset (2) | bit precision (2) | exponent location (1), size (1) |
-//                             mantissa location (1), size (1) | exponent bias (4)
-//     2 time                  bit precision (2)
-//     3 string, 7 reference   none
-//     5 opaque                tag, as many bytes as the bit field says
+//   properties
+//   properties of the simple classes:
+//     0 integer, 4 bitfield    bit offset (2) | bit precision (2)
+//     1 float                  bit offset (2) | bit precision (2) | exponent location (1), size (1) |
+//                              mantissa location (1), size (1) | exponent bias (4)
+//     2 time                   bit precision (2)
+//     3 string, 7 reference    none
+//     5 opaque                 tag, whose length is in the bit field
 //   class bit field:
 //     integer, bitfield, time  bit 0 big-endian, 1 low padding, 2 high padding, 3 signed
 //     float                    bits 0 and 6 byte order (00 little, 01 big, 11 VAX), 1-3 padding,
 //                              4-5 normalisation, 8-15 sign location
 //     string                   bits 0-3 padding, 4-7 character set
-//     opaque                   bits 0-7 bytes of the tag
+//     opaque                   bits 0-7 length of the tag in bytes
 //     reference                bits 0-3 kind, 4-7 version of the encoding
-//   the composite classes 6, 8 to 11: datatype_composite.cpp
+//   the composite classes 6 and 8 to 11: datatype_composite.cpp
 #include "h5mount/format/datatype.h"
 
 #include "datatype_parts.h"
@@ -26,7 +27,7 @@ namespace datatype_parts {
 
 namespace {
 
-// Bits [location, location + bits) must lie in the element. The error is at `field` and says where they end.
+// Bits [location, location + bits) must lie within the element. The error at `field` reports their end.
 void require_bits(Cursor& cursor, const Datatype& type, std::uint64_t location, std::uint64_t bits,
                   const Field& field) {
   cursor.require(location + bits <= std::uint64_t{8} * type.size, field.part(field.name, location + bits),
@@ -96,8 +97,8 @@ void decode_reference(Decoding& decoding, const TypeFields& fields, Datatype& ty
   cursor.require(kind <= 4, fields.bits.part("reference_kind", kind), "is unknown");
   type.reference = static_cast<ReferenceKind>(kind);
   type.has_reference = true;
-  // What the kind needs at least: an address, that and a heap index, or two bytes and what does not fit the
-  // rest.
+  // Minimum size by kind: an address; an address and a heap index; or (revised references) two bytes, a
+  // length, an address and a heap index.
   const std::uint32_t offsets = cursor.sizes().offsets;
   const std::uint32_t least = kind == 0 ? offsets : kind == 1 ? offsets + 4 : 2 + 4 + offsets + 4;
   cursor.require(type.size >= least, fields.size, "below what a reference takes");

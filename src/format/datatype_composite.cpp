@@ -1,16 +1,16 @@
 // Properties of the composite classes of the datatype message:
-//   6 compound         bit field 0-15: members; per member
+//   6 compound         bit field 0-15: number of members; per member
 //       version 1      name | offset (4) | dimensions (1) | reserved (3) | permutation (4) | reserved (4) |
 //                      four sizes (4 each) | type
 //       version 2      name | offset (4) | type
 //       version 3 on   name | offset (as few bytes as the compound's size needs) | type
-//   8 enumeration      bit field 0-15: members; base type | names | values (base size each, packed)
+//   8 enumeration      bit field 0-15: number of members; base type | names | values (base size each, packed)
 //   9 variable length  bit field 0-3: 0 sequence, 1 string; 4-7 padding; 8-11 character set; base type
 //   10 array           version 2: dimensions (1) | reserved (3) | sizes (4 each) | permutation (4 each) |
-//   base type
+//                      base type
 //                      version 3 on: dimensions (1) | sizes (4 each) | base type
 //   11 complex         version 5: base type, a float; bit field bit 0: both parts are of that type, 1-2: form
-//   names end in NUL; in versions 1 and 2 they are padded to a multiple of 8 bytes
+// Names end in NUL; in versions 1 and 2 they are padded to a multiple of 8 bytes.
 #include <bit>
 
 #include "datatype_parts.h"
@@ -28,7 +28,7 @@ std::string decode_name(Cursor& cursor, std::uint8_t version) {
   return name;
 }
 
-// The class of a base type that begins at `offset`, as a field.
+// The class of a base type that begins at file offset `offset`, as a field for errors.
 Field base_type(std::uint64_t offset, const Datatype& base) {
   return {"base_type", offset, static_cast<std::uint64_t>(base.cls)};
 }
@@ -38,14 +38,14 @@ void inherit(Datatype& type, const Datatype& part) {
   type.has_reference = type.has_reference || part.has_reference;
 }
 
-// An array's dimensions and where they stand.
+// An array's dimensions and the field to report errors at.
 struct Dimensions {
   std::vector<std::uint32_t> sizes;
-  Field first;  // the first size; where there is none, what says so
+  Field first;  // the first size
 };
 
-// Gives `array` its base and dimensions. `stored_size`: the size that must be the product; null where none is
-// stored.
+// Sets base and dimensions of `array`. `stored_size` must equal base size times dimensions; null where no
+// size is stored.
 void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field* stored_size,
                   Datatype& array) {
   std::uint64_t bytes = base->size;
@@ -61,7 +61,7 @@ void finish_array(Cursor& cursor, DatatypePtr base, Dimensions dims, const Field
   array.dims = std::move(dims.sizes);
 }
 
-// Version 1 members carry up to four dimensions: such a member is an array of its type.
+// Members of version 1 have up to four dimensions of their own; such a member is decoded as an array.
 Dimensions decode_member_dims(Cursor& cursor) {
   constexpr std::size_t kSlots = 4;
   const std::uint8_t dimensionality = cursor.u8("dimensionality");

@@ -1,18 +1,18 @@
-// What the two sources of the datatype message share.
+// Shared by the sources of the datatype message.
 #pragma once
 
 #include "h5mount/format/datatype.h"
 
 namespace h5mount::format::datatype_parts {
 
-// One decoding in progress: nesting and the number of types met so far are bounded.
+// State of one decoding, which bounds nesting and the number of types.
 struct Decoding {
   Cursor& cursor;
   unsigned depth = 0;
   unsigned nodes = 0;
 };
 
-// Fields of a type's first eight bytes that the checks of its properties come back to.
+// Fields of a type's first eight bytes that checks of its properties refer to.
 struct TypeFields {
   Field bits;  // the class bit field
   Field size;
@@ -23,7 +23,7 @@ struct TypeFields {
 // A nested type; null where the cursor has failed.
 DatatypePtr decode_nested(Decoding& decoding);
 
-// Padding and character set of a string: the low eight of `bits`, which stand in `bit_field`.
+// Padding and character set of a string: the low eight bits of `bits`, which come from `bit_field`.
 void decode_string_bits(Cursor& cursor, const Field& bit_field, std::uint32_t bits, Datatype& type);
 
 // The properties of the composite classes.

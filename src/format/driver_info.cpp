@@ -3,8 +3,8 @@
 //   block:    | version 0 | reserved (3) | size (4) | identification (8) | information (size) |
 //   message:  | version 0 | identification (8) | size (2) | information (size) |
 //   family:   | member size (8) |
-//   multi:    | mapping (6 x 1) | reserved (2) | per member: start (8), end (8) | per member: name, padded to
-//   8 |
+//   multi:    | mapping (6 x 1) | reserved (2) | per member: start (8), end (8) |
+//             | per member: name, padded to a multiple of 8 |
 #include <algorithm>
 
 #include "h5mount/format/superblock.h"

@@ -1,21 +1,21 @@
 // Header:
-//   "EAHD" | version 0 (1) | client (1) | element size (1) | max element bits (1) | index block elements (1)
-//   | min data block elements (1) | min super block pointers (1) | page bits (1) | super blocks so far (L) |
-//   their bytes (L) | data blocks so far (L) | their bytes (L) | highest index set + 1 (L) | elements so far
-//   (L) | index block address (O) | checksum (4)
+//   "EAHD" | version (1) | client (1) | element size (1) | max element bits (1) | index block elements (1) |
+//   min data block elements (1) | min super block pointers (1) | page bits (1) | super blocks created (L) |
+//   their bytes (L) | data blocks created (L) | their bytes (L) | highest index set + 1 (L) |
+//   elements created (L) | index block address (O) | checksum (4)
 // Index block:
 //   "EAIB" | version (1) | client (1) | header address (O) | elements | data block addresses (O each) |
 //   super block addresses (O each) | checksum (4)
 // Super block:
-//   "EASB" | version (1) | client (1) | header address (O) | block offset | page bitmap | data block
-//   addresses (O each) | checksum (4)
+//   "EASB" | version (1) | client (1) | header address (O) | block offset | page bitmap |
+//   data block addresses (O each) | checksum (4)
 // Data block:
 //   "EADB" | version (1) | client (1) | header address (O) | block offset | elements (unless paged) |
-//   checksum (4) | pages (if paged), each 2^page bits elements | checksum (4)
+//   checksum (4) | where paged: pages of { 2^page bits elements | checksum (4) }
 //
-// O, L: size of offsets, of lengths; a block offset takes ceil(max element bits / 8) bytes and is not needed.
-// The page bitmap is blocks * ceil(pages a block / 8) bytes long, yet its bits run on from one data block to
-// the next.
+// O, L: size of offsets, of lengths. A block offset takes ceil(max element bits / 8) bytes and is not used.
+// The page bitmap is data blocks * ceil(pages per block / 8) bytes long, but its bits are numbered without
+// gaps from one data block to the next.
 #include "h5mount/format/extensible_array.h"
 
 #include <bit>
@@ -32,13 +32,13 @@ unsigned log2_of(std::uint8_t power) {
   return static_cast<unsigned>(std::countr_zero(power));
 }
 
-// The fields that are checked once the checksum holds.
+// Fields that are checked after the checksum.
 struct HeaderFields {
   Field client_id, element_size, max_element_bits, min_data_block_elements, min_super_block_pointers,
       page_bits;
 };
 
-// Creation parameters against each other, and the counts of blocks that follow from them.
+// Checks the creation parameters against each other and derives the numbers of blocks.
 bool derive_counts(Cursor& cursor, const HeaderFields& fields, ExtensibleArrayHeader& h) {
   cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, fields.max_element_bits,
                  "not from 1 to 64");
@@ -61,7 +61,7 @@ bool derive_counts(Cursor& cursor, const HeaderFields& fields, ExtensibleArrayHe
                         "a data block of the index block would be paged");
 }
 
-// Whether element `last` lies within the array.
+// Whether the array can hold element `last`.
 bool holds_element(const ExtensibleArrayHeader& h, std::uint64_t last) {
   if (last < h.index_block_elements) return true;
   const std::uint64_t q = (last - h.index_block_elements) / h.min_data_block_elements;

@@ -1,9 +1,9 @@
 // Fill value message, versions 1 and 2:
-//   version (1) | allocation time (1) | write time (1) | defined (1) | [size (4) | value]
-//   size and value are there where the value is defined; size 0 is the default, zeros
+//   version (1) | allocation time (1) | write time (1) | defined (1) | [defined: size (4) | value]
+//   size 0 is the default value, zeros
 // Version 3:
 //   version (1) | flags (1) | [size (4) | value]
-//   flags: bits 0-1 allocation time, 2-3 write time, 4 undefined, 5 size and value are there
+//   flags: bits 0-1 allocation time, 2-3 write time, 4 undefined, 5 size and value present
 // Fill value message (old):
 //   size (4) | value
 #include "h5mount/format/messages.h"
@@ -12,8 +12,7 @@ namespace h5mount::format {
 
 namespace {
 
-constexpr std::uint32_t kNoSize =
-    0xFFFF'FFFF;  // "-1": versions 1 and 2 write it for a value that is not there
+constexpr std::uint32_t kNoSize = 0xFFFF'FFFF;  // -1: written by versions 1 and 2 for an undefined value
 
 void decode_sized_value(Cursor& cursor, FillValue& fill) {
   const std::uint32_t size = cursor.u32("size");

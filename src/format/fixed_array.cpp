@@ -1,14 +1,16 @@
 // Header:
-//   "FAHD" | version 0 (1) | client (1) | entry size (1) | page bits (1) | entries (L) | data block address
-//   (O) | checksum (4)
+//   "FAHD" | version (1) | client (1) | entry size (1) | page bits (1) | entries (L) |
+//   data block address (O) | checksum (4)
 // Data block, entries <= 2^page bits:
 //   "FADB" | version (1) | client (1) | header address (O) | elements | checksum (4)
 // Data block, paged:
-//   "FADB" | version (1) | client (1) | header address (O) | page bitmap (one bit a page) | checksum (4) |
-//   pages page: 2^page bits elements (the last one what is left) | checksum (4)
+//   "FADB" | version (1) | client (1) | header address (O) | page bitmap (one bit per page) | checksum (4) |
+//   pages
+//   page: 2^page bits elements (the last page: the remainder) | checksum (4)
 //
-// O, L: size of offsets, of lengths. Pages stand at multiples of a full page, initialised or not.
-// The version byte is 1 in files with structured chunks and changes nothing.
+// O, L: size of offsets, of lengths. Page i begins at i times the size of a full page, also where earlier
+// pages are not initialised. The version byte is 1 in files with structured chunks, without any other
+// difference.
 #include "h5mount/format/fixed_array.h"
 
 #include "h5mount/base/checked.h"
@@ -18,7 +20,7 @@ namespace h5mount::format {
 
 namespace {
 
-// The sizes of the data block's parts; false where they are beyond any bound.
+// Computes the sizes of the data block's parts; false where they exceed a bound.
 bool lay_out(FixedArrayHeader& h, FileSizes sizes) {
   h.body_at = 4 + 1 + 1 + std::size_t{sizes.offsets};
   h.paged = h.page_bits < 64 && h.entry_count > (std::uint64_t{1} << h.page_bits);

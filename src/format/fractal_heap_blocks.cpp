@@ -1,17 +1,18 @@
 // Direct block:
-//   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | checksum (4, where the heap's flags say so)
-//   | objects The checksum is of the whole block with the checksum itself taken as zero.
+//   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | [checksum (4)] | objects
+//   The checksum is present where the heap's flags say so. It covers the whole block, with the checksum
+//   itself taken as zero.
 // Indirect block:
 //   "FHIB" | version 0 (1) | heap header (O) | block offset (w) |
 //   direct rows x width x { address (O) | where the heap has filters: stored size (L), filter mask (4) } |
 //   other rows x width x address (O) | checksum (4)
-// Heap ids: a first byte of version (bits 6-7), type (4-5) and, for tiny objects, length - 1 (0-3), then
+// Heap id: a first byte of version (bits 6-7), type (4-5) and, for tiny objects, length - 1 (0-3), then
 //   managed:       offset (w) | length
 //   huge, direct:  address (O) | stored length (L) | where the heap has filters: mask (4), length (L)
-//   huge, by key:  key (all of the id that is left, at most 8)
-//   tiny:          bytes; in ids over 18 bytes the length takes another eight bits from the second byte
+//   huge, by key:  key (the rest of the id, at most 8 bytes)
+//   tiny:          bytes; in ids of more than 18 bytes the second byte extends the length by eight bits
 //
-// O, L: size of offsets, of lengths; w: bytes of the heap's maximum size.
+// O, L: size of offsets, of lengths; w: bytes of a heap offset.
 #include "h5mount/format/fractal_heap_blocks.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ namespace {
 enum class IdType : unsigned { Managed = 0, Huge = 1, Tiny = 2 };
 constexpr std::size_t kShortTinyIds = 18;  // longer ids have the extended form of tiny objects
 
-// Signature, version, whose block it is and where in heap space: enough that no block can stand for another.
+// Checks signature, version, the heap and the offset in heap space, so that no block is taken for another.
 void check_prefix(Cursor& cursor, std::string_view signature, const FractalHeapHeader& header,
                   std::uint64_t block_offset) {
   cursor.signature(signature);
@@ -37,8 +38,9 @@ void check_prefix(Cursor& cursor, std::string_view signature, const FractalHeapH
   cursor.require_equal(block_offset, "a block of another place in the heap");
 }
 
-// lookup3 takes its bytes twelve at a time, so the checksum cannot be worked out around the hole in one go
-// without a copy; blocks are 64 KiB at most in practice, and the copy is a tenth of the checksum's own cost.
+// The checksum of a block with the four bytes at `hole` taken as zero. It is computed over a copy, because
+// lookup3 mixes twelve bytes at a time. Blocks have at most 64 KiB in practice, and copying costs a tenth of
+// the checksum.
 std::uint32_t checksum_with_hole(ByteSpan block, std::size_t hole) {
   std::vector<std::byte> copy(block.begin(), block.end());
   std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(hole), 4, std::byte{0});

@@ -1,12 +1,12 @@
 // Header:
-//   "FRHP" | version 0 (1) | heap id length (2) | filters' encoded length F (2) | flags (1) |
+//   "FRHP" | version 0 (1) | heap id length (2) | encoded length F of the filters (2) | flags (1) |
 //   maximum managed object (4) | next huge id (L) | huge objects' B-tree (O) |
 //   free space (L) | free space manager (O) | managed space (L) | allocated managed space (L) |
 //   allocation iterator (L) | managed objects (L) | huge bytes (L) | huge objects (L) | tiny bytes (L) |
 //   tiny objects (L) | table width (2) | starting block size (L) | maximum direct block size (L) |
 //   maximum heap size, log2 (2) | starting rows of root (2) | root block (O) | rows of root (2) |
-//   where F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } | checksum
-//   (4)
+//   where F > 0: { filtered root size (L) | root filter mask (4) | filter pipeline message (F) } |
+//   checksum (4)
 //
 // O, L: size of offsets, of lengths.
 #include <algorithm>
@@ -25,13 +25,13 @@ unsigned log2_of(std::uint64_t value) {
   return static_cast<unsigned>(std::bit_width(value | 1)) - 1;
 }
 
-// The fields that are checked once the checksum holds.
+// Fields that are checked after the checksum.
 struct HeaderFields {
   Field heap_id_length, table_width, start_block_size, max_direct_block_size, max_heap_size, root_rows;
   Field filtered_root_size;
 };
 
-// Checks the table's numbers, so that shifts and products by them fit in 64 bits, and works out the rest.
+// Checks the table's numbers, so that shifts and products by them fit 64 bits, and derives the rest.
 void lay_out_table(Cursor& cursor, const HeaderFields& fields, DoublingTable& table) {
   cursor.require(std::has_single_bit(table.width), fields.table_width, "not a power of two");
   cursor.require(std::has_single_bit(table.start_block_size), fields.start_block_size, "not a power of two");
@@ -84,7 +84,7 @@ void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& hea
   cursor.take_error(message);
 }
 
-// Least bytes that hold `value`.
+// The number of bytes needed to store `value`.
 std::uint8_t bytes_to_hold(std::uint64_t value) {
   return static_cast<std::uint8_t>(log2_of(value) / 8 + 1);
 }

@@ -1,10 +1,10 @@
 // Global heap collection:
 //
 //   | "GCOL" | version 1 | reserved (3) | collection size (L) | padding to 8 |
-//   per object: | index (2) | reference count (2) | reserved (4) | size (L) | padding to 8 | data, padded to
-//   8 |
+//   per object:
+//   | index (2) | reference count (2) | reserved (4) | size (L) | padding to 8 | data, padded to 8 |
 //
-// Index 0 is the free space at the end; its size counts its own header.
+// Index 0 is the free space at the end; its size includes its own header.
 #include "h5mount/format/global_heap_format.h"
 
 namespace h5mount::format {

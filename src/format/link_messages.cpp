@@ -1,13 +1,15 @@
 // Link message:
 //   version 1 (1) | flags (1) | [type (1)] | [creation order (8)] | [character set (1)] |
-//   name length (1, 2, 4 or 8) | name | hard: address (O)
-//                                       soft: length (2), path
-//                                       other: length (2), data (external: version+flags (1), file NUL, path
-//                                       NUL)
-//   flags: bits 0-1 width of the name length, 2 creation order, 3 type, 4 character set are there
+//   name length (1, 2, 4 or 8) | name | value
+//   flags: bits 0-1 width of the name length; present: 2 creation order, 3 type, 4 character set
+//   value, hard link: object header address (O)
+//          soft:      length (2) | path
+//          external:  length (2) | version and flags (1) | file name, NUL | object path, NUL
+//          other:     length (2) | data
 // Link info message:
-//   version 0 (1) | flags (1) | [greatest creation index (8)] | heap (O) | name index (O) | [order index (O)]
-//   flags: bit 0 creation order tracked, 1 indexed
+//   version 0 (1) | flags (1) | [maximum creation index (8)] | fractal heap (O) | name index (O) |
+//   [creation order index (O)]
+//   flags: bit 0 creation order is tracked, bit 1 indexed
 // Symbol table message:
 //   B-tree address (O) | local heap address (O)
 //

@@ -1,12 +1,12 @@
 // Object headers:
 //
 //   version 1: | 1 | reserved | message count (2) | reference count (4) | chunk 0 size (4) | padding (4) |
-//   messages |
+//              | messages |
 //     message: | type (2) | size (2) | flags | reserved (3) | body (size, a multiple of 8) |
 //
 //   version 2: | "OHDR" | 2 | flags | bit 5: access, modification, change, birth time (4 each) |
-//              | bit 4: max compact (2), min dense (2) | chunk 0 size (1 << bits 0-1) | messages | gap |
-//              checksum (4) |
+//              | bit 4: max compact (2), min dense (2) | chunk 0 size (1 << bits 0-1) |
+//              | messages | gap | checksum (4) |
 //     message: | type (1) | size (2) | flags | bit 2: creation order (2) | body (size) |
 //
 //   continuation: version 1: | messages |     version 2: | "OCHK" | messages | gap | checksum (4) |
@@ -77,7 +77,7 @@ Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor) {
 Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
                             const std::function<Status(const RawMessage&)>& visit) {
   const std::size_t header_bytes = prefix.version == 1 ? 8 : prefix.tracks_creation_order() ? 6 : 4;
-  // Bytes too few for a message are a gap.
+  // Fewer bytes than a message header are a gap.
   while (cursor.ok() && cursor.remaining() >= header_bytes) {
     std::size_t size = 0;
     RawMessage message = message_header(cursor, prefix, size);

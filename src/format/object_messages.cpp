@@ -1,14 +1,18 @@
 // External data files message:
 //   version 1 (1) | reserved (3) | allocated slots (2) | used slots (2) | heap address (O) |
-//   slots: name offset in the heap (L) | offset in the file (L) | bytes (L)
-// Shared message reference (stands for a message that is stored elsewhere):
-//   version 1: 1 (1) | type (1) | reserved (6) | object header address (O)
+//   slots x { name offset in the heap (L) | offset in the file (L) | bytes (L) }
+// Shared message reference (the body of a message that is stored elsewhere):
+//   version 1: 1 (1) | type (1) | reserved (6) | link name offset (L) | object header address (O)
 //   version 2: 2 (1) | type (1) | object header address (O)
-//   version 3: 3 (1) | type (1: 1 in the shared message heap, else an object header) | heap id (8) or address
-//   (O)
-// Object modification time: version 1 (1) | reserved (3) | seconds since 1970 (4)
-// Object modification time (old): "YYYYMMDDhhmmss" (14), UTC | reserved (2)
-// Object comment: text, NUL.  Object reference count: version 0 (1) | count (4)
+//   version 3: 3 (1) | type (1) | type 1: heap id in the shared message heap (8), else: address (O)
+// Object modification time:
+//   version 1 (1) | reserved (3) | seconds since 1970 (4)
+// Object modification time (old):
+//   "YYYYMMDDhhmmss" (14), UTC | reserved (2)
+// Object comment:
+//   text, NUL
+// Object reference count:
+//   version 0 (1) | count (4)
 //
 // O, L: size of offsets, of lengths.
 #include <chrono>
@@ -57,8 +61,8 @@ Result<SharedMessageReference> decode_shared_reference(Cursor& cursor) {
   const std::uint8_t version = cursor.version(1, 3);
   const std::uint8_t type = cursor.u8("type");
   if (version == 1) {
-    // What the specification calls a pointer is a symbol table entry's beginning: a name offset goes before
-    // it.
+    // The specification describes an address only, but libhdf5 writes the beginning of a symbol table entry,
+    // where a link name offset precedes it.
     cursor.skip(6, "reserved");
     cursor.skip(cursor.sizes().lengths, "link_name_offset");
   }

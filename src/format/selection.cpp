@@ -1,16 +1,16 @@
 // Serialised dataspace selection, versions 1 to 3 of each type:
-//   type (4) | version (4) | rest
-//   0 none, 3 all (version 1): 8 bytes unused
+//   type (4) | version (4) | by type:
+//   0 none, 3 all (version 1): unused (8)
 //   1 points
 //     version 1: unused (4) | length (4) | rank (4) | count (4) | coordinates (4 each)
 //     version 2: width w (1) | rank (4) | count (w) | coordinates (w each)
 //   2 hyperslab
-//     version 1: unused (4) | length (4) | rank (4) | blocks (4) | per block: starts, ends inclusive (4 each)
+//     version 1: unused (4) | length (4) | rank (4) | blocks (4) | per block: starts, inclusive ends (4 each)
 //     version 2: flags (1) | length (4) | rank (4) | per dimension: start, stride, count, block (8 each)
 //     version 3: flags (1) | width w (1) | rank (4) |
 //                regular: per dimension start, stride, count, block (w each)
-//                else: blocks (w) | per block: starts, ends inclusive (w each)
-//   flags: bit 0 regular. `length` counts what follows it; the parts say the same, so it is not used.
+//                else: blocks (w) | per block: starts, inclusive ends (w each)
+//   flags: bit 0 regular. `length` is the number of bytes after it; it is redundant and not used.
 #include "h5mount/format/selection.h"
 
 #include "h5mount/base/limits.h"
@@ -47,7 +47,7 @@ void decode_points(Cursor& cursor, Selection& s) {
 
 void decode_regular(Cursor& cursor, std::size_t width, Selection& s) {
   s.regular = true;
-  const std::size_t rank = cursor.count(4 * width, limits::kMaxRank);  // decode_rank has just read it
+  const std::size_t rank = cursor.count(4 * width, limits::kMaxRank);  // the field read last is `rank`
   for (std::size_t i = 0; i < rank; ++i) {
     s.start.push_back(cursor.uint(width, "start"));
     s.stride.push_back(cursor.uint(width, "stride"));

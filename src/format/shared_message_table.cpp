@@ -1,9 +1,8 @@
 // Shared message table:
 //
 //   | "SMTB" |
-//   per index: | version 0 | kind | message types (2) | minimum size (4) | list cutoff (2) | B-tree cutoff
-//   (2) |
-//              | message count (2) | index address (O) | heap address (O) |
+//   per index: | version 0 | kind | message types (2) | minimum size (4) | list cutoff (2) |
+//              | B-tree cutoff (2) | message count (2) | index address (O) | heap address (O) |
 //   | checksum (4) |
 #include "h5mount/format/shared_message_table.h"
 

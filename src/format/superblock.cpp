@@ -20,7 +20,7 @@ void sizes_fields(Cursor& cursor, Superblock& sb) {
 //
 //   | link name offset (L) | object header address (O) | cache type (4) | reserved (4) | scratch-pad (16) |
 //
-// What the scratch-pad caches stands in the object header too.
+// The scratch pad only caches what the object header stores.
 void root_entry(Cursor& cursor, Superblock& sb) {
   cursor.plain_length("root.link_name_offset");
   sb.root_address = cursor.address("root.object_header_address");

@@ -1,17 +1,19 @@
 // Version 1 B-tree node, type 0 (groups):
 //   "TREE" | type 0 (1) | level (1) | entries used (2) | left sibling (O) | right sibling (O) |
-//   entries x { key (L) | child (O) } | key (L) | unused room up to 2K entries
+//   entries x { key (L) | child (O) } | key (L) | unused space up to 2K entries
 // Symbol table node:
-//   "SNOD" | version 1 (1) | reserved (1) | entries (2) | entries x symbol table entry | unused room up to 2K
-//   entries symbol table entry: name offset (O) | object header (O) | cache type (4) | reserved (4) | scratch
-//   pad (16)
+//   "SNOD" | version 1 (1) | reserved (1) | entries (2) | entries x symbol table entry |
+//   unused space up to 2K entries
+// Symbol table entry:
+//   name offset (L) | object header (O) | cache type (4) | reserved (4) | scratch pad (16)
 // Local heap:
-//   "HEAP" | version 0 (1) | reserved (3) | data segment size (L) | free list head (L) | data segment address
-//   (O)
+//   "HEAP" | version 0 (1) | reserved (3) | data segment size (L) | free list head (L) |
+//   data segment address (O)
 //
-// O, L: size of offsets, of lengths. None of them has a checksum. Siblings are not needed to walk down. Of a
-// scratch pad only cache type 2 (soft link) says what stands nowhere else: the first four bytes are the
-// target's offset.
+// O, L: size of offsets, of lengths. None of them has a checksum. Sibling addresses are not needed for a
+// descent. The scratch pad is read for cache type 2 (soft link) only, where its first four bytes are the
+// offset of the target's text in the local heap; for other types it only caches what the object header
+// stores.
 #include "h5mount/format/symbol_table.h"
 
 namespace h5mount::format {

@@ -1,9 +1,9 @@
 // The global heap object of a virtual layout:
 //   version (1) | entries (L) | per entry | checksum (4)
-//   entry, version 0: file NUL | dataset NUL | source selection | view selection
-//   entry, version 1: flags (1) | file | dataset | source selection | view selection
-//     flags: bit 0 the file's name, bit 1 the dataset's is that of an earlier entry, whose number (L) stands
-//     in its place; bit 2 the file is the virtual dataset's own and stands nowhere
+//   entry, version 0: file name, NUL | dataset name, NUL | source selection | virtual selection
+//   entry, version 1: flags (1) | file name | dataset name | source selection | virtual selection
+//     flags: bit 0 the file name, bit 1 the dataset name is that of an earlier entry, whose number (L) is
+//     stored instead; bit 2 the file is the virtual dataset's own and no name is stored
 //
 // L: size of lengths.
 #include "h5mount/format/virtual_mapping.h"
@@ -36,7 +36,7 @@ VirtualMapping decode_mapping(Cursor& cursor, std::uint8_t version, const Mappin
   const std::uint8_t flags = version == 0 ? std::uint8_t{0} : cursor.u8("entry_flags");
   cursor.require((flags & ~(kFileShared | kDatasetShared | kSameFile)) == 0, "has unknown bits");
   if (flags & kSameFile)
-    mapping.file.assign(1, '.');  // assigning a literal trips a false -Wrestrict of g++ 12
+    mapping.file.assign(1, '.');  // assigning a literal triggers a false -Wrestrict warning of g++ 12
   else
     mapping.file =
         decode_name(cursor, (flags & kFileShared) != 0, earlier, &VirtualMapping::file, "source_file_name");
@@ -51,7 +51,7 @@ VirtualMapping decode_mapping(Cursor& cursor, std::uint8_t version, const Mappin
 
 Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor) {
   constexpr std::size_t kLeastEntryBytes = 2 + 2 * 16;
-  // Names that entries share are held once each in the file but once an entry here.
+  // The file stores shared names once; here every entry has its own copy.
   constexpr std::size_t kMaxNameBytes = std::size_t{256} << 20;
   Mappings mappings;
   const std::uint8_t version = cursor.version(0, 1);

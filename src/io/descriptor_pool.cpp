@@ -13,14 +13,13 @@ namespace h5mount::io {
 namespace {
 
 constexpr std::size_t kFewest = 8;
-constexpr std::size_t kMost = 16'384;  // more would only take kernel memory
+constexpr std::size_t kMaxBudget = 16'384;  // beyond this, descriptors only cost kernel memory
 
-// Half of what the process may have: the rest is for sockets, scratch files and files that are just being
-// opened.
+// Half of the process's limit: the rest is for sockets, scratch files and files being opened.
 std::size_t default_budget() {
   struct rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
-  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, kFewest, kMost));
+  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, kFewest, kMaxBudget));
 }
 
 Error stale(const Error& why) {
@@ -84,9 +83,9 @@ DescriptorPool::DescriptorPool() : budget_(default_budget()) {}
 
 void DescriptorPool::opened(const PooledDescriptor& descriptor) {
   descriptor.used_.store(now_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  std::vector<DescriptorLease> closed;  // after the lock is let go
+  std::vector<DescriptorLease> closed;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  // An eighth at once, so that the search for the oldest is paid once for many files.
+  // An eighth at once: the search for the oldest is linear and must not run for every file opened.
   if (open_.size() >= budget_) closed = close_down_to(budget_ - 1 - budget_ / 8);
   open_.insert(&descriptor);
 }
@@ -108,7 +107,7 @@ std::size_t DescriptorPool::open_count() const {
   return open_.size();
 }
 
-void DescriptorPool::make_room() {
+void DescriptorPool::close_idle() {
   std::vector<DescriptorLease> closed;
   const std::lock_guard lock(mutex_);
   closed = close_down_to(open_.size() / 2);
@@ -135,7 +134,7 @@ std::size_t open_descriptor_count() {
   return DescriptorPool::instance().open_count();
 }
 void close_idle_descriptors() {
-  DescriptorPool::instance().make_room();
+  DescriptorPool::instance().close_idle();
 }
 
 }  // namespace h5mount::io

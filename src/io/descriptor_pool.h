@@ -1,8 +1,8 @@
-// How many source files hold a descriptor at once. A file that can be opened again by its name gives its
-// descriptor up when others need one, the least recently used first, and is opened again when it is next
-// read.
+// DescriptorPool bounds the number of descriptors that source files hold. Files that can be reopened by their
+// name have their descriptors closed when others need one, the least recently used first, and reopened at the
+// next read.
 //
-// Threads: any. The pool's lock is taken before a descriptor's own; neither is held while a file is opened or
+// Threads: any. Lock order: the pool's mutex before a descriptor's. Neither is held while a file is opened or
 // read.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace h5mount::io {
 
-// Keeps a descriptor open while somebody uses it, whatever the pool decides meanwhile.
+// Keeps a descriptor open while it is in use, also after the pool has dropped it.
 using DescriptorLease = std::shared_ptr<const UniqueFd>;
 
 // The descriptor of one regular file. Without `reopen` it stays open.
@@ -38,7 +38,7 @@ class PooledDescriptor {
  private:
   friend class DescriptorPool;
 
-  // Device, inode and, where the file system keeps it, time of birth: inode numbers are used again.
+  // Device, inode and, where the file system records it, birth time: inode numbers are reused.
   struct Identity {
     std::uint64_t device = 0, inode = 0;
     std::int64_t born = 0;
@@ -50,7 +50,7 @@ class PooledDescriptor {
   const ReopenFile reopen_;
   const Identity identity_;
   mutable std::mutex mutex_;
-  mutable DescriptorLease open_;  // guarded by mutex_ where it can be closed; null: closed
+  mutable DescriptorLease open_;  // guarded by mutex_ where `reopen_` is set; null: closed
   mutable std::atomic<std::uint64_t> used_ = 0;
 };
 
@@ -60,20 +60,20 @@ class DescriptorPool {
 
   void opened(const PooledDescriptor& descriptor);
   void destroyed(const PooledDescriptor& descriptor);
-  // Counts what was opened so far: a descriptor's age.
+  // The number of opens so far, used as a clock for the age of descriptors.
   std::uint64_t now() const { return now_.load(std::memory_order_relaxed); }
 
   void set_budget(std::size_t budget);
   std::size_t open_count() const;
-  // Closes half of what is open: the process has no descriptor left for something else.
-  void make_room();
+  // Closes half of the open descriptors: the process has none left for another file.
+  void close_idle();
 
  private:
   DescriptorPool();
   std::vector<DescriptorLease> close_down_to(std::size_t count);
 
   std::atomic<std::uint64_t> now_ = 1;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::size_t budget_;
   std::unordered_set<const PooledDescriptor*> open_;  // those that can be closed
 };

@@ -14,7 +14,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "%", an optional width, "d": where it stands in the pattern.
+// The position in the pattern of "%", an optional width, "d".
 struct NumberPlace {
   std::size_t begin = 0, end = 0;
   bool zeros = false;
@@ -130,7 +130,7 @@ Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem,
   std::ranges::sort(sorted, {}, &MultiMember::start);
   std::vector<SourceExtent> extents;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    // The names come from the file: they may add to the stem, and nothing else.
+    // The names come from the file and are not trusted: each may only append to the stem.
     if (!sorted[i].name.starts_with("%s") || sorted[i].name.find_first_of("/%", 1) != std::string::npos)
       return fail(
           Error(ErrorCode::InvalidValue, "member name of a multi-file set is not \"%s\" and a suffix"));

@@ -1,4 +1,4 @@
-// A regular file: pread for our own use, one shared mapping for the kernel's.
+// A regular file: this process reads it with pread; the kernel reads shared mappings of it (`mapped`).
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <sys/mman.h>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::uint64_t kSmallestMapping = 1U << 20;
 
-// Mappings are made a power of two long, beyond the file's end too: a file that grows then needs a new one
-// only each time it doubles. The old ones stay, since spans of them may still be in use.
+// The length of a mapping is a power of two, past the end of the file, so that a growing file needs a new one
+// only each time it doubles. Older mappings are kept: spans of them may still be in use.
 class Mapping {
  public:
   Mapping(const std::byte* bytes, std::uint64_t length) : bytes_(bytes), length_(length) {}
@@ -36,7 +36,7 @@ class Mapping {
   std::uint64_t length() const { return length_; }
 
  private:
-  const std::byte* bytes_;  // null: mapping this much was refused, do not try again
+  const std::byte* bytes_;  // null: mmap failed for this length and is not retried
   std::uint64_t length_;
 };
 
@@ -50,7 +50,7 @@ std::uint64_t mixed(std::uint64_t digest, std::string_view bytes) {
   return mixed(digest, bytes.size());
 }
 
-// Of all but those that the kernel itself derives from the bytes.
+// Digest of all extended attributes but those that the kernel derives from the bytes (IMA, EVM).
 std::uint64_t xattr_digest(int fd) {
   const ssize_t length = ::flistxattr(fd, nullptr, 0);
   if (length <= 0) return 0;
@@ -76,11 +76,11 @@ class FileSource final : public ByteSource {
         size_(static_cast<std::uint64_t>(st.st_size)),
         device_(st.st_dev),
         inode_(st.st_ino) {
-    // The mount changes to / when it goes to the background; a relative name would then mean another file.
+    // A background mount changes its directory to /, where a relative name would denote another file.
     std::error_code code;
     path_ = std::filesystem::absolute(name_, code);
-    named_at_first_ = owner_of_name() == NameOwner::Ours;
-    if (const auto open = use()) aside_ = describe((*open)->get(), st);
+    opened_by_name_ = owner_of_name() == NameOwner::Same;
+    if (const auto open = use()) inode_state_ = describe((*open)->get(), st);
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
@@ -115,19 +115,19 @@ class FileSource final : public ByteSource {
     struct stat st = {};
     if (::fstat((*open)->get(), &st) != 0) return fail(io_error(errno, "asking for the times of " + name_));
     size_.store(static_cast<std::uint64_t>(st.st_size), std::memory_order_release);
-    const Aside aside = aside_of((*open)->get(), st);
+    const InodeState state = inode_state((*open)->get(), st);
     const std::int64_t modified = nanoseconds(st.st_mtim);
     return SourceStamp{.size = size(),
                        .modified = modified,
                        .sum = mixed(mixed(0, device_), inode_) + static_cast<std::uint64_t>(modified),
-                       .changed = static_cast<std::uint64_t>(aside.changed),
-                       .attributes = aside.attributes,
-                       .replaced = aside.replaced};
+                       .changed = static_cast<std::uint64_t>(state.changed),
+                       .attributes = state.attributes,
+                       .replaced = state.replaced};
   }
 
   bool name_taken() const override { return owner_of_name() == NameOwner::Another; }
 
-  // By its name where the descriptor may be closed before the path is used.
+  // The file's name where the descriptor may be closed before the path is used.
   std::vector<std::string> watchable() const override {
     const auto open = descriptor_.stays_open() ? use() : Result<DescriptorLease>();
     return {open && *open ? "/proc/self/fd/" + std::to_string((*open)->get()) : path_.string()};
@@ -149,34 +149,34 @@ class FileSource final : public ByteSource {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   }
 
-  enum class NameOwner : std::uint8_t { Ours, Another, Nobody };
+  enum class NameOwner : std::uint8_t { Same, Another, None };
   NameOwner owner_of_name() const {
     struct stat named = {};
-    if (::stat(path_.c_str(), &named) != 0) return NameOwner::Nobody;
-    return named.st_dev == device_ && named.st_ino == inode_ ? NameOwner::Ours : NameOwner::Another;
+    if (::stat(path_.c_str(), &named) != 0) return NameOwner::None;
+    return named.st_dev == device_ && named.st_ino == inode_ ? NameOwner::Same : NameOwner::Another;
   }
 
-  // What stands beside the bytes. Whatever changes it changes the ctime (a rename onto our name takes a link
-  // from us), so it is asked for only when that has moved.
-  struct Aside {
+  // The inode's state apart from its bytes. Every change of it changes the ctime (a rename onto the name
+  // removes a link of this inode), so it is read again only when the ctime has changed.
+  struct InodeState {
     std::int64_t changed = 0;
     std::uint64_t attributes = 0;
     bool replaced = false;
   };
-  Aside describe(int fd, const struct stat& st) const {
+  InodeState describe(int fd, const struct stat& st) const {
     const NameOwner owner = owner_of_name();
     std::uint64_t digest = mixed(mixed(st.st_mode, st.st_nlink), std::uint64_t{st.st_uid} << 32 | st.st_gid);
     digest = mixed(mixed(digest, static_cast<std::uint64_t>(owner)), xattr_digest(fd));
-    return {nanoseconds(st.st_ctim), digest, named_at_first_ && owner == NameOwner::Another};
+    return {nanoseconds(st.st_ctim), digest, opened_by_name_ && owner == NameOwner::Another};
   }
-  Aside aside_of(int fd, const struct stat& st) {
+  InodeState inode_state(int fd, const struct stat& st) {
     {
-      const std::lock_guard lock(aside_mutex_);
-      if (aside_.changed == nanoseconds(st.st_ctim)) return aside_;
+      const std::lock_guard lock(inode_state_mutex_);
+      if (inode_state_.changed == nanoseconds(st.st_ctim)) return inode_state_;
     }
-    const Aside now = describe(fd, st);
-    const std::lock_guard lock(aside_mutex_);
-    return aside_ = now;
+    const InodeState now = describe(fd, st);
+    const std::lock_guard lock(inode_state_mutex_);
+    return inode_state_ = now;
   }
 
   static Status ends_before(std::uint64_t offset) {
@@ -189,7 +189,7 @@ class FileSource final : public ByteSource {
     return open;
   }
 
-  // A mapping goes on when the descriptor that it was made with is closed.
+  // Mappings remain valid after the descriptor is closed.
   const Mapping* map_up_to(std::uint64_t end) const {
     if (end > std::uint64_t{1} << 46) return nullptr;  // more than an address space has
     const auto open = use();
@@ -211,9 +211,9 @@ class FileSource final : public ByteSource {
   std::atomic<std::uint64_t> size_;
   const dev_t device_;
   const ino_t inode_;
-  bool named_at_first_ = false;  // the name led to it when it was opened
-  std::mutex aside_mutex_;
-  Aside aside_;  // guarded by aside_mutex_
+  bool opened_by_name_ = false;  // at opening, `path_` denoted this inode
+  std::mutex inode_state_mutex_;
+  InodeState inode_state_;  // guarded by inode_state_mutex_
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const Mapping>> mappings_;
@@ -230,7 +230,7 @@ Result<std::shared_ptr<ByteSource>> make_file_source(int fd, std::string name, R
 }
 
 Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path) {
-  // O_NONBLOCK: a FIFO must not hold us before we see that it is one.
+  // O_NONBLOCK: opening a FIFO must not block before fstat can reject it.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd >= 0) return make_file_source(fd, path);
   if (errno == ENOENT || errno == ENOTDIR) return fail(Error(ErrorCode::NotFound, "no such file: " + path));

@@ -1,4 +1,4 @@
-// A file that may not be opened, where a set of files needs one: what lies in it fails, all else can be read.
+// A member of a set of files that may not be opened: reads of its range fail, all others succeed.
 #include "h5mount/io/byte_source.h"
 
 namespace h5mount::io {

@@ -10,11 +10,11 @@ namespace h5mount::io {
 
 Result<SourceStamp> settled_stamp(ByteSource& source) {
   using std::chrono::nanoseconds;
-  constexpr nanoseconds kLongest{10'000'000};
+  constexpr nanoseconds kMaxWait{10'000'000};
   H5_ASSIGN(const SourceStamp stamp, source.stamp());
   struct timespec tick = {};
   if (::clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0) return stamp;
-  const nanoseconds length = tick.tv_sec > 0 ? kLongest : std::min(nanoseconds(tick.tv_nsec), kLongest);
+  const nanoseconds length = tick.tv_sec > 0 ? kMaxWait : std::min(nanoseconds(tick.tv_nsec), kMaxWait);
   const auto now = nanoseconds(std::chrono::system_clock::now().time_since_epoch());
   const nanoseconds age = now - nanoseconds(stamp.modified);
   if (age < nanoseconds(0) || age >= length) return stamp;

@@ -1,4 +1,4 @@
-// A part of another source: a file behind a user block.
+// A range of another source, such as an HDF5 file after its user block.
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
@@ -36,7 +36,7 @@ class SubRangeSource final : public ByteSource {
   std::string name() const override { return parent_->name(); }
 
  private:
-  // The parent's offset; what lies beyond the parent's own end the parent says.
+  // The offset in the parent; the parent itself checks its own end.
   std::optional<std::uint64_t> inside(std::uint64_t offset, std::uint64_t length) const {
     if (length_ && !range_within(offset, length, *length_)) return std::nullopt;
     return checked_add(start_, offset);

@@ -12,14 +12,14 @@
 namespace h5mount {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxValue = std::numeric_limits<std::uint64_t>::max();
 
 TEST(Checked, SumsAndProductsThatDoNotFitAreNothing) {
-  EXPECT_EQ(checked_add(kMost - 1, 1), kMost);
-  EXPECT_FALSE(checked_add(kMost, 1));
-  EXPECT_EQ(checked_mul(kMost / 3, 3), kMost);
-  EXPECT_FALSE(checked_mul(kMost / 3 + 1, 3));
-  EXPECT_EQ(checked_mul(kMost, 0), 0U);
+  EXPECT_EQ(checked_add(kMaxValue - 1, 1), kMaxValue);
+  EXPECT_FALSE(checked_add(kMaxValue, 1));
+  EXPECT_EQ(checked_mul(kMaxValue / 3, 3), kMaxValue);
+  EXPECT_FALSE(checked_mul(kMaxValue / 3 + 1, 3));
+  EXPECT_EQ(checked_mul(kMaxValue, 0), 0U);
 }
 
 TEST(Checked, RangesThatWrapAreOutside) {
@@ -27,15 +27,15 @@ TEST(Checked, RangesThatWrapAreOutside) {
   EXPECT_TRUE(range_within(10, 0, 10));
   EXPECT_FALSE(range_within(11, 0, 10));
   EXPECT_FALSE(range_within(5, 6, 10));
-  EXPECT_FALSE(range_within(5, kMost - 4, 10));  // the end is 0 again
-  EXPECT_FALSE(range_within(kMost, 1, 10));
+  EXPECT_FALSE(range_within(5, kMaxValue - 4, 10));  // the end wraps to 0
+  EXPECT_FALSE(range_within(kMaxValue, 1, 10));
 }
 
 TEST(Checked, DividesUpToTheGreatestNumber) {
   EXPECT_EQ(divide_up(0, 8), 0U);
   EXPECT_EQ(divide_up(8, 8), 1U);
   EXPECT_EQ(divide_up(9, 8), 2U);
-  EXPECT_EQ(divide_up(kMost, 2), (std::uint64_t{1} << 63));
+  EXPECT_EQ(divide_up(kMaxValue, 2), (std::uint64_t{1} << 63));
 }
 
 TEST(Bytes, LoadsOfEveryOrderAndWidth) {
@@ -59,7 +59,7 @@ TEST(Checksum, IsLookup3) {
   EXPECT_EQ(lookup3_checksum(as_bytes(text), 1), 0xCD628161U);
 }
 
-TEST(Errors, TellWhatWhereAndOnWhichWay) {
+TEST(Errors, TextNamesFieldOffsetValuesAndContext) {
   const Error error = Error(ErrorCode::OutOfRange, "FixedArrayHeader", "data_block_address", 0x1010)
                           .with_found(0x7FFF)
                           .with_expected(0x10)

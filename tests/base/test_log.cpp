@@ -1,5 +1,5 @@
-// The log: what it keeps in memory, what it does not say twice, and what a name in it may not do. UTF-8,
-// which decides the last.
+// The log: lines kept in memory, causes logged once, escaping of names, the rate limit. UTF-8, on which
+// escaping depends.
 #include <gtest/gtest.h>
 
 #include "h5mount/base/log.h"
@@ -26,8 +26,8 @@ TEST(Utf8, WellFormedSequencesOfEveryLength) {
   EXPECT_EQ(utf8_length("温"), 3U);
   EXPECT_EQ(utf8_length("🙂"), 4U);
   EXPECT_EQ(utf8_length("\xf4\x8f\xbf\xbf"), 4U);  // U+10FFFF
-  EXPECT_EQ(utf8_length("\xed\x9f\xbf"), 3U);      // the last before the surrogates
-  EXPECT_EQ(utf8_length("\xee\x80\x80"), 3U);      // the first behind them
+  EXPECT_EQ(utf8_length("\xed\x9f\xbf"), 3U);      // U+D7FF, the last before the surrogates
+  EXPECT_EQ(utf8_length("\xee\x80\x80"), 3U);      // U+E000, the first after them
 }
 
 TEST(Utf8, OverlongFormsSurrogatesAndWhatLiesAboveAreNot) {
@@ -47,17 +47,17 @@ TEST(Utf8, APrefixCutsNoSequence) {
   EXPECT_EQ(utf8_prefix("ö", 0), "");
 }
 
-// A name from a file must not steer a terminal.
+// A name from a file must not reach a terminal as an escape sequence.
 TEST(Log, ControlBytesAndWhatIsNotUtf8AreEscaped) {
   EXPECT_EQ(escape_for_log("plain, Größe, 温度, 🙂"), "plain, Größe, 温度, 🙂");
   EXPECT_EQ(escape_for_log("a\x1b[31mb\r\n"), "a\\x1b[31mb\\x0d\\x0a");
   EXPECT_EQ(escape_for_log(std::string_view("\0\x7f", 2)), "\\x00\\x7f");
   EXPECT_EQ(escape_for_log("\xc2\x9b"
                            "31m"),
-            "\\xc2\\x9b31m");  // a control of eight bits
+            "\\xc2\\x9b31m");  // a C1 control
   EXPECT_EQ(escape_for_log("\xff\xc3"), "\\xff\\xc3");
-  EXPECT_EQ(escape_for_log("\xc0\xaf"), "\\xc0\\xaf");           // a slash, longer than it may be
-  EXPECT_EQ(escape_for_log("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");  // the same of three bytes
+  EXPECT_EQ(escape_for_log("\xc0\xaf"), "\\xc0\\xaf");           // an overlong slash
+  EXPECT_EQ(escape_for_log("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");  // an overlong slash of three bytes
   EXPECT_EQ(escape_for_log("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half of a surrogate pair
 }
 
@@ -106,9 +106,9 @@ TEST(Log, ALongLineIsCutAtACharacter) {
   EXPECT_TRUE(kept.ends_with("ö…\n"));
 }
 
-// Last of this program's tests: the flood lasts a minute.
+// Must run last in this program: the rate limit drops lines of any later test for a minute.
 TEST(LogFlood, AThousandLinesAreKeptAndAFloodIsCut) {
-  set_log_level(LogLevel::Debug);  // what is asked for line by line is no flood
+  set_log_level(LogLevel::Debug);  // debug lines are not limited
   const std::uint64_t first = kept_log().end;
   testing::internal::CaptureStderr();
   for (int i = 0; i < 1200; ++i) log_line(LogLevel::Debug, "line " + std::to_string(i));

@@ -72,14 +72,14 @@ TEST(BlockCache, StaysWithinItsBudgetAndDropsTheLeastRecentlyUsed) {
   const auto held = get(0);
   for (std::uint64_t i = 1; i < 100; ++i) {
     ASSERT_TRUE(get(i));
-    ASSERT_TRUE(get(1));  // kept warm
+    ASSERT_TRUE(get(1));  // most recently used again
     EXPECT_LE(cache.used(), kBudget);
   }
   EXPECT_FALSE(cache.peek({1, 0, 0}));
   EXPECT_TRUE(cache.peek({1, 0, 1}));
   EXPECT_TRUE(cache.peek({1, 0, 99}));
   EXPECT_FALSE(cache.peek({1, 0, 50}));
-  EXPECT_EQ((*held)->bytes()[0], std::byte{0});  // a reader keeps what it holds
+  EXPECT_EQ((*held)->bytes()[0], std::byte{0});  // a reader's block survives its eviction
 }
 
 TEST(BlockCache, ABlockLargerThanTheBudgetIsServedButNotKept) {

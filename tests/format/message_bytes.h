@@ -1,4 +1,4 @@
-// Bytes of messages written by hand, and what every decoder must do with them.
+// Messages as literal bytes, and checks that apply to every decoder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace h5mount::test {
 
 using Bytes = std::vector<std::byte>;
-inline constexpr std::uint64_t kAt = 0x1000;  // where the message is said to lie
+inline constexpr std::uint64_t kAt = 0x1000;  // file offset of the message
 
 inline Bytes bytes(std::initializer_list<int> values) {
   Bytes out;
@@ -44,7 +44,7 @@ auto decode_all(const Bytes& whole, Decode decode) {
   return decode(cursor);
 }
 
-// Message `whole` is cut at every length: each must be an error, none may read beyond.
+// Decodes `whole` cut at every length: each must be an error, and no read may exceed the cut.
 template <class Decode>
 void expect_every_cut_to_fail(const Bytes& whole, Decode decode) {
   for (std::size_t n = 0; n < whole.size(); ++n) {
@@ -53,7 +53,7 @@ void expect_every_cut_to_fail(const Bytes& whole, Decode decode) {
   }
 }
 
-// One byte of a sound message, and what must be said of it: code, field, and where that field begins.
+// One changed byte of a valid message and the expected error: code, field, and offset of the field.
 struct Lie {
   std::string what;
   Bytes whole;
@@ -64,7 +64,7 @@ struct Lie {
   std::size_t field_at;
 };
 
-// A message that as a whole is not to be accepted.
+// Expects that a message is rejected.
 template <class Decode>
 void expect_refused_whole(const Bytes& whole, ErrorCode code, std::string_view field, std::size_t field_at,
                           Decode decode) {

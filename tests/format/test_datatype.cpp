@@ -1,4 +1,4 @@
-// Datatype messages of every class, each then with one lying byte; and the two limits from both sides.
+// Datatype messages of every class, each then with one invalid byte; and the two limits from both sides.
 #include "h5mount/base/limits.h"
 #include "h5mount/format/datatype.h"
 #include "message_bytes.h"
@@ -92,7 +92,8 @@ TEST(Datatype, MembersOfThreeVersions) {
   EXPECT_EQ(two->members.at(0).name, "longname");
   EXPECT_EQ(two->members.at(0).offset, 4U);
   const format::DatatypePtr one = *decode_all(kCompound1, decode);
-  const format::DatatypePtr member = one->members.at(0).type;  // its dimensions make it an array
+  const format::DatatypePtr member =
+      one->members.at(0).type;  // a member with dimensions is decoded as an array
   EXPECT_EQ(member->cls, format::DatatypeClass::Array);
   EXPECT_EQ(member->dims, (std::vector<std::uint32_t>{2, 3}));
   EXPECT_EQ(member->size, 24U);

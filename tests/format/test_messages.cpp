@@ -1,4 +1,4 @@
-// Header messages written by hand, each then with one lying field: code and field of the error are expected.
+// Header messages as literal bytes, each then with one invalid field; checks code and field of the error.
 #include "h5mount/base/limits.h"
 #include "h5mount/format/data_layout.h"
 #include "h5mount/format/dataspace.h"
@@ -50,7 +50,7 @@ TEST(DataLayoutMessage, ChunkedVersion3And4) {
   expect_refusal({"no elements", v4, 5, 0, ErrorCode::InvalidValue, "chunk_dimension", 5}, layout);
 }
 
-// The worked example of the sparse storage description.
+// The worked example of the sparse storage RFC.
 TEST(DataLayoutMessage, StructuredSingleChunk) {
   const Bytes message = bytes({5,    4, 0, 1, 0, 0, 2, 1, 8,    4, 8, 2, 1, 0, 1, 0x47, 0,
                                0x43, 0, 0, 0, 0, 0, 0, 0, 0x30, 0, 0, 0, 0, 0, 0, 0});
@@ -93,7 +93,7 @@ TEST(DataspaceMessage, HasAsManyDimensionsAsTheLimit) {
 }
 
 TEST(DataLayoutMessage, ChunksHaveAsManyDimensionsAsTheLimit) {
-  const auto chunked = [](unsigned rank) {  // and one more: the element's size
+  const auto chunked = [](unsigned rank) {  // the element size is stored as one more dimension
     return joined({bytes({3, 2, static_cast<int>(rank) + 1}), little(kAt, 8), repeated(little(1, 4), rank),
                    little(4, 4)});
   };

@@ -1,5 +1,5 @@
-// Files that can be opened again hold few descriptors at once, and reads never notice, unless another file
-// has the name.
+// Files that can be reopened hold a bounded number of descriptors. Reads succeed regardless, unless another
+// file has taken the name.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -71,7 +71,7 @@ TEST_F(DescriptorTest, TheLeastRecentlyUsedIsClosed) {
     others.push_back(open(write(std::to_string(i), std::to_string(i))));
     EXPECT_EQ(text_of(*kept), "kept");
   }
-  // It was never closed: it is read although the name has gone.
+  // Its descriptor was never closed: it is readable although its name was removed.
   fs::remove(path);
   EXPECT_EQ(text_of(*kept), "kept");
 }

@@ -62,13 +62,13 @@ TEST_F(FileSourceTest, SeesGrowthOnRefresh) {
   const ByteSpan after = (*source)->mapped(1, (3U << 20) + 9);
   ASSERT_EQ(after.size(), (3U << 20) + 9);
   EXPECT_EQ(as_text(after.first(9)), "123456789");
-  EXPECT_EQ(as_text(before), "0123456789");  // the old mapping still stands
+  EXPECT_EQ(as_text(before), "0123456789");  // the old mapping remains valid
 }
 
 TEST_F(FileSourceTest, OnlyRegularFiles) {
   const fs::path fifo = directory_ / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(open_file_source(fifo).error().code(), ErrorCode::AccessDenied);  // and did not wait for a writer
+  EXPECT_EQ(open_file_source(fifo).error().code(), ErrorCode::AccessDenied);  // and open did not block
   EXPECT_EQ(open_file_source(directory_).error().code(), ErrorCode::AccessDenied);
   EXPECT_EQ(open_file_source("/dev/null").error().code(), ErrorCode::AccessDenied);
   EXPECT_EQ(open_file_source(directory_ / "none").error().code(), ErrorCode::NotFound);

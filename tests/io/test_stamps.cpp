@@ -1,4 +1,4 @@
-// What a file's stamp says: whether somebody wrote it, whatever else was done to it.
+// A file's stamp tells writes apart from changes of its mode, owner, links, name and attributes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ class Stamps : public testing::Test {
     EXPECT_TRUE(stamp);
     return stamp.value_or(SourceStamp{});
   }
-  // A later ctime is sure to differ.
+  // Waits until a later ctime is certain to differ.
   static void next_tick() { std::this_thread::sleep_for(std::chrono::milliseconds(25)); }
   bool same_after(const std::function<void()>& change) {
     next_tick();

@@ -8,8 +8,8 @@ namespace h5mount {
 
 [[nodiscard]] std::uint32_t lookup3_checksum(ByteSpan bytes, std::uint32_t initial = 0);
 
-// For fuzzers only: when switched off, every metadata checksum is taken as right, so that mutations reach the
-// decoders behind it. Never switched off by an option or a file.
+// For fuzzers only: when switched off, every metadata checksum is accepted, so that mutated structures reach
+// the decoders. Never switched off by an option or a file.
 void set_metadata_checksums_enabled(bool on);
 [[nodiscard]] bool metadata_checksums_enabled();
 

@@ -1,9 +1,9 @@
 // Errors are values. An Error says what was wrong (code), where in the format (structure, field), where in
-// the file (absolute byte offset), what was expected and what was found, and gains {structure, address} on
-// its way up. Its text is made once, where it is shown.
+// the file (absolute byte offset), what was expected and what was found, and callers add the enclosing
+// structure and its address (`within`). The message is formatted only where it is shown.
 //
-// Threads: an Error is immutable once built and cheap to copy (it is shared among the waiters of one failed
-// decode); `within` makes a new one.
+// Threads: an Error is immutable once built and cheap to copy (the waiters of one failed decode share it);
+// `with_*` and `within` return new ones.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@
 namespace h5mount {
 
 enum class ErrorCode : std::uint8_t {
-  Truncated,           // the file or the structure ends before the bytes it promises
-  BadSignature,        // not the structure that was to stand here
+  Truncated,           // the file or the structure ends before the bytes that it declares
+  BadSignature,        // the signature is not that of the expected structure
   UnsupportedVersion,  // a version that the format does not define, or that this reader does not know
-  UnsupportedFeature,  // sound, but this build cannot do it (a filter that is not there, say)
-  ChecksumMismatch,    // the bytes are not those that were written
-  InvalidValue,        // a field holds what the format forbids
-  OutOfRange,          // an address or index points outside what it may point into
-  LimitExceeded,       // within the format, above a bound of base/limits.h
-  Cycle,               // a structure leads back to itself
+  UnsupportedFeature,  // valid, but this build cannot read it (a filter that is not available)
+  ChecksumMismatch,    // the stored checksum does not match the bytes
+  InvalidValue,        // a field holds a value that the format forbids
+  OutOfRange,          // an address or index lies outside its valid range
+  LimitExceeded,       // allowed by the format, above a bound of base/limits.h
+  Cycle,               // a structure refers back to itself
   FilterFailed,        // a chunk's bytes could not be decoded
-  Io,                  // the system's own error in reading; errno_value() says which
+  Io,                  // a read failed in the system; errno_value() says why
   NotFound,            // no such link, attribute or object
-  AccessDenied,        // the policy forbids to open what the file names
-  TooLarge,            // larger than a file can be
-  Stale,               // the file changed behind the mount
-  Internal,            // our own mistake
+  AccessDenied,        // the policy forbids opening the file that is named
+  TooLarge,            // larger than a file can be (2^63 bytes)
+  Stale,               // the source was replaced, cut or rewritten while in use
+  Internal,            // a bug in h5mount
 };
 
 std::string_view error_code_name(ErrorCode code);
@@ -46,21 +46,21 @@ class [[nodiscard]] Error {
   // `structure` and `field` are names of the specification with static storage ("FixedArrayHeader",
   // "data_block_address"); they are not copied. `offset` is the absolute file offset of the field.
   Error(ErrorCode code, std::string_view structure, std::string_view field, std::uint64_t offset);
-  // An error that has no place in a file.
+  // An error that concerns no position in a file.
   Error(ErrorCode code, std::string message);
 
   // Refinements, each returning a changed copy: Error(...).with_found(v).with_expected(w).
   Error with_expected(std::uint64_t value) const;
   Error with_found(std::uint64_t value) const;
-  Error with_detail(std::string text) const;  // free words: "beyond end of file 0x52000"
+  Error with_detail(std::string text) const;  // any text: "beyond end of file 0x52000"
   Error within(std::string_view structure, std::uint64_t address) const;  // "in FractalHeapHeader at 0x…"
   Error within(std::string place) const;                                  // "in chunk index of /grid/t"
 
   ErrorCode code() const;
   std::string_view structure() const;
   std::string_view field() const;
-  std::uint64_t offset() const;  // UINT64_MAX where there is none
-  int errno_value() const;       // to_errno(code()), except Io: the system's own errno where it is known
+  std::uint64_t offset() const;  // UINT64_MAX for an error without a position
+  int errno_value() const;       // to_errno(code()); for Io the system's errno where it is known
 
   // `FixedArrayHeader.data_block_address at 0x1010: 0x7fff… beyond end of file 0x52000; in chunk index of /t`
   std::string text() const;

@@ -1,8 +1,7 @@
-// One log for the program. A line goes to stderr, or to syslog once the program is a daemon, where the level
-// that was set lets it; and the last thousand lines stay in memory, warnings and errors whatever the level,
-// to be read as
-// /.h5/log. Names from files are escaped, a line is at most 4 KiB, and a flood (more than some hundred lines
-// a minute) is cut with a count of what was left out. Threads: any.
+// The program's log. Lines up to the level that was set go to stderr, or to syslog once the program is a
+// daemon. The last 1,000 lines also stay in memory (warnings and errors whatever the level) and are read as
+// /.h5/log. Control bytes are escaped; a line has at most 4 KiB. Of more than 300 lines a minute the rest is
+// dropped and counted, debug lines excepted. Threads: any.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,32 +18,32 @@ namespace h5mount {
 
 enum class LogLevel { Error = 0, Warning = 1, Info = 2, Debug = 3 };
 
-void set_log_level(LogLevel level);  // of what is emitted
-bool log_enabled(LogLevel level);    // whether a line of that level is emitted or kept
+void set_log_level(LogLevel level);  // of the lines that go to stderr or syslog
+bool log_enabled(LogLevel level);    // whether a line of that level is emitted or kept in memory
 void set_log_to_syslog(bool on);     // after the program has become a daemon
 
-// False where the line was left out: its level is not wanted, or it is part of a flood.
+// False where the line was dropped: by its level or by the rate limit.
 bool log_line(LogLevel level, std::string_view text);
 
-// The same, but what was logged once is not logged again until `state` is another: a damaged node comes up in
-// every read that needs it, each time in another context. `cause` tells what is wrong apart from that; the
-// text itself by default. Thousands of causes are remembered, the latest ones.
+// Logs each pair of `cause` and `state` once. A damaged node fails every read that needs it, each time with
+// another context in `text`; `cause` names the damage without the context (by default it is `text`). `state`
+// is the version of the file. The latest 4,096 pairs are remembered.
 bool log_once(LogLevel level, std::string_view text, std::uint64_t state = 0, std::string_view cause = {});
 
-// Control bytes, escapes and bytes that are not UTF-8 as \xNN: a name from a file cannot steer a terminal.
+// Replaces control characters and bytes that are not UTF-8 by \xNN, so that a name from a file cannot send
+// escape sequences to a terminal.
 std::string escape_for_log(std::string_view text);
 
 // ---- the lines in memory
 
-// As one text of lines "2026-11-21T17:29:52Z warning: …". Its bytes are numbered from the first line that was
-// ever kept, so that a reader who follows the log goes on where it was; those of lines that were dropped are
-// gone.
+// The kept lines are one text of lines "2026-11-21T17:29:52Z warning: …". Its offsets count from the first
+// line ever kept, so that a reader that follows the log continues at its last offset.
 struct KeptLog {
-  std::uint64_t begin = 0, end = 0;  // bytes that are there
-  std::time_t last = 0;              // when the last line came
+  std::uint64_t begin = 0, end = 0;  // offsets [begin, end) are in memory
+  std::time_t last = 0;              // time of the last line
 };
 KeptLog kept_log();
-// At most `length` bytes from `offset` on, fewer only at the end; nothing where they are gone.
+// At most `length` bytes from `offset` on, fewer only at the end; nothing where `offset` was already dropped.
 std::optional<std::string> read_kept_log(std::uint64_t offset, std::size_t length);
 
 template <class... Args>

@@ -1,6 +1,7 @@
-// A small cache of decoded structures by number (an address, say), bounded in bytes: the least recently used
-// are dropped first. Two callers that miss at once both load; that costs less here than to make one wait.
-// Readers keep what they hold when it is dropped. Threads: any; the lock is held for the look-up only.
+// A small cache of decoded structures by number (usually an address), bounded in bytes; the least recently
+// used entry is evicted first. It does not load: two callers that miss at the same time both decode, which
+// costs less here than making one wait. Evicted values live as long as a caller holds them. Threads: any; the
+// lock is held for the lookup only.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace h5mount {
 template <class T>
 class LruCache {
  public:
-  // The `at_least` entries used last are kept whatever they take; of the others what alone exceeds the
-  // capacity is not.
+  // The `at_least` most recently used entries are kept whatever their size. With `at_least` 0 a value larger
+  // than the capacity is not kept.
   explicit LruCache(std::size_t capacity_bytes, std::size_t at_least = 0)
       : capacity_(capacity_bytes), at_least_(at_least) {}
 
@@ -29,7 +30,7 @@ class LruCache {
 
   void insert(std::uint64_t key, std::shared_ptr<const T> value, std::size_t bytes) {
     if (bytes > capacity_ && at_least_ == 0) return;
-    std::list<Held> dropped;  // destroyed after the lock is given back
+    std::list<Entry> dropped;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     if (index_.contains(key)) return;
     order_.push_front({key, bytes, std::move(value)});
@@ -43,7 +44,7 @@ class LruCache {
   }
 
   void clear() {
-    std::list<Held> dropped;
+    std::list<Entry> dropped;
     const std::lock_guard lock(mutex_);
     dropped.swap(order_);
     index_.clear();
@@ -51,7 +52,7 @@ class LruCache {
   }
 
  private:
-  struct Held {
+  struct Entry {
     std::uint64_t key;
     std::size_t bytes;
     std::shared_ptr<const T> value;
@@ -60,8 +61,8 @@ class LruCache {
   std::size_t at_least_;
   std::size_t held_ = 0;
   std::mutex mutex_;
-  std::list<Held> order_;  // most recently used first
-  std::unordered_map<std::uint64_t, typename std::list<Held>::iterator> index_;
+  std::list<Entry> order_;  // most recently used first
+  std::unordered_map<std::uint64_t, typename std::list<Entry>::iterator> index_;
 };
 
 }  // namespace h5mount

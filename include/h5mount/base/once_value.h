@@ -1,5 +1,5 @@
-// OnceValue: a value made on first use, by one caller while the others wait for it. No lock is held while it
-// is made. A failure goes to all who waited and is not kept: the next caller tries again. Threads: any.
+// OnceValue: a value computed on first use, by one caller while the others wait. No lock is held during the
+// computation. A failure is returned to all waiters and not kept: the next caller tries again. Threads: any.
 #pragma once
 
 #include <condition_variable>
@@ -22,12 +22,12 @@ class OnceValue {
     if (making_) return join(lock);
     making_ = true;
     lock.unlock();
-    Finish finish{*this, std::nullopt};  // also where `make` throws
+    Finish finish{*this, std::nullopt};  // releases the waiters also where `make` throws
     finish.result = make();
     return *finish.result;
   }
 
-  // Only where it was made.
+  // The value where it has been computed; does not wait.
   std::optional<T> peek() const {
     const std::lock_guard lock(mutex_);
     return value_;

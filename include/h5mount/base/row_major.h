@@ -1,5 +1,5 @@
-// Row-major order of the places of an array: the last dimension is the fastest. Extents are counts of places
-// a dimension, none of them zero; an array of rank 0 has one place.
+// Row-major order of an array's positions: the last dimension varies fastest. Extents are numbers of
+// positions per dimension, none of them zero; an array of rank 0 has one position.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,9 @@
 
 namespace h5mount {
 
-// Steps `at` to the next place, where dimension i has `extent(i)` places. Gives the dimension that was
-// incremented (those behind it are zero again), or nothing after the last place (all are zero again).
+// Steps `at` to the next position, where dimension i has `extent(i)` positions. Returns the dimension that
+// was incremented (later dimensions are reset to zero), or nothing after the last position (all are reset to
+// zero).
 template <std::invocable<std::size_t> Extent>
 constexpr std::optional<std::size_t> next_row_major(std::span<std::uint64_t> at, Extent extent) {
   for (std::size_t i = at.size(); i-- > 0;) {
@@ -26,8 +27,8 @@ constexpr std::optional<std::size_t> next_row_major(std::span<std::uint64_t> at,
   return next_row_major(at, [&](std::size_t i) { return extents[i]; });
 }
 
-// The number of a place, counted in row-major order, and the place of a number. Whether the product of the
-// extents fits 64 bits is the caller's to know.
+// The number of a position counted in row-major order, and the position of a number. Precondition: the
+// product of the extents fits 64 bits.
 constexpr std::uint64_t row_major_number(std::span<const std::uint64_t> at,
                                          std::span<const std::uint64_t> extents) {
   std::uint64_t number = 0;

@@ -1,4 +1,4 @@
-// Memory that one user fills again and again: it grows to the largest size asked for, and is not initialised.
+// A buffer that one thread reuses: it grows to the largest size requested and is not initialised.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,16 @@ class ScratchBuffer {
     return *this;
   }
 
-  // `size` bytes, whose contents are not defined. What was given before is no longer valid.
+  // `size` bytes of undefined contents. Spans returned earlier become invalid.
   MutableByteSpan grown(std::size_t size) {
     if (size > capacity_) {
-      trim(0);  // first give back, then ask: never both at once
+      trim(0);  // frees first, so that old and new buffer never exist together
       bytes_ = std::make_unique_for_overwrite<std::byte[]>(size);
       capacity_ = size;
     }
     return {bytes_.get(), size};
   }
-  // Gives the memory back where it is more than `keep` bytes.
+  // Frees the buffer where it is larger than `keep` bytes.
   void trim(std::size_t keep) {
     if (capacity_ <= keep) return;
     bytes_.reset();

@@ -1,4 +1,4 @@
-// UniqueFd: an open descriptor with one owner, closed with it.
+// UniqueFd: owns an open file descriptor and closes it.
 #pragma once
 
 #include <unistd.h>

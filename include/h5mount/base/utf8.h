@@ -1,4 +1,5 @@
-// What is UTF-8: the well-formed sequences of the Unicode standard, table 3-7. Pure; threads: any.
+// UTF-8 as the Unicode standard defines it: the well-formed sequences of table 3-7. Pure functions; threads:
+// any.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +7,11 @@
 
 namespace h5mount {
 
-// Bytes (1 to 4) of the well-formed sequence at the start of `bytes`: no overlong form, no surrogate, nothing
-// above U+10FFFF. 0 where there is none, and for an empty string.
+// Length (1 to 4 bytes) of the well-formed sequence at the start of `bytes`: no overlong form, no surrogate,
+// nothing above U+10FFFF. 0 for an empty string or where no such sequence begins.
 std::size_t utf8_length(std::string_view bytes);
 
-// The longest prefix of at most `most` bytes that cuts no well-formed sequence in two.
+// The longest prefix of at most `most` bytes that does not split a well-formed sequence.
 std::string_view utf8_prefix(std::string_view text, std::size_t most);
 
 }  // namespace h5mount

@@ -1,10 +1,10 @@
-// BlockCache: decoded blocks under one budget of bytes, sharded, each block made once however many ask for
-// it. It knows nothing of HDF5.
+// BlockCache: decoded blocks under one budget of bytes, sharded by key. Concurrent requests for a block share
+// one load. It knows nothing of HDF5.
 //
-// A miss puts a pending entry that later callers wait on; the loader runs with no lock held; a failure goes
-// to all waiters and is not kept. Readers keep what they hold: eviction only drops the cache's own reference.
-// Bytes of pending blocks are charged before they are made, so the budget is never exceeded by what the cache
-// itself holds. Threads: any.
+// A miss inserts a pending entry, on which later callers wait; the loader runs with no lock held; a failure
+// is returned to all waiters and not kept. Readers own references: eviction only drops the cache's own. The
+// bytes of a pending block are charged to the budget before it is loaded, so the cache's own blocks never
+// exceed the budget. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace h5mount::cache {
 
 struct BlockKey {
   std::uint64_t owner = 0;  // one per open dataset reader (see BlockCache::new_owner)
-  std::uint64_t kind = 0;   // chunk, band, page of text: the owner's own numbering
+  std::uint64_t kind = 0;   // chunk, row block, page of text: numbered by the owner
   std::uint64_t index = 0;
   bool operator==(const BlockKey&) const = default;
 };
@@ -45,13 +45,13 @@ class BlockCache {
   explicit BlockCache(std::size_t budget_bytes);
   ~BlockCache();
 
-  // Fills a fresh block of `size` bytes.
+  // Fills the new block completely.
   using Loader = std::function<Status(Block&)>;
   Result<BlockPtr> get_or_load(const BlockKey& key, std::size_t size, const Loader& load);
-  // For blocks whose size is known only once they are made: `estimate` is charged meanwhile.
+  // For blocks whose size is known only after loading: `estimate` bytes are charged until then.
   using Maker = std::function<Result<std::shared_ptr<Block>>()>;
   Result<BlockPtr> get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make);
-  // Only what is there and done; does not wait and does not load.
+  // The block where it is loaded, else null; neither waits nor loads.
   BlockPtr peek(const BlockKey& key);
   bool contains_or_pending(const BlockKey& key);
   void erase(const BlockKey& key);

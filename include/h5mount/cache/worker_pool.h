@@ -1,5 +1,6 @@
-// WorkerPool: a fixed number of threads for decoding and read-ahead. Signals that end the program are blocked
-// in them. An exception in a job is caught, logged and counted, never passed on.
+// WorkerPool: a fixed number of threads for decoding and read-ahead. SIGINT, SIGTERM, SIGHUP and SIGQUIT are
+// blocked in them. An exception in a submitted job is caught and logged; one in for_each_index reaches its
+// caller.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,14 @@ namespace h5mount::cache {
 class WorkerPool {
  public:
   explicit WorkerPool(unsigned threads);
-  ~WorkerPool();  // drops what has not begun, waits for what has
+  ~WorkerPool();  // drops queued jobs, waits for running ones
 
-  // Queues a job; false (and not queued) where `limit` jobs wait already: read-ahead is optional work.
+  // Queues a job. Returns false, without queueing, where `limit` jobs are queued already: submitted work
+  // (read-ahead) is optional.
   bool submit(std::function<void()> job, std::size_t limit = 1024);
 
-  // Runs job(0) … job(count - 1) on the workers and on the calling thread, which takes part, so that it also
-  // ends when every worker is busy. Returns when all are done.
+  // Runs job(0) … job(count - 1) on the workers and on the calling thread, which takes part so that progress
+  // does not depend on a free worker. Returns when all are done.
   void for_each_index(std::size_t count, const std::function<void(std::size_t)>& job);
 
   unsigned threads() const;

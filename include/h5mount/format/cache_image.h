@@ -1,5 +1,5 @@
-// The metadata cache image: what a writer's cache held when the file was closed, stored as one block. Its
-// entries override what stands in the file at their addresses, where nothing may ever have been written.
+// The metadata cache image: the contents of a writer's metadata cache when the file was closed, stored as one
+// block. Its entries replace the bytes of the file at their addresses, which may never have been written.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ Result<CacheImageMessage> decode_cache_image_message(Cursor& cursor);
 
 struct CacheImageEntry {
   std::uint64_t address = kUndefinedAddress;  // relative to the base address, as all addresses
-  ByteSpan bytes;                             // into the image
+  ByteSpan bytes;                             // a part of the image's bytes
 };
-// The whole block, its checksum verified.
+// Decodes the whole block and verifies its checksum.
 Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor);
 
 }  // namespace h5mount::format

@@ -11,15 +11,15 @@
 
 namespace h5mount::format {
 
-// -1, 0, 1 as `a` lies before, at or behind `b` in row-major order. Same length.
+// -1, 0 or 1 where `a` is before, equal to or after `b` in row-major order. Both have `rank` entries.
 inline int compare_coordinates(const std::uint64_t* a, const std::uint64_t* b, std::size_t rank) {
   for (std::size_t i = 0; i < rank; ++i)
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
   return 0;
 }
 
-// The used part of a node, keys as scaled coordinates (element offset / chunk dimension). Keys rise strictly:
-// the decoder refuses others, and searches and scans rest on it.
+// The used part of a node, keys as scaled coordinates (element offset / chunk dimension). Invariant, which
+// searches and scans depend on: keys ascend strictly; the decoder rejects others.
 struct ChunkBTree1Node {
   struct Child {
     std::uint64_t address = kUndefinedAddress;  // level 0: of the chunk; above: of the node one level down
@@ -29,7 +29,7 @@ struct ChunkBTree1Node {
 
   std::uint8_t level = 0;
   std::size_t rank = 0;
-  std::vector<std::uint64_t> keys;  // rank entries a child: the first chunk below it
+  std::vector<std::uint64_t> keys;  // rank entries per child: the first chunk below it
   std::vector<Child> children;
 
   std::size_t size() const { return children.size(); }
@@ -38,15 +38,15 @@ struct ChunkBTree1Node {
     return sizeof *this + keys.size() * sizeof keys[0] + children.size() * sizeof(Child);
   }
 
-  // How many keys are not behind `scaled`: the child that may hold it is the one before. 0: none.
+  // The number of keys that are not after `scaled`: the child before this position may hold it. 0: none may.
   std::size_t upper_bound(const std::uint64_t* scaled) const;
 };
 
-// What a node's parent says of it; nothing of a root.
+// The bounds that a node's parent sets; unset for a root.
 struct ChunkBTree1Place {
-  std::optional<std::uint8_t> level;           // of the node; a root: limits::kMaxTreeDepth at most
-  const std::uint64_t* first = nullptr;        // no key lies before it
-  const std::uint64_t* behind_last = nullptr;  // every key lies before it; null: the parent's last child
+  std::optional<std::uint8_t> level;           // the node's level; a root: at most limits::kMaxTreeDepth
+  const std::uint64_t* first = nullptr;        // no key may be before it
+  const std::uint64_t* behind_last = nullptr;  // every key must be before it; null: the parent's last child
 
   bool before(const std::uint64_t* key, std::size_t rank) const {
     return first != nullptr && compare_coordinates(key, first, rank) < 0;
@@ -54,18 +54,18 @@ struct ChunkBTree1Place {
   bool behind(const std::uint64_t* key, std::size_t rank) const {
     return behind_last != nullptr && compare_coordinates(key, behind_last, rank) >= 0;
   }
-  // Whether a node that was decoded at another place also belongs here.
+  // Whether a node that was decoded under another parent satisfies these bounds too.
   bool holds(const ChunkBTree1Node& node) const;
 };
 
-// Bytes from the node's start that `entries` children take, the last key (which only bounds) left out.
+// Bytes of a node with `entries` children, without the last key, which is not read.
 std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::uint64_t entries);
 
-// Only the first bytes: how many children the node says to have.
+// Decodes the node's prefix only and returns its number of children.
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
 
-// The node whole; `chunk_dims` (rank entries, none zero) scale the keys. What does not fit `place` is
-// refused: Cycle for a level that does not fall, InvalidValue for keys.
+// Decodes the node; `chunk_dims` (rank entries, none zero) scale the keys. A node outside `place` is an
+// error: Cycle for a level that is not one below the parent's, InvalidValue for keys.
 Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
                                                  const ChunkBTree1Place& place);
 

@@ -1,6 +1,5 @@
-// The record by which fixed arrays, extensible arrays and version 2 B-trees tell where one chunk lies. One
-// decoder for all of them; which fields a record has follows from the client (arrays) or the record type
-// (B-trees):
+// The record by which fixed arrays, extensible arrays and version 2 B-trees locate one chunk. All of them
+// share this decoder; the fields of a record follow from the client (arrays) or the record type (B-trees):
 //
 //   arrays, client 0        address
 //   arrays, client 1        address | stored size (1 to 8) | filter mask (4)
@@ -9,11 +8,12 @@
 //   B-tree type 11          address | stored size (1 to 8) | filter mask (4) | scaled offsets (8 x rank)
 //   B-tree types 12, 13     address | stored size (1 to 8) | scaled offsets (8 x rank) | section fields
 //
-// An address is `size_of_offsets` wide. The width of the stored size stands nowhere: it is what the record's
-// own size leaves for it, so that the widths of layout versions 4 (by the chunk's bytes) and 5 (always 8)
-// need no rule. Section fields of a structured chunk with N sections: offsets of sections 1…N-1 (8 each);
-// filtered (client 3, type 13): also the unfiltered sizes of all N sections (8 each) and their filter masks
-// (4 each).
+// An address has size_of_offsets bytes. The width of the stored size is not stored: it is what remains of the
+// record's own size. So one rule serves layout versions 4 (width by the chunk's bytes) and 5 (always 8).
+// Section fields of a structured chunk with N sections: offsets of sections 1 to N-1 (8 each); where filtered
+// (client 3, type 13) also the unfiltered sizes of all N sections (8 each) and their filter masks (4 each).
+//
+// Immutable after `make`; threads: any.
 #pragma once
 
 #include <cstdint>
@@ -32,29 +32,29 @@ struct ChunkEntry {
 
 class ChunkRecordFormat {
  public:
-  // What the record depends on besides its own size.
+  // What determines the record's fields, apart from its size.
   struct Parameters {
     ChunkClient client = ChunkClient::Plain;
     std::uint8_t size_of_offsets = 8;
     unsigned coordinates = 0;        // scaled offsets in the record: the rank in a B-tree, 0 in an array
     std::uint8_t section_count = 0;  // structured chunks only
-    std::uint64_t chunk_bytes = 0;   // stored size of a plain chunk, which its record does not tell
+    std::uint64_t chunk_bytes = 0;   // stored size of a plain chunk, which its record does not hold
   };
 
-  // The bytes that such a record may take; none where no such record exists.
+  // The valid sizes of such a record in bytes; empty where no such record exists.
   struct SizeRange {
     std::uint64_t min = 1, max = 0;
     bool contains(std::uint64_t bytes) const { return bytes >= min && bytes <= max; }
   };
   static SizeRange sizes_of(const Parameters& parameters);
 
-  // `record_bytes` is what the structure's header says a record takes. Nothing where no such record exists.
+  // `record_bytes` is the record size in the structure's header. Nothing where no such record exists.
   static std::optional<ChunkRecordFormat> make(const Parameters& parameters, std::uint64_t record_bytes);
 
   std::size_t record_bytes() const { return record_bytes_; }
   std::size_t section_bytes() const { return section_bytes_; }
 
-  // `at` has record_bytes() bytes behind it; the caller has seen to that.
+  // Precondition: `at` points to record_bytes() bytes.
   ChunkEntry entry(const std::byte* at) const {
     ChunkEntry out;
     out.address = address(at);

@@ -1,18 +1,18 @@
-// Cursor: how every byte of the format is read. It walks a span and cannot leave it. It knows the absolute
-// file offset of each byte, the name of the structure and the file's sizes of offsets and lengths. Each read
-// names its field; the cursor remembers name, offset and value of the field read last, so that a check that
-// follows the read refuses at the field's own first byte:
+// Cursor reads the bytes of an on-disk structure from a span and cannot leave it. It knows the absolute file
+// offset of each byte, the name of the structure and the file's sizes of offsets and lengths. Each read names
+// its field; the cursor keeps name, offset and value of the field read last, so that a check after the read
+// reports the field's own offset:
 //
 //   header.page_bits = cursor.u8("page_bits");
 //   cursor.require(header.page_bits < 64, "not below 64");
 //
-// A check that comes later (behind the checksum, say, so that a damaged structure is reported as such) keeps
-// the field: `const Field page_bits = cursor.last();` and passes it to `require`.
+// A later check (for example after the checksum, so that damage is reported as such) saves the field first:
+// `const Field page_bits = cursor.last();` and passes it to `require`.
 //
-// The error is sticky: after the first failure reads give zero (empty spans), and `finish(value)` gives that
-// error. Nothing but `count` may size a container.
+// Errors are sticky: after the first failure reads return zero or empty spans, and `finish(value)` returns
+// that error. The size of a container must come from `count`.
 //
-// Not for sharing among threads. Borrows the span.
+// Threads: one at a time. The cursor does not own the span.
 #pragma once
 
 #include <algorithm>
@@ -34,13 +34,13 @@ struct FileSizes {
 inline constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};  // all ones at every width
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-// A field that was read: what an error about it says.
+// A field that was read, as errors report it.
 struct Field {
   std::string_view name;     // static storage
   std::uint64_t offset = 0;  // absolute file offset of its first byte
   std::uint64_t value = 0;   // 0 for fields that are no integers
 
-  // Some bits of this field, or a number made of it, under a name of its own.
+  // Some bits of this field, or a number derived from it, under their own name.
   Field part(std::string_view part_name, std::uint64_t part_value) const {
     return {part_name, offset, part_value};
   }
@@ -53,7 +53,7 @@ class Cursor {
       : bytes_(bytes), offset_(offset), structure_(structure), sizes_(sizes) {}
 
   FileSizes sizes() const { return sizes_; }
-  // For the superblock, which is where the sizes stand.
+  // For the superblock, which stores the sizes.
   void set_sizes(FileSizes sizes) { sizes_ = sizes; }
 
   // ---- reads
@@ -98,7 +98,8 @@ class Cursor {
 
   void skip(std::size_t count, std::string_view field) { (void)bytes(count, field); }
 
-  // A cursor over the next `count` bytes, which this one passes over. `take_error` hands its error back.
+  // A cursor over the next `count` bytes, which this one skips. Its error is not copied back: see
+  // `take_error`.
   Cursor part(std::size_t count, std::string_view field) { return part(count, field, structure_); }
   Cursor part(std::size_t count, std::string_view field, std::string_view structure) {
     const std::uint64_t at = here();
@@ -108,7 +109,7 @@ class Cursor {
     if (inner.error_) fail(*inner.error_);
   }
 
-  // Text up to a NUL, which is consumed; the NUL must be there.
+  // Text up to a NUL, which is consumed; without a NUL the error is Truncated.
   std::string_view c_string(std::string_view field);
 
   // ---- checks
@@ -126,7 +127,7 @@ class Cursor {
       refuse(field, why, code);
     return ok();
   }
-  // The same for a value that must be another one, which the error then says.
+  // Fails unless the field's value equals `expected`, which the error reports.
   bool require_equal(std::uint64_t expected, std::string_view why, ErrorCode code = ErrorCode::InvalidValue) {
     return require_equal(expected, last(), why, code);
   }
@@ -136,7 +137,7 @@ class Cursor {
       refuse(field, why, code, expected);
     return ok();
   }
-  // The same for a value that must not be above a limit: LimitExceeded.
+  // Fails with LimitExceeded where the field's value is above `limit`.
   bool require_at_most(std::uint64_t limit, std::string_view why) {
     return require_at_most(limit, last(), why);
   }
@@ -146,21 +147,21 @@ class Cursor {
     return ok();
   }
 
-  // The field read last as a count that a container may be sized by: refused where that many items of at
-  // least `min_item_bytes` each cannot fit in the bytes left, or above `limit`.
+  // The field read last as a count that may size a container. Fails where that many items of at least
+  // `min_item_bytes` each do not fit in the remaining bytes (Truncated), or above `limit` (LimitExceeded).
   std::size_t count(std::size_t min_item_bytes, std::uint64_t limit) {
     return count(last(), min_item_bytes, limit);
   }
-  // A count that was read before.
+  // The same for a field that was read earlier.
   std::size_t count(const Field& field, std::size_t min_item_bytes, std::uint64_t limit);
 
-  // Checks the signature's bytes.
+  // Reads a signature and compares it with `expected`.
   bool signature(std::string_view expected);
 
-  // A version byte that must lie in [lowest, highest].
+  // Reads a version byte; UnsupportedVersion outside [lowest, highest].
   std::uint8_t version(std::uint8_t lowest, std::uint8_t highest);
 
-  // The lookup3 checksum of all bytes from the span's start to here, then the four bytes that must equal it.
+  // Computes the lookup3 checksum of all bytes from the span's start, then reads the stored one and compares.
   void checksum();
 
   void fail(Error error) {
@@ -196,7 +197,7 @@ class Cursor {
     field_position_ = position_;
     value_ = 0;
   }
-  // The failures, out of line.
+  // Failures, out of line to keep the inlined reads small.
   [[gnu::cold]] void refuse_short(std::size_t wanted);
   [[gnu::cold]] void refuse(const Field& field, std::string_view why, ErrorCode code,
                             std::optional<std::uint64_t> expected = std::nullopt);

@@ -1,5 +1,5 @@
 // The data layout message (specification IV.A.2.i; versions 4 and 5: specification 3.0, same section, and
-// docs/format-notes.md "Data layout"), as one struct that can be used without knowing the version.
+// docs/format-notes.md "Data layout"), as one struct for all versions.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ enum class ChunkIndexKind : std::uint8_t {
   BTree2 = 5,
 };
 
-// Structured (sparse) chunks: parts that only layout class 4 has. Its three forms: docs/format-notes.md
+// Structured (sparse) chunks: fields of layout class 4 only. Its three forms: docs/format-notes.md
 // "Structured chunks".
 struct StructuredLayout {
   std::uint8_t section_count = 0;
-  // Single chunk index: its chunk metadata as stored (the section fields of a record; chunk/chunk_index.h).
-  // The chunk size in front of it is DataLayout::single_stored_size.
+  // Single chunk index: the section fields of its record as stored (format/chunk_record_format.h). The chunk
+  // size before them is DataLayout::single_stored_size.
   std::vector<std::byte> single_section_fields;
 };
 
@@ -40,7 +40,7 @@ struct DataLayout {
   std::uint8_t version = 0;
   LayoutClass cls = LayoutClass::Contiguous;
 
-  // Compact: the bytes lie in the message.
+  // Compact: the data itself, stored in the message.
   std::vector<std::byte> compact_data;
 
   // Contiguous: address (kUndefinedAddress: not allocated) and bytes. Versions 1 and 2 store no size:
@@ -58,14 +58,14 @@ struct DataLayout {
   bool single_filtered = false;
   std::uint64_t single_stored_size = 0;
   std::uint32_t single_filter_mask = 0;
-  // Index creation parameters. They inform only: the headers of the structures repeat them, and those count.
+  // Index creation parameters. Informative only: readers use the copies in the index headers.
   std::uint8_t fixed_array_page_bits = 0;
   std::uint8_t ea_max_bits = 0, ea_index_elements = 0, ea_min_pointers = 0, ea_min_elements = 0,
                ea_page_bits = 0;
   std::uint32_t bt2_node_size = 0;
   std::uint8_t bt2_split = 0, bt2_merge = 0;
 
-  // Virtual: the global heap object that lists the mappings.
+  // Virtual: the global heap object that holds the mappings (virtual_mapping.h).
   std::uint64_t virtual_heap_address = kUndefinedAddress;
   std::uint32_t virtual_heap_index = 0;
 
@@ -73,7 +73,7 @@ struct DataLayout {
   StructuredLayout structured;
 };
 
-// `bytes` is a whole message body.
+// `cursor` holds the whole message body.
 Result<DataLayout> decode_data_layout(Cursor& cursor);
 
 }  // namespace h5mount::format

@@ -1,6 +1,6 @@
 // The datatype message (specification IV.A.2.d), decoded to a tree. Versions 1 to 5.
 //
-// A Datatype is immutable once decoded and shared by pointer, so a view or a cached attribute may keep it.
+// A Datatype is immutable once decoded and shared by pointer. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -82,16 +82,15 @@ struct Datatype {
   std::vector<std::uint32_t> dims;                   // Array
   DatatypePtr base;                                  // Enum, VariableLength, Array, Complex
 
-  // True where any part is variable-length data (its bytes lie in the global heap).
+  // True where any part is variable-length data (stored in the global heap).
   bool has_variable_part = false;
   // True where any part is a reference of any kind.
   bool has_reference = false;
 };
 
-// Decodes one datatype message body. Every invariant that users rely on is checked here: sizes not zero,
-// members within their compound, array product fits, bit fields within the size, nesting within
-// limits::kMaxDatatypeDepth. Leaves the cursor behind the type. `sizes`: for the sizes of references and
-// variable-length elements.
+// Decodes one datatype message body and leaves the cursor after it. Checks every invariant that users rely
+// on: sizes not zero, members within their compound, the product of array dimensions fits 32 bits, bit fields
+// within the size, nesting within limits::kMaxDatatypeDepth.
 Result<DatatypePtr> decode_datatype(Cursor& cursor);
 
 }  // namespace h5mount::format

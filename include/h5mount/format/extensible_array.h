@@ -1,11 +1,11 @@
 // Extensible arrays: the chunk index of a dataset with one unlimited dimension (specification 3.0,
-// "Extensible Array Index"). The header leads to an index block, which holds the first elements itself, then
-// addresses of data blocks, then addresses of super blocks that hold addresses of more and larger data
-// blocks.
+// "Extensible Array Index"). The header refers to an index block, which holds the first elements itself, then
+// addresses of data blocks, then addresses of super blocks; super blocks hold addresses of more and larger
+// data blocks.
 //
-// Beyond the index block's own elements, element space is cut into super blocks: super block `u` has 2^(u/2)
-// data blocks of 2^((u+1)/2) * min_data_block_elements elements each. The first few exist only as a notion:
-// their data blocks' addresses stand in the index block.
+// The elements after the index block's own are divided into super blocks: super block `u` has 2^(u/2) data
+// blocks of 2^((u+1)/2) * min_data_block_elements elements each. The first super blocks are not stored: the
+// index block holds the addresses of their data blocks.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,16 @@ struct ExtensibleArrayHeader {
   std::uint8_t min_super_block_pointers = 0;  // a power of two, at least 2
   std::uint8_t page_bits = 0;                 // a data block of more than 2^page_bits elements is paged
   std::uint64_t index_block_address = kUndefinedAddress;
-  // The header's statistics (blocks and elements so far) may be behind while a file is written: not kept.
+  // The header's statistics (numbers of blocks and elements) are not decoded: they may be out of date while a
+  // file is written.
 
   // Derived.
-  unsigned super_blocks = 0;         // in all, those that exist only as a notion included
-  unsigned direct_super_blocks = 0;  // whose data blocks the index block addresses
+  unsigned super_blocks = 0;         // in total, including those that are not stored
+  unsigned direct_super_blocks = 0;  // not stored: the index block addresses their data blocks
   unsigned direct_data_blocks = 0;   // addresses of data blocks in the index block
   unsigned offset_width = 0;         // bytes of a block offset
 
-  // Where parts begin, counted from the first byte of their block.
+  // Offsets of parts from the first byte of their block.
   std::size_t index_elements_at = 0;
   std::size_t index_data_blocks_at = 0;   // direct_data_blocks addresses
   std::size_t index_super_blocks_at = 0;  // super_blocks - direct_super_blocks addresses
@@ -61,16 +62,16 @@ struct ExtensibleArrayHeader {
 };
 
 std::uint64_t extensible_array_header_bytes(FileSizes sizes);
-// Refuses an array of other elements than `expected`, or one that cannot hold so many.
+// Rejects an array of other elements than `expected`, or one that cannot hold as many.
 Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, const ArrayOfChunks& expected);
 
-// The decoders of blocks check them whole; their contents are addresses and elements at the positions given
-// above, and are read where they are.
+// The block decoders check prefix and checksum. Callers read the blocks' addresses and elements at the
+// offsets given above.
 Status decode_extensible_array_index_block(Cursor& cursor, const ExtensibleArrayHeader& header,
                                            std::uint64_t header_address);
 
 // Super block `u`: its page bitmap (bit data_block * pages_per_data_block + page; empty where not paged),
-// behind it data_blocks_of(u) addresses. kUnlimited: larger than any bound.
+// followed by data_blocks_of(u) addresses. Sizes are in bytes; kUnlimited where above limits::kMaxNodeBytes.
 std::uint64_t extensible_array_page_bitmap_bytes(const ExtensibleArrayHeader& header, unsigned u);
 std::uint64_t extensible_array_super_block_bytes(FileSizes sizes, const ExtensibleArrayHeader& header,
                                                  unsigned u);
@@ -78,7 +79,7 @@ Status decode_extensible_array_super_block(Cursor& cursor, const ExtensibleArray
                                            std::uint64_t header_address, unsigned u);
 
 // Bytes of a data block whose elements are not paged, or of the prefix (before the first page) of a paged
-// one. kUnlimited: larger than any bound.
+// one. kUnlimited where above limits::kMaxNodeBytes.
 std::uint64_t extensible_array_data_block_bytes(const ExtensibleArrayHeader& header, std::uint64_t elements,
                                                 bool paged);
 Status decode_extensible_array_data_block(Cursor& cursor, const ExtensibleArrayHeader& header,

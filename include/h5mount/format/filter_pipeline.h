@@ -12,7 +12,7 @@ namespace h5mount::format {
 
 struct FilterDescription {
   std::uint16_t id = 0;
-  std::uint16_t flags = 0;  // bit 0: optional (the writer may have skipped it; says nothing to a reader)
+  std::uint16_t flags = 0;  // bit 0: optional (the writer may have skipped it; no meaning for readers)
   std::string name;         // may be empty
   std::vector<std::uint32_t> client_data;
 };
@@ -29,8 +29,8 @@ struct FilterPipelineMessage {
 
 Result<FilterPipelineMessage> decode_filter_pipeline(Cursor& cursor);
 
-// The pipeline of structured chunks where it is known to be one: the body of version 3, which the prototype
-// also writes under version 1 in a message class of its own. Gives version 3 for both.
+// The pipeline of structured chunks. Its body is that of version 3; the library's prototype writes it as
+// version 1 in a separate message type. The result has version 3 in both cases.
 Result<FilterPipelineMessage> decode_section_pipeline(Cursor& cursor);
 
 }  // namespace h5mount::format

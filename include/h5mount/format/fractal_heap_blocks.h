@@ -1,4 +1,4 @@
-// Fractal heaps, byte by byte (specification III.G): header, doubling table, blocks, heap ids.
+// Fractal heaps on disk (specification III.G): header, doubling table, blocks, heap ids.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace h5mount::format {
 
-// How an indirect block's entries cut heap space: `width` blocks a row; rows 0 and 1 hold blocks of
-// start_block_size and each row after them of twice the row before. Rows from max_direct_rows on hold
-// indirect blocks.
+// How the entries of an indirect block divide heap space: `width` blocks per row; rows 0 and 1 hold blocks of
+// start_block_size, each later row blocks of twice the size of the row before. Rows from max_direct_rows on
+// hold indirect blocks.
 struct DoublingTable {
-  std::uint32_t width = 0;  // this, and the sizes, are powers of two
+  std::uint32_t width = 0;  // width and sizes are powers of two
   std::uint64_t start_block_size = 0;
   std::uint64_t max_direct_block_size = 0;
-  std::uint16_t max_heap_bits = 0;  // heap space is 2^this bytes
+  std::uint16_t max_heap_bits = 0;  // heap space has 2^max_heap_bits bytes
   // Worked out:
   unsigned first_row_bits = 0;   // log2 of the first row's bytes
   unsigned max_direct_rows = 0;  // rows of direct blocks in any indirect block
@@ -27,17 +27,17 @@ struct DoublingTable {
   std::uint64_t block_size(unsigned row) const {
     return row < 2 ? start_block_size : start_block_size << (row - 1);
   }
-  // Where a row begins, counted from the indirect block's own place in heap space.
+  // Offset of a row in heap space, relative to the indirect block's own offset.
   std::uint64_t row_offset(unsigned row) const {
     return row == 0 ? 0 : start_block_size * width << (row - 1);
   }
-  // Rows of an indirect block that stands for `bytes` of heap space (a power of two); 0: no such block.
+  // Rows of an indirect block that covers `bytes` of heap space (a power of two); 0: no such block.
   unsigned rows_of(std::uint64_t bytes) const;
 
   struct Entry {
     unsigned row = 0;
-    std::uint64_t index = 0;   // of all entries, row by row
-    std::uint64_t offset = 0;  // where its block begins, counted as row_offset
+    std::uint64_t index = 0;   // among all entries, row by row
+    std::uint64_t offset = 0;  // of its block, relative as row_offset
   };
   Entry entry_at(std::uint64_t offset) const;
 };
@@ -52,7 +52,7 @@ struct FractalHeapHeader {
   std::uint64_t root_address = kUndefinedAddress;  // undefined: no managed objects
   std::uint16_t root_rows = 0;                     // 0: the root is a direct block
   std::optional<FilterPipelineMessage> filters;
-  std::uint64_t filtered_root_size = 0;  // root is a direct block and there are filters: its stored bytes
+  std::uint64_t filtered_root_size = 0;  // stored bytes of the root where it is a direct block and filtered
   std::uint32_t root_filter_mask = 0;
   // Worked out:
   std::uint8_t offset_width = 0;  // bytes of a heap offset, in ids and blocks
@@ -66,12 +66,12 @@ struct FractalHeapHeader {
 inline constexpr std::uint64_t kFractalHeapHeaderStart = 4 + 1 + 2 + 2;
 Result<std::uint16_t> decode_fractal_heap_filter_length(Cursor& cursor);
 std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_length);
-// `id_length`: of the ids that the heap's user has, where there is only one that it can read.
+// `id_length`: the length that the heap's user requires of its ids, where it supports only one.
 Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64_t address,
                                                      std::optional<std::uint16_t> id_length);
 
-// Checks a direct block's prefix, and its checksum where the heap has them. `cursor` holds the block, filters
-// undone. Objects are placed by their distance from the block's first byte, prefix included.
+// Checks a direct block's prefix, and its checksum where the heap has them. `cursor` holds the unfiltered
+// block. Offsets of objects count from the block's first byte, prefix included.
 Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::uint64_t block_offset);
 
 // Checks an indirect block's prefix and checksum.
@@ -83,7 +83,7 @@ struct HeapBlockEntry {
   std::uint64_t filtered_size = 0;            // stored bytes of a direct block where the heap has filters
   std::uint32_t filter_mask = 0;
 };
-// One entry of an indirect block that was checked.
+// Decodes one entry. Precondition: the block has passed check_indirect_block.
 Result<HeapBlockEntry> decode_indirect_entry(Cursor& cursor, const FractalHeapHeader& header,
                                              const DoublingTable::Entry& entry);
 
@@ -95,20 +95,20 @@ struct HugeHeapObject {
   std::uint64_t address = kUndefinedAddress;
   std::uint64_t stored_size = 0;
   std::uint32_t filter_mask = 0;
-  std::uint64_t size = 0;  // filters undone
+  std::uint64_t size = 0;  // bytes after the filters are undone
 };
 struct HugeHeapKey {
-  std::uint64_t key = 0;  // of the v2 B-tree
+  std::uint64_t key = 0;  // in the version 2 B-tree of huge objects
 };
 struct TinyHeapObject {
-  ByteSpan bytes;  // a part of the id
+  ByteSpan bytes;  // a part of the id's bytes
 };
 using HeapId = std::variant<ManagedHeapId, HugeHeapObject, HugeHeapKey, TinyHeapObject>;
 
-// `cursor` holds the id; what is behind the heap's own id length is not looked at.
+// `cursor` holds the id; bytes after the heap's id length are ignored.
 Result<HeapId> decode_heap_id(Cursor& cursor, const FractalHeapHeader& header);
 
-// The records of the huge objects' B-tree: type 1, and 2 where the heap has filters.
+// The records of the B-tree of huge objects: type 1, or 2 where the heap has filters.
 BTree2Records huge_records(FileSizes sizes, bool filtered);
 
 struct HugeHeapRecord {

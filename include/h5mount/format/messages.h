@@ -83,7 +83,8 @@ Result<SymbolTableMessage> decode_symbol_table_message(Cursor& cursor);
 // Fill value messages, IV.A.2.e and f, as one
 enum class FillTime : std::uint8_t { Alloc = 0, Never = 1, IfSet = 2 };
 struct FillValue {
-  bool defined = false;  // false: none (reads give zeros); true with an empty value: the default, zeros
+  bool defined =
+      false;  // false: undefined (reads return zeros); true with an empty value: the default, zeros
   std::vector<std::byte> value;  // file datatype, or empty
   FillTime time = FillTime::IfSet;
   std::uint8_t allocation_time = 0;  // 1 early, 2 late, 3 incremental
@@ -103,8 +104,8 @@ struct ExternalDataFiles {
 };
 Result<ExternalDataFiles> decode_external_data_files(Cursor& cursor);
 
-// The parts of an attribute message (IV.A.2.m) before shared types and spaces are resolved: spans into the
-// body.
+// The parts of an attribute message (IV.A.2.m), shared types and spaces not yet resolved. Spans point into
+// the body.
 struct AttributeParts {
   std::uint8_t version = 0;
   std::string name;
@@ -115,8 +116,7 @@ struct AttributeParts {
 };
 Result<AttributeParts> decode_attribute(Cursor& cursor);
 
-// A message stored elsewhere (IV.A.2 "shared message"): by object header, or by a heap id of the shared
-// message heap.
+// A message stored elsewhere (IV.A.2 "shared message"): in an object header, or in the shared message heap.
 struct SharedMessageReference {
   bool in_heap = false;
   std::uint64_t header_address = kUndefinedAddress;

@@ -22,15 +22,15 @@ struct ObjectHeaderPrefix {
   std::uint8_t version = 1;
   std::uint8_t flags =
       0;  // version 2: 0-1 width of the size, 2 creation order tracked, 3 indexed, 4 phase change, 5 times
-  std::uint16_t message_count = 0;    // version 1: of all chunks, NIL and continuation messages among them
+  std::uint16_t message_count = 0;    // version 1: in all chunks, including NIL and continuation messages
   std::uint32_t reference_count = 1;  // version 1
   std::optional<ObjectHeaderTimes> times;
-  std::size_t prefix_bytes = 0;    // chunk 0's messages begin here
+  std::size_t prefix_bytes = 0;    // offset of the messages of chunk 0
   std::uint64_t chunk0_bytes = 0;  // of messages (and gap), without prefix and checksum
 
   bool tracks_creation_order() const { return version == 2 && (flags & 0x04) != 0; }
 };
-// `cursor` begins at the header; it may hold more or less than chunk 0. A chunk 0 beyond
+// `cursor` begins at the header; it may hold more or less than chunk 0. A chunk 0 larger than
 // limits::kMaxHeaderBytes is LimitExceeded.
 Result<ObjectHeaderPrefix> decode_object_header_prefix(Cursor& cursor);
 
@@ -42,18 +42,18 @@ struct RawMessage {
   ByteSpan body;
   std::uint64_t offset = 0;  // absolute file offset of the body
 };
-// Walks the messages of one chunk, up to the end of `cursor` (which holds messages and gap alone). An error
-// of `visit` ends it. A message that runs over the chunk's end is Truncated; those before it have been
-// visited.
+// Calls `visit` for each message of one chunk, up to the end of `cursor` (which holds messages and gap only).
+// Stops at the first error of `visit`. A message that extends beyond the chunk is Truncated; those before it
+// have been visited.
 Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
                             const std::function<Status(const RawMessage&)>& visit);
 
-// Where a continuation block lies, as fields: whether it may lie there is known only by those read before it.
+// Position of a continuation block. Fields, because the caller checks them against the chunks read before.
 struct HeaderContinuation {
   Field address;
   Field length;
 };
-// A block too short for its signature and checksum is refused.
+// A block too short for its signature and checksum is InvalidValue.
 Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8_t header_version);
 
 }  // namespace h5mount::format

@@ -24,7 +24,7 @@ struct Selection {
   std::vector<std::uint64_t> blocks;
 };
 
-// Leaves the cursor behind the selection.
+// Leaves the cursor after the selection.
 Result<Selection> decode_selection(Cursor& cursor);
 
 }  // namespace h5mount::format

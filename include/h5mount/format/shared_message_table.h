@@ -1,5 +1,5 @@
-// The shared object header message table (specification III.H): where messages that several headers share
-// lie.
+// The shared object header message table (specification III.H): locates the messages that several object
+// headers share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The superblock (specification II.A), versions 0 to 3, and the decoders of what its extension holds.
+// The superblock (specification II.A), versions 0 to 3, and the messages of its extension.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace h5mount::format {
 
 inline constexpr std::string_view kFormatSignature{"\x89HDF\r\n\x1a\n", 8};
-inline constexpr std::size_t kMaxSuperblockBytes = 128;  // more than any version has at any size of offsets
+inline constexpr std::size_t kMaxSuperblockBytes = 128;  // larger than any version at any size of offsets
 
 // Half the number of keys of version 1 B-tree nodes: superblock 0 and 1, else message 0x13, else these
 // defaults.
@@ -25,8 +25,8 @@ struct Superblock {
   std::uint8_t version = 0;
   FileSizes sizes;
   BTreeKValues k;
-  std::uint32_t status_flags = 0;  // file consistency flags; they count in version 3 alone
-  std::uint64_t base_address = 0;  // as stored; the place where the superblock was found wins
+  std::uint32_t status_flags = 0;  // file consistency flags; meaningful in version 3 only
+  std::uint64_t base_address = 0;  // as stored; readers use the offset of the superblock instead
   std::uint64_t end_of_file = 0;   // as stored, relative to the base address
   std::uint64_t driver_info_address = kUndefinedAddress;  // versions 0 and 1
   std::uint64_t extension_address = kUndefinedAddress;    // versions 2 and 3
@@ -36,14 +36,14 @@ struct Superblock {
   bool open_for_swmr_writing() const { return version >= 3 && (status_flags & 0x04) != 0; }
 };
 
-// `cursor` stands at the signature. Sizes of offsets or lengths other than 2, 4 and 8 are InvalidValue (16
+// `cursor` begins at the signature. Sizes of offsets or lengths other than 2, 4 and 8 are InvalidValue (16
 // and 32: UnsupportedFeature).
 Result<Superblock> decode_superblock(Cursor& cursor);
 
 // B-tree 'K' values message, IV.A.2.t
 Result<BTreeKValues> decode_btree_k_values(Cursor& cursor);
 
-// Driver information: the block of superblock 0 and 1, and the message of later ones, hold the same.
+// Driver information: stored as a block by superblock versions 0 and 1, as a message by later ones.
 struct DriverInfo {
   std::string identification;  // "NCSAfami", "NCSAmult"
   std::uint64_t family_member_size = 0;

@@ -1,5 +1,5 @@
-// What old groups are made of: nodes of the version 1 B-tree of a group (specification III.A.1, node type 0),
-// symbol table nodes (III.B, III.C) and the local heap's header (III.D).
+// The structures of old-style groups: nodes of the version 1 B-tree of a group (specification III.A.1, node
+// type 0), symbol table nodes (III.B, III.C) and the local heap's header (III.D).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace h5mount::format {
 
-// A node of a group's B-tree. Child i holds the names behind key i up to and including key i + 1.
+// A node of a group's B-tree. Child i holds the names after key i, up to and including key i + 1.
 struct GroupBTree1Node {
   std::uint8_t level = 0;
   std::vector<std::uint64_t> keys;      // offsets of names in the local heap, one more than children
@@ -19,7 +19,7 @@ struct GroupBTree1Node {
 
 // Bytes of a node with `entries` children.
 std::uint64_t group_btree1_node_bytes(FileSizes sizes, std::uint64_t entries);
-// Only the first eight bytes: how many children the node says to have.
+// Decodes the first eight bytes only and returns the number of children.
 Result<std::uint16_t> decode_group_btree1_entries(Cursor& cursor);
 // `max_entries`: 2K of the superblock. `level`: one below the parent's; nothing for a root.
 Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, std::uint64_t max_entries,
@@ -39,7 +39,7 @@ Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, s
 struct LocalHeapHeader {
   std::uint64_t segment_size = 0;  // bytes
   std::uint64_t segment_address = kUndefinedAddress;
-  std::uint64_t segment_address_offset = 0;  // absolute, of the field that says it
+  std::uint64_t segment_address_offset = 0;  // absolute file offset of the field `segment_address`
 };
 
 std::uint64_t local_heap_header_bytes(FileSizes sizes);

@@ -1,5 +1,6 @@
-// The global heap object behind a virtual layout: which part of the view comes from which dataset of which
-// file (specification 3.0 "Virtual Dataset", docs/format-notes.md "Virtual datasets"). Versions 0 and 1.
+// The mappings of a virtual dataset, stored as a global heap object: which part of it comes from which
+// dataset of which file (specification 3.0 "Virtual Dataset", docs/format-notes.md "Virtual datasets").
+// Versions 0 and 1.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-// How many descriptors the files that can be opened again (make_file_source with `reopen`) hold together.
-// Where there are more files than that, the least recently used give theirs up and are opened again when they
-// are next read. Threads: any.
+// The number of descriptors that reopenable files (make_file_source with `reopen`) hold together. Beyond it,
+// those of the least recently used files are closed and reopened at the next read. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@ namespace h5mount::io {
 void set_descriptor_budget(std::size_t budget);
 std::size_t open_descriptor_count();
 
-// For whoever cannot open something else for want of a descriptor (EMFILE): half of them are closed.
+// Closes half of these descriptors. For callers that could not open another file for lack of one (EMFILE).
 void close_idle_descriptors();
 
 }  // namespace h5mount::io

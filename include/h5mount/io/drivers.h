@@ -1,9 +1,9 @@
-// Files made of several files, as libhdf5's family, multi and split drivers write them: the members joined
-// into one address space. How the parts lie comes from the driver information of the superblock, which this
-// room does not read: the caller passes it (format/driver_info.h decodes it).
+// Sets of files as libhdf5's family, multi and split drivers write them: the members joined into one address
+// space. Their arrangement is stored in the superblock's driver information; this module does not read it,
+// the caller passes it (format/superblock.h decodes it).
 //
-// A member is opened through the caller's `OpenMember`, so that its policy rules. Threads: the sources made
-// are as any ByteSource.
+// Members are opened through the caller's `OpenMember`, which enforces the policy on file names. Threads: as
+// for any ByteSource.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ using OpenMember = std::function<Result<std::shared_ptr<ByteSource>>(const std::
 bool is_family_name(std::string_view path);
 // The path of member `number`: the first "%…d" is replaced, "%%" is a percent sign.
 std::string family_member_path(std::string_view pattern, unsigned number);
-// The files that `path` may mean, most likely first: itself, then the first member of the set that it is the
-// name of (a family's pattern, or the common name of a multi or split file).
+// The files that `path` may denote, most likely first: itself, then the first member of the set that has this
+// name (a family's pattern, or the common name of a multi or split file).
 std::vector<std::string> first_member_candidates(const std::string& path);
-// The patterns that the path of a first member can stand for, most likely first: each run of digits of value
-// zero in its last component, from the last ("run0-00000.h5" is "run0-%05d.h5", then "run%d-00000.h5").
+// The patterns of which `first_member` may be the first member, most likely first: each run of digits of
+// value zero in its last component, from the last ("run0-00000.h5" is "run0-%05d.h5", then "run%d-00000.h5").
 std::vector<std::string> family_patterns_of(const std::string& first_member);
 
-// All members from number 0 until one is missing, each covering `member_size` bytes of addresses; where that
-// is nothing or 0, the first member's own size. `first` may be the already open first member, or null.
+// Opens the members from number 0 until one is missing. Each covers `member_size` bytes of addresses (the
+// first member's own size where that is absent or 0). `first` may be the already open first member, or null.
 // Errors: NotFound where there is no first member, LimitExceeded above limits::kMaxFamilyMembers.
 Result<std::shared_ptr<ByteSource>> open_family(const std::string& pattern,
                                                 std::optional<std::uint64_t> member_size,
@@ -44,7 +44,7 @@ struct MultiMember {
   std::uint64_t start = 0;
   std::string name;
 };
-// A member that is missing leaves a hole: what lies there cannot be read, all else can.
+// Opens the members. The address range of a missing member cannot be read, all others can.
 // Errors: NotFound where the member at address 0 is missing, InvalidValue for names that leave the directory.
 Result<std::shared_ptr<ByteSource>> open_multi(const std::string& stem,
                                                const std::vector<MultiMember>& members,
