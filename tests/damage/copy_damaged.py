@@ -24,6 +24,28 @@ def attributes(path):
     return out
 
 
+BLOCK = 64 << 10
+
+
+def digest(path):
+    """Of the size, and of what is not zero with its place: a copy of a sparse terabyte is read in no time."""
+    out = hashlib.sha256()
+    with open(path, "rb") as file:
+        end = os.fstat(file.fileno()).st_size
+        out.update(str(end).encode())
+        at = 0
+        while at < end:
+            try:
+                at = os.lseek(file.fileno(), at, os.SEEK_DATA) // BLOCK * BLOCK
+            except OSError:  # ENXIO: nothing but a hole until the end
+                break
+            block = os.pread(file.fileno(), BLOCK, at)
+            if block.strip(b"\0"):
+                out.update(b"%d:" % at + block)
+            at += BLOCK
+    return out.hexdigest()
+
+
 def content(top):
     """{path: (kind, digest or target, attributes)} of a directory tree."""
     out = {}
@@ -36,8 +58,7 @@ def content(top):
             elif os.path.isdir(path):
                 out[inside] = ("directory", "", attributes(path))
             else:
-                with open(path, "rb") as file:
-                    out[inside] = ("file", hashlib.file_digest(file, "sha256").hexdigest(), attributes(path))
+                out[inside] = ("file", digest(path), attributes(path))
     return out
 
 
