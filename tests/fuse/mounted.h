@@ -58,11 +58,11 @@ class Mounted {
   int result_ = -1;
 };
 
-inline bool can_mount() {
+inline bool can_mount_as_root() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0 && ::geteuid() == 0;
 }
 
 }  // namespace h5mount::test
 
 #define H5MOUNT_NEEDS_FUSE() \
-  if (!::h5mount::test::can_mount()) GTEST_SKIP() << "no /dev/fuse that may be used, or not root"
+  if (!::h5mount::test::can_mount_as_root()) GTEST_SKIP() << "no /dev/fuse that may be used, or not root"

@@ -25,80 +25,31 @@ struct Outcome {
   std::string out, err;
 };
 
-inline std::string slurp(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string slurp(const std::filesystem::path& path);
 
-inline const std::filesystem::path& scratch() {
-  static const std::filesystem::path place = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "h5mount-mount-test-XXXXXX").string();
-    const char* made = ::mkdtemp(name.data());
-    return std::filesystem::path(made != nullptr ? made : "");
-  }();
-  return place;
-}
+// The program's directory for files and mount points, removed by no one.
+const std::filesystem::path& scratch();
 
-// A shell command, ended after a minute. The output goes through files, as a daemon may keep its stderr.
-inline Outcome run(const std::string& command, int seconds = 60) {
-  const auto out = scratch() / "out", err = scratch() / "err", script = scratch() / "script";
-  std::ofstream(script) << "export LC_ALL=C.UTF-8 H5MOUNT=" << H5MOUNT_PROGRAM << "\n" << command << "\n";
-  const std::string whole = "timeout -k 5 " + std::to_string(seconds) + " sh " + script.string() + " >" +
-                            out.string() + " 2>" + err.string() + " </dev/null";
-  const int status = std::system(whole.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
-}
+// A shell command in which $H5MOUNT is the program, ended after so many seconds.
+Outcome run(const std::string& command, int seconds = 60);
 
-inline int lines_in(const std::string& text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-}
+int lines_in(const std::string& text);
+std::filesystem::path example();
 
-inline std::filesystem::path example() {
-  return source_root() / "tests/data/weather.h5";
-}
+bool is_mounted(const std::filesystem::path& place);
+bool wait_until_gone(const std::filesystem::path& place);
 
-inline bool is_mounted(const std::filesystem::path& place) {
-  return slurp("/proc/self/mountinfo").find(" " + place.string() + " ") != std::string::npos;
-}
+// Waits until the program has seen that its mount answers: its socket for umount is there
+// (src/cli/release_notice.h). One that is killed before may wait for its own answer for ever.
+bool wait_until_serving(const std::filesystem::path& place);
 
-inline bool wait_until_gone(const std::filesystem::path& place) {
-  for (int i = 0; i < 500 && is_mounted(place); ++i) ::usleep(10'000);
-  return !is_mounted(place);
-}
-
-// The program has seen that its mount answers: its socket for umount is there (src/cli/release_notice.h). One
-// that is killed before may wait for its own answer for ever.
-inline bool wait_until_serving(const std::filesystem::path& place) {
-  for (int i = 0; i < 1000; ++i) {
-    struct stat root = {};
-    if (is_mounted(place) && ::stat(place.c_str(), &root) == 0) {
-      const std::string name =
-          "@h5mount/" + std::to_string(major(root.st_dev)) + ":" + std::to_string(minor(root.st_dev));
-      if ((slurp("/proc/net/unix") + "\n").find(name + "\n") != std::string::npos) return true;
-    }
-    ::usleep(10'000);
-  }
-  return false;
-}
-
-inline bool can_mount() {
-  if (::access("/dev/fuse", R_OK | W_OK) != 0) return false;
-  return ::geteuid() == 0 || run("command -v fusermount3").code == 0;
-}
+bool can_mount();
 
 // A fresh mount point, unmounted and removed at the end whatever happens.
 class MountPoint {
  public:
-  MountPoint() {
-    static int counter = 0;
-    place_ = scratch() / ("mnt" + std::to_string(counter++));
-    std::filesystem::create_directory(place_);
-  }
-  ~MountPoint() {
-    if (is_mounted(place_)) run("umount -l " + place_.string() + " || fusermount3 -uz " + place_.string());
-    std::error_code ignored;
-    std::filesystem::remove(place_, ignored);
-  }
+  MountPoint();
+  ~MountPoint();
   MountPoint(const MountPoint&) = delete;
   MountPoint& operator=(const MountPoint&) = delete;
 
