@@ -1,5 +1,5 @@
-// Private to this room: a bit string as nbit and scale-offset store it, filled from the most significant bit
-// of each byte on, without alignment between values.
+// Private to the module: reads bit strings as nbit and scale-offset store them: each byte from its most
+// significant bit, values without alignment.
 #pragma once
 
 #include "h5mount/base/bytes.h"
@@ -10,7 +10,7 @@ class BitReader {
  public:
   explicit BitReader(ByteSpan in) : in_(in), bits_(std::uint64_t{in.size()} * 8) {}
 
-  // True where `count` values of `width` bits are still there. Ask before `read`, which does not check.
+  // True where at least `count` values of `width` bits remain. `read` does not check this.
   bool has(std::uint64_t count, std::uint64_t width) const {
     return width == 0 || count <= (bits_ - position_) / width;
   }

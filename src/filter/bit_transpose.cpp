@@ -8,7 +8,7 @@
 namespace h5mount::filter {
 namespace {
 
-// Eight rows of eight bits, row r being byte r: rows become columns. Three rounds swap ever larger squares.
+// Transposes an 8 x 8 bit matrix whose row r is byte r. Three rounds swap squares of 1, 2 and 4 bits.
 std::uint64_t transpose_8x8(std::uint64_t x) {
   std::uint64_t swap = (x ^ x >> 7) & 0x00AA00AA00AA00AAULL;
   x ^= swap ^ swap << 7;
@@ -18,7 +18,8 @@ std::uint64_t transpose_8x8(std::uint64_t x) {
   return x ^ swap ^ swap << 28;
 }
 
-// The eight planes of one byte of the elements, `groups` bytes of each, to that byte of 8 * groups elements.
+// Joins the eight bit planes of one byte position, `groups` bytes each, into that byte of 8 * groups
+// elements.
 void join_plain(const std::byte* planes, std::size_t plane_bytes, std::size_t groups, std::byte* out) {
   for (std::size_t group = 0; group < groups; ++group) {
     std::uint64_t rows = 0;
@@ -90,15 +91,15 @@ Join best_join() {
 }
 #endif
 
-constexpr std::size_t kTileBytes = 16'384;  // byte planes of a tile stay in the first-level cache
+constexpr std::size_t kTileBytes = 16'384;  // a tile's byte planes fit the L1 cache
 
-// By tiles of elements: bits to byte planes, then byte planes to elements.
+// Tile by tile: bit planes to byte planes, then byte planes to elements.
 void untranspose(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out, Join join,
                  Unshuffle spread) {
   const std::size_t plane_bytes = count / 8;
   if (size == 1) return join(planes, plane_bytes, plane_bytes, out);
   alignas(64) std::byte tile[kTileBytes];
-  // Elements that do not fit a tile are taken some bytes at a time, straight to their place.
+  // Elements that do not fit a tile are joined some bytes at a time, directly into the output.
   if (size > kTileBytes / 64) {
     for (std::size_t byte = 0; byte < size; ++byte) {
       for (std::size_t first = 0; first < count; first += kTileBytes) {

@@ -1,4 +1,4 @@
-// Private to this room: bit planes back to elements.
+// Private to the module: bit planes back to elements.
 //
 //   stored:  byte 0 bit 0 of every element | byte 0 bit 1 | … | byte size-1 bit 7, each of count/8 bytes,
 //            element i being bit i % 8 (from the least significant) of byte i / 8
@@ -11,10 +11,10 @@ namespace h5mount::filter {
 
 // `count` is a multiple of 8; count * size bytes are read and written.
 void untranspose_bits_plain(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out);
-// The fastest one that this processor has.
+// The fastest variant that the processor supports.
 void untranspose_bits(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out);
 #if defined(__x86_64__)
-// What processors without AVX2 take.
+// The variant for processors without AVX2.
 void untranspose_bits_sse2(const std::byte* planes, std::size_t count, std::size_t size, std::byte* out);
 #endif
 

@@ -1,10 +1,9 @@
-// Bitshuffle (filter 32008). Without compression the chunk as it is, block by block; with it
+// Bitshuffle (filter 32008). Without compression the chunk is a sequence of blocks; with compression
 //
-//   decoded bytes, u64 | block size in bytes, u32 | then a block each: stored size, u32 | its bytes
-//   (big-endian)
+//   decoded bytes, u64 | block size in bytes, u32 | per block: stored size, u32 | its bytes (big-endian)
 //
-// A block holds bit planes (bit_transpose.h). After the full blocks comes one of the remaining elements
-// rounded down to a multiple of 8, then the last few elements as they are, without a size.
+// A block holds bit planes (bit_transpose.h). The full blocks are followed by one of the remaining elements,
+// rounded down to a multiple of 8, then by the last 0 to 7 elements unchanged and without a size.
 // Client data: major, minor, element size, block size in elements (0: the default), compression.
 #include <algorithm>
 #include <limits>

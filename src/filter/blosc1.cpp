@@ -1,5 +1,5 @@
 // Blosc 1 (filter 32001): the stored chunk is one Blosc chunk (blosc2/chunk.h). The client data repeat its
-// header.
+// header and are not used.
 #include "blosc2/chunk.h"
 #include "blosc2/flat_chunk.h"
 #include "filters.h"

@@ -1,5 +1,4 @@
-// BloscLZ, the codec that Blosc brings along. The first byte is taken modulo 32, so a stream begins with
-// literals:
+// BloscLZ, Blosc's own codec. The first byte is taken modulo 32, so a stream begins with literals:
 //
 //   000lllll                        l + 1 literal bytes follow
 //   lllddddd kkkkkkkk               a match: l + 2 bytes; distance = (d << 8) + k + 1
@@ -14,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFarDistance = 8191;
 
-// One match's length and distance; `from` is behind its control byte.
+// One match's length and distance. `from` points after its control byte.
 struct Match {
   std::size_t length = 0;
   std::size_t distance = 0;

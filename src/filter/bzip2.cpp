@@ -13,9 +13,9 @@ namespace {
 class Bzip2 final : public Filter {
  public:
   Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
-    constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
-    if (in.size() > kMost) return failed("bzip2", "the stream is too large");
-    auto size = static_cast<unsigned>(std::min(out.size(), kMost));
+    constexpr std::size_t kMaxInput = std::numeric_limits<unsigned>::max();
+    if (in.size() > kMaxInput) return failed("bzip2", "the stream is too large");
+    auto size = static_cast<unsigned>(std::min(out.size(), kMaxInput));
     // libbz2's interface is not const; the input is not written to.
     auto* from = reinterpret_cast<char*>(const_cast<std::byte*>(in.data()));
     switch (BZ2_bzBuffToBuffDecompress(reinterpret_cast<char*>(out.data()), &size, from,

@@ -1,4 +1,4 @@
-// LZ4 blocks by liblz4, whose safe calls stay inside both buffers.
+// LZ4 blocks by liblz4, whose *_safe functions stay within both buffers.
 #include "codecs.h"
 #include "filters.h"
 
@@ -10,8 +10,8 @@ namespace h5mount::filter {
 
 #if H5MOUNT_HAVE_LZ4
 Result<std::size_t> decode_lz4(ByteSpan in, MutableByteSpan out, ByteSpan dictionary) {
-  constexpr std::size_t kMost = LZ4_MAX_INPUT_SIZE;
-  if (in.size() > kMost || out.size() > kMost || dictionary.size() > kMost)
+  constexpr std::size_t kMaxInput = LZ4_MAX_INPUT_SIZE;
+  if (in.size() > kMaxInput || out.size() > kMaxInput || dictionary.size() > kMaxInput)
     return failed("lz4", "block too large");
   const int written = LZ4_decompress_safe_usingDict(
       reinterpret_cast<const char*>(in.data()), reinterpret_cast<char*>(out.data()),

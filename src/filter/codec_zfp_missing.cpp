@@ -1,4 +1,4 @@
-// Built where libzfp was not found; else zfp.cpp is.
+// Built instead of zfp.cpp where libzfp was not found.
 #include "codecs.h"
 
 namespace h5mount::filter {

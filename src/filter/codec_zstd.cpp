@@ -11,7 +11,7 @@ namespace h5mount::filter {
 #if H5MOUNT_HAVE_ZSTD
 namespace {
 
-// A context (some 160 KiB of tables) a thread, made at first use.
+// One context (about 160 KiB of tables) per thread, created at first use.
 struct Context {
   ZSTD_DCtx* handle = ZSTD_createDCtx();
   Context() = default;

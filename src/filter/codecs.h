@@ -1,6 +1,6 @@
-// Private to this room: the bare compressors that several filters and containers share. Each decodes `in` to
-// the front of `out` and gives the bytes written; each stays inside both. One whose library this build lacks
-// gives UnsupportedFeature.
+// Private to the module: the codecs that several filters and containers share. Each decodes `in` to the front
+// of `out`, returns the bytes written, and stays within both spans. A codec whose library is missing in this
+// build returns UnsupportedFeature.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace h5mount::filter {
 // One zlib stream (RFC 1950). Bytes after its end are ignored, as libhdf5 does.
 Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out);
 
-// One bare LZ4 block; `dictionary` is a prefix that matches may reach into, or empty.
+// One bare LZ4 block; `dictionary` is a prefix that matches may refer to, or empty.
 Result<std::size_t> decode_lz4(ByteSpan in, MutableByteSpan out, ByteSpan dictionary = {});
 
 // Zstandard frames; `dictionary` is raw content or a trained dictionary, or empty.
 Result<std::size_t> decode_zstd(ByteSpan in, MutableByteSpan out, ByteSpan dictionary = {});
 
 // A bare zfp stream of a row-major array of floats, or of doubles, that fills `out`; 1 to 4 dimensions.
-// `parameter` is the mode's: bits a value, bit planes, or the absolute error.
+// `parameter` depends on the mode: bits per value, bit planes, or the absolute error.
 enum class ZfpMode : std::uint8_t { Rate, Precision, Accuracy };
 Result<std::size_t> decode_zfp(ZfpMode mode, double parameter, std::span<const std::uint64_t> shape,
                                ByteSpan in, MutableByteSpan out);
 
 Result<std::size_t> decode_snappy(ByteSpan in, MutableByteSpan out);
 
-// BloscLZ (blosclz.cpp) and LZF (lzf.cpp): our own.
+// BloscLZ (blosclz.cpp) and LZF (lzf.cpp): implemented here.
 Result<std::size_t> decode_blosclz(ByteSpan in, MutableByteSpan out);
 Result<std::size_t> decode_lzf(ByteSpan in, MutableByteSpan out);
 

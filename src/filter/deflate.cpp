@@ -1,5 +1,5 @@
-// Deflate (filter 1): the chunk is one zlib stream. The client data is the writer's level and says nothing to
-// us.
+// Deflate (filter 1): the chunk is one zlib stream. The client data is the writer's compression level and is
+// not used.
 #include "codecs.h"
 #include "filters.h"
 

@@ -1,4 +1,5 @@
-// Private to this room: what the files of one filter each share. One maker a filter; the registry calls it.
+// Private to the module: declarations that the filters' source files share. One factory per filter, called by
+// the registry.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@ namespace h5mount::filter {
 using FilterPtr = std::shared_ptr<const Filter>;
 using Maker = Result<FilterPtr> (*)(const FilterSpec& spec, std::size_t chunk_bytes);
 
-// A maker stands in the table only where its library was found (registry.cpp), so these need no stubs.
+// The registry's table refers to a factory only where its library was found, so no stubs are needed.
 Result<FilterPtr> make_deflate(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_shuffle(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_fletcher32(const FilterSpec& spec, std::size_t chunk_bytes);
@@ -27,7 +28,7 @@ Result<FilterPtr> make_zstd(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_jpeg_ls(const FilterSpec& spec, std::size_t chunk_bytes);
 Result<FilterPtr> make_blosc2(const FilterSpec& spec, std::size_t chunk_bytes);
 
-// "deflate: what was wrong".
+// FilterFailed with the message "filter: what".
 inline std::unexpected<Error> failed(std::string_view filter, std::string_view what) {
   return fail(Error(ErrorCode::FilterFailed, std::string(filter) + ": " + std::string(what)));
 }

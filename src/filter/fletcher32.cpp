@@ -3,8 +3,8 @@
 //   the chunk's bytes | checksum, 4 bytes, little-endian: (sum2 << 16) | sum1
 //
 // over the bytes as big-endian 16-bit words (an odd last byte is the high half of a word): sum1 is the sum of
-// the words, sum2 the sum of sum1 after every word, both with end-around carry, that is modulo 65535 where a
-// sum that is not zero never becomes 0 but 65535.
+// the words, sum2 the sum of sum1 after every word, both with end-around carry, that is modulo 65535, except
+// that a nonzero sum congruent to 0 is 65535.
 #include "fletcher32.h"
 
 #include "filters.h"
@@ -12,10 +12,10 @@
 namespace h5mount::filter {
 namespace {
 
-constexpr std::size_t kLanes = 16;        // words a step
+constexpr std::size_t kLanes = 16;        // words per step
 constexpr std::size_t kBlockSteps = 256;  // 65535 * 256 * 255 / 2 still fits 32 bits
 
-// Sums not yet reduced; zero only where every word was.
+// Sums not yet reduced; zero only where every word is zero.
 struct Sums {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
@@ -26,11 +26,11 @@ std::uint64_t fold(std::uint64_t sum) {
   return sum;
 }
 
-// Vectors of the compiler's own kind: one source for SSE2 (in halves) and AVX2.
+// Compiler vector types: one source for SSE2 (two halves) and AVX2.
 using Words [[gnu::vector_size(16)]] = std::uint16_t;
 using Lanes [[gnu::vector_size(32)]] = std::uint32_t;
 
-// `steps` times kLanes little-endian words. Each lane keeps its own pair of sums.
+// Adds `steps` * kLanes little-endian words. Each lane keeps its own pair of sums.
 [[gnu::always_inline]] inline void add_block(const std::byte* at, std::size_t steps, Sums& sums) {
   Lanes low_first{}, low_second{}, high_first{}, high_second{};
   for (std::size_t step = 0; step < steps; ++step, at += 2 * kLanes) {
@@ -48,7 +48,7 @@ using Lanes [[gnu::vector_size(32)]] = std::uint32_t;
   std::memcpy(first + kLanes / 2, &high_first, sizeof high_first);
   std::memcpy(second, &low_second, sizeof low_second);
   std::memcpy(second + kLanes / 2, &high_second, sizeof high_second);
-  // A word of lane l in step t stands (steps-1-t) * kLanes + (kLanes-l) times in the second sum.
+  // The second sum contains a word of lane l in step t (steps-1-t) * kLanes + (kLanes-l) times.
   std::uint64_t block_first = 0;
   std::uint64_t block_second = 0;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -90,8 +90,8 @@ AddBlocks best_add_blocks() {
 }
 
 std::uint32_t sum_up(ByteSpan bytes, AddBlocks add) {
-  // The words are summed as little-endian ones. Swapping a word's bytes multiplies it by 256 modulo 65535,
-  // and so it does their sums: one rotation at the end instead of one a word.
+  // The words are summed as little-endian. Swapping a word's bytes multiplies it by 256 modulo 65535, so
+  // swapping the bytes of the final sums replaces swapping each word.
   Sums sums;
   const std::byte* at = bytes.data();
   const std::size_t steps = bytes.size() / (2 * kLanes);
@@ -156,7 +156,7 @@ class Fletcher32 final : public Filter {
   std::size_t encoded_bound(std::size_t decoded) const override { return decoded + 4; }
 
  private:
-  // What HDF5 up to 1.6.2 wrote on little-endian machines: the bytes of each half exchanged.
+  // The checksum as HDF5 up to 1.6.2 wrote it on little-endian machines: the bytes of each half swapped.
   static std::uint32_t swapped(std::uint32_t sum) {
     return (sum & 0x00ff00ffU) << 8 | (sum >> 8 & 0x00ff00ffU);
   }

@@ -1,8 +1,9 @@
-// JPEG-LS (filter 32018, FCIDECOMP): the chunk is one JPEG-LS stream, which describes itself; the client data
-// repeat it. Samples of 9 to 16 bits are decoded to two bytes, in the machine's order.
+// JPEG-LS (filter 32018, FCIDECOMP): the chunk is one JPEG-LS stream, whose header has all parameters; the
+// client data repeat them and are not used. Samples of 9 to 16 bits are decoded to two bytes, in the
+// machine's order.
 //
-// CharLS 2.4.1 never returns from a scan that is cut off at its input's very end. It does where an
-// end-of-image marker stands there, so one is put behind every stream.
+// CharLS 2.4.1 does not return from a scan that is truncated at the end of its input, unless an end-of-image
+// marker follows; so one is appended to every stream.
 #include <charls/charls.h>
 
 #include "filters.h"

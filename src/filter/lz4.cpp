@@ -1,10 +1,9 @@
 // LZ4 (filter 32004):
 //
-//   decoded size, u64 | block size, u32 | then a block each: stored size, u32 | its bytes
-//   (big-endian)
+//   decoded size, u64 | block size, u32 | per block: stored size, u32 | its bytes (big-endian)
 //
-// Blocks are bare LZ4 blocks; one stored with its decoded size is stored as it is. The last block may be
-// short.
+// Blocks are raw LZ4 blocks; a block whose stored size equals its decoded size is not compressed. The last
+// block may be short.
 #include <algorithm>
 
 #include "codecs.h"

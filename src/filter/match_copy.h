@@ -1,5 +1,5 @@
-// Private to this room: the two copies that every LZ77 decoder is made of. Lengths have been checked by the
-// caller; where there is room behind, more bytes than asked are moved at once, never beyond the given ends.
+// Private to the module: the two copies of LZ77 decoders. Precondition: the caller has checked the lengths.
+// For speed they may write more than `length` bytes, but never beyond the given ends.
 #pragma once
 
 #include "h5mount/base/bytes.h"
@@ -15,8 +15,8 @@ inline void copy_literals(const std::byte* from, const std::byte* from_end, std:
   }
 }
 
-// `length` bytes from `distance` (at least 1) before `to`; source and target may overlap, which repeats a
-// pattern.
+// Copies `length` bytes from `distance` (at least 1) before `to`. Source and target may overlap, which
+// repeats a pattern.
 inline void copy_match(std::byte* to, const std::byte* to_end, std::size_t distance, std::size_t length) {
   const std::byte* from = to - distance;
   const bool room = static_cast<std::size_t>(to_end - to) >= length + 16;
@@ -29,7 +29,7 @@ inline void copy_match(std::byte* to, const std::byte* to_end, std::size_t dista
   } else if (distance >= length) {
     std::memcpy(to, from, length);
   } else {
-    // A short pattern: what has been copied doubles until it is 16 bytes or all.
+    // A short pattern: the copied part doubles until it has 16 bytes or is complete.
     std::size_t done = 0;
     std::size_t step = distance;
     while (done < length) {

@@ -1,4 +1,4 @@
-// N-bit (filter 5): only the significant bits of each value, one after another, as one bit string
+// N-bit (filter 5): stores the significant bits of each value, one after another, as one bit string
 // (bit_reader.h).
 //
 // Client data describe the datatype as a tree, written depth first:
@@ -6,7 +6,7 @@
 //     1 atomic:   order (0 little-endian, 1 big-endian), precision, offset
 //     2 array:    the base type (class, size, …)
 //     3 compound: number of members, then each: byte offset, class, size, …
-//     4 other:    nothing: its bytes as they are
+//     4 other: no parameters: all its bytes are stored
 // Every other bit of a decoded element is zero.
 #include <algorithm>
 
@@ -17,7 +17,7 @@
 namespace h5mount::filter {
 namespace {
 
-// No machine's numbers come near; every value costs its size in zeroed bytes, but perhaps one bit of input.
+// Far larger than any number type. Bounds the work: a value of one stored bit can decode to this many bytes.
 constexpr std::uint32_t kMaxAtomicBytes = 1024;
 
 enum class Kind : std::uint8_t { Atomic = 1, Array = 2, Compound = 3, Verbatim = 4 };
@@ -27,13 +27,13 @@ struct Type {
   bool big_endian = false;
   std::uint32_t offset_in_parent = 0;
   std::uint32_t size = 0;       // bytes
-  std::uint32_t precision = 0;  // atomic: bits, and where they begin
+  std::uint32_t precision = 0;  // atomic: significant bits
   std::uint32_t bit_offset = 0;
-  std::vector<Type> members;  // compound: its members; array: its base type, once
+  std::vector<Type> members;  // compound: its members; array: its base type as the only entry
 };
 
-// Reads the tree. Each type takes at least two values, so their number bounds the tree; its depth has a bound
-// too.
+// Reads the tree. Each type takes at least two values, so the number of values bounds the tree's size; its
+// depth has its own bound.
 class TypeReader {
  public:
   explicit TypeReader(std::span<const std::uint32_t> values) : values_(values) {}
@@ -89,7 +89,7 @@ class TypeReader {
   Result<Type> read_compound(Type type, unsigned depth) {
     type.kind = Kind::Compound;
     H5_ASSIGN(const std::uint32_t count, next());
-    // So every type takes bits of the input: work is bounded by what is stored, however types overlap.
+    // Every type must consume input bits, so that the stored size bounds the work.
     if (count == 0) return bad_client_data("nbit", "a compound of no members");
     for (std::uint32_t i = 0; i < count; ++i) {
       H5_ASSIGN(const std::uint32_t offset, next());
@@ -113,7 +113,7 @@ void store_value(std::uint64_t value, const Type& type, std::byte* out) {
   std::memcpy(out, &value, type.size);
 }
 
-// Atomic types of more than eight bytes (long double): byte by byte, from the most significant bit down.
+// Atomic types of more than eight bytes (long double): byte by byte, from the most significant.
 void decode_long(BitReader& reader, const Type& type, std::byte* out) {
   std::memset(out, 0, type.size);
   std::uint32_t top = type.bit_offset + type.precision;
@@ -168,7 +168,7 @@ bool decode_value(BitReader& reader, const Type& type, std::byte* out) {
   return false;
 }
 
-// The common case, a plain number: no calls and no checks in the loop.
+// The common case, numbers of 1, 2, 4 or 8 bytes: no calls and no checks in the loop.
 template <unsigned Size>
 void decode_numbers(BitReader& reader, const Type& type, std::size_t count, std::byte* out) {
   for (std::size_t i = 0; i < count; ++i, out += Size) {

@@ -56,12 +56,12 @@ Status FilterPipeline::decode(ByteSpan stored, std::uint32_t mask, MutableByteSp
 
 Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t mask, MutableByteSpan out,
                                                  FilterScratch& scratch) const {
-  // What applies, in write order, and how many bytes may come out of each step on the way back.
+  // The steps that apply, in write order, and the maximum number of bytes that each outputs when undone.
   std::array<std::size_t, limits::kMaxFilters> applied{};
   std::array<std::size_t, limits::kMaxFilters> bound{};
   std::size_t count = 0;
   std::size_t bytes = out.size();
-  // However many filters a file names: what sound ones add together stays far below the chunk itself.
+  // For any number of filters: the overhead that correct encoders add together is far below the chunk's size.
   const std::size_t most = 2 * out.size() + 1'048'576;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if ((mask >> i & 1U) != 0) continue;
@@ -72,7 +72,7 @@ Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t 
   }
 
   ByteSpan current = stored;
-  bool in_first = false;  // which scratch buffer `current` lies in, if in one
+  bool in_first = false;  // whether `current` is in the first scratch buffer
   for (std::size_t i = count; i-- > 0;) {
     const Step& step = steps_[applied[i]];
     const auto view = step.filter->as_view(current);

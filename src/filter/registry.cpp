@@ -1,5 +1,5 @@
-// The registry: one line a filter. A maker that is null is a filter we know by name and cannot decode (in
-// this build); its hint says what to do about it.
+// The registry: one line per filter. A null factory marks a filter that is known by name but cannot be
+// decoded in this build; its hint says what is missing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ constexpr Maker kJpegLs = make_jpeg_ls;
 constexpr Maker kJpegLs = nullptr;
 #endif
 
-// By id. Names are those of the HDF Group's register of filters.
+// Sorted by id. Names are those of The HDF Group's registry of filters.
 constexpr std::array kTable = {
     Entry{1, "deflate", make_deflate, ""},
     Entry{2, "shuffle", make_shuffle, ""},

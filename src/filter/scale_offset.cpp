@@ -44,7 +44,7 @@ T to_order(T value, bool big_endian) {
   return load_be<T>(reinterpret_cast<const std::byte*>(&value));
 }
 
-// T: the unsigned integer of the element's size. `decode_code` makes an element's bits of a code.
+// T: the unsigned integer of the element's size. `decode_code` converts a code to an element's bits.
 template <class T, class Decode>
 void decode_codes(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out,
                   Decode decode_code) {
@@ -66,7 +66,7 @@ void decode_integers(const Parameters& p, const Header& header, ByteSpan codes, 
                   [minval](std::uint64_t code) { return static_cast<T>(code + minval); });
 }
 
-// The arithmetic is the element's own, as in libhdf5: results are equal to the last bit.
+// Computed in the element's own floating-point type, as libhdf5 does, so that results are bit-identical.
 template <class Float, class Bits>
 void decode_floats(const Parameters& p, const Header& header, ByteSpan codes, std::byte* out) {
   const Float minval = std::bit_cast<Float>(static_cast<Bits>(header.minval));
@@ -77,7 +77,7 @@ void decode_floats(const Parameters& p, const Header& header, ByteSpan codes, st
   });
 }
 
-// Codes as wide as the type: little-endian elements, whatever the datatype's order.
+// Codes as wide as the type are elements in little-endian order, whatever the datatype's order.
 void copy_elements(const Parameters& p, ByteSpan in, std::byte* out) {
   std::memcpy(out, in.data(), p.elements * p.size);
   if (!p.big_endian) return;
@@ -103,7 +103,7 @@ class ScaleOffset final : public Filter {
  public:
   explicit ScaleOffset(const Parameters& parameters) : p_(parameters) {}
 
-  // A scale factor of the full width means that the writer left the chunk alone.
+  // A scale factor of the full width means that the writer stored the chunk unchanged.
   Result<std::optional<ByteSpan>> as_view(ByteSpan in) const override {
     if (p_.scale_type == kInteger && p_.scale_factor == static_cast<std::int32_t>(p_.size * 8)) {
       return std::optional(in);

@@ -1,9 +1,9 @@
-// Private to this room: the byte transposition that unshuffle and bit_transpose share.
+// Private to the module: the byte transposition that unshuffle and bit_transpose share.
 //
-// One riffle is a perfect shuffle of the whole register file: bytes of the first half and of the second
-// alternate. Applied log2(Size) times it turns Size registers of 16 planes' bytes into 16 elements of Size
-// bytes, because each rotates the bits of every byte's index by one. With 256-bit registers it does so in
-// each 128-bit half on its own: two groups of 16 elements.
+// One riffle is a perfect shuffle of all registers: bytes of the first half and of the second half alternate,
+// which rotates the bits of every byte's index by one. Applied log2(Size) times to Size registers, each with
+// 16 bytes of one plane, it yields 16 elements of Size bytes. With 256-bit registers each 128-bit half is
+// shuffled separately: two groups of 16 elements.
 #pragma once
 
 #if defined(__x86_64__)
@@ -66,8 +66,8 @@ inline void store(const __m128i* v, std::byte* to, std::size_t stride, std::inde
   (_mm_storeu_si128(reinterpret_cast<__m128i*>(to + I * stride), v[I]), ...);
 }
 
-// Registers 2I and 2I + 1 hold bytes [32I, 32I + 32) of both groups: halves are sorted by group on the way
-// out.
+// Registers 2I and 2I + 1 hold bytes [32I, 32I + 32) of both groups; their halves are separated by group when
+// stored.
 template <std::size_t... I>
 H5_AVX2 inline void store_groups(const __m256i* v, std::byte* first, std::byte* second,
                                  std::index_sequence<I...>) {

@@ -2,9 +2,9 @@
 //
 //   decoded size, u32 little-endian | CCSDS 121.0-B bit stream
 //
-// Client data: options mask, pixels per block, bits per pixel, pixels per scanline. The decoding itself is
-// libaec's; what the szip interface lays around it is done here, line by line, with a buffer of one line:
-// scanlines are padded to whole blocks, and pixels of 32 and 64 bits are coded as planes of bytes.
+// Client data: options mask, pixels per block, bits per pixel, pixels per scanline. libaec decodes the
+// stream. The conventions of the szip interface are implemented here, with a buffer of one scanline:
+// scanlines are padded to whole blocks, and pixels of 32 and 64 bits are coded as byte planes.
 #include <libaec.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Coding {
   std::size_t padded_line_bytes = 0;
 };
 
-// libaec's stream, ended whatever happens.
+// Owns a libaec stream and ends it.
 class Stream {
  public:
   Stream(const Coding& coding, ByteSpan in) {
@@ -49,7 +49,7 @@ class Stream {
     if (ready_) aec_decode_end(&stream_);
   }
 
-  // As many bytes as there are, up to out.size(); nothing on damage.
+  // Reads up to out.size() bytes, fewer at the end of the stream; nothing on damage.
   std::optional<std::size_t> read(MutableByteSpan out) {
     if (!ready_) return std::nullopt;
     stream_.next_out = reinterpret_cast<unsigned char*>(out.data());
@@ -104,7 +104,7 @@ class Szip final : public Filter {
     return {};
   }
 
-  // A line with its padding, of which the last line of all may lack some.
+  // Reads a scanline with its padding; the last scanline's padding may be incomplete.
   static Status read_line(Stream& stream, MutableByteSpan line, std::size_t wanted) {
     const auto got = stream.read(line);
     if (!got) return failed("szip", "the stream is damaged");

@@ -7,9 +7,8 @@
 namespace h5mount::filter {
 
 namespace {
-constexpr std::size_t kKept = 4;  // buffers a thread keeps: more are never in use at once
-constexpr std::size_t kKeptBytes = 4U
-                                   << 20;  // larger ones are rare, and worth more to the rest of the program
+constexpr std::size_t kKept = 4;              // buffers per thread: no more are in use at the same time
+constexpr std::size_t kKeptBytes = 4U << 20;  // larger buffers are rare and freed at once
 }  // namespace
 
 struct Temporary::Store {

@@ -1,5 +1,5 @@
-// Bytes for the length of one call, taken from and given back to a small store of the
-// thread, so that decoding a chunk costs no trip to the allocator. Not initialised.
+// A temporary buffer, not initialised, from a small per-thread store, so that decoding a chunk does not
+// allocate. Must be destroyed on the thread that made it.
 #pragma once
 
 #include "h5mount/base/scratch_buffer.h"

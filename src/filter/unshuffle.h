@@ -1,4 +1,4 @@
-// Private to this room: byte planes back to elements.
+// Private to the module: byte planes back to elements.
 //
 //   stored:  plane 0 (byte 0 of every element) | plane 1 | … | plane size-1
 //   decoded: element 0 | element 1 | …
@@ -9,14 +9,14 @@
 namespace h5mount::filter {
 
 // `planes`: the first of `size` planes of which each begins `plane_stride` bytes after the one before (at
-// least `count`); writes count * size bytes to `out`, which overlaps nothing. With a shifted `planes` and a
-// `count` below the stride, any run of elements can be had alone.
+// least `count`); writes count * size bytes to `out`, which must not overlap the input. A shifted `planes`
+// and a `count` below the stride decode any run of elements alone.
 using Unshuffle = void (*)(const std::byte* planes, std::size_t plane_stride, std::size_t count,
                            std::size_t size, std::byte* out);
 
 void unshuffle_plain(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                      std::byte* out);
-// The fastest one that this processor has.
+// The fastest variant that the processor supports.
 void unshuffle(const std::byte* planes, std::size_t plane_stride, std::size_t count, std::size_t size,
                std::byte* out);
 

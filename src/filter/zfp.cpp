@@ -1,10 +1,10 @@
-// ZFP (filter 32013): the chunk is a zfp stream without header. The header stands in the client data, after
-// one value of versions: magic, the field's type and shape (dimensions of 1 left out), the mode. Written on a
-// big-endian machine, its words and the decoded values are byte-swapped.
+// ZFP (filter 32013): the chunk is a zfp stream without header. The header is in the client data, after one
+// value of versions: magic, the field's type and shape (without dimensions of 1), the mode. In data of a
+// big-endian writer, its words and the decoded values are byte-swapped.
 //
-// libzfp checks neither its input's end nor a damaged stream: the payload is copied into a buffer as large as
-// libzfp could at most read, and a stream that was read beyond the payload is refused: what stands there
-// (bytes never touched, so no memory either) does not matter.
+// libzfp does not check the end of its input. So the payload is copied into a buffer of the maximum size that
+// libzfp can read, and a stream that was read beyond the payload is rejected. The rest of the buffer is never
+// written and takes no memory.
 #include <zfp.h>
 
 #include <algorithm>
@@ -18,9 +18,10 @@ namespace h5mount::filter {
 namespace {
 
 constexpr std::size_t kHeaderWords = 32;  // of 4 bytes; a header has at most 148 bits
-constexpr std::size_t kSlack = 65'536;    // beyond what a sound stream can take
-// Blocks of 4 x 4 x 4 x 4 values at the edges of a field that fills them to a sixteenth.
-constexpr std::size_t kMostPerByte = 32;
+constexpr std::size_t kSlack = 65'536;    // margin beyond the size of a valid stream
+// Decoded values per value of the field: blocks of 4 x 4 x 4 x 4 values may be mostly padding at the field's
+// edges.
+constexpr std::size_t kMaxExpansion = 32;
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);  // zfp reads whole words
 
 using HeaderWords = std::array<std::uint32_t, kHeaderWords>;
@@ -34,7 +35,7 @@ using StreamPtr = std::unique_ptr<zfp_stream, CloseStream>;
 using BitsPtr = std::unique_ptr<bitstream, CloseStream>;
 using FieldPtr = std::unique_ptr<zfp_field, CloseStream>;
 
-// Stream and field as the header describes them; nothing where it is no header.
+// Stream and field as the header describes them; empty where the header is invalid.
 struct Opened {
   StreamPtr stream;
   FieldPtr field;
@@ -60,10 +61,10 @@ std::optional<std::uint64_t> field_bytes(const zfp_field& field) {
   return bytes;
 }
 
-// What `stream` and `field`, which are set up but for their places, make of `in`: `size` bytes.
+// Decodes `in` into `size` bytes. `stream` and `field` are set up except for their buffers.
 Status decompress(zfp_stream* stream, zfp_field* field, std::size_t size, ByteSpan in, MutableByteSpan out) {
   const std::size_t most = zfp_stream_maximum_size(stream, field);
-  if (most > kMostPerByte * size + kSlack) return failed("zfp", "a rate beyond what the values can take");
+  if (most > kMaxExpansion * size + kSlack) return failed("zfp", "a rate beyond what the values can take");
   const std::size_t padded = (std::max(in.size(), most) + kSlack) / kWordBytes * kWordBytes;
   const Temporary copy(padded);
   if (!in.empty()) std::memcpy(copy.bytes().data(), in.data(), in.size());

@@ -1,5 +1,5 @@
-// zlib streams by libdeflate: whole buffers at once, two to three times as fast as zlib. Built where it was
-// found; else zlib_zlib.cpp is.
+// zlib streams by libdeflate, which decodes whole buffers two to three times as fast as zlib. Where
+// libdeflate was not found zlib_zlib.cpp is built instead.
 #include <libdeflate.h>
 
 #include "codecs.h"
@@ -7,7 +7,7 @@
 namespace h5mount::filter {
 namespace {
 
-// A decompressor is some 10 KiB of tables and not thread safe: one a thread, made at first use.
+// A decompressor has about 10 KiB of tables and is not thread safe: one per thread, created at first use.
 struct Decompressor {
   libdeflate_decompressor* handle = libdeflate_alloc_decompressor();
   Decompressor() = default;

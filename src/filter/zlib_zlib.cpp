@@ -1,4 +1,4 @@
-// zlib streams by zlib itself: what zlib_libdeflate.cpp does, where libdeflate is not there.
+// zlib streams by zlib. Built instead of zlib_libdeflate.cpp where libdeflate was not found.
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace h5mount::filter {
 namespace {
 
-// One inflate state a thread (40 KiB), reset for every stream.
+// One inflate state (40 KiB) per thread, reset for every stream.
 struct Inflater {
   z_stream stream{};
   bool ready = inflateInit(&stream) == Z_OK;
@@ -21,7 +21,7 @@ struct Inflater {
   }
 };
 
-// zlib counts in unsigned int: larger buffers are handed over in parts.
+// zlib counts in unsigned int: larger buffers are passed in parts.
 unsigned part(std::size_t bytes) {
   return static_cast<unsigned>(std::min<std::size_t>(bytes, std::numeric_limits<unsigned>::max()));
 }
@@ -53,7 +53,7 @@ Result<std::size_t> decode_zlib(ByteSpan in, MutableByteSpan out) {
   inflateReset(&inflater.stream);
   std::size_t written = 0;
   std::byte spare{};
-  const bool empty = out.empty();  // zlib wants a place to write even where nothing is to be written
+  const bool empty = out.empty();  // zlib requires a valid output pointer even for no output
   const int result = inflate_all(inflater.stream, in, empty ? MutableByteSpan(&spare, 1) : out, written);
   if (result == Z_STREAM_END && !(empty && written != 0)) return written;
   if (result == Z_BUF_ERROR && written == out.size()) {

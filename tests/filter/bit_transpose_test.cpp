@@ -10,7 +10,7 @@ namespace {
 
 using test::Bytes;
 
-// The definition, bit by bit.
+// The definition, bit by bit: the reference.
 Bytes transposed(const Bytes& bytes, std::size_t size) {
   const std::size_t count = bytes.size() / size;
   Bytes out(bytes.size());
@@ -77,7 +77,7 @@ TEST(BloscFilters, ByteDeltaOfAnySizeAgreesWithTheDefinition) {
     for (const std::size_t size : {0, 1, 15, 16, 17, 33, 64, 100, 257, 1000, 4099}) {
       const Bytes data = test::random_bytes(size, size + planes);
       const std::size_t length = size / planes;
-      // The old form's differences begin anew before the bytes that fill no vector.
+      // In the old form the differences restart before the bytes that fill no vector.
       Bytes stored = data, old = data;
       for (std::size_t i = length * planes; i-- > 0;) {
         const std::size_t at = i % length;
@@ -101,7 +101,7 @@ TEST(BloscFilters, CellsOfAnyBlockComeBackToTheirPlace) {
         std::size_t elements = 1;
         for (const std::uint64_t extent : shape) elements *= extent;
         const Bytes data = test::random_bytes(elements * item, elements + cell);
-        // Elements sorted by their cell, and within it by their place: what the definition says of the order.
+        // The order by definition: elements sorted by cell, within a cell by position.
         std::vector<std::pair<std::vector<std::uint64_t>, std::size_t>> order;
         for (std::size_t i = 0; i < elements; ++i) {
           std::vector<std::uint64_t> cells, places;

@@ -1,4 +1,4 @@
-// What the tests of this room share: deterministic bytes and short ways to call a pipeline.
+// Shared by the filters' tests: deterministic bytes and helpers that call a pipeline.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A box of a decoded chunk, cut out element by element: what readers of boxes are held against.
+// Copies a box out of a decoded chunk element by element: the reference for decoding in parts.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // Decodes chunks for scripts. Reads requests from stdin, as many as there are:
 //   chunk_bytes mask stored_bytes filters {id values value…}… newline, then the stored bytes
-// and answers each with "ok" newline and chunk_bytes bytes, or "error …" newline.
+// and answers each with "ok", newline and chunk_bytes bytes, or with "error …" and newline.
 #include <cstdio>
 #include <iostream>
 #include <string>

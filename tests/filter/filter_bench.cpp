@@ -1,9 +1,9 @@
 // Decode throughput of each filter beside its reference called directly on the same bytes, in one run, as a
 // table:
 //   filter_bench [--kib N] [--blosc2 LIBRARY] [--bitshuffle LIBRARY]
-// Fixed data, chunks of N KiB (1024). Ours and the reference take turns on one thread, whose processor time
-// counts; throughputs and ratios are medians of 31 rounds, a ratio being of one round. So a busy machine does
-// little harm.
+// Fixed data, chunks of N KiB (1024). The product's decoder and the reference alternate on one thread and are
+// measured in processor time. Throughputs and ratios are medians of 31 rounds, each ratio from one round, so
+// that load on the machine has little influence.
 #include <bzlib.h>
 #include <charls/charls.h>
 #include <libdeflate.h>
@@ -39,7 +39,7 @@ const char* chars(const Bytes& bytes) {
   return reinterpret_cast<const char*>(bytes.data());
 }
 
-// A noisy wave: compresses as measurements do.
+// A noisy wave: compresses like typical measurements.
 Bytes wave(std::size_t size) {
   Bytes bytes(size);
   test::Random random(1);
@@ -205,7 +205,7 @@ BenchCase zfp_case(std::size_t size, const std::string& mode) {
           }};
 }
 
-// A picture of 12-bit samples, 1024 a line.
+// An image of 12-bit samples, 1024 per line.
 BenchCase jpeg_ls_case(std::size_t size) {
   constexpr std::uint32_t kWidth = 1024;
   std::vector<std::uint16_t> samples(size / 2);

@@ -1,5 +1,5 @@
-// References that are loaded when the benchmark runs: libhdf5's own filters, liblzf, Blosc, C-Blosc2,
-// bitshuffle. Only functions with plain arguments are used, so that none of their headers is needed.
+// Reference libraries loaded at run time: libhdf5's own filters, liblzf, Blosc, C-Blosc2, bitshuffle. Only
+// functions with plain arguments are used, so that none of their headers is needed.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -70,7 +70,7 @@ BenchCase hdf5_case(const Library& hdf5, const char* symbol, const filter::Filte
           kOwn,
           [table, working, values = spec.client_data](const Bytes&, Bytes& out) {
             working->pass_through(*table, filter::kPluginReverse, values);
-            // The first bytes show that it worked; what the caller compares is the whole.
+            // The caller compares the whole output.
             if (working->bytes == out.size()) std::memcpy(out.data(), working->data, out.size());
           },
           [working](const Bytes& from) { working->assign(from); }};
@@ -162,7 +162,7 @@ class Blosc2 {
     library_.find<int (*)(int, int, std::int32_t, const void*, std::int32_t, void*, std::int32_t)>(
         "blosc2_compress")(5, shuffle, kItem, data.data(), static_cast<std::int32_t>(data.size()),
                            chunk.data(), static_cast<std::int32_t>(chunk.size()));
-    alignas(16) char storage[256] = {1};  // contiguous; all else its defaults
+    alignas(16) char storage[256] = {1};  // contiguous; all other fields their defaults
     void* const super = library_.find<void* (*)(void*)>("blosc2_schunk_new")(storage);
     if (array) add_layer(super, data.size());
     library_.find<std::int64_t (*)(void*, void*, bool)>("blosc2_schunk_append_chunk")(super, chunk.data(),
@@ -177,7 +177,7 @@ class Blosc2 {
     return made;
   }
 
-  static constexpr std::int32_t kItem = 8;  // what a super-chunk takes by default
+  static constexpr std::int32_t kItem = 8;  // the type size of a super-chunk by default
   static constexpr std::int32_t kColumns = 512;
   static constexpr std::int32_t kBlock[] = {16, 64};  // 8 KiB
 
@@ -277,7 +277,7 @@ void add_bitshuffle(const BenchData& data, const std::string& path, std::vector<
   for (const std::uint32_t codec : {2U, 3U}) {
     const bool lz4 = codec == 2;
     const auto decompress = library.find<Call>(lz4 ? "bshuf_decompress_lz4" : "bshuf_decompress_zstd");
-    if (decompress == nullptr) continue;  // built without
+    if (decompress == nullptr) continue;  // that library was built without it
     Bytes stored(data.wave.size() * 2 + 12);
     const void* from = data.wave.data();
     void* to = stored.data() + 12;

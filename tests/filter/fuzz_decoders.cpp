@@ -10,8 +10,8 @@
 namespace h5mount::test {
 namespace {
 
-constexpr std::size_t kMostStored = 1U << 17;
-constexpr std::size_t kMostDecoded = 1U << 16;
+constexpr std::size_t kMaxStored = 1U << 17;
+constexpr std::size_t kMaxDecoded = 1U << 16;
 
 struct Input {
   std::size_t chunk_bytes = 0;
@@ -19,8 +19,8 @@ struct Input {
   ByteSpan stored;
 };
 
-MutableByteSpan room_for(std::size_t size) {
-  static Guarded memory(kMostDecoded);
+MutableByteSpan output_of(std::size_t size) {
+  static Guarded memory(kMaxDecoded);
   return memory.last(size);
 }
 
@@ -36,7 +36,7 @@ void run_filter(std::uint16_t id, const Input& input) {
   const std::size_t size = input.chunk_bytes;
   const auto pipeline = filter::FilterPipeline::make(std::span(&spec, 1), size);
   if (!pipeline) return;
-  const MutableByteSpan out = room_for(size);
+  const MutableByteSpan out = output_of(size);
   const bool whole = (*pipeline)->decode(input.stored, 0, out, scratch).has_value();
   const auto partial = (*pipeline)->open_partial(input.stored, 0, size);
   if (!partial || *partial == nullptr || size == 0) return;
@@ -49,21 +49,21 @@ void run_filter(std::uint16_t id, const Input& input) {
   (void)(*partial)->read_box(box, part);
 }
 
-// An array read in its own shape, and the metalayers that no reader of chunks asks for.
+// An array read in its own shape, and the metalayers that decoding of chunks does not use.
 void run_array(const Input& input) {
   const auto frame = filter::blosc::Frame::open(input.stored, input.chunk_bytes);
   if (!frame) return;
   if (const auto layers = frame->variable_metalayers()) {
     for (const auto& layer : *layers) {
       const auto chunk = filter::blosc::Chunk::open(layer.chunk);
-      if (chunk && chunk->nbytes() <= kMostDecoded) (void)chunk->decode(room_for(chunk->nbytes()));
+      if (chunk && chunk->nbytes() <= kMaxDecoded) (void)chunk->decode(output_of(chunk->nbytes()));
     }
   }
   const auto array = filter::blosc::NdArray::open(*frame, input.chunk_bytes);
   if (!array || !*array) return;
   const auto& layout = (*array)->layout();
   if (layout.array_bytes > input.chunk_bytes || layout.array_bytes == 0) return;
-  const MutableByteSpan out = room_for(static_cast<std::size_t>(layout.array_bytes));
+  const MutableByteSpan out = output_of(static_cast<std::size_t>(layout.array_bytes));
   const bool whole = (*array)->read_all(out).has_value();
   std::vector<std::uint64_t> start, count;
   std::size_t bytes = layout.item_bytes;
@@ -80,12 +80,12 @@ void run_array(const Input& input) {
 }
 
 void run_blosclz(const Input& input) {
-  (void)filter::decode_blosclz(input.stored, room_for(input.chunk_bytes));
+  (void)filter::decode_blosclz(input.stored, output_of(input.chunk_bytes));
 }
 void run_snappy(const Input& input) {
-  (void)filter::decode_snappy(input.stored, room_for(input.chunk_bytes));
+  (void)filter::decode_snappy(input.stored, output_of(input.chunk_bytes));
 }
-// The chunk alone, whose code both Blosc filters share: begun with what lies inside of frames.
+// A chunk without a frame: code that both Blosc filters share. Its seeds are taken from frames.
 void run_blosc2_chunk(const Input& input) {
   run_filter(32001, input);
 }
@@ -105,10 +105,10 @@ std::optional<Input> cut(ByteSpan bytes) {
   input.chunk_bytes = load_le<std::uint16_t>(bytes.data());
   const std::size_t values = std::to_integer<std::size_t>(bytes[2]);
   bytes = bytes.subspan(3);
-  if (values * 4 > bytes.size() || bytes.size() > kMostStored) return std::nullopt;
+  if (values * 4 > bytes.size() || bytes.size() > kMaxStored) return std::nullopt;
   for (std::size_t i = 0; i < values; ++i)
     input.client_data.push_back(load_le<std::uint32_t>(bytes.data() + 4 * i));
-  static Guarded memory(kMostStored);
+  static Guarded memory(kMaxStored);
   input.stored = memory.copy(bytes.subspan(values * 4));
   return input;
 }

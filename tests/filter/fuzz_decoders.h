@@ -1,10 +1,10 @@
-// Every decoder under a name of its own, fed with bytes that nobody made sense of. Names are the registry's
-// for filters, and those of the bare codecs and containers that stand in several of them.
+// Fuzz entry points, one per decoder, by name. Names are the registry's for filters, and those of the codecs
+// and containers that several filters share.
 //
 //   chunk bytes, u16 | number of client data, u8 | client data, u32 each | stored bytes
 //
-// All little-endian. What a decoder may touch ends at a wall (guarded.h); decoding whole and by boxes must
-// agree, or the process aborts.
+// All little-endian. Buffers end at an inaccessible page (guarded.h). The process aborts where decoding as a
+// whole and by boxes disagree.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace h5mount::test {
 
-std::vector<std::string> fuzz_decoders();  // that this build has
-// Unknown names abort, as a fuzzer that ran nothing would find nothing.
+std::vector<std::string> fuzz_decoders();  // available in this build
+// Aborts on unknown names: otherwise a misspelt name would fuzz nothing unnoticed.
 void fuzz_decoder(const std::string& name, ByteSpan input);
 
 }  // namespace h5mount::test

@@ -1,5 +1,5 @@
-// The libFuzzer target of one decoder: H5MOUNT_FUZZ_DECODER names it (fuzz_decoders.h). scripts/fuzz.sh goes
-// through all of them.
+// The libFuzzer target of one decoder: H5MOUNT_FUZZ_DECODER names it (fuzz_decoders.h). scripts/fuzz.sh runs
+// all of them.
 #include <cstdio>
 #include <cstdlib>
 

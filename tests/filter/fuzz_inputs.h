@@ -1,5 +1,5 @@
-// Inputs of the fuzz targets to begin with: the vectors, each for the decoder that is its last filter, and a
-// stream for each of those that no vector holds bare.
+// Seed inputs of the fuzz targets: the vectors, each for the decoder of its last filter, and a stream for
+// each decoder that no vector covers alone.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ inline std::vector<FuzzInput> fuzz_inputs() {
       inputs.push_back({"blosc2-chunk", fuzz_bytes(nbytes, {}, chunk)});
     }
   }
-  // Literals, a short match, a long one, a far distance.
+  // Literals, a short match, a long match, a large distance.
   inputs.push_back({"blosclz", fuzz_bytes(300, {}, from_hex("03616263642003e0ff0a0000653fff0001"))});
   inputs.push_back({"snappy", fuzz_bytes(20, {}, from_hex("140c616263643e0400"))});
   return inputs;

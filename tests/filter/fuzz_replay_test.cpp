@@ -1,4 +1,5 @@
-// The fuzz targets without a fuzzer: what they begin with, seeded mutations of it, and what they once found.
+// The fuzz targets without a fuzzer: their seeds, deterministic mutations of them, and inputs that once
+// failed.
 #include <algorithm>
 
 #include "fuzz_decoders.h"

@@ -1,6 +1,5 @@
-// Bytes whose end is the end of the world: the page behind them cannot be touched. It catches what libraries
-// that no sanitizer has instrumented read or write too far. Code that one has is caught before the first byte
-// as well.
+// A buffer followed by an inaccessible page, which detects accesses beyond the end also in libraries without
+// sanitizer instrumentation. Under the address sanitizer, accesses before the first byte are detected too.
 #pragma once
 
 #include <sys/mman.h>
@@ -41,7 +40,7 @@ class Guarded {
     ::munmap(base_, length_);
   }
 
-  // The last `size` bytes before the wall.
+  // The last `size` bytes before the inaccessible page.
   MutableByteSpan last(std::size_t size) {
     forbid_before(base_ + usable_ - size);
     return {base_ + usable_ - size, size};

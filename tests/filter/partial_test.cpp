@@ -1,4 +1,5 @@
-// Boxes of chunks: the same bytes as decoding all of it, for no more blocks than they touch.
+// Decoding in parts: boxes equal the same parts of the whole chunk, and only the blocks they touch are
+// decoded.
 #include "vectors.h"
 
 #include "cut_box.h"

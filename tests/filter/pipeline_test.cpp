@@ -47,7 +47,7 @@ TEST(FilterPipeline, MaskBitsSkipFilters) {
   EXPECT_EQ(*decode({kNobody, kDeflate}, data, 64, 3), data);
 }
 
-// Writers leave optional filters out where they do not help, chunk by chunk, of chunks of any size.
+// Writers skip optional filters chunk by chunk where they do not reduce the size.
 TEST(FilterPipeline, AnyOfThreeFiltersMaySkipAChunkOfAnySize) {
   const FilterSpec specs[] = {kShuffle4, kDeflate, {3, "fletcher32", {}}};
   for (const std::size_t size : {1, 3, 4, 5, 63, 64, 65, 4097}) {
@@ -55,7 +55,7 @@ TEST(FilterPipeline, AnyOfThreeFiltersMaySkipAChunkOfAnySize) {
     for (std::uint32_t mask = 0; mask < 8; ++mask) {
       Bytes stored = data;
       if ((mask & 1) == 0) {
-        const std::size_t count = size / 4;  // what is left over stays as it is
+        const std::size_t count = size / 4;  // the remainder is not shuffled
         for (std::size_t i = 0; i < count * 4; ++i) stored[i % 4 * count + i / 4] = data[i];
       }
       if ((mask & 2) == 0) stored = deflated(stored);
@@ -67,14 +67,14 @@ TEST(FilterPipeline, AnyOfThreeFiltersMaySkipAChunkOfAnySize) {
       const auto decoded = decode({specs[0], specs[1], specs[2]}, stored, size, mask);
       ASSERT_TRUE(decoded) << size << ' ' << mask << ": " << decoded.error().text();
       EXPECT_EQ(*decoded, data) << size << ' ' << mask;
-      // It is the mask that decides: deflate taken the other way makes the chunk a damaged one.
+      // The mask is used: with deflate's bit inverted the chunk cannot be decoded.
       const auto wrong = decode({specs[0], specs[1], specs[2]}, stored, size, mask ^ 2);
       EXPECT_FALSE(wrong) << size << ' ' << mask;
     }
   }
 }
 
-// What does not compress is stored as it is within each container.
+// Containers store incompressible blocks uncompressed.
 TEST(FilterPipeline, BlocksThatAreStoredRaw) {
   const Bytes data = test::random_bytes(100, 8);
   Bytes lz4(16);  // decoded size, block size, stored size: big-endian
@@ -125,7 +125,7 @@ TEST(Deflate, DamageIsAnErrorAtEveryByte) {
     Bytes bad = good;
     bad[at] ^= std::byte{0x10};
     const auto result = decode({kDeflate}, bad, 300);
-    if (result) {  // bits that carry no meaning
+    if (result) {  // unused bits
       EXPECT_EQ(*result, data) << at;
     }
   }

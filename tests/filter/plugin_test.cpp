@@ -1,4 +1,4 @@
-// Filter plugins in their helpers: a sound one decodes, and whatever a bad one does costs its chunk only.
+// Filter plugins in helper processes: a correct one decodes; a faulty one fails its own chunk only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class PluginTest : public testing::Test {
  protected:
   void SetUp() override {
     filter::use_filter_plugins(
-        {.directories = {"/nonexistent", H5MOUNT_TEST_PLUGINS}, .helper = H5MOUNT_PROGRAM, .patience = 2s});
+        {.directories = {"/nonexistent", H5MOUNT_TEST_PLUGINS}, .helper = H5MOUNT_PROGRAM, .timeout = 2s});
   }
   void TearDown() override { filter::use_filter_plugins({}); }
 
@@ -47,7 +47,7 @@ class PluginTest : public testing::Test {
     EXPECT_EQ(out, plain(count));
     return {};
   }
-  // The error of one chunk; the next one of a sound plugin is none the worse.
+  // The error of a chunk decoded by plugin `id`. Verifies that a correct plugin still decodes afterwards.
   static std::string trouble_of(std::uint16_t id) {
     const auto through = pipeline(id, 4096);
     EXPECT_FALSE(through->missing());
@@ -102,7 +102,7 @@ TEST_F(PluginTest, NothingCanBeOpened) {
   EXPECT_TRUE(decoded) << decoded.error().text();
 }
 
-// The address sanitizer's helper notices by itself, and ends with an exit code.
+// Under the address sanitizer the helper ends with an exit code instead of a signal.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr const char* kCrash = "ended itself (exit code 1)";
 #else

@@ -1,6 +1,6 @@
 // The chunks of vectors.txt (made by scripts/make_filter_vectors.py from what the reference libraries wrote),
-// and of vectors_blosc2_plugins.txt: frames with filters and codecs that no HDF5 writer chooses, written and
-// read back by C-Blosc2 3.3.3 with libzfp 1.0.0.
+// and of vectors_blosc2_plugins.txt: frames with filters and codecs that HDF5 writers do not use, written and
+// verified by C-Blosc2 3.3.3 with libzfp 1.0.0.
 #pragma once
 
 #include <fstream>

@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-constexpr std::size_t kMost = 1U << 20;
+constexpr std::size_t kMaxBytes = 1U << 20;
 
 TEST(FilterVectors, AreAllThere) {
   EXPECT_GT(all_vectors().size(), 150U);
@@ -41,7 +41,7 @@ TEST(FilterVectors, NothingIsMissingWhereTheLibrariesAreThere) {
   }
 }
 
-// Decodes at the edge of both buffers; only that nothing is touched beyond them matters.
+// Decodes at the edges of both buffers, to detect accesses beyond them. The result does not matter.
 class Edge {
  public:
   bool decode(const FilterPipeline& pipeline, ByteSpan stored, std::uint32_t mask, std::size_t size) {
@@ -49,8 +49,8 @@ class Edge {
   }
 
  private:
-  Guarded in_{kMost};
-  Guarded out_{kMost};
+  Guarded in_{kMaxBytes};
+  Guarded out_{kMaxBytes};
   FilterScratch scratch_;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Decodes every chunk of HDF5 files with the decode_chunk tool and holds the images to the corpus' manifests.
+"""Decodes every chunk of HDF5 files with the decode_chunk tool and compares the images with the corpus' manifests.
 
 verify_corpus.py DECODE_CHUNK MANIFEST.json... | DIRECTORY    h5py only finds the chunks; it decodes nothing.
 """
@@ -71,7 +71,7 @@ def main():
                 try:
                     found = hashlib.sha256(image_of(decoder, file[name], one)).hexdigest()
                     problem = None if found == wanted else "other bytes"
-                except Exception as error:  # told with the others at the end
+                except Exception as error:  # reported with the others at the end
                     problem = str(error)
                 if problem is None:
                     good += 1

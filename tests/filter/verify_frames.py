@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Decodes standalone Blosc 2 frames with the b2frame_cat tool and holds them to frames.json.
+"""Decodes standalone Blosc 2 frames with the b2frame_cat tool and compares them with frames.json.
 
 verify_frames.py B2FRAME_CAT FRAMES_DIRECTORY
 """
@@ -19,7 +19,7 @@ def main():
         frames = json.load(text)["frames"]
     bad = 0
     for name, frame in frames.items():
-        # What was never written has no content of its own: a careful reader gives zeros.
+        # Values never written have no defined content; the decoder returns zeros.
         wanted = frame["decoded_sha256"] or hashlib.sha256(bytes(frame["decoded_bytes"])).hexdigest()
         answer = subprocess.run([tool, os.path.join(place, name)], capture_output=True)
         found = hashlib.sha256(answer.stdout).hexdigest()

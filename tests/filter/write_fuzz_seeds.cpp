@@ -1,4 +1,4 @@
-// write_fuzz_seeds DIRECTORY: a directory for each decoder that can be fuzzed, with the inputs to begin with.
+// write_fuzz_seeds DIRECTORY: writes a directory of seed inputs for each decoder that can be fuzzed.
 #include <iostream>
 
 #include "fuzz_decoders.h"

@@ -1,13 +1,13 @@
-// Filter plugins: shared objects with HDF5's own plugin interface that the user already has, for filters that
-// this program does not know. Off unless the user names directories; never steered by a file, which only says
-// a number.
+// Filter plugins: shared objects with HDF5's plugin interface, for filters that this program does not
+// implement. Disabled unless the user names directories. A file can only name a filter id, never a path.
 //
-// Plugins in the field read and write out of bounds on bad input, so none is loaded into this process: a
-// helper (this program once more, under another name) loads the one that has the number, gives up everything
-// but memory and one socket, and decodes one chunk after the other. One that crashes, hangs or gives too much
-// costs that chunk (FilterFailed) and is replaced. As many helpers run at once as threads decode.
+// Existing plugins read and write out of bounds on invalid input, so none is loaded into this process. A
+// helper process (this executable with another argv[0]) loads the plugin with the id, drops every right but
+// memory, threads and one socket, and decodes one chunk after the other. Where it crashes, hangs or returns
+// too many bytes, that chunk fails (FilterFailed) and the helper is replaced. Each decoding thread has its
+// own helper.
 //
-// Threads: use_filter_plugins before any pipeline is made; the rest is the registry's.
+// Threads: call use_filter_plugins before the first pipeline is made, and not concurrently.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,16 @@
 namespace h5mount::filter {
 
 struct PluginOptions {
-  std::vector<std::string> directories;        // absolute; searched in order, each in the order of its names
-  std::string helper = "/proc/self/exe";       // a program whose main calls is_plugin_helper first
-  std::chrono::milliseconds patience{10'000};  // for one chunk
+  std::vector<std::string> directories;       // absolute; searched in this order, files by name
+  std::string helper = "/proc/self/exe";      // a program whose main calls is_plugin_helper first
+  std::chrono::milliseconds timeout{10'000};  // of one chunk
 };
 
-// From now on filters that the registry cannot decode are looked for there. Without directories: nowhere.
+// Makes the registry search these directories for filters that it cannot decode. Without directories plugins
+// are disabled.
 void use_filter_plugins(PluginOptions options);
 
-// Whether this process was started to be a helper; main then returns run_plugin_helper.
+// Whether this process was started as a helper; main must then return run_plugin_helper.
 bool is_plugin_helper(int count, const char* const* words);
 int run_plugin_helper(int count, const char* const* words);
 

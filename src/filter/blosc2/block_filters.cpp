@@ -20,7 +20,7 @@ std::size_t shuffled_size(const ChunkHeader& header, FilterSlot slot) {
   return slot.meta == 0 ? header.typesize : slot.meta;
 }
 
-// Blosc 2 transposes as many elements as make whole bytes; Blosc 1 all or none.
+// Blosc 2 transposes the elements that fill whole bytes (a multiple of 8); Blosc 1 transposes all or none.
 void undo_bitshuffle(const ChunkHeader& header, ByteSpan in, MutableByteSpan out) {
   std::size_t count = in.size() / header.typesize;
   if (count % 8 != 0) count = header.is_blosc1() ? 0 : count / 8 * 8;
@@ -29,11 +29,10 @@ void undo_bitshuffle(const ChunkHeader& header, ByteSpan in, MutableByteSpan out
   if (done < in.size()) std::memcpy(out.data() + done, in.data() + done, in.size() - done);
 }
 
-// Running combinations, in place: every word becomes what `Step` makes of it and all before it. `Step::words`
-// takes two words, `Step::lanes` a register of them.
+// Prefix scan in place: every word becomes the combination by `Step` of itself and all words before it.
+// `Step::words` combines two words, `Step::lanes` two registers of words.
 #if defined(__x86_64__)
-// Of one register: each word is joined with the one before it, then with what stands two before it, four,
-// eight.
+// Prefix scan of one register: each word is combined with the word 1, 2, 4 and 8 positions before it.
 template <class Word, class Step, std::size_t Bytes = sizeof(Word)>
 __m128i scan(__m128i x) {
   x = Step::lanes(x, _mm_slli_si128(x, Bytes));
@@ -83,12 +82,13 @@ struct AddBytes {
 #endif
 };
 
-// Each word was exclusive-ored with the one before it (first block) or with its like in the first block.
+// Undoes delta: each word was exclusive-ored with the word before it (first block), or with the word at the
+// same position of the first block.
 template <class Word>
 void undo_delta_words(ByteSpan reference, MutableByteSpan block) {
   const std::size_t count = block.size() / sizeof(Word);
   if (reference.empty()) return run_through<Word, Xor>(block.data(), count);
-  // Words do not matter here, but for the tail that no word covers.
+  // The word size matters only for the tail, which holds no whole word and is unchanged.
   const std::size_t bytes = count * sizeof(Word);
   std::byte* to = block.data();
   const std::byte* with = reference.data();
@@ -114,7 +114,8 @@ void undo_byte_delta(std::size_t planes, MutableByteSpan block) {
   for (std::size_t plane = 0; plane < planes; ++plane) sum_bytes(block.subspan(plane * length, length));
 }
 
-// Its writers, which had vector code only, forgot the sum before the bytes that fill no vector.
+// Undoes byte delta as early versions wrote it: their vector code restarted the sum before the bytes that
+// fill no vector.
 void undo_old_byte_delta(std::size_t planes, MutableByteSpan block) {
   const std::size_t length = block.size() / planes;
   const std::size_t rest = length % 16;
@@ -124,8 +125,8 @@ void undo_old_byte_delta(std::size_t planes, MutableByteSpan block) {
   }
 }
 
-// Cells of `cell` elements along each dimension, cut at the block's edges: stored row-major over the cells,
-// each row-major in itself.
+// Cells of `cell` elements along each dimension, clipped at the block's edges: stored in row-major order of
+// the cells, the elements of each cell in row-major order.
 Status undo_cells(Extents shape, std::size_t cell, ByteSpan in, MutableByteSpan out) {
   std::uint64_t elements = 1;
   for (const std::uint64_t extent : shape) {
@@ -168,7 +169,7 @@ Status undo_filters(const ChunkHeader& header, Extents shape, ByteSpan reference
       case 0:
       case kTruncatePrecision:
       case kIntegerTruncation:
-        break;  // what they cut off is gone
+        break;  // the truncated bits are not recoverable
       case kShuffle:
         if (moves(header, slot)) unshuffle_buffer(from, shuffled_size(header, slot), to);
         break;
@@ -179,7 +180,7 @@ Status undo_filters(const ChunkHeader& header, Extents shape, ByteSpan reference
         undo_delta(header.typesize, reference, from);
         break;
       case kMeans:
-        // Its writers then place cells where no reader finds them again.
+        // For such shapes the writer places cells at positions that no reader can determine.
         if (shape.size() > 1 && shape[0] < slot.meta) {
           return fail(Error(ErrorCode::UnsupportedFeature,
                             "blosc2: filter 33 (ndmean) with cells larger than the block"));

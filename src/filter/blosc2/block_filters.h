@@ -1,4 +1,4 @@
-// What a Blosc block went through before its codec, undone.
+// Undoes the filters that were applied to a Blosc block before its codec.
 #pragma once
 
 #include "chunk_header.h"
@@ -6,13 +6,13 @@
 
 namespace h5mount::filter::blosc {
 
-// True where the slot's filter cannot be undone in place: its input and output are different buffers.
+// True where undoing the slot's filter needs separate input and output buffers.
 bool moves(const ChunkHeader& header, FilterSlot slot);
 
-// Undoes all of the header's filters, last to first. The block's bytes stand in `out` where an even number of
-// its filters moves, else in `other`, which is as long; they end in `out`. `reference` is the decoded first
-// block of the chunk, or empty for that block itself: what delta needs. `shape`: the block's, or empty where
-// the chunk is of no array: what filters that know cells need.
+// Undoes all of the header's filters, last to first. On entry the block's bytes are in `out` where an even
+// number of its filters `moves`, else in `other` (same size); the result is in `out`. `reference` (for delta)
+// is the decoded first block of the chunk, or empty for that block itself. `shape` (for cell filters) is the
+// block's, or empty where the chunk belongs to no array.
 Status undo_filters(const ChunkHeader& header, Extents shape, ByteSpan reference, MutableByteSpan out,
                     MutableByteSpan other);
 

@@ -1,5 +1,5 @@
-// Any ranges of a chunk's bytes, one after another: the last decoded block is kept, so ranges that go forward
-// cost each block once. Not for several threads at once.
+// Reads ranges of a chunk's bytes. The last decoded block is kept, so ascending ranges decode each block
+// once. Threads: one at a time.
 #pragma once
 
 #include "../temporary.h"
@@ -9,14 +9,14 @@ namespace h5mount::filter::blosc {
 
 class BlockReader {
  public:
-  // The chunk must outlive it.
+  // `chunk` must outlive the reader.
   explicit BlockReader(const Chunk& chunk);
 
-  // Bytes [offset, offset + out.size()), which lie inside the chunk.
+  // Bytes [offset, offset + out.size()). Precondition: they lie inside the chunk.
   Status read(std::size_t offset, MutableByteSpan out);
-  // A whole block, until the next call. Only for a chunk that has blocks.
+  // A whole block; the span is valid until the next call. Only for chunks that have blocks.
   Result<ByteSpan> load(std::size_t index);
-  // A whole block to where it is wanted.
+  // Decodes a whole block into `out`.
   Status load_into(std::size_t index, MutableByteSpan out);
 
  private:
@@ -25,7 +25,7 @@ class BlockReader {
   static constexpr std::size_t kNone = ~std::size_t{0};
   const Chunk& chunk_;
   Temporary block_;
-  Temporary zero_;  // block 0, where delta needs it
+  Temporary zero_;  // block 0, the reference of delta
   bool zero_loaded_ = false;
   std::size_t loaded_ = kNone;
 };

@@ -1,4 +1,4 @@
-// A box of a row-major array as the contiguous runs of bytes that it is made of.
+// Divides a box of a row-major array into contiguous runs of bytes.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ template <class Visit>
 Status for_each_run(const ChunkBox& box, Visit visit) {
   const std::size_t rank = box.dims.size();
   if (std::ranges::find(box.count, 0U) != box.count.end()) return {};
-  // Dimensions that the box takes whole melt into the run.
+  // Trailing dimensions that the box covers completely extend the run.
   std::size_t outer = rank;
   std::uint64_t run = box.element_size;
   while (outer > 0) {

@@ -14,7 +14,7 @@
 namespace h5mount::filter::blosc {
 namespace {
 
-// `value` over and over, as if it had begun `phase` bytes before.
+// Repeats `value`; the first byte written is that at position `phase` of the pattern.
 void fill_pattern(ByteSpan value, std::size_t phase, MutableByteSpan out) {
   for (std::size_t i = 0; i < out.size() && i < value.size(); ++i) out[i] = value[(phase + i) % value.size()];
   for (std::size_t done = value.size(); done < out.size();) {
@@ -78,7 +78,7 @@ Status Chunk::read_plain(std::size_t offset, MutableByteSpan out) const {
       std::memcpy(out.data(), bytes_.data() + header_.header_bytes + offset, out.size());
       return {};
     case Special::Zeros:
-    case Special::Uninitialised:  // nothing was ever written: zeros, and never what lay in our memory
+    case Special::Uninitialised:  // never written: zeros, not uninitialised memory
       std::memset(out.data(), 0, out.size());
       return {};
     case Special::NaN: {
@@ -188,14 +188,14 @@ Result<std::size_t> Chunk::run_codec(ByteSpan in, MutableByteSpan out) const {
 Result<std::size_t> Chunk::run_plugin_codec(ByteSpan in, MutableByteSpan out) const {
   const int meta = header_.codec_meta;
   switch (header_.codec_id) {
-    case 33:  // "zfp_acc": the exponent of ten of what a value may be off
+    case 33:  // "zfp_acc": the decimal exponent of the absolute error
       return decode_zfp(ZfpMode::Accuracy, std::pow(10.0, static_cast<std::int8_t>(meta)), block_shape_, in,
                         out);
-    case 34: {  // "zfp_prec": bit planes, beyond what each dimension adds to them
+    case 34: {  // "zfp_prec": bit planes, plus a number that depends on the dimensions
       const double planes = meta + 3 + 2 * static_cast<double>(block_shape_.size());
       return decode_zfp(ZfpMode::Precision, std::min(planes, 64.0), block_shape_, in, out);
     }
-    case 35:  // "zfp_rate": bits a value, in hundredths of its own
+    case 35:  // "zfp_rate": bits per value, as a percentage of the value's own bits
       return decode_zfp(ZfpMode::Rate, meta * static_cast<double>(header_.typesize * 8) / 100, block_shape_,
                         in, out);
     default:

@@ -1,11 +1,11 @@
-// One Blosc chunk, of Blosc 1 or 2, open for decoding whole or by blocks.
+// One Blosc chunk, of Blosc 1 or 2, for decoding as a whole or by blocks.
 //
 //   header (chunk_header.h) | offset of each block, i32 | dictionary, if any: size, i32; bytes | blocks
-//   block:  stream…          one, or where the block is split one for each byte of the type
-//   stream: size, i32 | data    size = the decoded size: as it is; 0: zeros; negative: a token byte,
-//                             and a run of -size
+//   block: stream… one; or one for each byte of the type where the block is split stream: size, i32 | data
+//   size = the decoded size: as it is; 0: zeros; negative: a token byte, and a run of -size
 //
-// A view of the given bytes: it owns nothing and is cheap to make. Threads: const functions from any thread.
+// Refers to the given bytes, which must outlive it; cheap to construct. Threads: const functions from any
+// thread.
 #pragma once
 
 #include "chunk_header.h"
@@ -16,28 +16,28 @@ namespace h5mount::filter::blosc {
 class Chunk {
  public:
   static Result<Chunk> open(ByteSpan bytes);
-  // One that a frame tells of without storing it.
+  // A special chunk, which a frame records in its offsets without storing it.
   static Chunk make_special(Special special, std::size_t typesize, std::size_t nbytes);
 
-  // For a chunk of an array: its blocks' shape, which some filters and codecs need. It must outlive the
-  // chunk.
+  // For a chunk of an array: the shape of its blocks, which some filters and codecs need. `shape` must
+  // outlive the chunk.
   void set_block_shape(Extents shape) { block_shape_ = shape; }
 
   std::size_t nbytes() const { return header_.nbytes; }
   std::size_t blocksize() const { return header_.blocksize; }
-  // Special or stored: any range can be had for nothing, and blocks do not matter.
+  // Special or stored uncompressed: any range can be read without decoding blocks.
   bool is_plain() const { return header_.stored || header_.special != Special::None; }
   bool uses_delta() const { return !is_plain() && header_.uses_delta(); }
 
-  // Bytes [offset, offset + out.size()) of a plain chunk. The range lies inside.
+  // Bytes [offset, offset + out.size()) of a plain chunk. Precondition: they lie inside the chunk.
   Status read_plain(std::size_t offset, MutableByteSpan out) const;
 
-  // Block `index` of a chunk that has blocks; `out` is exactly as long. `reference`: the decoded block 0,
-  // needed for the others where uses_delta().
+  // Decodes block `index` of a chunk that has blocks into `out`, which has exactly its size. `reference`: the
+  // decoded block 0, needed by the other blocks where uses_delta().
   Status decode_block(std::size_t index, MutableByteSpan out, ByteSpan reference) const;
   std::size_t block_bytes(std::size_t index) const;
 
-  // All of it; out.size() is nbytes().
+  // Decodes the whole chunk. Precondition: out.size() is nbytes().
   Status decode(MutableByteSpan out) const;
 
  private:
@@ -53,7 +53,7 @@ class Chunk {
   ByteSpan dictionary_;
   Extents block_shape_;
   std::size_t blocks_ = 0;
-  std::size_t data_at_ = 0;  // where the blocks' streams may begin
+  std::size_t data_at_ = 0;  // the earliest offset of a block's streams
 };
 
 }  // namespace h5mount::filter::blosc

@@ -30,7 +30,7 @@ Result<std::size_t> size_at(ByteSpan bytes, std::size_t at) {
 }
 
 void filters_of_flags(std::uint8_t flags, ChunkHeader& header) {
-  // Written in this order: delta, then the shuffle.
+  // The writer applies delta before the shuffle.
   if ((flags & kFlagDelta) != 0 && !header.is_blosc1()) header.filters[4].id = kDelta;
   if ((flags & kFlagShuffle) != 0) header.filters[5].id = kShuffle;
   if ((flags & kFlagBitshuffle) != 0) header.filters[5].id = kBitshuffle;

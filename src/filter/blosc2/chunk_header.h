@@ -1,4 +1,4 @@
-// The header of a Blosc chunk, versions 1 and 2 of the format alike.
+// The header of a Blosc chunk, of Blosc 1 and Blosc 2.
 //
 //    0  version, u8          1, 2: Blosc 1; 3 to 5: Blosc 2; 6: Blosc 2 with blocks of variable length
 //    1  codec's version, u8
@@ -21,7 +21,7 @@
 
 namespace h5mount::filter::blosc {
 
-// A chunk whose content needs no blocks.
+// A chunk whose content is defined without blocks.
 enum class Special : std::uint8_t { None = 0, Zeros = 1, NaN = 2, Value = 3, Uninitialised = 4 };
 
 struct FilterSlot {
@@ -33,7 +33,8 @@ inline constexpr std::uint8_t kShuffle = 1;
 inline constexpr std::uint8_t kBitshuffle = 2;
 inline constexpr std::uint8_t kDelta = 3;
 inline constexpr std::uint8_t kTruncatePrecision = 4;
-inline constexpr std::uint8_t kCells = 32;  // "ndcell": the elements of an n-dimensional block cell by cell
+inline constexpr std::uint8_t kCells =
+    32;  // "ndcell": reorders the elements of an n-dimensional block by cells
 inline constexpr std::uint8_t kMeans = 33;  // "ndmean": the same, each element replaced by its cell's mean
 inline constexpr std::uint8_t kByteDeltaOld = 34;
 inline constexpr std::uint8_t kByteDelta = 35;
@@ -42,7 +43,7 @@ inline constexpr std::uint8_t kIntegerTruncation = 36;
 struct ChunkHeader {
   std::uint8_t version = 0;
   std::size_t header_bytes = 16;  // or 32
-  std::size_t typesize = 1;       // bytes; 1 where it is over 255
+  std::size_t typesize = 1;       // bytes; 1 where it is above 255
   std::size_t nbytes = 0;
   std::size_t blocksize = 0;
   std::size_t cbytes = 0;
@@ -50,7 +51,7 @@ struct ChunkHeader {
   bool may_split = false;
   bool dictionary = false;
   Special special = Special::None;
-  std::uint8_t codec_format = 0;  // 0 BloscLZ, 1 LZ4, 2 Snappy, 3 zlib, 4 Zstandard, 6: codec_id says
+  std::uint8_t codec_format = 0;  // 0 BloscLZ, 1 LZ4, 2 Snappy, 3 zlib, 4 Zstandard, 6: see codec_id
   std::uint8_t codec_id = 0;
   std::uint8_t codec_meta = 0;
   std::array<FilterSlot, 6> filters{};  // in the order of writing
@@ -59,8 +60,8 @@ struct ChunkHeader {
   bool uses_delta() const;
 };
 
-// `bytes` begin with the chunk and may go on behind it. What the header says of sizes holds afterwards:
-// cbytes lie in `bytes`, and blocksize is not 0 where there are blocks.
+// `bytes` begin with the chunk and may extend beyond it. Guarantees: cbytes lie within `bytes`; blocksize is
+// not 0 where there are blocks.
 Result<ChunkHeader> decode_chunk_header(ByteSpan bytes);
 
 }  // namespace h5mount::filter::blosc

@@ -1,4 +1,5 @@
-// A Blosc chunk as a run of bytes, for decoding in parts: what Blosc 1 and plain frames give.
+// Decoding in parts of a Blosc chunk whose blocks are consecutive bytes: Blosc 1, and frames without an
+// array.
 #pragma once
 
 #include "chunk.h"
@@ -6,7 +7,7 @@
 
 namespace h5mount::filter::blosc {
 
-// Null where the chunk does not decode to `decoded_bytes`: decoding all of it tells what is wrong.
+// Null where the chunk does not decode to `decoded_bytes`; decoding it as a whole then reports the error.
 std::unique_ptr<PartialChunk> make_flat_chunk(const Chunk& chunk, std::size_t decoded_bytes);
 
 }  // namespace h5mount::filter::blosc

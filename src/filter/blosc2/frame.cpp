@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kMagic{"b2frame\0", 8};
 constexpr std::uint8_t kFiltersExtension = 6;
-constexpr std::size_t kMostMetalayers = 1024;  // Blosc 2 itself writes 16 at most
-// Offsets may be many times the data only where inner chunks are tiny.
+constexpr std::size_t kMaxMetalayers = 1024;  // Blosc 2 itself writes 16 at most
+// Offsets are larger than the data only where inner chunks are tiny.
 constexpr std::uint64_t kOffsetBytesPerByte = 16;
 constexpr std::uint64_t kLeastOffsetBytes = 65'536;
 
@@ -32,7 +32,7 @@ Result<Frame> Frame::open(ByteSpan bytes, std::uint64_t limit) {
   const std::int64_t nbytes = reader.read_integer();
   const std::int64_t stored = reader.read_integer();
   const std::int64_t typesize = reader.read_integer();
-  reader.read_integer();  // block size: each chunk says its own
+  reader.read_integer();  // block size: each chunk's header has its own
   const std::int64_t chunksize = reader.read_integer();
   reader.read_integer();  // threads that wrote it
   reader.read_integer();  // threads to read it
@@ -148,7 +148,7 @@ Result<std::vector<Frame::VariableMetalayer>> Frame::variable_metalayers() const
   reader.read_integer();  // version
   if (parts != 4 || reader.read_array() != 3) return failed("blosc2", "the frame's trailer is damaged");
   reader.read_integer();  // bytes of the index
-  const std::size_t count = std::min(reader.read_map(), kMostMetalayers);
+  const std::size_t count = std::min(reader.read_map(), kMaxMetalayers);
   std::vector<VariableMetalayer> found;
   for (std::size_t i = 0; i < count && reader.ok(); ++i) {
     const std::string_view name = as_text(reader.read_text());

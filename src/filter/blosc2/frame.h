@@ -5,12 +5,11 @@
 //                whether there are variable-length metalayers, the filters (extension), metalayers
 //   metalayers   array of 3: size of the index, map of name to offset from the frame's start, contents
 //   chunks       inner chunks (chunk.h)
-//   offsets      a chunk of one i64 for each inner chunk: its offset from the END OF THE HEADER (the
-//                published text says from the frame's start, and is wrong); negative: nothing stored, a
-//                special value
+//   offsets a chunk of one i64 for each inner chunk: its offset from the END OF THE HEADER (the published
+//   description wrongly says from the frame's start); negative: a special value, nothing stored
 //   trailer      msgpack array of 4: version, variable-length metalayers, trailer's length, fingerprint
 //
-// A view of the given bytes. Threads: const functions from any thread.
+// Refers to the given bytes, which must outlive it. Threads: const functions from any thread.
 #pragma once
 
 #include <memory>
@@ -24,7 +23,7 @@ namespace h5mount::filter::blosc {
 
 class Frame {
  public:
-  // `limit`: decoded bytes that the caller can take; it bounds what is allocated on the way.
+  // `limit`: the decoded bytes that the caller accepts; bounds intermediate allocations.
   static Result<Frame> open(ByteSpan bytes, std::uint64_t limit);
 
   std::size_t typesize() const { return typesize_; }
@@ -33,10 +32,9 @@ class Frame {
   std::uint64_t chunk_count() const { return chunk_count_; }
   std::uint64_t chunk_bytes(std::uint64_t index) const;
 
-  // The content of a metalayer, or nothing.
+  // The content of a metalayer; nothing where it is absent.
   Result<std::optional<ByteSpan>> find_metalayer(std::string_view name) const;
-  // Variable-length metalayers stand compressed in the trailer: each one's name and the Blosc chunk that
-  // holds it.
+  // Variable-length metalayers are stored compressed in the trailer: the name and the Blosc chunk of each.
   struct VariableMetalayer {
     std::string_view name;
     ByteSpan chunk;
@@ -61,8 +59,8 @@ class Frame {
   std::uint64_t limit_ = 0;
 };
 
-// The inner chunks of a frame one after another: each block of their offsets is decoded once. For one thread;
-// the frame must outlive it.
+// Reads the inner chunks of a frame in order; each block of their offsets is decoded once. The frame must
+// outlive it. Threads: one at a time.
 class InnerChunks {
  public:
   static Result<std::unique_ptr<InnerChunks>> open(const Frame& frame);

@@ -1,5 +1,5 @@
-// The part of msgpack that Blosc 2 frames use. Integers are big-endian. The reader's failure is sticky: after
-// it every read gives zero or nothing, and ok() tells.
+// The part of msgpack that Blosc 2 frames use. Integers are big-endian. Failures are sticky: afterwards every
+// read returns zero or an empty span, and ok() is false.
 #pragma once
 
 #include <string_view>
@@ -19,8 +19,7 @@ class MsgpackReader {
   ByteSpan read_text();    // str
   ByteSpan read_binary();  // bin
   ByteSpan read_extension(std::uint8_t type);
-  // An array's tag as Blosc 2 writes it: 0x90 + `elements`, also where they are more than msgpack allows
-  // there.
+  // An array's tag as Blosc 2 writes it: 0x90 + `elements`, even above the 15 that msgpack allows.
   void read_array_of(std::size_t elements);
 
   bool ok() const { return ok_; }

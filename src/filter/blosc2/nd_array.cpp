@@ -9,13 +9,13 @@
 namespace h5mount::filter::blosc {
 namespace {
 
-// Blocks may be padded; so much that they dwarf the array they are not.
+// Blocks may be padded, but not to a size far beyond the array's.
 constexpr std::uint64_t kBlockBytesPerByte = 16;
 constexpr std::uint64_t kLeastBlockBytes = 1U << 20;
 
 using Shape = std::vector<std::uint64_t>;
 
-// Reads one box; holds what the steps of that need, so that a block costs no allocation.
+// Reads one box. Holds the state of its steps, so that reading a block allocates nothing.
 class BoxReader {
  public:
   BoxReader(const Frame& frame, const NdLayout& layout, Extents start, Extents count, MutableByteSpan out)
@@ -49,7 +49,7 @@ class BoxReader {
   }
 
  private:
-  // The box's part in one inner chunk.
+  // Reads the part of the box in one inner chunk.
   Status read_chunk(const Chunk& chunk, const Shape& chunk_at) {
     if (chunk.nbytes() != layout_.chunk_bytes)
       return failed("blosc2", "an inner chunk is not of the array's chunk size");
@@ -91,8 +91,8 @@ class BoxReader {
     return chunk.is_plain() ? chunk.read_plain(index * bytes, out) : reader.load_into(index, out);
   }
 
-  // Where a block and the box meet: extent_, from in_block_ in the block, to in_out_ in the box. True where
-  // that is all of the block and one run of bytes in the box.
+  // Computes the intersection of a block and the box: extent_, its start in_block_ in the block and in_out_
+  // in the box. True where it is the whole block and one contiguous run in the box.
   bool place(const Shape& block_at) {
     bool run = true;
     for (std::size_t d = 0; d < layout_.rank(); ++d) {
@@ -109,7 +109,7 @@ class BoxReader {
     return run;
   }
 
-  // True where all dimensions before `d` have one index in a block.
+  // True where a block has extent 1 in all dimensions before `d`.
   bool outermost(std::size_t d) const {
     return std::all_of(layout_.block_shape.begin(),
                        layout_.block_shape.begin() + static_cast<std::ptrdiff_t>(d),
@@ -165,7 +165,7 @@ std::uint64_t NdArray::blocks_of(std::span<const std::uint64_t> start,
   std::uint64_t blocks = 1;
   for (std::size_t d = 0; d < layout_.rank(); ++d) {
     if (count[d] == 0) return 0;
-    // Counted along each dimension; a block never reaches over the end of its inner chunk.
+    // Blocks per dimension; a block never extends beyond its inner chunk.
     const std::uint64_t chunk = layout_.chunk_shape[d];
     const std::uint64_t block = layout_.block_shape[d];
     const auto before = [&](std::uint64_t at) {

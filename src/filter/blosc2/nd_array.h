@@ -1,4 +1,4 @@
-// A frame that is an n-dimensional array, read by boxes: only the blocks that a box touches are decoded.
+// A frame that holds an n-dimensional array. Reading a box decodes only the blocks that it touches.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace h5mount::filter::blosc {
 
 class NdArray {
  public:
-  // Nothing where the frame has no array metalayer. Errors where it and the frame disagree, or where blocks
-  // are far larger than `limit`, the decoded bytes that the caller can take.
+  // Nothing where the frame has no array metalayer. Errors where metalayer and frame disagree, or where
+  // blocks are far larger than `limit`, the decoded bytes that the caller accepts.
   static Result<std::optional<NdArray>> open(const Frame& frame, std::uint64_t limit);
 
   const NdLayout& layout() const { return layout_; }
@@ -21,7 +21,8 @@ class NdArray {
                   MutableByteSpan out) const;
   Status read_all(MutableByteSpan out) const;
 
-  // Blocks that read_box decodes at most (fewer where chunks are special or stored), and all there are.
+  // The maximum number of blocks that read_box decodes (fewer where chunks are special or stored), and the
+  // number of all blocks.
   std::uint64_t blocks_of(std::span<const std::uint64_t> start, std::span<const std::uint64_t> count) const;
   std::uint64_t block_count() const;
 

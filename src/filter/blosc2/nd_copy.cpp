@@ -9,7 +9,7 @@ namespace h5mount::filter::blosc {
 
 void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, const PlacedBox& to_box,
               Extents count, std::size_t item_bytes) {
-  // Dimensions that both arrays take whole melt into the row.
+  // Trailing dimensions that the box covers completely in both arrays extend the row.
   std::size_t outer = count.size();
   std::uint64_t row = item_bytes;
   while (outer > 0) {
@@ -21,9 +21,9 @@ void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, c
   to += linear_index(to_box.dims, to_box.start) * item_bytes;
 
   // Bytes from one index to the next in each outer dimension.
-  std::array<std::uint64_t, kMostDimensions> from_stride;
-  std::array<std::uint64_t, kMostDimensions> to_stride;
-  std::array<std::uint64_t, kMostDimensions> at;
+  std::array<std::uint64_t, kMaxDimensions> from_stride;
+  std::array<std::uint64_t, kMaxDimensions> to_stride;
+  std::array<std::uint64_t, kMaxDimensions> at;
   std::fill_n(at.begin(), outer, 0);
   std::uint64_t from_step = item_bytes;
   std::uint64_t to_step = item_bytes;

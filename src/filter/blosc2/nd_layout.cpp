@@ -21,7 +21,7 @@ std::optional<std::vector<std::uint64_t>> read_shape(MsgpackReader& reader, std:
   return shape;
 }
 
-// first * product(shape), or nothing where that leaves 63 bits.
+// first * product(shape), or nothing where it does not fit 63 bits.
 std::optional<std::uint64_t> product(std::uint64_t first, const std::vector<std::uint64_t>& shape) {
   for (const std::uint64_t extent : shape) {
     const auto more = checked_mul(first, extent);
@@ -35,7 +35,7 @@ bool make_grids(NdLayout& layout) {
   for (std::size_t d = 0; d < layout.rank(); ++d) {
     const std::uint64_t chunk = layout.chunk_shape[d];
     const std::uint64_t block = layout.block_shape[d];
-    // An array without elements may have chunks without.
+    // An array without elements may have chunks or blocks of size 0.
     if (chunk == 0 || block == 0) return layout.array_bytes == 0;
     if (block > chunk) return false;
     layout.chunk_grid.push_back(divide_up(layout.shape[d], chunk));
@@ -63,7 +63,7 @@ Result<NdLayout> decode_nd_layout(ByteSpan metalayer, std::size_t item_bytes) {
   if (version != 0) {
     return fail(Error(ErrorCode::UnsupportedFeature, "blosc2: an array metalayer of a later version"));
   }
-  if (rank < 0 || static_cast<std::uint64_t>(rank) > kMostDimensions)
+  if (rank < 0 || static_cast<std::uint64_t>(rank) > kMaxDimensions)
     return failed("blosc2", "the array's rank");
   const auto dimensions = static_cast<std::size_t>(rank);
   auto shape = read_shape(reader, dimensions);

@@ -1,12 +1,11 @@
-// The metalayer that makes a frame an n-dimensional array, under the name `b2nd` or, by its older author,
-// `caterva`:
+// The metalayer that makes a frame an n-dimensional array; its name is `b2nd`, or `caterva` in older files:
 //
 //   array of 7 (caterva: 5): version | rank | shape, i64 each | chunk shape, i32 each | block shape, i32 each
-//                            | format and text of the dtype (b2nd only; from HDF5 it says nothing)
+//                            | format and text of the dtype (b2nd only; unused in HDF5)
 //
-// Inner chunks: a grid of ceil(shape / chunk shape), row-major, each stored whole. In a chunk blocks: its
-// shape rounded up to blocks, row-major over the grid, each block whole and row-major. What lies outside the
-// chunk's shape or the array's is padding.
+// Inner chunks form a grid of ceil(shape / chunk shape) in row-major order. In each chunk, blocks form a grid
+// of ceil(chunk shape / block shape) in row-major order. Chunks and blocks are stored at full size, elements
+// row-major; elements outside the chunk's or the array's shape are padding.
 #pragma once
 
 #include <vector>
@@ -16,7 +15,7 @@
 
 namespace h5mount::filter::blosc {
 
-inline constexpr std::size_t kMostDimensions = 127;  // a positive fixnum
+inline constexpr std::size_t kMaxDimensions = 127;  // the largest positive fixnum of msgpack
 
 struct NdLayout {
   std::vector<std::uint64_t> shape;
@@ -33,7 +32,7 @@ struct NdLayout {
   std::size_t rank() const { return shape.size(); }
 };
 
-// Sizes that do not fit together, or 64 bits, are InvalidValue.
+// Sizes that are inconsistent or do not fit 64 bits are InvalidValue.
 Result<NdLayout> decode_nd_layout(ByteSpan metalayer, std::size_t item_bytes);
 
 }  // namespace h5mount::filter::blosc

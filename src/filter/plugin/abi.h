@@ -1,5 +1,4 @@
-// HDF5's interface to filter plugins, as plugins were compiled against it: two functions by name, and a table
-// that the second returns.
+// The binary interface of HDF5 filter plugins: two exported functions, and a table that the second returns.
 //
 //   H5PLget_plugin_type   0: a filter
 //   H5PLget_plugin_info   its table
@@ -12,8 +11,8 @@ namespace h5mount::filter {
 inline constexpr int kPluginTypeFilter = 0;
 inline constexpr unsigned kPluginReverse = 0x0100;  // decode
 
-// Replaces *buffer (of malloc) by the decoded bytes, sets *buffer_size to its capacity and gives their
-// number; 0 where it failed.
+// Replaces *buffer (allocated by malloc) by the decoded bytes, sets *buffer_size to its capacity and returns
+// the number of bytes; 0 on failure.
 using PluginFunction = std::size_t (*)(unsigned flags, std::size_t value_count, const unsigned* values,
                                        std::size_t bytes, std::size_t* buffer_size, void** buffer);
 

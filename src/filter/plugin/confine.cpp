@@ -24,7 +24,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #else
-constexpr std::uint32_t kArchitecture = 0;  // not known here: confine refuses
+constexpr std::uint32_t kArchitecture = 0;  // unknown architecture: confine fails
 #endif
 
 constexpr unsigned kAllowed[] = {
@@ -68,7 +68,7 @@ sock_filter give(std::uint32_t action) {
   return BPF_STMT(BPF_RET | BPF_K, action);
 }
 
-// One test a call, in order; threads may be made, processes not.
+// One comparison per allowed call, in order. Threads may be created, processes not.
 std::vector<sock_filter> program() {
   std::vector<sock_filter> out;
   out.push_back(load(offsetof(seccomp_data, arch)));
@@ -79,7 +79,7 @@ std::vector<sock_filter> program() {
     out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
     out.push_back(give(SECCOMP_RET_ALLOW));
   }
-  // The C library falls back to clone, whose flags can be looked at.
+  // clone3 fails with ENOSYS: the C library falls back to clone, whose flags the filter can examine.
   out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
   out.push_back(give(SECCOMP_RET_ERRNO | ENOSYS));
   out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
@@ -115,7 +115,7 @@ bool confine(std::uint64_t memory) {
   if (kArchitecture == 0) return false;
   const std::uint64_t mapped = mapped_bytes();
   if (mapped == 0 || !limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0)) return false;
-#if !defined(__SANITIZE_ADDRESS__)  // whose shadow is larger than any bound
+#if !defined(__SANITIZE_ADDRESS__)  // the sanitizer's shadow memory exceeds any bound
   if (!limit(RLIMIT_AS, mapped + memory)) return false;
 #endif
   close_all_else();

@@ -1,4 +1,4 @@
-// What a helper gives up before it touches a byte of a file.
+// Drops a helper's rights before it reads any byte of a file.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace h5mount::filter {
 // Closes everything but standard input (the socket), output and error.
 void close_all_else();
 
-// No core, no new files, `memory` bytes more than are mapped now, and of the system's calls only those that
-// memory, threads, time and the socket need: all others fail with EPERM, fork and exec among them. False
-// where the kernel refuses: the plugin must not run then.
+// Allows no core dump, no new files, and `memory` bytes beyond those mapped now. Allows only the system calls
+// that memory, threads, time and the socket need; all others, including fork and exec, fail with EPERM. False
+// where the kernel rejects a restriction: the plugin must not run then.
 bool confine(std::uint64_t memory);
 
 }  // namespace h5mount::filter

@@ -1,5 +1,5 @@
-// The helper's side: finds the plugin, gives up its rights, decodes until the socket ends. Only here does a
-// stranger's code run.
+// The helper process: finds the plugin, drops its rights, decodes until the socket is closed. Third-party
+// plugin code runs only here.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/time.h>
@@ -63,7 +63,7 @@ Function symbol(void* library, const char* name) {
   return function;
 }
 
-// The table of one shared object, where it is a plugin for `id` that decodes.
+// The table of a shared object where it is a plugin for `id` that can decode, else null.
 const PluginTable* load_plugin(const std::string& path, int id) {
   void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -93,17 +93,18 @@ const PluginTable* find_plugin(int id, int count, const char* const* directories
   return nullptr;
 }
 
-// The program waits no longer either; should it be gone, nobody else would end a plugin that hangs.
+// Ends this process after `seconds`. The parent waits no longer than that; where it has died, nothing else
+// would end a hanging plugin.
 void end_after(long seconds) {
   itimerval when{};
   when.it_value.tv_sec = seconds;
   ::setitimer(ITIMER_REAL, &when, nullptr);
 }
 
-// One chunk. False where the socket ended.
+// Decodes one chunk. False where the socket was closed.
 bool serve_one(const PluginTable& plugin, long seconds) {
   PluginRequest request;
-  if (!read_all(&request, sizeof request) || request.value_count > kMostPluginValues) return false;
+  if (!read_all(&request, sizeof request) || request.value_count > kMaxPluginValues) return false;
   std::vector<unsigned> values(request.value_count);
   if (!read_all(values.data(), values.size() * sizeof(unsigned))) return false;
   std::size_t capacity = std::max<std::size_t>(1, request.bytes);
@@ -117,7 +118,7 @@ bool serve_one(const PluginTable& plugin, long seconds) {
   if (bytes == 0 || buffer == nullptr)
     said = answer(PluginAnswer::Failed);
   else if (bytes > request.most ||
-           bytes > ::malloc_usable_size(buffer))  // not all plugins keep `capacity` right
+           bytes > ::malloc_usable_size(buffer))  // some plugins set a wrong `capacity`
     said = answer(PluginAnswer::TooLong);
   else
     said = answer(PluginAnswer::Done, buffer, bytes);
@@ -131,13 +132,13 @@ bool is_plugin_helper(int count, const char* const* words) {
   return count >= 4 && std::string_view(words[0]) == kHelperName;
 }
 
-// No destructors at the end: they would be the plugin's.
+// Ends with _exit: destructors could run the plugin's code.
 int run_plugin_helper(int count, const char* const* words) {
   const int id = std::atoi(words[1]);
   const std::uint64_t memory = std::strtoull(words[2], nullptr, 10);
   const long seconds = std::max(1L, std::strtol(words[3], nullptr, 10));
   close_all_else();
-  end_after(seconds);  // what plugins do when they are loaded is theirs, too
+  end_after(seconds);  // loading a plugin runs its code, which may hang as well
   const PluginTable* const plugin = find_plugin(id, count - 4, words + 4);
   end_after(0);
   if (plugin == nullptr) {

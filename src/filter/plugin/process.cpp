@@ -29,8 +29,8 @@ Error failed_plugin(const std::string& name, std::string_view what) {
   return {ErrorCode::FilterFailed, fmt::format("filter plugin{}{}: {}", name.empty() ? "" : " ", name, what)};
 }
 
-// Starts `words` with `socket` as standard input and nothing else of ours. Spawned, not forked: other threads
-// hold locks.
+// Starts `program` with arguments `words` and `socket` as its standard input. Uses posix_spawn, not fork:
+// other threads may hold locks.
 Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& words, int socket) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -66,7 +66,7 @@ Result<std::unique_ptr<PluginProcess>> PluginProcess::start(const PluginOptions&
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail(io_error(errno, "make a socket for filter plugins"));
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.patience).count();
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.timeout).count();
   std::vector<std::string> words = {kHelperName, std::to_string(id), std::to_string(memory),
                                     std::to_string(seconds)};
   words.insert(words.end(), options.directories.begin(), options.directories.end());
@@ -76,7 +76,7 @@ Result<std::unique_ptr<PluginProcess>> PluginProcess::start(const PluginOptions&
     ::close(ends[0]);
     return fail(pid.error());
   }
-  std::unique_ptr<PluginProcess> process(new PluginProcess(*pid, ends[0], options.patience));
+  std::unique_ptr<PluginProcess> process(new PluginProcess(*pid, ends[0], options.timeout));
   H5_TRY(process->greet());
   return process;
 }
@@ -87,12 +87,12 @@ PluginProcess::~PluginProcess() {
 }
 
 Status PluginProcess::greet() {
-  const Deadline deadline = std::chrono::steady_clock::now() + patience_;
+  const Deadline deadline = std::chrono::steady_clock::now() + timeout_;
   PluginReply greeting;
   H5_TRY(receive(bytes_of(greeting), deadline));
   if (greeting.answer == PluginAnswer::NotFound)
     return fail({ErrorCode::NotFound, "no plugin has this filter"});
-  if (greeting.bytes > kMostGreeting) return fail(failed_plugin("", "a greeting of no sound length"));
+  if (greeting.bytes > kMaxGreeting) return fail(failed_plugin("", "a greeting of no sound length"));
   name_.resize(static_cast<std::size_t>(greeting.bytes));
   H5_TRY(receive({reinterpret_cast<std::byte*>(name_.data()), name_.size()}, deadline));
   if (greeting.answer == PluginAnswer::Done) return {};
@@ -101,10 +101,10 @@ Status PluginProcess::greet() {
 
 Result<std::size_t> PluginProcess::decode(ByteSpan in, std::span<const std::uint32_t> values,
                                           MutableByteSpan out) {
-  const Deadline deadline = std::chrono::steady_clock::now() + patience_;
-  if (values.size() > kMostPluginValues) return fail(failed_plugin(name_, "too many client values"));
+  const Deadline deadline = std::chrono::steady_clock::now() + timeout_;
+  if (values.size() > kMaxPluginValues) return fail(failed_plugin(name_, "too many client values"));
   PluginRequest request{in.size(), out.size(), static_cast<std::uint32_t>(values.size()), 0};
-  usable_ = false;  // until the answer was read whole
+  usable_ = false;  // until the reply was read completely
   H5_TRY(send(bytes_of(request), deadline));
   H5_TRY(send(std::as_bytes(values), deadline));
   H5_TRY(send(in, deadline));
@@ -132,7 +132,7 @@ Status PluginProcess::wait_for(short events, Deadline deadline) {
     if (ready > 0) return {};
     if (ready < 0 && errno == EINTR) continue;
     reap(true);
-    return fail(failed_plugin(name_, fmt::format("it hangs: no answer in {} ms", patience_.count())));
+    return fail(failed_plugin(name_, fmt::format("it hangs: no answer in {} ms", timeout_.count())));
   }
 }
 
@@ -172,7 +172,7 @@ Error PluginProcess::ended() {
   return failed_plugin(name_, fmt::format("it ended itself (exit code {})", WEXITSTATUS(status)));
 }
 
-// A helper whose end of the socket is closed is ending; one that is to be stopped is killed.
+// Waits for the helper's end, killing it first where `kill` is set; returns its wait status.
 int PluginProcess::reap(bool kill) {
   int status = 0;
   if (pid_ <= 0) return status;

@@ -1,5 +1,5 @@
-// PluginProcess: one helper, from the program's side. What comes from it is not believed: it has its
-// deadline, and its answers their bounds. Not shared between threads.
+// PluginProcess: the parent's handle of one helper process. The helper is not trusted: every exchange has a
+// timeout, every reply a bound. Threads: one at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -26,25 +26,25 @@ class PluginProcess {
 
   const std::string& plugin_name() const { return name_; }
 
-  // Decodes to the front of `out`; gives the bytes written. FilterFailed; `usable` then tells whether the
-  // helper can be asked again.
+  // Decodes to the front of `out` and returns the bytes written. On FilterFailed `usable` is false where the
+  // helper must be replaced.
   Result<std::size_t> decode(ByteSpan in, std::span<const std::uint32_t> values, MutableByteSpan out);
   bool usable() const { return usable_; }
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
-  PluginProcess(pid_t pid, int socket, std::chrono::milliseconds patience)
-      : pid_(pid), socket_(socket), patience_(patience) {}
+  PluginProcess(pid_t pid, int socket, std::chrono::milliseconds timeout)
+      : pid_(pid), socket_(socket), timeout_(timeout) {}
   Status greet();
   Status send(ByteSpan bytes, Deadline deadline);
   Status receive(MutableByteSpan bytes, Deadline deadline);
   Status wait_for(short events, Deadline deadline);
-  Error ended();  // the helper is gone: how
+  Error ended();  // the error that describes how the helper ended
   int reap(bool kill);
 
   pid_t pid_;
   int socket_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
   std::string name_;
   bool usable_ = true;
 };

@@ -1,7 +1,7 @@
-// What program and helper say to each other over one stream socket, in the machine's own byte order.
+// The protocol between parent and helper over one stream socket, in native byte order.
 //
-//   helper, once      greeting: Reply, then `bytes` of the plugin's name (or of why there is none)
-//   program           Request, `value_count` values (4 bytes each), `bytes` stored bytes
+//   helper, once greeting: Reply, then `bytes` bytes: the plugin's name, or the reason why there is none
+//   program Request, `value_count` values (4 bytes each), `bytes` stored bytes
 //   helper            Reply, `bytes` decoded bytes
 #pragma once
 
@@ -11,12 +11,12 @@ namespace h5mount::filter {
 
 inline constexpr char kHelperName[] =
     "h5mount-filter-plugin";  // argv[0]; then id, memory, seconds, directories
-inline constexpr std::uint32_t kMostPluginValues = 65'536;
-inline constexpr std::uint64_t kMostGreeting = 4'096;
+inline constexpr std::uint32_t kMaxPluginValues = 65'536;
+inline constexpr std::uint64_t kMaxGreeting = 4'096;
 
 struct PluginRequest {
   std::uint64_t bytes = 0;
-  std::uint64_t most = 0;  // bytes that may come back
+  std::uint64_t most = 0;  // maximum number of decoded bytes
   std::uint32_t value_count = 0;
   std::uint32_t unused = 0;
 };

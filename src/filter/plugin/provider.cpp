@@ -13,9 +13,9 @@ namespace h5mount::filter {
 
 namespace {
 
-constexpr std::size_t kMostIdle = 16;
+constexpr std::size_t kMaxIdle = 16;
 
-// Helpers for one filter and one size of chunks. Idle ones are kept; each decoding thread has one to itself.
+// Helpers for one filter and one chunk size. Idle helpers are kept; each is used by one thread at a time.
 class PluginPool {
  public:
   PluginPool(PluginOptions options, int id, std::uint64_t memory)
@@ -36,7 +36,7 @@ class PluginPool {
   void give_back(std::unique_ptr<PluginProcess> process) {
     if (!process->usable()) return;
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < kMostIdle) idle_.push_back(std::move(process));
+    if (idle_.size() < kMaxIdle) idle_.push_back(std::move(process));
   }
 
  private:
@@ -65,8 +65,8 @@ class PluginFilter : public Filter {
   std::vector<std::uint32_t> values_;
 };
 
-// Memory of a helper beside its libraries: stored and decoded bytes, what a codec needs for itself, some
-// slack.
+// Memory of a helper besides its libraries: stored and decoded bytes, the codec's working memory, and a
+// reserve.
 std::uint64_t memory_for(std::size_t chunk_bytes) {
   const std::uint64_t chunk =
       std::bit_ceil(std::clamp<std::uint64_t>(chunk_bytes, 1, std::uint64_t{1} << 40));
@@ -83,10 +83,9 @@ class PluginProvider {
   }
 
  private:
-  // The first helper tells whether there is such a plugin at all. That there is none is remembered; trouble
-  // is not.
+  // Starting the first helper shows whether a plugin exists. NotFound is cached, other errors are not.
   Result<std::shared_ptr<PluginPool>> pool_for(std::uint16_t id, std::uint64_t memory) {
-    const std::lock_guard lock(mutex_);  // helpers start in milliseconds, and once a filter
+    const std::lock_guard lock(mutex_);  // held while a helper starts: milliseconds, once per filter
     const auto key = std::pair(id, memory);
     if (const auto known = pools_.find(key); known != pools_.end()) {
       if (known->second) return known->second;

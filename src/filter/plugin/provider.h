@@ -1,12 +1,12 @@
-// Where the registry asks for filters that it cannot decode itself.
+// Filters from plugins, for the registry.
 #pragma once
 
 #include "../filters.h"
 
 namespace h5mount::filter {
 
-// NotFound where plugins were not asked for, or none has this filter. Else a filter whose decoding runs in
-// helpers, or why there can be none.
+// A filter that decodes in helper processes. Errors: NotFound where plugins are disabled or none has this
+// filter; else the reason why no helper can be started.
 Result<FilterPtr> make_plugin_filter(const FilterSpec& spec, std::size_t chunk_bytes);
 
 }  // namespace h5mount::filter

@@ -1,5 +1,5 @@
-// Filter plugins with HDF5's interface, well and badly behaved: one shared object for each PLUGIN_ID. What
-// they decode is every byte xor 0x5A.
+// Filter plugins with HDF5's interface, correct and faulty: one shared object for each PLUGIN_ID
+// (plugins/meson.build). They decode by xor of every byte with 0x5A.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ void decode_in_place(void* buffer, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) at[i] ^= 0x5A;
 }
 
-// True where anything beyond memory and the socket is to be had.
+// True where a file, socket or process can be opened or created.
 bool something_opens() {
   if (::open("/etc/passwd", O_RDONLY) >= 0 || ::open("/dev/null", O_RDWR) >= 0) return true;
   if (::socket(AF_INET, SOCK_STREAM, 0) >= 0 || ::dup(0) >= 0) return true;
@@ -61,14 +61,14 @@ std::size_t filter(unsigned flags, std::size_t count, const unsigned* values, st
   }
   misbehave(bytes);
   if (PLUGIN_ID == 64005 && something_opens()) return 0;
-  if (PLUGIN_ID == 64006) {  // as much memory as there is: none of it is given
+  if (PLUGIN_ID == 64006) {  // allocates until malloc fails
     for (int i = 0; i < 1024; ++i) {
       void* more = std::malloc(std::size_t{256} << 20);
       if (more == nullptr) return 0;
       std::memset(more, 1, 4096);
     }
   }
-  if (PLUGIN_ID == 64007 || (count > 0 && values[0] > 1)) {  // so many times as long
+  if (PLUGIN_ID == 64007 || (count > 0 && values[0] > 1)) {  // returns a multiple of the size
     const std::size_t times = PLUGIN_ID == 64007 ? 1000 : values[0];
     auto* longer = static_cast<char*>(std::malloc(bytes * times));
     for (std::size_t i = 0; i < times; ++i) std::memcpy(longer + i * bytes, *buffer, bytes);
