@@ -8,11 +8,11 @@ namespace h5mount::chunk {
 
 namespace {
 
-// A scan passes over this many damaged runs and then gives up: a hostile header can promise pages by the
-// million that are not there, and each would cost an error.
-constexpr unsigned kMostDamagedRuns = 4'096;
+// A scan skips this many damaged runs and then stops: a hostile header can declare millions of pages that do
+// not exist, each of which would cost an error.
+constexpr unsigned kMaxDamagedRuns = 4'096;
 
-// The client that the dataset's layout and filters call for.
+// The client id that follows from the dataset's layout and filters.
 format::ChunkClient expected_client(const format::DataLayout& layout, const ChunkGeometry& geometry) {
   if (layout.cls == format::LayoutClass::Structured)
     return geometry.filtered ? format::ChunkClient::StructuredFiltered : format::ChunkClient::Structured;
@@ -63,7 +63,7 @@ Status ArrayIndex::for_each(const Visit& visit) const {
     const std::uint64_t stop = left < order_.end() - number ? number + left : order_.end();
     if (!run) {
       if (status) status = fail(std::move(run).error());
-      if (++damaged_runs > kMostDamagedRuns) return status;
+      if (++damaged_runs > kMaxDamagedRuns) return status;
     }
     if (!run || !run->block) {
       number = stop;

@@ -1,5 +1,6 @@
-// What fixed and extensible arrays have in common: chunks are numbered, elements lie in runs (a page, a data
-// block, the index block's own elements), and a run is read whole, once, for all lookups that fall into it.
+// ArrayIndex: the common part of fixed and extensible arrays. Chunks are numbered; elements are stored in
+// runs (a page, a data block, the index block's own elements); a run is read completely and once for all
+// lookups in it.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@ namespace h5mount::chunk {
 struct ElementRun {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  std::shared_ptr<const metadata::MetadataBlock> block;  // null: none of these chunks was ever written
+  std::shared_ptr<const metadata::MetadataBlock> block;  // null: none of these chunks is allocated
   std::size_t elements_at = 0;                           // offset of the first element in the block
 
   bool contains(std::uint64_t number) const { return number - first < count; }
@@ -28,8 +29,8 @@ class ArrayIndex : public ChunkIndex {
  public:
   Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const final;
   Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const final;
-  // In the order of element numbers. A damaged page hides its own elements only: all others are visited, and
-  // then the first error is returned.
+  // In the order of element numbers. A damaged page affects its own elements only: all others are visited,
+  // and then the first error is returned.
   Status for_each(const Visit& visit) const final;
 
  protected:
@@ -37,13 +38,13 @@ class ArrayIndex : public ChunkIndex {
              format::ChunkRecordFormat format)
       : ChunkIndex(geometry), file_(std::move(file)), order_(std::move(order)), format_(format) {}
 
-  // The run that holds `number`, which is below order().end(). Absent runs should be as long as is known
-  // without reading more, so that for_each passes over them at once. `span` is set even when loading fails:
-  // the elements that the failure hides, so that a scan can go on behind them.
+  // The run that holds `number`. Precondition: number < order().end(). A run without chunks should be as long
+  // as is known without further reads, so that for_each skips it in one step. `span` is set even when loading
+  // fails, to the elements affected, so that a scan can continue after them.
   virtual Result<ElementRun> load_run(std::uint64_t number, ElementRun& span) const = 0;
 
-  // `bytes` at `address` through the cache; `check` (ByteSpan -> Status by a Cursor) runs once, before it is
-  // kept.
+  // Loads `bytes` at `address` through the cache. `check` (a Status from a Cursor) runs once, before the
+  // block is cached.
   template <class Check>
   Result<std::shared_ptr<const metadata::MetadataBlock>> load_block(std::uint64_t address,
                                                                     std::uint64_t bytes,
@@ -59,7 +60,7 @@ class ArrayIndex : public ChunkIndex {
     return shared;
   }
 
-  // A page of elements at `address`, its checksum verified.
+  // Loads a page of elements at `address` and verifies its checksum.
   Result<std::shared_ptr<const metadata::MetadataBlock>> load_page(std::uint64_t address,
                                                                    std::uint64_t entries,
                                                                    std::string_view structure) const;
@@ -78,8 +79,8 @@ class ArrayIndex : public ChunkIndex {
   mutable NodeCache<metadata::MetadataBlock> cache_;
 };
 
-// What a dataset calls for: the records of its chunks, `coordinates` scaled offsets in each; as elements of
-// an array.
+// The records that a dataset's chunks need, with `coordinates` scaled offsets each; and the same as elements
+// of an array.
 format::ChunkRecordFormat::Parameters record_parameters(const metadata::FileMetadata& file,
                                                         const format::DataLayout& layout,
                                                         const ChunkGeometry& geometry,

@@ -1,8 +1,8 @@
-// Version 1 B-tree: walked from the root by keys, never along siblings. See format/chunk_btree1.h.
+// Version 1 B-tree: traversed from the root by keys, never by sibling addresses. See format/chunk_btree1.h.
 //
-// What makes every walk end: levels fall by one from node to node, keys rise within a node, and a child's
-// keys lie between its own key in the parent and the next one. So no node can be met twice on different ways,
-// and a scan does work in proportion to the file, without a set of what it has seen.
+// Traversal terminates because levels decrease by one from node to node, keys ascend within a node, and a
+// child's keys lie between its own key in the parent and the next one. So no node can be reached by two
+// paths, and a scan's work is proportional to the file without a set of visited nodes.
 #include <algorithm>
 #include <optional>
 
@@ -16,10 +16,10 @@ namespace h5mount::chunk {
 namespace {
 
 constexpr std::string_view kNode = "ChunkBTree1Node";
-// Nodes of files that say nothing else hold up to 2 x 32 children: one read brings such a node whole.
-constexpr std::uint64_t kUsualChildren = 64;
-// A scan passes over this many damaged nodes and then gives up.
-constexpr unsigned kMostDamagedNodes = 4'096;
+// Nodes have up to 2 x 32 children by default; one read covers such a node.
+constexpr std::uint64_t kDefaultMaxChildren = 64;
+// A scan skips this many damaged nodes and then stops.
+constexpr unsigned kMaxDamagedNodes = 4'096;
 
 using NodePtr = std::shared_ptr<const format::ChunkBTree1Node>;
 
@@ -46,22 +46,23 @@ class BTree1Index final : public ChunkIndex {
   mutable NodeCache<format::ChunkBTree1Node> cache_;
 };
 
-// A place in the tree's leaves and the way to it. After an error `next` goes on behind the node that could
-// not be read.
+// A position in the tree's leaves and the path to it. After an error `next` continues after the node that
+// could not be read.
 class Walk {
  public:
   explicit Walk(const BTree1Index& index) : index_(index) {}
 
-  // To the first leaf entry that is not before `scaled` (null: the very first). False behind the last one.
+  // Moves to the first leaf entry that is not before `scaled` (null: the first entry). False after the last
+  // one.
   Result<bool> start(const std::uint64_t* scaled) {
     H5_ASSIGN(NodePtr root, index_.load_root());
     push(std::move(root), scaled);
-    return settle(scaled);
+    return descend(scaled);
   }
   Result<bool> next() {
     if (path_.empty()) return false;
     ++path_.back().at;
-    return settle(nullptr);
+    return descend(nullptr);
   }
 
   const std::uint64_t* key() const { return path_.back().node->key(path_.back().at); }
@@ -77,7 +78,7 @@ class Walk {
     std::size_t at = 0;
     if (scaled != nullptr) {
       at = node->upper_bound(scaled);
-      // The entry before is the one that may hold it: always so above the leaves, in a leaf only if it is
+      // The entry before the bound may hold it: always above the leaves, in a leaf only where the key is
       // equal.
       const bool before = at > 0 && (node->level > 0 ||
                                      format::compare_coordinates(node->key(at - 1), scaled, node->rank) == 0);
@@ -86,14 +87,14 @@ class Walk {
     path_.push_back({std::move(node), at});
   }
 
-  // From wherever the path points down to a leaf entry.
-  Result<bool> settle(const std::uint64_t* scaled) {
+  // Descends from the current path to a leaf entry.
+  Result<bool> descend(const std::uint64_t* scaled) {
     while (!path_.empty()) {
       Step& top = path_.back();
       if (top.at >= top.node->size()) {
         path_.pop_back();
         if (!path_.empty()) ++path_.back().at;
-        scaled = nullptr;  // what follows lies behind it
+        scaled = nullptr;  // all further entries are after it
         continue;
       }
       if (top.node->level == 0) return true;
@@ -127,8 +128,8 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   Walk walk(*this);
   H5_ASSIGN(bool more, walk.start(at.data()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    // Chunks outside the grid (an extent that was cut) are passed over; inside it, tree and grid have one
-    // order.
+    // Chunks outside the grid (after the extent was reduced) are skipped; inside it tree and grid have the
+    // same order.
     while (more && format::compare_coordinates(walk.key(), at.data(), at.size()) < 0) {
       H5_ASSIGN(more, walk.next());
     }
@@ -140,7 +141,7 @@ Status BTree1Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   return {};
 }
 
-// A damaged node hides what is below it only: all other chunks are visited, and then the first error is
+// A damaged node affects only the chunks below it: all others are visited, and then the first error is
 // returned.
 Status BTree1Index::for_each(const Visit& visit) const {
   Walk walk(*this);
@@ -149,7 +150,7 @@ Status BTree1Index::for_each(const Visit& visit) const {
   for (auto more = walk.start(nullptr);; more = walk.next()) {
     if (!more) {
       if (status) status = fail(std::move(more).error());
-      if (++damaged_nodes > kMostDamagedNodes) return status;
+      if (++damaged_nodes > kMaxDamagedNodes) return status;
       continue;
     }
     if (!*more) return status;
@@ -171,7 +172,7 @@ Result<NodePtr> BTree1Index::load_child(const format::ChunkBTree1Node& parent, s
                     .behind_last = i + 1 < parent.size() ? parent.key(i + 1) : nullptr});
 }
 
-// A node that was decoded at another place and does not belong here is decoded again, for the error's sake.
+// A cached node that violates these bounds is decoded again to obtain the error with its offset.
 Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const format::ChunkBTree1Place& place) const {
   if (auto kept = cache_.find(address); kept && place.holds(*kept)) return kept;
   H5_ASSIGN(format::ChunkBTree1Node node, read_node(address, place));
@@ -184,7 +185,7 @@ Result<format::ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address,
                                                        const format::ChunkBTree1Place& place) const {
   const format::FileSizes sizes = file_->sizes();
   const std::size_t rank = geometry().grid.size();
-  const std::uint64_t usual = format::chunk_btree1_node_bytes(sizes, rank, kUsualChildren);
+  const std::uint64_t usual = format::chunk_btree1_node_bytes(sizes, rank, kDefaultMaxChildren);
   H5_ASSIGN(metadata::MetadataBlock block, file_->read_up_to(address, usual, kNode));
   format::Cursor prefix = block.cursor(kNode);
   H5_ASSIGN(const std::uint16_t entries, format::decode_chunk_btree1_entries(prefix));

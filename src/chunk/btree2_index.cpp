@@ -12,7 +12,7 @@ namespace h5mount::chunk {
 
 namespace {
 
-constexpr std::uint8_t kFirstRecordType = 10;  // types 10 to 13 are the clients 0 to 3 of the arrays
+constexpr std::uint8_t kFirstRecordType = 10;  // types 10 to 13 correspond to array clients 0 to 3
 
 class BTree2Index final : public ChunkIndex {
  public:
@@ -31,7 +31,7 @@ class BTree2Index final : public ChunkIndex {
   Status for_each(const Visit& visit) const override;
 
  private:
-  // -1, 0, 1 as `scaled` lies before, at, behind the record.
+  // -1, 0 or 1 where `scaled` is before, equal to or after the record.
   int compare(const std::uint64_t* scaled, ByteSpan record) const {
     for (unsigned i = 0; i < geometry().grid.size(); ++i) {
       const std::uint64_t theirs = format_.coordinate(record.data(), i);
@@ -54,8 +54,8 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   const auto& grid = geometry().grid;
   std::vector<std::uint64_t> at(scaled.begin(), scaled.end());
   std::size_t i = 0;
-  // Records come in the order of the grid: those between two of them that are sought are absent. Ones outside
-  // the grid (an extent that was cut) are passed over.
+  // Records are in the order of the grid: chunks of the run between two records are absent. Records outside
+  // the grid (after the extent was reduced) are skipped.
   const auto merge = [&](ByteSpan record, std::uint64_t) -> Result<bool> {
     int order = compare(at.data(), record);
     while (order < 0) {
@@ -69,7 +69,7 @@ Status BTree2Index::find_run(std::span<const std::uint64_t> scaled, std::span<Ch
   return tree_->for_each_from(comparison(scaled), merge);
 }
 
-// A damaged node hides what is below it only: all other chunks are visited, and then the first error is
+// A damaged node affects only the chunks below it: all others are visited, and then the first error is
 // returned.
 Status BTree2Index::for_each(const Visit& visit) const {
   const auto& grid = geometry().grid;

@@ -20,7 +20,7 @@ constexpr std::string_view kPage = "ExtensibleArrayDataBlockPage";
 
 using BlockPtr = std::shared_ptr<const metadata::MetadataBlock>;
 
-// Where element `number` (not one of the index block) lies.
+// The position of an element that is not in the index block.
 struct Place {
   unsigned super_block = 0;
   std::uint64_t super_block_first = 0;  // element number of the super block's first element
@@ -54,7 +54,7 @@ class ExtensibleArrayIndex final : public ArrayIndex {
   std::uint64_t header_address_;
 };
 
-// Every number of the grid lies within the array's super blocks: the header's decoder has checked it.
+// The header's decoder has checked that the super blocks cover every number of the grid.
 Place ExtensibleArrayIndex::locate(std::uint64_t number) const {
   const std::uint64_t element = number - header_.index_block_elements;
   const auto bits = std::bit_width(element / header_.min_data_block_elements + 1);
@@ -113,8 +113,8 @@ Result<ElementRun> ExtensibleArrayIndex::load_from_super_block(const Place& plac
                                                                std::uint64_t address,
                                                                ElementRun& span) const {
   const unsigned u = place.super_block;
-  // data_blocks * data_block_elements = 2^u * min_data_block_elements may be 2^64 for the very last: cut to
-  // the end.
+  // data_blocks * data_block_elements = 2^u * min_data_block_elements may be 2^64 for the last super block:
+  // clamped to the end.
   const auto all = checked_mul(header_.data_blocks_of(u), place.data_block_elements);
   span = {.first = place.super_block_first,
           .count = all.value_or(format::kUnlimited - place.super_block_first),

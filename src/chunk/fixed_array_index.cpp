@@ -39,7 +39,7 @@ class FixedArrayIndex final : public ArrayIndex {
     const std::uint64_t page = number / header_.page_entries;
     const std::uint64_t end = format::page_bit(bitmap, page) ? page + 1 : next_set_page(bitmap, page);
     span.first = page * header_.page_entries;
-    // The last page is short, so the end is counted in elements, not pages.
+    // The last page may be short, so the end is counted in elements.
     span.count = (end >= header_.page_count ? header_.entry_count : end * header_.page_entries) - span.first;
     if (!format::page_bit(bitmap, page)) return span;
     const auto address =
@@ -52,8 +52,7 @@ class FixedArrayIndex final : public ArrayIndex {
     return run;
   }
 
-  // The first page from `page` on that was written, or page_count: whole bytes of clear bits are passed at
-  // once.
+  // The first initialised page from `page` on, or page_count. Skips whole bytes of clear bits.
   std::uint64_t next_set_page(const std::byte* bitmap, std::uint64_t page) const {
     while (page < header_.page_count && !format::page_bit(bitmap, page)) {
       if (page % 8 == 0 && bitmap[page / 8] == std::byte{0})

@@ -6,7 +6,7 @@ namespace h5mount::chunk {
 
 namespace {
 
-// These errors speak of messages decoded long before: they have a field, but no offset of their own.
+// The messages were decoded earlier, so these errors have a field but no offset.
 Error layout_error(ErrorCode code, std::string_view field, std::string text) {
   return Error(code, "DataLayoutMessage", field, format::kUndefinedAddress).with_detail(std::move(text));
 }

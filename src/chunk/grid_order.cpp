@@ -43,15 +43,15 @@ Result<GridOrder> GridOrder::make(const ChunkGeometry& geometry, bool unlimited)
     order.strides_[d] = stride;
     if (geometry.dims[d] > geometry.max_dims[d])
       return fail(geometry_error("dims", "beyond the maximum extent"));
-    if (i == 0) break;  // the slowest dimension's own extent multiplies nothing
+    if (i == 0) break;  // the extent of the slowest dimension is in no stride
     const auto product = checked_mul(stride, divide_up(geometry.max_dims[d], geometry.chunk_dims[d]));
     if (!product) return fail(geometry_error("max_dims", "more chunks than 64 bits can number"));
     stride = *product;
   }
 
   if (std::ranges::find(geometry.grid, 0U) != geometry.grid.end()) return order;
-  // Whatever lies in the grid is numbered below grid[slowest] * its stride; the others cannot exceed one such
-  // step.
+  // All element numbers of the grid are below grid[slowest] * its stride: the other dimensions together stay
+  // below one stride.
   const std::size_t slowest = order.slowest_first_[0];
   if (!checked_mul(geometry.grid[slowest], order.strides_[slowest]))
     return fail(geometry_error("dims", "more chunks than 64 bits can number"));

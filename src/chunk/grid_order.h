@@ -1,5 +1,6 @@
-// From scaled chunk coordinates to an array's element number, and back: row-major over the number of chunks
-// in the *maximum* extents, the unlimited dimension (of an extensible array) moved to the front.
+// GridOrder maps scaled chunk coordinates to an array's element number and back: row-major over the numbers
+// of chunks in the *maximum* extents, with the unlimited dimension (of an extensible array) moved to the
+// front.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class GridOrder {
 
  private:
   std::vector<std::uint64_t> strides_;      // by dimension
-  std::vector<std::size_t> slowest_first_;  // dimensions in the order of falling strides
+  std::vector<std::size_t> slowest_first_;  // dimensions by decreasing stride
   std::vector<std::uint64_t> grid_;
   std::uint64_t end_ = 0;
 };

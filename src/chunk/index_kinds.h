@@ -1,4 +1,5 @@
-// The kinds of chunk index, each in its own file; open_chunk_index chooses. `layout.address` is defined here.
+// The kinds of chunk index, each in its own file; open_chunk_index selects. Precondition of all:
+// `layout.address` is not undefined.
 #pragma once
 
 #include <memory>

@@ -5,11 +5,11 @@
 
 namespace h5mount::chunk {
 
-// Enough for the path down any tree and a good many leaves (a page of 1,024 elements takes 8 to 20 KiB, a
-// B-tree node about 4), little enough to have one in every open dataset.
+// Holds the path down any tree and many leaves (a page of 1,024 elements takes 8 to 20 KiB, a B-tree node
+// about 4), and is small enough for every open dataset to have one.
 inline constexpr std::size_t kNodeCacheBytes = 2U << 20;
-// Kept whatever they take: the path from the root to one page, so that a scan of huge pages does not read
-// them again.
+// Entries kept whatever their size: the path from the root to one page, so that a scan of huge pages does not
+// read them again for every element.
 inline constexpr std::size_t kNodeCacheLeast = 4;
 
 template <class Node>

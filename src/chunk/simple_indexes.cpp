@@ -1,4 +1,4 @@
-// Indexes without a structure of their own: no chunk at all, one chunk, and chunks one behind the other.
+// Indexes without an on-disk structure: no chunks, a single chunk, and implicit (contiguous) chunks.
 #include <algorithm>
 
 #include "grid_order.h"
@@ -54,7 +54,7 @@ class ImplicitIndex final : public ChunkIndex {
     if (order_.end() == 0) return {};
     do {
       const ChunkRecord found = record(order_.number(scaled));
-      // The extent is only a number, the file's end is not: nothing is counted that cannot be there.
+      // The scan ends at the end of the file, not at the extent, which may be arbitrarily large.
       if (found.address >= file_->addresses()->size())
         return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
                         .with_found(found.address)
@@ -65,7 +65,7 @@ class ImplicitIndex final : public ChunkIndex {
   }
 
  private:
-  // open_implicit_index has seen to it that this does not overflow.
+  // Does not overflow: checked by open_implicit_index.
   ChunkRecord record(std::uint64_t number) const {
     ChunkRecord out;
     out.address = address_ + number * geometry().chunk_bytes;

@@ -108,7 +108,7 @@ std::vector<const metadata::HeaderMessage*> compact_messages(const metadata::Obj
   return messages;
 }
 
-// Where dense storage is; nothing where the object has none.
+// The attribute info message of dense storage; nothing where the object has none.
 Result<std::optional<format::AttributeInfo>> dense_info(const Object& object) {
   const metadata::HeaderMessage* message = object.header->find(format::MessageType::AttributeInfo);
   if (message == nullptr) return std::nullopt;
@@ -150,12 +150,12 @@ Result<Attribute> find_attribute(const metadata::FileMetadata& file, const Objec
   std::optional<Error> met;
   for (const metadata::HeaderMessage& message : object.header->messages) {
     if (message.type != format::MessageType::Attribute) continue;
-    // Only the one that is sought is worth its type.
+    // The datatype is decoded only for the attribute that matches.
     const auto named = from_message(file, object, message, AttributeDetail::Name);
     if (named && named->name == name) return from_message(file, object, message, AttributeDetail::Full);
     if (!named && !met) met = named.error();
   }
-  // Among messages that cannot be read it may have been: that is not the same as not being there.
+  // The attribute may be among messages that cannot be read: then the answer is that error, not NotFound.
   if (!met) met = object.header->damage;
   const auto info = dense_info(object);
   if (info && *info) {

@@ -1,12 +1,12 @@
-// What the two sources of attributes share.
+// Shared by the sources of attributes.
 #pragma once
 
 #include "h5mount/object/object.h"
 
 namespace h5mount::object::attribute_parts {
 
-// From an attribute message's body, which `owner` keeps alive. An error only where not even the name is
-// known; what is wrong with type, space or data goes to `damage`.
+// From an attribute message's body, which `owner` keeps alive. An error only where the name cannot be
+// decoded; errors of type, space or data are stored in `damage`.
 Result<Attribute> make_attribute(const metadata::FileMetadata& file, format::Cursor cursor,
                                  std::shared_ptr<const void> owner, AttributeDetail detail);
 
@@ -15,7 +15,7 @@ Status for_each_dense(const metadata::FileMetadata& file, const format::Attribut
                       const std::function<bool(const Attribute&)>& visit,
                       const std::function<void(const Error&)>& damaged, AttributeDetail detail,
                       const std::function<void(Attribute&)>& examine);
-// By the name index. NotFound.
+// Searches the name index. NotFound where the name is absent.
 Result<Attribute> find_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
                              std::string_view name);
 

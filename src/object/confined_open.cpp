@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr int kPathFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-constexpr unsigned kMostSymlinks = 40;  // as the kernel's own bound
+constexpr unsigned kMaxSymlinks = 40;  // the kernel's own bound
 
 Error open_error(int why, const std::string& name) {
   switch (why) {
@@ -45,7 +45,7 @@ Error on_own_mount(const std::string& name) {
 }
 
 // The file system type of a mount, from the line of /proc/self/mountinfo whose first field is its number; the
-// type stands behind the field "-". Empty where it cannot be told.
+// type follows the field "-". Empty where it is unknown.
 std::string type_of_mount(std::uint64_t mount) {
   std::ifstream table("/proc/self/mountinfo");
   for (std::string line; std::getline(table, line);) {
@@ -58,12 +58,12 @@ std::string type_of_mount(std::uint64_t mount) {
   return {};
 }
 
-// Follows which mount a walk is in; asks no file system.
+// Tracks which mount a path walk is in, without a request to any file system.
 class MountCheck {
  public:
   explicit MountCheck(const RefusedTypes& refused) : refused_(refused) {}
 
-  // Where the walk begins may lie on any mount.
+  // The walk may begin on any mount.
   Status begin_at(const UniqueFd& fd) {
     H5_ASSIGN(mount_, mount_of(fd));
     return {};
@@ -100,7 +100,7 @@ std::string_view next_component(std::string_view& rest) {
   return part;
 }
 
-// An absolute path, component by component, symlinks followed.
+// Resolves an absolute path component by component, following symlinks.
 class PathWalk {
  public:
   PathWalk(std::string path, const RefusedTypes& refused)
@@ -136,7 +136,7 @@ class PathWalk {
   }
 
   Status follow(std::string_view target) {
-    if (++symlinks_ > kMostSymlinks) return fail(open_error(ELOOP, name_));
+    if (++symlinks_ > kMaxSymlinks) return fail(open_error(ELOOP, name_));
     rest_ = std::string(target) + "/" + rest_;
     if (rest_.ends_with('/')) rest_.pop_back();
     if (rest_.size() > PATH_MAX) return fail(open_error(ENAMETOOLONG, name_));
@@ -176,18 +176,18 @@ Result<UniqueFd> ConfinedDirectory::open_beneath(const std::string& relative, st
   open_how how = {};
   how.flags = static_cast<unsigned>(kReadFlags);
   how.resolve = resolve;
-  for (int tries = 0; tries < 16; ++tries) {  // EAGAIN: something was renamed on the way
+  for (int tries = 0; tries < 16; ++tries) {  // EAGAIN: a component was renamed during the resolution
     const long fd = ::syscall(SYS_openat2, fd_.get(), relative.c_str(), &how, sizeof how);
     if (fd >= 0) return UniqueFd(static_cast<int>(fd));
-    // EXDEV: out of the directory, or into another mount, which only the walk can tell. Kernels without
-    // openat2 say ENOSYS, seccomp filters older than the call EPERM.
+    // EXDEV: the path leaves the directory or enters another mount; `walk` distinguishes the two. Kernels
+    // without openat2 return ENOSYS, seccomp filters older than the call EPERM.
     if (errno == EXDEV || errno == ENOSYS || errno == EPERM) return walk(relative, refused);
     if (errno != EAGAIN && errno != EINTR) break;
   }
   return fail(open_error(errno, relative));
 }
 
-// Follows no symlinks and refuses "..".
+// Resolves without symlinks and rejects "..".
 Result<UniqueFd> ConfinedDirectory::walk(const std::string& relative, const RefusedTypes& refused) const {
   MountCheck mounts(refused);
   H5_TRY(mounts.begin_at(fd_));
@@ -198,7 +198,8 @@ Result<UniqueFd> ConfinedDirectory::walk(const std::string& relative, const Refu
     if (part.empty() || part == ".") continue;
     if (part == "..") return fail(open_error(EXDEV, relative));
     UniqueFd next(::openat(at.get(), part.c_str(), kPathFlags));
-    if (!next) return fail(open_error(errno == ENOTDIR ? ELOOP : errno, relative));  // below a symlink
+    if (!next)
+      return fail(open_error(errno == ENOTDIR ? ELOOP : errno, relative));  // a component is a symlink
     H5_TRY(mounts.enter(next, relative));
     if (rest.empty()) return open_resolved(next, relative);
     at = std::move(next);
@@ -216,7 +217,7 @@ Result<UniqueFd> resolve_path_anywhere(const std::string& path, const RefusedTyp
   return PathWalk(path, refused).run();
 }
 
-// A symlink cannot be opened this way: ELOOP.
+// Opening a symlink this way fails with ELOOP.
 Result<UniqueFd> open_resolved(const UniqueFd& resolved, const std::string& name) {
   UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(resolved.get())).c_str(), kReadFlags));
   if (!fd) return fail(open_error(errno, name));

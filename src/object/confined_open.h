@@ -1,8 +1,9 @@
-// Opening names that a file holds: beneath one directory, or anywhere, but never through a mount of h5mount.
+// Opens files by names that another file contains: beneath one directory or anywhere, but never through a
+// mount of h5mount.
 //
-// A source on a mount of ours would be read by asking the very process that waits for it. So every mount that
-// a path enters is looked at before anything in it is: the kernel answers for the root of a mount without
-// asking the file system that is mounted there.
+// Reading a source through a mount of this process would deadlock: the process would wait for itself. So the
+// type of every mount that a path enters is checked first: the kernel answers for the root of a mount without
+// a request to the file system mounted there.
 #pragma once
 
 #include <string>
@@ -13,18 +14,18 @@
 
 namespace h5mount::object {
 
-// File system types, as /proc/self/mountinfo names them, that no path may enter.
+// File system types, as in /proc/self/mountinfo, whose mounts no path may enter.
 using RefusedTypes = std::vector<std::string>;
 
-// A directory held open (O_PATH), so that what it is renamed to later does not matter.
+// A directory held open (O_PATH), so that renaming it later has no effect.
 class ConfinedDirectory {
  public:
   static Result<ConfinedDirectory> open(const std::string& path);
   ConfinedDirectory() = default;
 
-  // A descriptor for `relative`, wherever symlinks and ".." lead as long as it is beneath. Into other file
-  // systems that are mounted beneath only by a path without symlinks and "..". Errors: AccessDenied,
-  // NotFound, Io.
+  // Opens `relative` for reading. Symlinks and ".." are resolved as long as the result is beneath the
+  // directory. Other file systems mounted beneath are entered only by a path without symlinks and "..".
+  // Errors: AccessDenied, NotFound, Io.
   Result<UniqueFd> open_file(const std::string& relative, const RefusedTypes& refused) const;
   // The same, following no symlink at all.
   Result<UniqueFd> open_plain_file(const std::string& relative, const RefusedTypes& refused) const;
@@ -36,15 +37,14 @@ class ConfinedDirectory {
   UniqueFd fd_;
 };
 
-// A name that the user gave: an ordinary open, never blocking, never of a controlling terminal.
+// Opens a name given by the user, without blocking and without acquiring a controlling terminal.
 Result<UniqueFd> open_anywhere(const std::string& path);
 
-// What an absolute path leads to, wherever that is: a descriptor that can be asked where it lies, but not
-// read (O_PATH).
+// Resolves an absolute path to an O_PATH descriptor, which identifies the file but cannot be read.
 Result<UniqueFd> resolve_path_anywhere(const std::string& path, const RefusedTypes& refused);
-// A descriptor for reading what an O_PATH descriptor stands for.
+// Opens the file of an O_PATH descriptor for reading.
 Result<UniqueFd> open_resolved(const UniqueFd& resolved, const std::string& name);
-// The path of what is open, without symlinks; empty where the kernel cannot tell.
+// The path of an open file, without symlinks; empty where the kernel does not know it.
 std::string real_path_of(const UniqueFd& fd);
 
 }  // namespace h5mount::object

@@ -1,5 +1,5 @@
-// A dataset's messages, resolved and checked against each other, so that no room above meets a chunk of
-// another rank or an element of another size.
+// Resolves a dataset's messages and checks them against each other, so that higher modules can rely on
+// matching chunk ranks and element sizes.
 #include <utility>
 
 #include "h5mount/base/limits.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kDataset = "Dataset";
 
-// The messages of a dataset's header, found in one pass. The first of each type counts, as in libhdf5.
+// The messages of a dataset's header, collected in one pass. The first of each type is used, as in libhdf5.
 struct DatasetMessages {
   const metadata::HeaderMessage* dataspace = nullptr;
   const metadata::HeaderMessage* datatype = nullptr;
@@ -66,7 +66,7 @@ struct Describing {
   }
 };
 
-// Decodes a message where it is stored: in place, without copying it, or elsewhere.
+// Decodes a message in place, or where it is shared, at its storage.
 template <class Decode>
 auto decode_stored(const Describing& d, const metadata::HeaderMessage& message, std::string_view structure,
                    Decode decode) -> decltype(decode(std::declval<format::Cursor&>())) {
@@ -127,8 +127,8 @@ Status decode_fill(Describing& d) {
   return {};
 }
 
-// The prototype of structured chunks also writes its pipeline as a message of a type above all known ones.
-void find_stray_section_pipeline(Describing& d) {
+// The prototype of structured chunks may also write its pipeline as a message of an unregistered type.
+void find_unregistered_section_pipeline(Describing& d) {
   for (const metadata::HeaderMessage& message : d.object.header->messages) {
     if (static_cast<std::uint16_t>(message.type) <= format::kLastKnownMessageType || message.is_shared())
       continue;
@@ -143,7 +143,7 @@ void find_stray_section_pipeline(Describing& d) {
 Status decode_pipeline(Describing& d) {
   const bool structured = d.out.layout.cls == format::LayoutClass::Structured;
   if (d.messages.pipeline == nullptr) {
-    if (structured) find_stray_section_pipeline(d);
+    if (structured) find_unregistered_section_pipeline(d);
     return {};
   }
   H5_ASSIGN(d.out.pipeline,
@@ -165,11 +165,11 @@ Status decode_external(Describing& d) {
             decode_stored(d, *d.messages.external, "ExternalDataFilesMessage",
                           [](format::Cursor& cursor) { return format::decode_external_data_files(cursor); }));
   if (files.slots.empty()) return {};
-  // The heap is not kept: a pointer that owns nothing will do.
+  // The heap is used within this function only: a non-owning pointer suffices.
   const metadata::FileMetadataPtr borrowed(metadata::FileMetadataPtr(), &d.file);
   H5_ASSIGN(const metadata::LocalHeap heap, metadata::LocalHeap::open(borrowed, files.heap_address));
   d.out.external.reserve(files.slots.size());
-  // Names may be shared by slots, but together they are no longer than a sound file's could be.
+  // Slots may share names; the budget bounds the bytes of all names together.
   ListingBudget budget(d.file);
   for (const format::ExternalFileSlot& slot : files.slots) {
     H5_ASSIGN(std::string name, heap.text(slot.name_offset));
@@ -190,8 +190,8 @@ Status measure(Describing& d) {
   return {};
 }
 
-// A part of the header that is lost may have held what the data cannot be understood without, and nothing
-// would show it.
+// A lost part of the header may have held a message that is needed to interpret the data (filters, fill
+// value), so it is an error.
 Status check_nothing_lost(const Describing& d) {
   if (!d.object.header->damage) return {};
   const bool chunked =
@@ -246,7 +246,7 @@ DatasetParts describe_parts(const metadata::FileMetadata& file, const Object& ob
   const bool measured = parts.type && parts.space && known(measure(d));
   parts.layout = known(decode_layout(d));
   parts.fill = parts.type && known(decode_fill(d));
-  // Which messages there are to a pipeline, and how they are written, depends on the layout.
+  // The form of the pipeline's messages depends on the layout.
   parts.pipeline = parts.layout && known(decode_pipeline(d));
   known(decode_external(d));
   if (measured && parts.layout) known(check_layout(d));

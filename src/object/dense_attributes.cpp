@@ -1,9 +1,12 @@
-// Dense attribute storage: attribute messages in a fractal heap, found through v2 B-trees.
-//   name index record (type 8):           heap id (8) | message flags (1) | creation order (4) | name hash
-//   (4) creation order index record (type 9): heap id (8) | message flags (1) | creation order (4)
-// A record whose flags say "shared" has its id in the shared message heap instead. The hash is lookup3 of the
-// name; records of one hash are ordered by name, but comparing the names of such a run is all that a search
-// needs.
+// Dense attribute storage: attribute messages in a fractal heap, located by version 2 B-trees.
+//
+//   name index record (type 8):
+//   | heap id (8) | message flags (1) | creation order (4) | name hash (4) |
+//   creation order index record (type 9):
+//   | heap id (8) | message flags (1) | creation order (4) |
+//
+// Where a record's flags say "shared", its id belongs to the shared message heap instead. The hash is lookup3
+// of the name; a search compares the names of all records with the same hash.
 #include <algorithm>
 #include <unordered_set>
 
@@ -32,7 +35,8 @@ struct Record {
 
 Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t index_type) {
   constexpr std::uint8_t kSharedFlag = 0x02;
-  format::Cursor cursor(bytes, offset, "AttributeIndexRecord", {});  // holds neither addresses nor lengths
+  format::Cursor cursor(bytes, offset, "AttributeIndexRecord",
+                        {});  // sizes unused: the record has no addresses or lengths
   Record record;
   record.heap_id = cursor.bytes(kHeapIdBytes, "heap_id");
   record.shared = (cursor.u8("message_flags") & kSharedFlag) != 0;
@@ -64,14 +68,14 @@ Result<Attribute> read_shared(const metadata::FileMetadata& file, ByteSpan heap_
       file, shared->read(format::MessageType::Attribute, load_le<std::uint64_t>(heap_id.data())), detail);
 }
 
-// All attributes of one listing, in the order in which they are to be shown.
+// The attributes of one listing, in the order of the result.
 class Listing {
  public:
   Listing(const metadata::FileMetadata& file, AttributeDetail detail, std::function<void(Attribute&)> examine)
       : file_(file), budget_(file), detail_(detail), examine_(std::move(examine)) {}
 
-  // The records of an index that no other index had; false where some may be missing. An index that a writer
-  // has open may hold other records than its header counted.
+  // Collects the records of an index that no earlier index had; false where some may be missing. An index
+  // that is being written may hold another number of records than its header states.
   bool collect(const Result<std::shared_ptr<const metadata::BTree2>>& index) {
     const std::size_t errors_before = errors_.size();
     const auto missing = [&](const Error& error) { errors_.push_back(error); };
@@ -120,7 +124,7 @@ class Listing {
 
  private:
   void add_record(const Record& record, std::uint64_t offset) {
-    if (!met_.insert(load_le<std::uint64_t>(record.heap_id.data())).second) return;
+    if (!seen_.insert(load_le<std::uint64_t>(record.heap_id.data())).second) return;
     if (record.shared) return add(read_shared(file_, record.heap_id, offset, detail_), record.creation_order);
     ids_.insert(ids_.end(), record.heap_id.begin(), record.heap_id.end());
     orders_.push_back(record.creation_order);
@@ -132,9 +136,9 @@ class Listing {
       return;
     }
     if (examine_) examine_(*attribute);
-    // A value held beside its name keeps the heap's block, and a type of its own.
-    constexpr std::size_t kBesides = 256;
-    if (!budget_.take(attribute->name.size() + attribute->data.size() + kBesides)) return;
+    // Estimated bytes of an attribute besides its value: its datatype and its part of a heap block.
+    constexpr std::size_t kOverheadBytes = 256;
+    if (!budget_.take(attribute->name.size() + attribute->data.size() + kOverheadBytes)) return;
     attribute->creation_order = order;
     found_.push_back(*std::move(attribute));
   }
@@ -147,9 +151,9 @@ class Listing {
   std::vector<std::byte> ids_;  // packed, kHeapIdBytes each
   std::vector<std::uint32_t> orders_;
   std::vector<Attribute> found_;
-  std::unordered_set<std::uint64_t> met_;  // heap ids
-  std::vector<Error> errors_;              // of indexes
-  std::vector<Error> unreadable_;          // of attributes
+  std::unordered_set<std::uint64_t> seen_;  // heap ids
+  std::vector<Error> errors_;               // errors of the indexes
+  std::vector<Error> unreadable_;           // errors of individual attributes
 };
 
 Result<std::shared_ptr<const metadata::FractalHeap>> open_heap(const metadata::FileMetadataPtr& file,
@@ -157,7 +161,7 @@ Result<std::shared_ptr<const metadata::FractalHeap>> open_heap(const metadata::F
   return metadata::FractalHeap::open(file, info.fractal_heap_address, kHeapIdBytes);
 }
 
-// The caller keeps the file for as long as heap and index live here.
+// Non-owning: the caller keeps the file alive while heap and index are used.
 metadata::FileMetadataPtr borrow(const metadata::FileMetadata& file) {
   return {metadata::FileMetadataPtr(), &file};
 }
@@ -171,7 +175,7 @@ Status for_each_dense(const metadata::FileMetadata& file, const format::Attribut
   const metadata::FileMetadataPtr borrowed = borrow(file);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   Listing listing(file, detail, examine);
-  // What the index by name lacks may be in the other one.
+  // Records missing from the name index may be in the creation order index.
   const bool whole = listing.collect(open_index(borrowed, info.name_index_address, kNameIndex));
   if (!whole && info.creation_order_index_address != format::kUndefinedAddress)
     listing.collect(open_index(borrowed, info.creation_order_index_address, kCreationOrderIndex));
@@ -214,7 +218,7 @@ Result<Attribute> search_dense(const metadata::FileMetadata& file, const format:
 
 }  // namespace
 
-// Where the search meets damage, the attribute may still be among those that can be read.
+// Where the search finds damage, the attribute may still be among the readable ones.
 Result<Attribute> find_dense(const metadata::FileMetadata& file, const format::AttributeInfo& info,
                              std::string_view name) {
   auto searched = search_dense(file, info, name);

@@ -1,6 +1,9 @@
-// Index records: by name (type 5)            hash of the name (4) | heap id (7)
-//                by creation order (type 6)  creation order (8) | heap id (7)
-// Names of one hash stand in a row, in the order of their bytes.
+// Dense group storage: link messages in a fractal heap, located by version 2 B-trees.
+//
+//   name index record (type 5):            | name hash (4) | heap id (7) |
+//   creation order index record (type 6):  | creation order (8) | heap id (7) |
+//
+// Records with equal hash are adjacent and ordered by the names' bytes.
 #include <unordered_set>
 
 #include "group_kinds.h"
@@ -17,8 +20,8 @@ constexpr std::uint8_t kCreationOrderIndex = 6;
 constexpr std::size_t kHashBytes = 4;
 constexpr std::size_t kCreationOrderBytes = 8;
 
-// Links are listed in batches, each sorted by its place in the heap: one pass over the heap a batch, and at
-// most some 10 MiB of ids at a time.
+// Links are listed in batches, each sorted by heap offset: one pass over the heap per batch, and at most
+// about 10 MiB of ids at a time.
 constexpr std::size_t kBatch = 262'144;
 
 Result<format::Link> decode(const metadata::FractalHeap::Object& object) {
@@ -26,7 +29,7 @@ Result<format::Link> decode(const metadata::FractalHeap::Object& object) {
   return format::decode_link(cursor);
 }
 
-// An index, and how many bytes of a record are key.
+// An index and the bytes of the key in its records.
 struct Index {
   std::shared_ptr<const metadata::BTree2> tree;
   std::size_t key_bytes = 0;
@@ -79,14 +82,14 @@ class DenseGroup final : public Group {
   using EachId = std::function<bool(ByteSpan heap_id)>;
   using Note = std::function<void(const Error&)>;
 
-  // Links by their heap ids. The functions outlive it; they come by pointer, as a reference would take the
-  // temporary that a lambda becomes.
+  // A batch of links by their heap ids. The functions are passed by pointer and must outlive the batch: a
+  // reference could bind to the temporary made from a lambda.
   class Batch {
    public:
     Batch(const DenseGroup& group, const std::function<bool(const format::Link&)>* visit, const Note* note)
         : group_(group), visit_(visit), note_(note) {}
 
-    // False once the visitor wants no more.
+    // False once the visitor has stopped.
     bool add(ByteSpan id) {
       ids_.insert(ids_.end(), id.begin(), id.end());
       if (ids_.size() == kBatch * id.size()) flush();
@@ -119,8 +122,8 @@ class DenseGroup final : public Group {
     return h5mount::object::open_index(file_, address, type, heap_->heap_id_length());
   }
 
-  // The ids of all records; false where some may be missing, which is noted. A tree that a writer has open
-  // may hold other records than its header counted.
+  // Passes the ids of all records to `each`; false where some may be missing, which is noted. A tree that is
+  // being written may hold another number of records than its header states.
   bool list_index(const Result<Index>& index, const EachId& each, const Note& note) const {
     if (!index) return note(index.error()), false;
     bool whole = true, stopped = false;
@@ -145,7 +148,7 @@ class DenseGroup final : public Group {
     return whole;
   }
 
-  // What the index lacks may be in the other one.
+  // Records missing from one index may be in the other.
   void list_rest(Batch& batch, const Note& note) const {
     const bool by_name = index_ && index_->key_bytes == kHashBytes;
     const bool other_exists = (by_name || !index_) && info_.name_index_address != format::kUndefinedAddress &&
@@ -175,7 +178,7 @@ class DenseGroup final : public Group {
       return hash == found ? 0 : hash < found ? -1 : 1;
     };
     std::optional<format::Link> found;
-    // Of the few links of this hash a damaged one may still not be the one that is sought.
+    // A damaged link of this hash need not be the one searched for: the others are tried first.
     std::optional<Error> damage;
     H5_TRY(index_->tree->for_each_from(compare, [&](ByteSpan record, std::uint64_t) -> Result<bool> {
       if (load_le<std::uint32_t>(record.data()) != hash) return false;
@@ -193,7 +196,7 @@ class DenseGroup final : public Group {
   metadata::FileMetadataPtr file_;
   std::shared_ptr<const metadata::FractalHeap> heap_;
   format::LinkInfo info_;
-  Result<Index> index_;  // by name where there is one
+  Result<Index> index_;  // the name index where present
 };
 
 }  // namespace
@@ -202,8 +205,8 @@ Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file,
                                                 const format::LinkInfo& info) {
   H5_ASSIGN(auto heap, metadata::FractalHeap::open(file, info.fractal_heap_address));
   auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
-  // A damaged index stays so, and the links are listed without it; a disk that did not answer may do so the
-  // next time.
+  // A damaged index is permanent, so the group is opened without it; an I/O error may be temporary and is
+  // returned.
   if (!group->index() && group->index().error().code() == ErrorCode::Io) return fail(group->index().error());
   return group;
 }

@@ -20,7 +20,7 @@ constexpr std::uint32_t kOwnerSearches = 0100, kGroupSearches = 0010, kOthersSea
 constexpr std::uint32_t kReadBits = kOwnerReads | kGroupReads | kOthersRead;
 constexpr std::string_view kOrigin = "${ORIGIN}";
 
-// Tries once more where the process had no descriptor left.
+// Retries once, after freeing descriptors, where the process had none left.
 template <class Open>
 Result<UniqueFd> with_room(const Open& open) {
   Result<UniqueFd> fd = open();
@@ -30,7 +30,8 @@ Result<UniqueFd> with_room(const Open& open) {
   return open();
 }
 
-// What the directories on the way let through: nobody reads a file in a directory that he may not search.
+// Reduces the file's permissions to those of its parent directories: a file is readable only where all of
+// them can be searched.
 void take_away_unreachable(FoundFile& found, const std::string& root) {
   FileAttributes& file = found.attributes;
   for (fs::path place = fs::path(found.real_path).parent_path(); place != root && place.has_relative_path();
@@ -64,7 +65,7 @@ Error fewer_readers(const std::string& path) {
                path + " has another owner or fewer readers than the set's first file");
 }
 
-// The entries made absolute, as the process that serves has another working directory.
+// The entries made absolute: a background mount has another working directory.
 std::string prefixes_from_environment(const char* name) {
   const char* value = std::getenv(name);
   std::string out;
@@ -101,7 +102,7 @@ void FileAccess::allow_own_directories(const std::vector<std::string>& directori
     allowed.insert(allowed.begin(), directories.begin(), directories.end());
   for (const std::string& path : allowed) {
     if (path.empty()) continue;
-    // Without it the files there cannot be opened, which is said when they are asked for.
+    // A directory that cannot be opened is omitted; files in it are then reported when they are requested.
     if (auto directory = ConfinedDirectory::open(path)) roots_.push_back({path, *std::move(directory)});
   }
 }
@@ -155,7 +156,7 @@ Result<FoundFile> FileAccess::open_named(const NamingFile& from, const std::stri
   for (const std::string& path : candidates(from, name, use)) {
     auto found = open_path(path);
     if (found) return found;
-    // A file that is refused is what the user wants to hear of, wherever else there is none.
+    // AccessDenied for one candidate is more informative than NotFound for the others.
     const bool refused = found.error().code() != ErrorCode::NotFound;
     if (!problem || (refused && problem->code() == ErrorCode::NotFound)) problem = found.error();
   }
@@ -181,7 +182,8 @@ std::vector<std::string> FileAccess::candidates(const NamingFile& from, const st
   return out;
 }
 
-// Those that lie where files may be opened: another one would turn every missing file into a refused one.
+// Only prefixes within allowed directories: others would turn NotFound into AccessDenied for every missing
+// file.
 std::vector<std::string> FileAccess::prefixes(const NamingFile& from, NameUse use) const {
   std::string_view rest = use == NameUse::Link            ? options_.link_prefixes
                           : use == NameUse::VirtualSource ? options_.virtual_prefixes
@@ -214,8 +216,8 @@ Result<FoundFile> FileAccess::open_path(const std::string& path) const {
   return found;
 }
 
-// First as the path stands. Where it leaves the directory, what it leads to may lie in another one that is
-// allowed: that is opened by its path without symlinks.
+// Opens the path beneath the allowed directory that contains it. Where it leaves that directory, its target
+// may be in another allowed one and is opened there by its path without symlinks.
 Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
   const RefusedTypes& types = options_.refused_types;
   if (options_.policy == ExternalPolicy::Any) {
@@ -233,8 +235,9 @@ Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
   return beneath->root->directory.open_file(beneath->relative, types);
 }
 
-// Where only one directory is allowed nothing outside of it is ever looked at: a path could lead to a file
-// server that does not answer. For others than the mounter only where directories were listed.
+// Whether a path may lead to another allowed directory. With only one directory nothing outside of it is
+// accessed: a path could lead to a file server that does not answer. With for_others only where directories
+// are listed.
 bool FileAccess::may_lead_elsewhere() const {
   return roots_.size() > 1 && (!options_.for_others || !options_.directories.empty());
 }
@@ -245,7 +248,7 @@ std::optional<FileAccess::Beneath> FileAccess::find_root(const std::string& path
     const fs::path base(root.path);
     const auto [rest, at] = std::mismatch(base.begin(), base.end(), wanted.begin(), wanted.end());
     if (rest != base.end()) continue;
-    // Not normalised: a ".." behind a symlink is for the kernel to resolve.
+    // Not normalised: only the kernel can resolve a ".." after a symlink.
     fs::path relative;
     for (auto part = at; part != wanted.end(); ++part) relative /= *part;
     return Beneath{&root, relative.empty() ? "." : relative.string()};

@@ -1,7 +1,7 @@
-// FileAccess: opens the files of a mount under the user's policy: names that the user typed, members of a
-// file set that a file names, and other files that it names.
+// FileAccess opens the files of a mount under the user's policy: names given by the user, members of a set
+// named by a file, and other files named by a file.
 //
-// Threads: any, once the own directories are set. Sources that are opened again later share it.
+// Threads: any, after allow_own_directories. Sources that can be reopened share ownership.
 #pragma once
 
 #include <map>
@@ -20,20 +20,20 @@ namespace h5mount::object {
 
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// An open regular file and where it was found.
+// An open regular file and the path where it was found.
 struct FoundFile {
   UniqueFd fd;
-  std::string path;       // absolute, as it was looked for
+  std::string path;       // absolute, as it was searched
   std::string real_path;  // without symlinks
   FileIdentity identity{};
   FileAttributes attributes;
   io::ReopenFile reopen;
 };
 
-// Where names that a file holds are looked for.
+// The directories where names in a file are searched.
 struct NamingFile {
-  std::string directory;         // of the name by which the file was opened; empty: it has none
-  std::string target_directory;  // of what that name leads to, where it is a symlink; else empty
+  std::string directory;         // of the name by which the file was opened; empty for a file without one
+  std::string target_directory;  // of that name's target where it is a symlink; else empty
 };
 
 class FileAccess : public std::enable_shared_from_this<FileAccess> {
@@ -42,13 +42,15 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
 
   const ExternalAccess& options() const { return options_; }
 
-  // Before anything but a typed name is opened: the directories that Beneath allows, without symlinks (empty
-  // ones are left out), and the listed ones.
+  // Sets the directories that Beneath allows, without symlinks (empty ones are ignored), and the listed ones.
+  // Must be called before open_member and open_named.
   void allow_own_directories(const std::vector<std::string>& directories);
 
-  // Wherever it leads. `path` absolute. `first`: of the first member of the set, null for that one itself.
+  // Opens a name given by the user, without confinement. `path` is absolute. `first`: attributes of the first
+  // member of the set, null for that member itself.
   Result<FoundFile> open_typed(const std::string& path, const FileAttributes* first) const;
-  // A member of a set whose name comes from the first member: no symlinks. `first`: of the first member.
+  // Opens a member of a set whose name comes from the first member, following no symlinks. `first`:
+  // attributes of the first member.
   Result<FoundFile> open_member(const std::string& path, const FileAttributes& first) const;
   // Errors: AccessDenied where the policy forbids it (with the option that would allow it), NotFound.
   Result<FoundFile> open_named(const NamingFile& from, const std::string& name, NameUse use) const;

@@ -21,12 +21,13 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kCrowd = 256;  // files with their caches
 
-// The same file means other files by its names where it was reached through another directory.
+// The directory is part of the key: names in the same file denote other files where it was opened through
+// another directory.
 using FileKey = std::pair<FileIdentity, std::string>;
 
-// A writer that holds the file exclusively is told; a lock that cannot be had for any other reason is no
-// error. It is let go at once: a mount that lives for weeks must not keep writers out, and status flags and
-// the watch for changes are what it goes by afterwards.
+// Fails where a writer holds an exclusive lock. A lock that cannot be acquired for any other reason is no
+// error. The lock is released at once: a long mount must not block writers; afterwards the superblock's
+// status flags and change detection are used.
 Status check_lock(int fd, const std::string& name, bool force) {
   if (force) return {};
   if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
@@ -42,7 +43,7 @@ std::string directory_of(const std::string& path) {
   return fs::path(path).parent_path().string();
 }
 
-// The directory of what a path leads to, where that is another one.
+// The directory of a path's target where it differs from the path's own directory.
 std::string target_directory_of(const std::string& path, const std::string& real_path) {
   std::string target = real_path.empty() ? std::string() : directory_of(real_path);
   return target == directory_of(path) ? std::string() : target;
@@ -68,7 +69,8 @@ class OpenFileSet final : public FileSet {
                              [&](const std::string& member) {
                                return keep_first(access_->open_member(member, first->attributes), first);
                              }};
-    // By the name that was given: a symlink in it may lead elsewhere later (ByteSource::name_taken).
+    // Opened by the given name, not the resolved one: a symlink in it may be redirected later
+    // (ByteSource::name_taken).
     H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
     H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
     main_ = std::make_shared<OpenedFile>(
@@ -120,22 +122,23 @@ class OpenFileSet final : public FileSet {
   bool follows() const override {
     if (main_->metadata->following()) return true;
     if (opened_count_ == 0) return false;
-    // Every reply asks; files are not looked at more often than that anyway.
+    // Called for every reply, so the answer is cached; files are checked for changes no more often than that.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    if (now < asked_again_.load(std::memory_order_acquire)) return follows_.load(std::memory_order_relaxed);
+    if (now < follows_expires_.load(std::memory_order_acquire))
+      return follows_.load(std::memory_order_relaxed);
     const bool any =
         std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
     follows_.store(any, std::memory_order_relaxed);
-    asked_again_.store(now + std::chrono::nanoseconds(options_.revalidate_interval).count(),
-                       std::memory_order_release);
+    follows_expires_.store(now + std::chrono::nanoseconds(options_.revalidate_interval).count(),
+                           std::memory_order_release);
     return any;
   }
 
   bool crowded() const override { return opened_count_ > kCrowd; }
 
-  void when_opened(std::function<void()> told) override {
-    const std::lock_guard lock(told_mutex_);
-    told_ = std::move(told);
+  void when_opened(std::function<void()> callback) override {
+    const std::lock_guard lock(on_opened_mutex_);
+    on_opened_ = std::move(callback);
   }
 
  private:
@@ -146,7 +149,7 @@ class OpenFileSet final : public FileSet {
   };
   using First = std::optional<FirstMember>;
 
-  // The first member stands for the set, and stays open.
+  // The attributes of a set are those of its first member, whose descriptor stays open.
   Result<std::shared_ptr<io::ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
     if (!found) return fail(found.error());
     if (!first) {
@@ -178,7 +181,7 @@ class OpenFileSet final : public FileSet {
     return found == opened_.end() ? nullptr : found->second.lock();
   }
 
-  // Two who opened the same file at once share the first one's.
+  // Where two threads opened the same file concurrently, both use the one registered first.
   OpenedFilePtr remember(const FileKey& key, OpenedFilePtr file) {
     {
       const std::lock_guard lock(mutex_);
@@ -190,23 +193,24 @@ class OpenFileSet final : public FileSet {
       if (auto earlier = kept.lock()) return earlier;
       kept = file;
       opened_count_ = opened_.size();
-      asked_again_ = 0;
+      follows_expires_ = 0;
     }
-    const std::lock_guard lock(told_mutex_);
-    if (told_) told_();
+    const std::lock_guard lock(on_opened_mutex_);
+    if (on_opened_) on_opened_();
     return file;
   }
 
   const std::shared_ptr<FileAccess> access_;
   const metadata::MetadataOptions options_;
   OpenedFilePtr main_;
-  std::atomic<std::size_t> opened_count_ = 0;  // when one was last opened by name
-  std::mutex told_mutex_;
-  std::function<void()> told_;  // guarded by told_mutex_
+  std::atomic<std::size_t> opened_count_ = 0;  // files opened by name so far
+  std::mutex on_opened_mutex_;
+  std::function<void()> on_opened_;  // guarded by on_opened_mutex_
   mutable std::atomic<bool> follows_ = false;
-  mutable std::atomic<std::int64_t> asked_again_ = 0;  // steady clock; when `follows_` is old
+  mutable std::atomic<std::int64_t> follows_expires_ =
+      0;  // steady clock; time after which `follows_` is recomputed
   mutable std::mutex mutex_;
-  std::size_t sweep_at_ = kCrowd;  // entries, from when on those of closed files are dropped
+  std::size_t sweep_at_ = kCrowd;  // number of entries at which those of closed files are removed
   std::map<FileKey, std::weak_ptr<const OpenedFile>> opened_;
 };
 

@@ -21,8 +21,8 @@ Result<format::LinkInfo> load_link_info(const metadata::FileMetadata& file,
 
 }  // namespace
 
-// Link messages are looked for first: where a group of an old file got a link that a symbol table cannot
-// hold, the writer turned it into them.
+// Link info and link messages take precedence: a writer converts an old group to them when it gets a link
+// that a symbol table cannot hold.
 Result<std::unique_ptr<Group>> Group::open(metadata::FileMetadataPtr file, const Object& object) {
   if (const metadata::HeaderMessage* message = object.header->find(format::MessageType::LinkInfo)) {
     H5_ASSIGN(const format::LinkInfo info, load_link_info(*file, *message));
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Group>> Group::open(metadata::FileMetadataPtr file, const
     return open_symbol_table(std::move(file), *message);
   if (object.header->find(format::MessageType::Link))
     return make_compact_group(std::move(file), object.header, false);
-  // A part of the header that is lost may be where the links are.
+  // The links may be in a lost part of the header.
   if (object.header->damage) return fail(*object.header->damage);
   return fail(
       Error(ErrorCode::InvalidValue, "ObjectHeader", "messages", file->base_address() + object.address)

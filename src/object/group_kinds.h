@@ -1,4 +1,4 @@
-// The three ways in which a file holds a group's links, each a Group. group.cpp tells which it is.
+// The three forms of storage for a group's links, each a Group; Group::open (group.cpp) selects.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ std::unique_ptr<Group> make_compact_group(metadata::FileMetadataPtr file,
 // Link messages in a fractal heap, found through v2 B-trees by the hash of the name and by creation order.
 Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file, const format::LinkInfo& info);
 
-// `walk` calls what it is given for every link; ends with LimitExceeded where the links together are larger
-// than any sound file's could be.
+// Runs `walk`, which calls its argument for every link. LimitExceeded where the links together exceed the
+// ListingBudget.
 template <class Walk>
 Status within_budget(const metadata::FileMetadata& file,
                      const std::function<bool(const format::Link&)>& visit, const Walk& walk) {
@@ -32,12 +32,12 @@ Status within_budget(const metadata::FileMetadata& file,
   return budget.status("Group");
 }
 
-// NotFound, as every kind of group says it.
+// The NotFound error of every kind of group.
 Error no_such_link(std::string_view name);
 
-// One link by looking at all: for links that lie in one header, and where a group lacks the index by name or
-// it is damaged. `met`: damage that the search before met, the error where the name is not found and no other
-// is met.
+// Finds a link by visiting all links: for links in one header, and where the name index is absent or damaged.
+// `met`: damage found by an earlier search; it is the error where the name is not found and no other damage
+// is.
 Result<format::Link> find_by_scan(const Group& group, std::string_view name,
                                   std::optional<Error> met = std::nullopt);
 

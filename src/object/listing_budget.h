@@ -1,5 +1,5 @@
-// What one listing of links or attributes may hold in memory. Names of a sound file do not overlap, so
-// together they are no larger than the file (somewhat more where a heap is compressed); a hostile one leads
+// Bounds the memory of one listing of links or attributes. Names in a valid file do not overlap, so together
+// they are no larger than the file (somewhat more where a heap is compressed). A hostile file can refer
 // thousands of entries to the same long name.
 #pragma once
 
@@ -12,7 +12,7 @@ class ListingBudget {
   explicit ListingBudget(const metadata::FileMetadata& file)
       : left_(kFree + kPerFileByte * file.addresses()->size()) {}
 
-  // False once more was taken than there is.
+  // False once more than the budget was taken.
   bool take(std::size_t bytes) {
     over_ = over_ || bytes > left_;
     if (!over_) left_ -= bytes;
@@ -26,7 +26,7 @@ class ListingBudget {
 
  private:
   static constexpr std::uint64_t kFree = 64U << 20;
-  static constexpr std::uint64_t kPerFileByte = 16;  // what deflate makes of names is far less
+  static constexpr std::uint64_t kPerFileByte = 16;  // names compress far less than this
   std::uint64_t left_;
   bool over_ = false;
 };

@@ -11,10 +11,11 @@
 namespace h5mount::object {
 namespace {
 
-// Where the split driver puts raw data; the superblock of a file that says otherwise is believed instead.
+// Default start address of raw data in the split driver, for files whose superblock has no driver
+// information.
 constexpr std::uint64_t kSplitRawStart = 0x7FFF'FFFF'FFFF'FFFF;
 
-// The names that libhdf5's drivers give members unless they are told others: multi and split.
+// The default member names of libhdf5's multi and split drivers.
 constexpr std::array<std::string_view, 7> kDriverNames = {"%s-s.h5", "%s-b.h5", "%s-r.h5", "%s-g.h5",
                                                           "%s-l.h5", "%s-o.h5", "%s-m.h5"};
 
@@ -28,13 +29,14 @@ std::vector<io::MultiMember> members_of(const format::DriverInfo& info) {
   return members;
 }
 
-// The driver information of a first member; a member that cannot say is joined by the driver's defaults.
+// The driver information of a first member. Nothing where it cannot be read: the set is then joined by the
+// driver's defaults.
 std::optional<format::DriverInfo> driver_info_of(const std::shared_ptr<io::ByteSource>& first) {
   auto probed = metadata::probe_driver_info(first);
   return probed ? *std::move(probed) : std::nullopt;
 }
 
-// The path, and what it leads to where it is a symlink.
+// The path, and its target where it is a symlink.
 std::vector<std::string> places_of(const std::string& path) {
   std::vector<std::string> out{path};
   std::error_code code;
@@ -47,7 +49,7 @@ Error with_cure(const Error& why, const std::string& cure) {
   return {why.code(), why.text() + "; " + cure};
 }
 
-// A refused member leaves a hole.
+// Replaces a member that may not be opened by a source whose reads fail.
 io::OpenMember with_holes(const io::OpenMember& open, const std::string& cure) {
   return [open, cure](const std::string& path) -> Result<std::shared_ptr<io::ByteSource>> {
     auto member = open(path);
@@ -66,7 +68,8 @@ Result<std::shared_ptr<io::ByteSource>> open_pattern(const std::string& pattern,
   return io::open_family(pattern, size, std::move(first), open);
 }
 
-// `stem` without the suffix of the first member. Names that the driver gives by itself are the user's own.
+// `stem` is without the suffix of the first member. The driver's default member names count as given by the
+// user.
 Result<std::shared_ptr<io::ByteSource>> open_stem(const std::string& stem, const std::string& first_path,
                                                   const std::shared_ptr<io::ByteSource>& first,
                                                   const MemberOpeners& open) {
@@ -80,7 +83,7 @@ Result<std::shared_ptr<io::ByteSource>> open_stem(const std::string& stem, const
   });
 }
 
-// A multi or split file that was named by its first member.
+// Opens a multi or split file that was named by its first member.
 Result<std::shared_ptr<io::ByteSource>> join_multi(const std::string& path, const std::string& suffix,
                                                    const format::DriverInfo& info,
                                                    std::shared_ptr<io::ByteSource> first,
@@ -103,7 +106,7 @@ Result<std::shared_ptr<io::ByteSource>> join_multi(const std::string& path, cons
   return io::open_multi(stem, members_of(info), open_all);
 }
 
-// Where the address space of the set ends, as its superblock says.
+// The end of the set's address space, from its superblock.
 std::uint64_t end_of(const io::ByteSource& first) {
   const auto place = metadata::locate_superblock(first);
   const auto superblock =
@@ -115,7 +118,8 @@ std::string cure_of(const std::string& pattern) {
   return "name the family by its pattern, " + pattern + ", or mount with external=beneath";
 }
 
-// A family of which only the first member was named: the first pattern under which there is a second one.
+// Opens a family of which only the first member was named, by the first pattern for which a second member
+// exists.
 Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
                                                     std::shared_ptr<io::ByteSource> first,
                                                     std::uint64_t member_size, const io::OpenMember& open) {
@@ -138,7 +142,7 @@ Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
                                 path);
 }
 
-// `path` opened as `first`: is it the first member of a set?
+// Joins the set where `first`, opened from `path`, is the first member of one; else returns `first`.
 Result<std::shared_ptr<io::ByteSource>> joined(const std::string& path, std::shared_ptr<io::ByteSource> first,
                                                const io::OpenMember& open) {
   const auto info = driver_info_of(first);

@@ -1,15 +1,15 @@
 #include "h5mount/object/object.h"
 
-#include "kind_signs.h"
+#include "kind_detector.h"
 
 namespace h5mount::object {
 
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address) {
   H5_ASSIGN(auto header, metadata::load_object_header(file, address));
-  KindSigns signs;
-  for (const metadata::HeaderMessage& message : header->messages) signs.take(message.type);
-  const auto kind = signs.kind();
-  // What looks like a datatype may be a dataset of which the rest is lost.
+  KindDetector detector;
+  for (const metadata::HeaderMessage& message : header->messages) detector.take(message.type);
+  const auto kind = detector.kind();
+  // With a damaged header, an apparent datatype may be a dataset whose other messages are lost.
   if (kind && (*kind != ObjectKind::Datatype || !header->damage))
     return Object{.address = address, .kind = *kind, .header = std::move(header)};
   if (header->damage) return fail(*header->damage);

@@ -26,11 +26,11 @@ class OldGroup final : public Group {
       : file_(std::move(file)), table_(std::move(table)) {}
 
   Result<format::Link> find(std::string_view name) const override {
-    // A name cannot hold a NUL, and the search would meet the text before it.
+    // A stored name cannot contain a NUL, and the search would match the text before it.
     if (name.find('\0') != std::string_view::npos) return fail(no_such_link(name));
     const auto entry = table_.find(name);
     if (entry && *entry) return make_link(table_.heap(), std::string(name), **entry);
-    // A search may miss a name where the order is broken; what a listing shows is found nevertheless.
+    // A binary search may miss a name where the order is broken, so the listing is searched too.
     if (!entry) return find_by_scan(*this, name, entry.error());
     if (damaged_.load(std::memory_order_relaxed)) return find_by_scan(*this, name);
     return fail(no_such_link(name));
@@ -59,7 +59,7 @@ class OldGroup final : public Group {
  private:
   metadata::FileMetadataPtr file_;
   metadata::SymbolTable table_;
-  mutable std::atomic<bool> damaged_ = false;  // a walk met damage: a search may have missed the name
+  mutable std::atomic<bool> damaged_ = false;  // damage was found, so a search may miss a name
 };
 
 }  // namespace

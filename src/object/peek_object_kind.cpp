@@ -1,13 +1,13 @@
 #include "h5mount/format/object_header_format.h"
 #include "h5mount/object/object.h"
-#include "kind_signs.h"
+#include "kind_detector.h"
 
 namespace h5mount::object {
 
 namespace {
 
 constexpr std::string_view kHeader = "ObjectHeader";
-constexpr std::uint64_t kFirstRead = 512;  // a header whose first chunk is longer is left to whoever opens it
+constexpr std::uint64_t kFirstRead = 512;  // bytes; a longer first chunk is left to open_object
 
 bool checksum_holds(const metadata::MetadataBlock& block, std::size_t whole) {
   format::Cursor cursor = block.cursor(kHeader);
@@ -28,14 +28,14 @@ std::optional<ObjectKind> peek_object_kind(const metadata::FileMetadata& file, s
   const std::size_t whole = end + format::header_checksum_bytes(prefix->version);
   if (whole > block->bytes().size() || (prefix->version != 1 && !checksum_holds(*block, whole)))
     return std::nullopt;
-  KindSigns signs;
+  KindDetector detector;
   format::Cursor messages = cursor.part(end - prefix->prefix_bytes, "messages");
-  const auto walked =
-      format::for_each_raw_message(messages, *prefix, [&signs](const format::RawMessage& message) -> Status {
-        signs.take(static_cast<format::MessageType>(message.type));
+  const auto walked = format::for_each_raw_message(
+      messages, *prefix, [&detector](const format::RawMessage& message) -> Status {
+        detector.take(static_cast<format::MessageType>(message.type));
         return {};
       });
-  return walked ? signs.kind() : std::nullopt;
+  return walked ? detector.kind() : std::nullopt;
 }
 
 }  // namespace h5mount::object

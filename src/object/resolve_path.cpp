@@ -7,9 +7,9 @@ namespace h5mount::object {
 
 namespace {
 
-constexpr std::size_t kMaxSoftLinks = 16;  // as HDF5's own default
+constexpr std::size_t kMaxSoftLinks = 16;  // libhdf5's default
 
-// The components of `path` behind those of `rest`, last first, so that the next one is popped from the back.
+// Appends the components of `path` to `rest` in reverse, so that the next one is popped from the back.
 void push_components(std::string_view path, std::vector<std::string>& rest) {
   while (!path.empty()) {
     const std::size_t slash = path.rfind('/');
@@ -34,7 +34,7 @@ bool absolute(std::string_view path) {
 
 }  // namespace
 
-// Ends: a link's target is only put in its place so many times, and every other step takes a component away.
+// Terminates: at most kMaxSoftLinks targets are substituted, and every other step removes a component.
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
                                    std::string_view path) {
   std::vector<std::string> rest;

@@ -83,7 +83,7 @@ struct Builder {
     w.bytes.resize(0x20000);
   }
 
-  // Row-major over `extent`, of which the first entry does not matter.
+  // Row-major over `extent`, whose first entry is not used.
   static std::uint64_t number(const Coordinates& scaled, const Coordinates& extent) {
     std::uint64_t n = 0;
     for (std::size_t i = 0; i < scaled.size(); ++i) n = n * (i == 0 ? 0 : extent[i]) + scaled[i];
@@ -185,8 +185,8 @@ struct Builder {
     pages(block, elements, page, true);
   }
 
-  // The page bitmap (where it stands here) and the pages of `elements`; a page without a chunk stays
-  // uninitialised.
+  // Writes the page bitmap (where it is stored in this block) and the pages of `elements`; a page without a
+  // chunk stays uninitialised.
   static bool page_written(const std::vector<const chunk::ChunkRecord*>& elements, std::uint64_t first,
                            std::uint64_t page) {
     const std::uint64_t end = std::min<std::uint64_t>(elements.size(), first + page);
@@ -365,7 +365,7 @@ BuiltIndex build_index(const IndexCase& what) {
   for (std::size_t d = 0; d < what.grid.size(); ++d) {
     const std::uint64_t edge = what.dims.empty() ? kChunkEdge : what.chunk_dims[d];
     const std::uint64_t cut =
-        what.grid[d] * kChunkEdge - (what.grid[d] > 0 ? d : 0);  // edge chunks reach over
+        what.grid[d] * kChunkEdge - (what.grid[d] > 0 ? d : 0);  // edge chunks extend beyond the extent
     out.layout.chunk_dims.push_back(edge);
     space.dims.push_back(what.dims.empty() ? cut : what.dims[d]);
     space.max_dims.push_back(what.max_grid[d] == format::kUnlimited ? format::kUnlimited
@@ -374,7 +374,7 @@ BuiltIndex build_index(const IndexCase& what) {
   out.geometry = chunk::ChunkGeometry::make(space, out.layout, what.filtered).value();
   Builder b{what, out, ByteWriter(what.sizes)};
   b.w.bytes = what.data;
-  b.w.bytes.resize(std::max<std::size_t>(32, what.data.size()));  // nothing begins at address 0
+  b.w.bytes.resize(std::max<std::size_t>(32, what.data.size()));  // no structure is at address 0
   b.choose_chunks();
   switch (what.kind) {
     case format::ChunkIndexKind::BTree1:

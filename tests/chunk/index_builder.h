@@ -1,5 +1,5 @@
-// Writes chunk indexes of every kind into memory, from the layouts as the specification draws them and with
-// none of the reader's own arithmetic, so that the two can disagree.
+// Writes chunk indexes of every kind into memory. Implements the specification's layouts independently of the
+// reader, so that errors in either show.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace h5mount::test {
 
 using Coordinates = std::vector<std::uint64_t>;
 
-// A growing file of little-endian fields.
+// Appends little-endian fields to a file in memory.
 class ByteWriter {
  public:
   explicit ByteWriter(format::FileSizes file_sizes) : sizes(file_sizes) {}
@@ -47,8 +47,8 @@ struct IndexCase {
   std::uint64_t first = 0, step = 1;
   bool structured = false;
 
-  // An index of a whole dataset instead, whose chunks lie at the beginning of the file: its shape, its chunks
-  // and the bytes that the index stands behind. Empty: a shape that fits `grid`, and made-up records.
+  // For an index of a complete dataset: its shape, its chunk shape, and the bytes of its chunks, which
+  // precede the index in the file. Empty: a shape that fits `grid`, and invented records.
   Coordinates dims = {}, chunk_dims = {};
   std::uint32_t element_size = 2;
   std::map<Coordinates, chunk::ChunkRecord> records = {};

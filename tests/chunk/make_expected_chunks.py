@@ -12,7 +12,7 @@ import sys
 
 
 def sample(chunks):
-    """The first two, the last two, two between."""
+    """The first two, the last two, and two in between."""
     n = len(chunks)
     return [chunks[i] for i in sorted({0, 1, n // 3, 2 * n // 3, n - 2, n - 1} & set(range(n)))]
 
@@ -29,8 +29,9 @@ def dense(corpus, name):
     for thing in manifest.get("objects", {}).values():
         if thing.get("layout") != "chunked" or "num_chunks" not in thing or "error" in thing:
             continue
-        # libhdf5 lists the chunks of an extensible array whose unlimited dimension is not the first under wrong offsets
-        # (it numbers them as if none had been moved to the front): their places are proven by the data's hashes alone.
+        # libhdf5 lists wrong offsets for the chunks of an extensible array whose unlimited dimension is not
+        # the first (it ignores that this dimension was moved to the front). Only the hashes of the data test
+        # these.
         if thing["chunk_index"] == "extensible_array" and thing["maxshape"].index(None) != 0:
             continue
         chunks = [(c["offset"], c["addr"], c["size"], c["filter_mask"]) for c in thing.get("chunks", [])]

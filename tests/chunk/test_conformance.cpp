@@ -1,4 +1,4 @@
-// What every chunk index must do, run over every kind: find, find_run and for_each tell of the same chunks.
+// The contract of ChunkIndex, tested for every kind: find, find_run and for_each agree.
 #include <gtest/gtest.h>
 
 #include "chunk/index_builder.h"
@@ -51,7 +51,7 @@ TEST_P(Conformance, RunsOfAnyLengthAgreeWithFind) {
   const auto all = grid_coordinates(built.geometry.grid);
   for (const std::size_t length : {std::size_t{1}, std::size_t{7}, all.size()}) {
     for (std::size_t from = 0; from < all.size(); from += length) {
-      // Old contents must not shine through.
+      // The records are preset, to show that find_run overwrites all of them.
       std::vector<chunk::ChunkRecord> run(std::min(length, all.size() - from),
                                           chunk::ChunkRecord{1, 2, 3, {std::byte{4}}});
       const auto status = (*index)->find_run(all[from], run);
@@ -117,7 +117,7 @@ TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {
   EXPECT_EQ(visited, allocated);
 }
 
-// The byte behind signature and version is the B-tree's level, and the client or record type of the others.
+// Byte 5 is the level of a version 1 B-tree node, and the client or record type of the other indexes.
 TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
   const auto kind = GetParam().kind;
   if (kind == format::ChunkIndexKind::Single || kind == format::ChunkIndexKind::Implicit) return;
@@ -149,7 +149,7 @@ TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
   set_metadata_checksums_enabled(true);
 }
 
-// Any byte of the structures changed, and any cut: an error or chunks, but always an end.
+// Any changed byte and any truncation: an error or chunks, but no hang or crash.
 TEST_P(Conformance, DamageNeverHangsOrCrashes) {
   set_metadata_checksums_enabled(false);
   const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 300);
@@ -169,8 +169,8 @@ TEST_P(Conformance, DamageNeverHangsOrCrashes) {
   set_metadata_checksums_enabled(true);
 }
 
-// One damaged byte anywhere: a run over the whole grid is what `find` gives chunk by chunk, or an error where
-// one of them is. The run walks on from node to node, `find` goes down to each anew.
+// With one damaged byte anywhere, a run over the whole grid equals `find` chunk by chunk, or fails where one
+// of those fails. The run traverses from node to node; `find` descends from the root each time.
 TEST_P(Conformance, RunsOverDamageAgreeWithFind) {
   const auto all = grid_coordinates(built.geometry.grid);
   const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 40);
@@ -198,7 +198,7 @@ TEST_P(Conformance, EveryByteBehindAChecksumIsVerified) {
   if (kind != format::ChunkIndexKind::FixedArray && kind != format::ChunkIndexKind::ExtensibleArray &&
       kind != format::ChunkIndexKind::BTree2)
     return;
-  // A page that was never written is not looked at: change only what a chunk's record can stand in.
+  // Pages that were never initialised are not read, so only bytes of initialised ones are changed.
   const std::size_t step = std::max<std::size_t>(1, built.bytes.size() / 500);
   std::size_t noticed = 0, tried = 0;
   for (std::size_t at = built.layout.address; at < built.bytes.size(); at += step) {

@@ -1,4 +1,4 @@
-// Chunks of the corpus' files, as the library that wrote them tells (expected_chunks.txt, by
+// Chunks of the corpus' files compared with libhdf5's answers (expected_chunks.txt, made by
 // make_expected_chunks.py).
 #include <gtest/gtest.h>
 

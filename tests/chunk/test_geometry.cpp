@@ -1,4 +1,4 @@
-// What chunks may be, from both sides of each limit.
+// The limits of chunk sizes, tested on both sides.
 #include <gtest/gtest.h>
 
 #include "h5mount/base/limits.h"

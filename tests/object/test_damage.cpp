@@ -1,5 +1,5 @@
-// Groups and attribute lists whose storage is damaged: what can be read is there, what is missing is an
-// error.
+// Groups and attribute lists with damaged storage: readable entries are listed, missing ones are reported as
+// an error.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -86,7 +86,7 @@ class DenseDamage : public testing::TestWithParam<bool> {
   }
 };
 
-// With the heap damaged as well, a lookup of a name that an internal node holds goes on into the next leaf.
+// With the heap damaged as well, a lookup of a name in an internal node continues into the next leaf.
 INSTANTIATE_TEST_SUITE_P(Heap, DenseDamage, testing::Bool(),
                          [](const auto& info) { return info.param ? "Damaged" : "Sound"; });
 
@@ -109,7 +109,7 @@ TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
   }
 }
 
-// What one index lacks is listed by the other, where there is one; the damage is reported nevertheless.
+// Entries missing from one index are listed from the other, where present; the damage is still reported.
 TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
   auto bytes = sound();
   for (const std::uint8_t type : {5, 8}) {

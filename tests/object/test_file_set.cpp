@@ -1,5 +1,5 @@
-// Which file a name leads to, and which names are refused. Every file is a copy of one that is committed;
-// what matters is where it lies.
+// The file that a name resolves to, and the names that are rejected. All files are copies of one committed
+// file; only their paths matter.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ class FileSetTest : public testing::Test {
     EXPECT_TRUE(set) << (set ? "" : set.error().text());
     return set ? *set : nullptr;
   }
-  // Where the name leads, from the place of the test; or the error.
+  // The path that the name resolves to, relative to the test's directory; or the error.
   std::string found(object::FileSet& set, const object::OpenedFilePtr& from, const std::string& name,
                     object::NameUse use = object::NameUse::Link) const {
     const auto opened = set.open_hdf5(from, name, use);

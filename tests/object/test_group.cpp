@@ -12,7 +12,7 @@ struct GroupCase {
   std::string file, path;
   std::size_t links;
   bool creation_order_indexed;
-  std::uint64_t most_reads;  // of the source, for opening the group and finding one link
+  std::uint64_t most_reads;  // maximum reads of the source for opening the group and finding one link
 };
 void PrintTo(const GroupCase& what, std::ostream* out) {
   *out << what.file << what.path;

@@ -1,4 +1,4 @@
-// The most bytes that an attribute's value may take, from both sides.
+// The maximum size of an attribute's value, tested on both sides.
 #include <gtest/gtest.h>
 
 #include "h5mount/base/limits.h"
@@ -8,7 +8,7 @@
 namespace h5mount::test {
 namespace {
 
-// An attribute of one-byte integers, `count` of them as it says; the values themselves are not there.
+// An attribute that declares `count` one-byte integers; the values are not stored.
 Error damage_of(std::uint64_t count) {
   const ByteBuilder attribute = ByteBuilder()
                                     .u8(3)
@@ -40,7 +40,7 @@ Error damage_of(std::uint64_t count) {
 }
 
 TEST(AttributeLimits, ValuesAreAsLargeAsTheLimit) {
-  // At the limit it is only the message that ends too soon.
+  // At the limit the error is the missing data.
   EXPECT_EQ(damage_of(limits::kMaxAttributeBytes).code(), ErrorCode::Truncated);
   EXPECT_EQ(damage_of(limits::kMaxAttributeBytes + 1).code(), ErrorCode::LimitExceeded);
 }

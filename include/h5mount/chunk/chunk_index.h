@@ -1,20 +1,21 @@
-// ChunkIndex: where a dataset's chunks lie, one interface over every index of the format.
+// ChunkIndex: one interface over every chunk index of the format (specification 3.0, chunk indexing;
+// III.A.1).
 //
-// Lookups are lazy: only the nodes on the way to a chunk are read (decoded nodes are kept in a small bounded
-// cache of the index, some 2 MiB at most; kinds without a structure keep nothing). Threads: all functions may
-// be called from any thread at once; no lock is held while reading.
+// Lookups are lazy: only the nodes on the path to a chunk are read. Decoded nodes are kept in a cache of
+// about 2 MiB per index; kinds without nodes keep nothing. Threads: any, concurrently; no lock is held while
+// reading.
 //
-// An index tells what stood in the file when its nodes were read. To follow a file that is being written,
-// open a new one: that costs one read of a header. Header statistics (how many elements are set) are not
-// used, they may be behind.
+// An index shows the file's state when its nodes were read. To follow a file that is being written, open a
+// new index, which reads one header. Header statistics (numbers of elements) are not used: they may be out of
+// date.
 //
-// All metadata checksums are verified before anything of a node is used. Errors are those of the structures
-// (BadSignature, ChecksumMismatch, InvalidValue, Cycle, …) with the place in the file; what would number,
-// size or address beyond 64 bits or the bounds of base/limits.h is InvalidValue, LimitExceeded or OutOfRange.
-// An address in a record is not checked against the file: whoever reads the chunk does that.
+// All metadata checksums are verified before a node is used. Errors are those of the structures
+// (BadSignature, ChecksumMismatch, InvalidValue, Cycle, …) with the file offset. Numbers, sizes and addresses
+// that exceed 64 bits or the bounds of base/limits.h are InvalidValue, LimitExceeded or OutOfRange. The
+// address in a record is not checked against the file size: the reader of the chunk does that.
 //
-// To add an index: decoders in format/, the walk in src/chunk/<kind>.cpp, one case in open_chunk_index; the
-// shared conformance suite of tests/chunk runs on it.
+// To add an index: decoders in format/, the traversal in src/chunk/<kind>.cpp, a case in open_chunk_index,
+// and cases for the conformance suite of tests/chunk.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +32,19 @@ namespace h5mount::chunk {
 
 struct ChunkRecord {
   std::uint64_t address = format::kUndefinedAddress;  // undefined: the chunk was never written
-  std::uint64_t stored_size = 0;  // bytes in the file; without filters those of a chunk, edges too
+  std::uint64_t stored_size = 0;  // bytes in the file; without filters the chunk's full size, also at edges
   std::uint32_t filter_mask = 0;  // bit i: filter i of the pipeline was not applied
   // Structured chunks (array clients 2, 3; B-tree types 12, 13; their single chunk index): the section fields
-  // of the record as stored, N sections: offsets of sections 1…N-1 in the chunk (8 bytes each); where the
-  // dataset is filtered also the unfiltered sizes of all N sections (8 each) and their filter masks (4 each).
-  // Empty for other chunks.
+  // of the record as stored (format/chunk_record_format.h). Empty for other chunks.
   std::vector<std::byte> section_fields;
 
   bool allocated() const { return address != format::kUndefinedAddress; }
 };
 
-// What an index must know of its dataset. `make` checks dataspace and layout against each other: InvalidValue
-// for ranks that differ or a zero chunk dimension, LimitExceeded for a chunk above limits::kMaxChunkBytes
-// (kMaxLargeChunkBytes from layout version 5 on), TooLarge where the chunks are more than 64 bits can number.
+// The properties of a dataset that its index depends on. `make` checks dataspace and layout against each
+// other: InvalidValue for ranks that differ or a zero chunk dimension, LimitExceeded for a chunk above
+// limits::kMaxChunkBytes (kMaxLargeChunkBytes from layout version 5 on), TooLarge where the number of chunks
+// does not fit 64 bits.
 struct ChunkGeometry {
   std::vector<std::uint64_t> dims;        // current extent, elements
   std::vector<std::uint64_t> max_dims;    // kUnlimited where unlimited
@@ -66,13 +66,13 @@ class ChunkIndex {
   // whose address is undefined, not an error.
   virtual Result<ChunkRecord> find(std::span<const std::uint64_t> scaled) const = 0;
 
-  // The chunks at `scaled` and those that follow it in row-major order over the grid, `out.size()` of them
-  // (the caller stays within the grid). Amortised: neighbours of one node cost one look at it.
+  // The out.size() chunks from `scaled` on in row-major order over the grid. Precondition: they lie within
+  // the grid. Chunks of one node share one lookup of it.
   virtual Status find_run(std::span<const std::uint64_t> scaled, std::span<ChunkRecord> out) const;
 
-  // Every allocated chunk within the grid, in the index' own order; `visit` returns false to stop. Streams:
-  // memory does not grow with the number of chunks. Damage hides only what lies below it: all chunks that can
-  // be reached are visited, and then the first error is returned (unless `visit` stopped before).
+  // Visits every allocated chunk within the grid, in the index's own order; `visit` returns false to stop.
+  // Memory does not grow with the number of chunks. Damage affects only the chunks below the damaged node:
+  // all others are visited, and then the first error is returned (unless `visit` stopped before).
   using Visit = std::function<bool(std::span<const std::uint64_t> scaled, const ChunkRecord& record)>;
   virtual Status for_each(const Visit& visit) const = 0;
 
@@ -84,9 +84,9 @@ class ChunkIndex {
   ChunkGeometry geometry_;
 };
 
-// By the layout's index kind. An undefined index address gives an index with no chunks. Nothing but headers
-// is read; of a version 1 B-tree, which has none, nothing. Header and dataset must agree on filters, element
-// size and chunk count.
+// Opens the index of the layout's kind. An undefined index address yields an index without chunks. Reads the
+// index header only; a version 1 B-tree has none. Header and dataset must agree on filters, element size and
+// chunk count.
 Result<std::unique_ptr<ChunkIndex>> open_chunk_index(metadata::FileMetadataPtr file,
                                                      const format::DataLayout& layout,
                                                      const ChunkGeometry& geometry);

@@ -1,10 +1,11 @@
-// Which files a mounted file may name, and where they are looked for.
+// The policy for files that a mounted file names (external links, raw data, virtual sources): which may be
+// opened, and where they are searched.
 //
-// A name is looked for as libhdf5 does: an absolute one as it is, then by its last component like a relative
-// one; a relative one in the directories of the environment's prefixes, then beside the naming file as it was
-// named, then beside what that name leads to where it is a symlink, then in the listed directories. (libhdf5
-// also tries the working directory, which a mount has none of, and the prefixes of access property lists,
-// which no file stores.)
+// Search order, as in libhdf5: an absolute name first as it is, then by its last component like a relative
+// one; a relative name in the directories of the environment's prefixes, then in the directory of the naming
+// file as it was opened, then, where that name is a symlink, in the directory of its target, then in the
+// listed directories. (libhdf5 also tries the working directory, which a mount does not have, and the
+// prefixes of access property lists, which files do not store.)
 #pragma once
 
 #include <sys/types.h>
@@ -16,14 +17,14 @@
 namespace h5mount::object {
 
 enum class ExternalPolicy : std::uint8_t {
-  Beneath,  // files beneath the mounted file's own directory (and, where it was named through a symlink,
-            // beneath the directory of what that leads to)
+  Beneath,  // files beneath the mounted file's own directory (and, where it was opened through a symlink,
+            // beneath the directory of the target)
   Listed,   // files beneath the listed directories
   Any,
   None,
 };
 
-// What a file name is used for: each has its own prefix variable.
+// The use of a file name; each has its own prefix variable.
 enum class NameUse : std::uint8_t { Link, VirtualSource, RawData };
 
 struct ExternalAccess {
@@ -31,21 +32,22 @@ struct ExternalAccess {
   ExternalAccess(ExternalPolicy chosen) : policy(chosen) {}  // NOLINT(google-explicit-constructor)
 
   ExternalPolicy policy = ExternalPolicy::Beneath;
-  std::vector<std::string> directories;  // absolute; searched and allowed, beside what `policy` allows
-  // Users besides the mounter read through the mount: no file's bytes are shown as another file's whose
-  // readers could not read the first, and links open only what a link named.
+  std::vector<std::string> directories;  // absolute; searched and allowed in addition to `policy`
+  // Other users can read through the mount (allow_other). Then a file's bytes are shown as part of another
+  // file only where everyone who may read the latter may read the former, and the links' directory opens only
+  // files that a link has named.
   bool for_others = false;
-  // Mounts of these types are never entered (/proc/self/mountinfo).
+  // Names are never resolved through mounts of these types (/proc/self/mountinfo).
   std::vector<std::string> refused_types{"fuse.h5mount"};
-  // HDF5_EXT_PREFIX, HDF5_VDS_PREFIX, HDF5_EXTFILE_PREFIX: directories with ':' between them; "${ORIGIN}" at
-  // the beginning of one is the naming file's directory.
+  // HDF5_EXT_PREFIX, HDF5_VDS_PREFIX, HDF5_EXTFILE_PREFIX: directories separated by ':'; a leading
+  // "${ORIGIN}" is the naming file's directory.
   std::string link_prefixes, virtual_prefixes, raw_prefixes;
 
-  // The prefixes from the environment.
+  // Reads the prefixes from the environment.
   void take_environment();
 };
 
-// Of the file itself, when it was opened: what its nodes show.
+// Attributes of a source file when it was opened; its nodes in the mount show them.
 struct FileAttributes {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -53,7 +55,7 @@ struct FileAttributes {
   std::int64_t mtime = 0;     // seconds since 1970
 };
 
-// Whether everybody whom `shown` lets read may read `source` as well.
+// Whether everyone who may read `shown` may also read `source`.
 bool readable_by_all_readers(const FileAttributes& shown, const FileAttributes& source);
 
 }  // namespace h5mount::object

@@ -1,11 +1,11 @@
 // The files of one mount: the mounted file and those it names (external links, external raw data, virtual
-// dataset sources), opened under the user's policy (external_access.h), lazily, once, and closed when nobody
-// uses them.
+// dataset sources), opened under the user's policy (external_access.h), lazily and once, and closed after
+// their last use.
 //
-// Names come from strangers' files: they are resolved beneath the allowed directories with openat2
+// Names from files are not trusted: they are resolved beneath the allowed directories with openat2
 // (RESOLVE_BENEATH, no magic links), regular files only, never blocking on a FIFO, never through a mount of
-// h5mount. All files but the mounted one (the first member of a set) give up their descriptors when many are
-// open (io/descriptors.h). Threads: any.
+// h5mount. When many files are open, the descriptors of all but the mounted one (the first member of a set)
+// may be closed and reopened (io/descriptors.h). Threads: any.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,15 @@
 
 namespace h5mount::object {
 
-// One open HDF5 file and where it stands. A file that was reached through two directories is two of these.
+// One open HDF5 file and its position, from which the names in it are resolved. A file opened through two
+// directories has two of these.
 struct OpenedFile {
   metadata::FileMetadataPtr metadata;
   std::string path = {};       // absolute where known; empty for memory
-  std::string directory = {};  // that of the path; names it holds are looked for there first
-  // Where the path is a symlink, the directory of what it leads to, looked in next; else empty.
+  std::string directory = {};  // of `path`; names in the file are searched here first
+  // Where `path` is a symlink, the directory of its target, searched next; else empty.
   std::string target_directory = {};
-  FileAttributes attributes = {};  // of a set's first member
+  FileAttributes attributes = {};  // of the first member of a set
 };
 using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
@@ -42,10 +43,10 @@ class FileSet {
 
   virtual const OpenedFilePtr& main() const = 0;
 
-  // The HDF5 file that `from` names ("." is `from` itself). Errors: AccessDenied (a refusal says which option
-  // would allow it), NotFound, and what opening it finds. With ExternalAccess::for_others a virtual source or
-  // raw file that fewer users could read than `from` is AccessDenied; a link's file is not, as its nodes show
-  // its own mode.
+  // The HDF5 file that `from` names ("." is `from` itself). Errors: AccessDenied (the message names the
+  // option that would allow it), NotFound, and those of opening the file. With ExternalAccess::for_others a
+  // virtual source or raw file that fewer users may read than `from` is AccessDenied; a link's file is not,
+  // as its nodes show its own mode.
   virtual Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) = 0;
   // A raw data file, as above.
   virtual Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
@@ -53,13 +54,13 @@ class FileSet {
 
   virtual const ExternalAccess& access() const = 0;
 
-  // All HDF5 files that are open, the mounted one first; whether one of them is followed; and who is told, in
-  // the thread that did it, when another one was opened (null: nobody).
+  // All open HDF5 files, the mounted one first; whether any is followed (SWMR); and the callback that is run,
+  // on the opening thread, after another file was opened (null: none).
   virtual std::vector<OpenedFilePtr> open_files() const = 0;
   virtual bool follows() const = 0;
-  // So many are open that none should be kept just because it may be wanted again.
+  // So many files are open that none should be kept for possible later use.
   virtual bool crowded() const = 0;
-  virtual void when_opened(std::function<void()> told) = 0;
+  virtual void when_opened(std::function<void()> callback) = 0;
 };
 
 }  // namespace h5mount::object

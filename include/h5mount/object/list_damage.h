@@ -1,4 +1,5 @@
-// What could not be read of a list of links or attributes: the first error, and how many there were.
+// ListDamage collects what could not be read of a list of links or attributes: the first error and the number
+// of errors. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ class ListDamage {
   }
   bool any() const { return count_ > 0; }
 
-  // `missing`: what the list lacks, as "links". Nothing where all was read.
+  // `missing` names what the list may lack, such as "links". Nothing where no error was noted.
   std::optional<Error> error(const std::string& missing) const {
     if (!any()) return std::nullopt;
     const std::string more = count_ > 1 ? " and " + std::to_string(count_ - 1) + " more places" : "";

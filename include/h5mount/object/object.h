@@ -1,7 +1,7 @@
-// Objects of a file: groups, datasets and committed datatypes, whatever generation of the format wrote them.
+// Objects of a file: groups, datasets and committed datatypes, independent of the format version that stores
+// them.
 //
-// Threads: all functions are const and safe from any thread. Ownership: results own what they hold; a File is
-// shared and outlives its objects.
+// Threads: any. Ownership: results own their data; the FileMetadata must outlive the objects loaded from it.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,12 @@ struct Object {
   std::shared_ptr<const metadata::ObjectHeader> header;
 };
 
-// Loads the header and tells the kind by its messages (a dataset has a layout or a dataspace; a group a
-// symbol table, link info or link; a committed datatype a datatype alone). InvalidValue where it is none of
-// them.
+// Loads the header and determines the kind by its messages: a dataset has a layout or a dataspace; a group a
+// symbol table, link info or link; a committed datatype only a datatype. InvalidValue for any other header.
 Result<Object> open_object(const metadata::FileMetadata& file, std::uint64_t address);
 
-// The kind alone, from the header's first chunk: a small part of what opening costs. Nothing where that chunk
-// does not tell or cannot be read.
+// The kind only, from the header's first chunk: much cheaper than open_object. Nothing where that chunk does
+// not determine it or cannot be read.
 std::optional<ObjectKind> peek_object_kind(const metadata::FileMetadata& file, std::uint64_t address);
 
 // Seconds since 1970 where stored (v2 header times, else the modification time messages).
@@ -49,15 +48,14 @@ class Group {
   static Result<std::unique_ptr<Group>> open(metadata::FileMetadataPtr file, const Object& object);
   virtual ~Group() = default;
 
-  // One link by its exact name, touching only the nodes on the way (hash or name index). Where the way is
-  // damaged all links that can be read are searched. NotFound where there is none; the error of the damaged
+  // One link by its exact name, reading only the nodes on the path (hash or name index). Where that path is
+  // damaged, all readable links are searched. NotFound where there is no such link; the error of the damaged
   // part where the name may have been in it.
   virtual Result<format::Link> find(std::string_view name) const = 0;
 
-  // Every link once, in the order the storage has them cheapest; `visit` returns false to stop. What cannot
-  // be read is reported to `damaged` (may be null), all else still comes; where the status is an error as
-  // well, the walk ended with it and what was visited stands. Whoever shows the list as complete looks at
-  // both.
+  // Visits every link once, in the cheapest order of the storage; `visit` returns false to stop. Parts that
+  // cannot be read are reported to `damaged` (may be null) and the others are still visited. An error status
+  // means that the traversal ended there. A list is complete only without either.
   virtual Status for_each(const std::function<bool(const format::Link&)>& visit,
                           const std::function<void(const Error&)>& damaged) const = 0;
 
@@ -80,22 +78,22 @@ struct Attribute {
   ByteSpan data;  // element_count * type->size bytes, stored form
   std::shared_ptr<const void> owner;
   std::optional<std::uint32_t> creation_order;
-  std::optional<Error> damage;  // name is known, value cannot be had: type may be null
+  std::optional<Error> damage;  // the name is known but the value cannot be read; `type` may be null
 };
 
-// How much of an attribute is wanted: its name, character set and creation order alone, or all of it.
+// Which parts of an attribute to decode: name, character set and creation order only, or all.
 enum class AttributeDetail : std::uint8_t { Name, Full };
 
 // All attributes, in creation order where it is tracked, else as stored. Damage is reported as by
-// Group::for_each. `examine` (may be null) is given each whole one as soon as it is decoded, in any order:
-// what it takes out of it is not held while others are read.
+// Group::for_each. `examine` (may be null) receives each attribute as soon as it is decoded, in any order,
+// and may move data out of it, which is then not held in memory while others are read.
 Status for_each_attribute(const metadata::FileMetadata& file, const Object& object,
                           const std::function<bool(const Attribute&)>& visit,
                           const std::function<void(const Error&)>& damaged,
                           AttributeDetail detail = AttributeDetail::Full,
                           const std::function<void(Attribute&)>& examine = nullptr);
-// One by its exact name; dense storage is searched by its name index, and whole where that is damaged.
-// NotFound; the error of the damaged part where the name may have been in it.
+// One attribute by its exact name; dense storage is searched by its name index, and completely where that is
+// damaged. NotFound where there is none; the error of the damaged part where the name may have been in it.
 Result<Attribute> find_attribute(const metadata::FileMetadata& file, const Object& object,
                                  std::string_view name);
 
@@ -122,12 +120,12 @@ struct DatasetDescription {
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.
 Result<DatasetDescription> describe_dataset(const metadata::FileMetadata& file, const Object& object);
 
-// The same of a dataset that may not be sound: those of its messages that can be decoded by themselves, so
-// that what is known of it can be shown. The description's other parts are empty.
+// The description of a dataset that may be damaged: those messages that can be decoded individually. The
+// description's other parts are empty.
 struct DatasetParts {
   DatasetDescription description;
   bool type = false, space = false, layout = false, fill = false, pipeline = false;
-  std::optional<Error> problem;  // the first one; nothing where the description is whole
+  std::optional<Error> problem;  // the first error; nothing where the description is complete
 };
 DatasetParts describe_parts(const metadata::FileMetadata& file, const Object& object);
 

@@ -1,12 +1,12 @@
-// What kind an object is, by the types of its header's messages: a dataset has a layout or a dataspace, a
-// group a symbol table, link info or link, a committed datatype a datatype alone.
+// Determines an object's kind by the types of its header's messages: a dataset has a layout or a dataspace, a
+// group a symbol table, link info or link, a committed datatype only a datatype.
 #pragma once
 
 #include "h5mount/object/object.h"
 
 namespace h5mount::object {
 
-class KindSigns {
+class KindDetector {
  public:
   void take(format::MessageType type) {
     switch (type) {
@@ -27,7 +27,7 @@ class KindSigns {
     }
   }
 
-  // Nothing where no message says it.
+  // Nothing where no message determines it.
   std::optional<ObjectKind> kind() const {
     if (dataset_) return ObjectKind::Dataset;
     if (group_) return ObjectKind::Group;
