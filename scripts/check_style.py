@@ -26,7 +26,8 @@ MAY_USE = {
     "chunk": ["metadata", "format"],
     "dataset": ["object", "chunk", "filter", "cache", "metadata", "format"],
     "text": ["metadata", "format", "filter"],
-    "tree": ["text", "dataset", "object", "metadata", "format", "filter"],
+    "view": ["text", "dataset", "object", "metadata", "format"],
+    "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter"],
     "fuse": ["tree", "dataset"],
     "cli": ["fuse", "tree", "dataset", "object", "cache", "filter", "format", "io"],
 }

@@ -131,14 +131,19 @@ Result<DatasetImage::Bytes> DatasetImage::bytes() {
   return out;
 }
 
+Result<DatasetReaderPtr> DatasetImage::newest_reader() {
+  H5_ASSIGN(const std::shared_ptr<Version> now, version());
+  return reader(*now);
+}
+
 void DatasetImage::note_failure(std::uint64_t offset, const Error& error) {
   file_->failures().note(address_, metadata().generation(), offset, error);
   file_->report(file_->path_of(place_), error);
 }
 
-void DatasetImage::note_missing_sources(const Bytes& bytes) {
-  if (!bytes.raw || !is_virtual_) return;
-  const dataset::MissingSources missing = bytes.raw->missing_sources();
+void DatasetImage::note_missing_sources(const DatasetReaderPtr& reader) {
+  if (!reader || !is_virtual_) return;
+  const dataset::MissingSources missing = reader->missing_sources();
   if (missing.count == 0) return;
   const std::uint64_t fresh =
       file_->failures().note_missing(address_, metadata().generation(), missing.count);

@@ -38,6 +38,8 @@ class DatasetImage {
     }
   };
   Result<Bytes> bytes();
+  // The elements of the newest state, whatever their file shows of them: for views.
+  Result<DatasetReaderPtr> newest_reader();
 
   // How a read went, for user.hdf5.error. What fails goes to the log as well.
   void note_read(std::uint64_t offset, std::uint64_t length, const Status& done) {
@@ -49,7 +51,7 @@ class DatasetImage {
   }
   void note_failure(std::uint64_t offset, const Error& error);
   // Sources of a virtual dataset that were not there when they were needed.
-  void note_missing_sources(const Bytes& bytes);
+  void note_missing_sources(const DatasetReaderPtr& reader);
 
   // Its file is followed, or its sources' files may be.
   bool grows() const { return metadata().following() || is_virtual_.load(std::memory_order_relaxed); }

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "h5mount/object/list_damage.h"
@@ -24,6 +25,11 @@ bool leads_nowhere(const Error& error) {
   return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
 }
 
+std::string_view without_suffix(std::string_view shown, std::string_view suffix) {
+  if (shown.ends_with(suffix)) shown.remove_suffix(suffix.size());
+  return shown;
+}
+
 // What a link of a group leads to.
 struct Target {
   OpenedObjectPtr object;              // in this file; null: in another one, or nowhere
@@ -44,8 +50,12 @@ class MirrorListing : public DirectoryListing {
   static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();
   Status add(const Mirror& mirror, const MirrorEntry& entry, std::uint32_t link, NodeType type) {
     std::string encoded = mirror.encode(entry);
-    const bool odd = may_be_cut(encoded);
-    const std::string shown = odd ? giver_.give(encoded, encoded) : std::move(encoded);
+    const std::string_view suffix = entry.part.empty() ? std::string_view() : mirror.suffix();
+    const bool meets = !suffix.empty() && kept_.contains(encoded);
+    const bool looks_like_file =
+        entry.part.empty() && !mirror.suffix().empty() && encoded.ends_with(mirror.suffix());
+    const bool odd = meets || looks_like_file || may_be_cut(without_suffix(encoded, suffix));
+    const std::string shown = odd ? unique_name(entry, encoded, suffix, meets) : std::move(encoded);
     if (text_.size() + shown.size() > most_bytes_)
       return fail(Error(ErrorCode::LimitExceeded, "more entries than a file of this size can sensibly have"));
     if (odd) parts_.emplace(items_.size(), entry.part);
@@ -59,6 +69,9 @@ class MirrorListing : public DirectoryListing {
     const Stored& item = items_[position];
     return {.name = std::string_view(text_).substr(item.offset, item.bytes), .type = item.type};
   }
+
+  // A directory's name, which no file may have.
+  void keep(std::string name) { kept_.insert(std::move(name)); }
 
   // What the group or an object of it may have more than is listed.
   void note(const Error& error) { damage_.note(error); }
@@ -90,12 +103,21 @@ class MirrorListing : public DirectoryListing {
   static constexpr std::uint64_t kFreeBytes = 64U << 20;
   static constexpr std::uint64_t kPerFileByte = 16;
 
+  std::string unique_name(const MirrorEntry& entry, const std::string& encoded, std::string_view suffix,
+                          bool meets) {
+    const std::size_t bound = kMaxShownName - suffix.size();
+    std::string stem(without_suffix(encoded, suffix));
+    if (meets) stem = cut_name(entry.link.value_or(""), stem, bound, 0);
+    return (suffix.empty() ? directories_ : files_).give(stem, stem, bound).append(suffix);
+  }
+
   std::shared_ptr<const GroupListing> links_;
   std::uint64_t most_bytes_;
   std::vector<Stored> items_;
   std::string text_;
-  std::unordered_map<std::size_t, std::string> parts_;  // of names that are cut, or look so
-  NameGiver giver_;
+  std::unordered_map<std::size_t, std::string> parts_;  // of names that do not tell them by themselves
+  NameGiver directories_, files_;
+  std::unordered_set<std::string> kept_;  // names of directories that end in the suffix
   object::ListDamage damage_;
   std::optional<Error> missing_;
 };
@@ -114,7 +136,12 @@ class MirrorNode : public Node {
   }
 
   Result<NodePtr> child(std::string_view shown) override {
-    if (may_be_cut(shown)) return child_by_listing(shown);
+    const std::string_view suffix = mirror_->suffix();
+    if (may_be_cut(shown) || may_be_cut(without_suffix(shown, suffix))) return child_by_listing(shown);
+    if (!suffix.empty() && shown.ends_with(suffix)) {
+      H5_ASSIGN(NodePtr directory, directory_named(shown));
+      if (directory) return directory;
+    }
     const std::optional<MirrorEntry> entry = mirror_->decode(shown);
     if (!entry) return fail(no_such_entry());
     if (!entry->link) return root_part(entry->part);
@@ -176,6 +203,18 @@ class MirrorNode : public Node {
            target.object->object.address == view().root_address();
   }
 
+  // The directory that keeps this name though a file of the view would have it; null where there is none.
+  Result<NodePtr> directory_named(std::string_view shown) const {
+    const std::optional<std::string> name = decode_name(shown);
+    if (!name) return nullptr;
+    const auto link = contents_.find_named(*name);
+    if (!link && link.error().code() == ErrorCode::NotFound) return nullptr;
+    if (!link) return fail(link.error());
+    const auto target = target_of(*link);
+    if (!target || !stands_alone(*target)) return nullptr;
+    return node_of(*link, {});
+  }
+
   Result<NodePtr> root_part(const std::string& part) const {
     if (!is_root()) return fail(no_such_entry());
     H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address()));
@@ -227,6 +266,7 @@ class MirrorNode : public Node {
   Result<std::shared_ptr<const MirrorListing>> listing() const {
     H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list());
     const auto out = std::make_shared<MirrorListing>(view(), links);
+    if (!mirror_->suffix().empty()) keep_directory_names(*links, *out);
     if (is_root()) {
       H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address()));
       H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type()));
@@ -235,6 +275,15 @@ class MirrorNode : public Node {
       H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i)));
     out->close();
     return out;
+  }
+
+  void keep_directory_names(const GroupListing& links, MirrorListing& out) const {
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      if (!links.at(i).name.ends_with(mirror_->suffix())) continue;
+      const auto link = contents_.find_listed(links, i);
+      const auto target = link ? target_of(*link) : Result<Target>(fail(link.error()));
+      if (target && stands_alone(*target)) out.keep(std::string(links.at(i).name));
+    }
   }
 
   // What is damaged does not hide what stands beside it.
@@ -270,10 +319,16 @@ class MirrorNode : public Node {
 
 }  // namespace
 
+std::string Mirror::encode(const MirrorEntry& entry) const {
+  return encode_name(entry.link.value_or(""), entry.part.empty() ? std::string_view() : suffix());
+}
+
 std::optional<MirrorEntry> Mirror::decode(std::string_view shown) const {
-  auto name = decode_name(shown);
-  if (!name) return std::nullopt;
-  return MirrorEntry{.link = *std::move(name), .part = {}};
+  MirrorEntry entry;
+  if (shown.ends_with(suffix())) entry.part = suffix();
+  entry.link = decode_name(without_suffix(shown, suffix()));
+  if (!entry.link) return std::nullopt;
+  return entry;
 }
 
 NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {

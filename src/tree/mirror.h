@@ -5,8 +5,8 @@
 // leads to that file's mirror, which
 // /.h5/external below the mirror holds, and is not followed to find out whether there is anything.
 //
-// To add a view: a class derived from Mirror, and a line in the table of rooms.cpp. Threads: any, as for
-// nodes.
+// To add one: a class derived from Mirror, and a line in the table of virtual_directories.cpp. A view of
+// datasets as computed files needs neither: see h5mount/view/view.h. Threads: any, as for nodes.
 #pragma once
 
 #include <functional>
@@ -36,8 +36,13 @@ class Mirror {
   // What its entries are: all directories, or all files.
   virtual NodeType entry_type() const = 0;
 
-  // Names as shown, and back: `decode` gives nothing where no entry is shown so, or only a cut one.
-  virtual std::string encode(const MirrorEntry& entry) const { return encode_name(entry.link.value_or("")); }
+  // What the names of entries with a part end in; it is then their only part. A directory keeps its name
+  // where it meets such an entry, whose name is then cut and hashed, the suffix kept.
+  virtual std::string_view suffix() const { return {}; }
+
+  // Names as shown, and back: `decode` gives nothing where no entry is shown so, or only a cut one. By
+  // default the link's name and, where there is a part, the suffix.
+  virtual std::string encode(const MirrorEntry& entry) const;
   virtual std::optional<MirrorEntry> decode(std::string_view shown) const;
   // How the names of links are shown in symlinks' texts; as `encode` shows an entry without a part.
   virtual std::string (*link_encoding() const)(std::string_view) { return encode_name; }

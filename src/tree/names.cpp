@@ -103,6 +103,11 @@ std::string encode_name(std::string_view name) {
   return within_bound(name, escaped_whole(name, AtSign::Stands), kMaxShownName);
 }
 
+std::string encode_name(std::string_view name, std::string_view suffix) {
+  return within_bound(name, escaped_whole(name, AtSign::Stands), kMaxShownName - suffix.size())
+      .append(suffix);
+}
+
 std::optional<std::string> decode_name(std::string_view shown) {
   return decoded_whole(shown, AtSign::Stands);
 }

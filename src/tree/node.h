@@ -19,7 +19,16 @@ class ServedFile;
 
 // What makes a node itself: two lookups with one key are one node to the kernel.
 struct NodeKey {
-  enum class Kind : std::uint8_t { Object, Link, Mirror, AttributeText, Sparse, VirtualDirectory };
+  enum class Kind : std::uint8_t {
+    Object,
+    Link,
+    Mirror,
+    AttributeText,
+    Sparse,
+    ViewFile,
+    ViewDirectory,
+    VirtualDirectory
+  };
   const void* file = nullptr;  // its ServedFile (kept alive by the node)
   Kind kind = Kind::Object;
   std::uint64_t address = 0;  // of the object, or of the group that holds the link

@@ -120,7 +120,7 @@ class OpenDataset : public OpenNode {
       dataset::Pieces pieces;
       H5_TRY(bytes.read(offset, length, &pattern_, pieces));
       H5_TRY(image_.revalidate());
-      image_.note_missing_sources(bytes);
+      image_.note_missing_sources(bytes.raw);
       out = std::move(pieces);
       return {};
     });
@@ -179,7 +179,7 @@ class DatasetNode : public ObjectNode {
       return fail(std::move(opened).error());
     }
     DatasetImage::Bytes bytes = *std::move(opened);
-    image_.note_missing_sources(bytes);
+    image_.note_missing_sources(bytes.raw);
     if (image_.grows()) image_.catch_up(id());  // pages kept from an earlier opening
     return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
   }

@@ -1,11 +1,13 @@
 #include "virtual_directories.h"
 
+#include <algorithm>
 #include <array>
 
 #include "external_files.h"
 #include "h5mount/tree/names.h"
 #include "object_facts.h"
 #include "object_nodes.h"
+#include "view_nodes.h"
 
 namespace h5mount::tree {
 
@@ -128,6 +130,9 @@ NodePtr make_hidden_root(const VirtualDirectorySetup& setup) {
   std::vector<std::pair<std::string, NodePtr>> entries;
   for (const VirtualDirectory& directory : kVirtualDirectories)
     if (NodePtr made = directory.make(setup)) entries.emplace_back(directory.name, std::move(made));
+  for (const view::View& view : view::views())
+    if (!view.directory.empty()) entries.emplace_back(view.directory, make_view_directory(setup, view));
+  std::ranges::sort(entries, {}, &std::pair<std::string, NodePtr>::first);
   return make_fixed_directory(setup.context, "", std::move(entries));
 }
 

@@ -1,7 +1,8 @@
-// The rooms under /.h5: views of the file beside its own tree, reachable but not listed.
+// What stands under /.h5 beside the file's own tree, reachable but not listed.
 //
-// To add a view: one file in src/view/ with its node classes and a make_*_room function declared here, one
-// line in the table (rooms.cpp), one line of docs/promise.md with the test that holds it.
+// To add a directory: one file with its node classes and a make_*_directory function declared here, one line
+// in the table of virtual_directories.cpp, one line of docs/promise.md with the test that holds it. Views of
+// datasets as computed files come from a table of their own (h5mount/view/view.h).
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace h5mount::tree {
 
-// What a room is made from.
+// What a virtual directory is made from.
 struct VirtualDirectorySetup {
   ViewContextPtr context;
   ServedFilePtr main;
@@ -45,7 +46,7 @@ NodePtr make_status_file(const VirtualDirectorySetup& setup);
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);
 
-// The key and inode number of a room's own nodes.
+// The key and inode number of a virtual directory's own nodes.
 NodeKey virtual_key(std::string path);
 std::uint64_t virtual_ino(std::string_view path);
 

@@ -23,6 +23,8 @@ std::uint64_t fnv1a(std::string_view bytes);
 
 // A link's name as shown.
 std::string encode_name(std::string_view name);
+// The same with a suffix, which is kept where the name is cut.
+std::string encode_name(std::string_view name, std::string_view suffix);
 // The link name that a shown name stands for by itself; nothing where no name is shown so, or only a cut one.
 std::optional<std::string> decode_name(std::string_view shown);
 

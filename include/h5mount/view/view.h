@@ -1,0 +1,84 @@
+// Views: datasets as the files that other programs open (.npy, CSV, TIFF and the like), computed when they
+// are read. A view file is a size and a `read` of any byte range; nothing of it is stored.
+//
+// To add a view:
+//   1. a class derived from ComputedFile in a file of its own in src/view/, which is made from one state of a
+//      dataset and is immutable. `read` appends slices in order: text of its own (add_text), and pieces of
+//      the dataset, which DatasetReader::read appends without a copy. What `read` looks at itself it takes
+//      from DatasetReader::read_into: pieces that are `kernel_only` must not be touched.
+//   2. three functions beside it, those of struct View, and one line in the table of src/view/views.cpp.
+//   3. a line in docs/promise.md and its test.
+// The module `tree` does the rest: the directory under /.h5 that mirrors the file's own tree, links, names,
+// stat, following a file that grows, and the kernel's pages.
+//
+// Threads: everything is safe from any thread. Errors: those of the dataset's own bytes, for the requests
+// that need them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::view {
+
+using DatasetReaderPtr = std::shared_ptr<const dataset::DatasetReader>;
+
+class ComputedFile {
+ public:
+  virtual ~ComputedFile() = default;
+
+  virtual std::uint64_t size() const = 0;
+
+  // Appends the bytes [offset, offset + length), cut at the end. `pattern` is the open file's own (null:
+  // random access), to be handed on to the dataset's reader.
+  virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+                      dataset::Pieces& out) const = 0;
+
+  // Which bytes of this file may differ from those that `before` had there, where `before` is the same view
+  // of the dataset's state before and the bytes `stale` of the dataset's image may have changed. What lies
+  // behind the end of `before` need not be named. By default everything.
+  virtual std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
+                                                      std::span<const dataset::ByteRange> stale) const;
+
+  // As lseek(2) SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
+  virtual Result<std::uint64_t> find_data(std::uint64_t offset) const { return offset; }
+  virtual Result<std::uint64_t> find_hole(std::uint64_t offset) const;
+};
+using ComputedFilePtr = std::shared_ptr<const ComputedFile>;
+
+// What a view file is made from.
+struct Source {
+  DatasetReaderPtr reader;
+  text::ValueContext values;             // for what elements refer to
+  dataset::ReadEnvironment environment;  // cache and workers
+};
+
+struct View {
+  std::string_view directory;  // its name under /.h5; empty: there is none, it is shown of slices and fields
+  std::string_view suffix;     // of the names of its files
+
+  // Why it cannot show a dataset, as a short phrase; nothing where it can.
+  std::optional<std::string> (*unfit)(const object::DatasetDescription& dataset);
+  // The exact size where shape and type determine it; nothing where only `make` can tell.
+  std::optional<std::uint64_t> (*size)(const object::DatasetDescription& dataset);
+  // The file. `before`: the same view of the dataset's state before, or null. A view whose size takes a pass
+  // over the data makes it here, and continues from `before` where that is still valid; `stale` as for
+  // ComputedFile::stale_since.
+  Result<ComputedFilePtr> (*make)(Source source, const ComputedFile* before,
+                                  std::span<const dataset::ByteRange> stale);
+};
+
+// All of them, in the order of their directories' names.
+std::span<const View> views();
+
+// Appends the bytes [offset, offset + length) of a text, as far as it has them; `out` keeps the text.
+void add_text(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
+              dataset::Pieces& out);
+
+}  // namespace h5mount::view

@@ -1,0 +1,123 @@
+#include "view_image.h"
+
+#include <unistd.h>
+
+#include "object_facts.h"
+#include "open_nodes.h"
+
+namespace h5mount::tree {
+
+std::shared_ptr<ViewImage::State> ViewImage::state_of(const DatasetReaderPtr& base) {
+  const std::lock_guard lock(mutex_);
+  if (state_ && state_->base == base) return state_;
+  auto next = std::make_shared<State>();
+  next->base = base;
+  if (state_) {
+    const std::optional<MadePtr> made = state_->made.peek();
+    next->number = state_->number + 1;
+    next->before = made.value_or(state_->before);
+    next->all_stale = !made;  // what became stale in the state between was for its file
+  }
+  state_ = next;
+  return next;
+}
+
+Result<view::ComputedFilePtr> ViewImage::newest(NodeId node) {
+  H5_ASSIGN(const DatasetReaderPtr base, dataset_->newest_reader());
+  const std::shared_ptr<State> state = state_of(base);
+  H5_ASSIGN(const MadePtr made, state->made.get([&] { return make(*state, node); }));
+  return made->file;
+}
+
+Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
+  const dataset::ReadEnvironment& environment = dataset_->context().environment;
+  // A reader gives what is stale once: after a failed attempt it is not known any more.
+  const bool known = !state.all_stale.exchange(true) && state.before != nullptr;
+  auto made = std::make_shared<Made>();
+  made->reader = state.base;
+  if (of_.derivation) {
+    H5_ASSIGN(made->reader,
+              of_.derivation->open(environment, state.base, known ? state.before->reader : nullptr));
+  }
+  std::vector<dataset::ByteRange> stale = made->reader->take_outdated();
+  if (!known) stale = {{0, format::kUnlimited}};
+  H5_ASSIGN(made->file, of_.view->make({made->reader, file_->value_context(), environment},
+                                       known ? state.before->file.get() : nullptr, stale));
+  if (state.before) invalidate(state, *made, stale, node);
+  return made;
+}
+
+// With the page that the old end lay in: the kernel filled it up with zeros.
+void ViewImage::invalidate(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
+                           NodeId node) {
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto kernel = dataset_->context().open_nodes->kernel();
+  if (!kernel || node == 0) return;
+  std::vector<dataset::ByteRange> ranges = made.file->stale_since(*state.before->file, stale);
+  const std::uint64_t end = state.before->file->size();
+  if (made.file->size() != end) ranges.push_back({end / kPage * kPage, format::kUnlimited});
+  if (ranges.empty()) return;
+  const std::lock_guard lock(mutex_);
+  ticket_ = kernel->forget(node, ranges);
+}
+
+DatasetReaderPtr ViewImage::last_reader() const {
+  const std::lock_guard lock(mutex_);
+  const std::optional<MadePtr> made = state_ ? state_->made.peek() : std::nullopt;
+  return made ? (*made)->reader : nullptr;
+}
+
+// Nothing tells the kernel when a source of a virtual dataset grows.
+Result<std::uint64_t> ViewImage::size_by_shape(NodeStat& stat) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const DatasetDescriptionPtr described, description_of(*file_, *object));
+  if ((*described).layout.cls == format::LayoutClass::Virtual) stat.complete = false;
+  std::optional<std::uint64_t> size;
+  if (of_.derivation) {
+    H5_ASSIGN(const object::DatasetDescription part, of_.derivation->describe(*described));
+    size = of_.view->size(part);
+  } else {
+    size = of_.view->size(*described);
+  }
+  if (!size) return fail({ErrorCode::NotFound, "the size takes a pass over the data"});
+  return *size;
+}
+
+void ViewImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
+  bool opened = false;
+  {
+    const std::lock_guard lock(mutex_);
+    opened = state_ != nullptr;
+  }
+  if (!opened) {
+    if (const auto size = size_by_shape(stat)) return set_size(stat, *size);
+    stat.complete = depth != StatDepth::Listing;
+    if (!stat.complete) return;
+  }
+  publish(stat, node);
+}
+
+// A state's size is given only after the pages that it makes wrong are gone; until then, and where that takes
+// long, the size before stands and the kernel asks again.
+void ViewImage::publish(NodeStat& stat, NodeId node) {
+  const auto file = newest(node);
+  if (!file) dataset_->note_failure(0, file.error());
+  KernelPages::Ticket ticket = 0;
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    ticket = ticket_;
+    number = state_ ? state_->number : 0;
+  }
+  const auto kernel = dataset_->context().open_nodes->kernel();
+  const bool gone = ticket == 0 || !kernel || kernel->wait(ticket);
+  const std::lock_guard lock(mutex_);
+  if (gone && file && number >= published_) {
+    published_ = number;
+    published_size_ = (*file)->size();
+  }
+  set_size(stat, published_size_);
+  stat.complete = gone && file;
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,70 @@
+// ViewImage: the bytes of one view file (module view) of a dataset, made anew when the dataset grows. What
+// growth makes wrong of the pages that the kernel holds is invalidated before the new size is published.
+// Threads: any; no lock is held while reading or waiting.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "dataset_image.h"
+#include "h5mount/view/derived.h"
+#include "h5mount/view/view.h"
+
+namespace h5mount::tree {
+
+// What a view file shows: a view of a dataset, or of what `derivation` makes of it (null: the dataset
+// itself).
+struct ViewOf {
+  const view::View* view = nullptr;
+  view::DerivationPtr derivation = nullptr;
+};
+
+class ViewImage {
+ public:
+  // `dataset` may be shared with other views of it where the file is not followed. In one that is followed
+  // each view needs to learn what became stale, which a reader gives once.
+  ViewImage(ServedFilePtr file, std::uint64_t address, std::shared_ptr<DatasetImage> dataset, ViewOf of)
+      : file_(std::move(file)), address_(address), dataset_(std::move(dataset)), of_(std::move(of)) {}
+
+  // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: as the kernel knows it.
+  void measure(StatDepth depth, NodeStat& stat, NodeId node);
+
+  // The file of the newest state. What that made wrong of the kernel's pages is queued for invalidation.
+  Result<view::ComputedFilePtr> newest(NodeId node);
+
+  DatasetImage& dataset() const { return *dataset_; }
+  DatasetReaderPtr last_reader() const;  // null before the first `newest`
+
+ private:
+  // The file of one state of the dataset.
+  struct Made {
+    DatasetReaderPtr reader;  // of the dataset, or of what was derived from it
+    view::ComputedFilePtr file;
+  };
+  using MadePtr = std::shared_ptr<const Made>;
+  struct State {
+    DatasetReaderPtr base;
+    std::uint64_t number = 0;             // a later state has a higher one
+    MadePtr before;                       // of the last state of which a file was made
+    std::atomic<bool> all_stale = false;  // what became stale since then is not known
+    OnceValue<MadePtr> made;
+  };
+  std::shared_ptr<State> state_of(const DatasetReaderPtr& base);
+  Result<MadePtr> make(State& state, NodeId node);
+  void invalidate(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
+                  NodeId node);
+  Result<std::uint64_t> size_by_shape(NodeStat& stat) const;
+  void publish(NodeStat& stat, NodeId node);
+
+  const ServedFilePtr file_;
+  const std::uint64_t address_;
+  const std::shared_ptr<DatasetImage> dataset_;
+  const ViewOf of_;
+  mutable std::mutex mutex_;  // of what follows
+  std::shared_ptr<State> state_;
+  KernelPages::Ticket ticket_ = 0;                    // of all that the kernel was asked to invalidate
+  std::uint64_t published_ = 0, published_size_ = 0;  // the number and size of the state that stat gives
+};
+
+}  // namespace h5mount::tree

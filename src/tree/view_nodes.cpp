@@ -1,0 +1,188 @@
+#include "view_nodes.h"
+
+#include "h5mount/metadata/torn_retry.h"
+#include "h5mount/tree/names.h"
+#include "mirror.h"
+#include "object_facts.h"
+#include "open_nodes.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+class OpenViewFile : public OpenNode {
+ public:
+  OpenViewFile(NodePtr keep, ViewImage& image, view::ComputedFilePtr file)
+      : keep_(std::move(keep)), image_(image), file_(std::move(file)) {
+    image_.dataset().context().open_nodes->add(keep_);
+  }
+  ~OpenViewFile() override { image_.dataset().context().open_nodes->remove(keep_); }
+  OpenViewFile(const OpenViewFile&) = delete;
+  OpenViewFile& operator=(const OpenViewFile&) = delete;
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+    dataset::Pieces pieces;
+    Status done = read_once(offset, length, pieces);
+    if (!done) {
+      image_.dataset().note_failure(offset, done.error());
+      if (done.error().code() == ErrorCode::Stale) drop_pages();
+    }
+    H5_TRY(std::move(done));
+    out.append(std::move(pieces));
+    return {};
+  }
+
+  Status revalidate() override {
+    Status same = image_.dataset().revalidate();
+    if (!same) drop_pages();
+    return same;
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    H5_ASSIGN(const view::ComputedFilePtr file, now());
+    if (offset >= file->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return unchanged(file->find_data(offset));
+  }
+
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    H5_ASSIGN(const view::ComputedFilePtr file, now());
+    if (offset >= file->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return unchanged(file->find_hole(offset));
+  }
+
+ private:
+  // The bytes of one state of the file, as far as `revalidate` succeeds after those that only the kernel may
+  // touch were copied.
+  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+    DatasetImage& dataset = image_.dataset();
+    if (!dataset.grows()) {
+      H5_TRY(dataset.look());
+      H5_TRY(file_->read(offset, length, &pattern_, out));
+      H5_TRY(dataset.revalidate());
+      if (!dataset.grows()) return {};
+    }
+    return metadata::retry_torn(dataset.metadata(), "dataset", [&]() -> Status {
+      H5_ASSIGN(const view::ComputedFilePtr file, image_.newest(keep_->id()));
+      dataset::Pieces pieces;
+      H5_TRY(file->read(offset, length, &pattern_, pieces));
+      H5_TRY(dataset.revalidate());
+      dataset.note_missing_sources(image_.last_reader());
+      out = std::move(pieces);
+      return {};
+    });
+  }
+
+  Result<view::ComputedFilePtr> now() {
+    return image_.dataset().grows() ? image_.newest(keep_->id()) : file_;
+  }
+
+  Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
+    H5_TRY(image_.dataset().revalidate());
+    return found;
+  }
+
+  // Once: a page may hold what was copied to it while the file was being written.
+  void drop_pages() {
+    const auto kernel = image_.dataset().context().open_nodes->kernel();
+    if (kernel && !dropped_pages_.exchange(true)) kernel->forget(keep_->id(), {{0, format::kUnlimited}});
+  }
+
+  NodePtr keep_;
+  ViewImage& image_;
+  view::ComputedFilePtr file_;
+  dataset::ReadPattern pattern_;
+  std::atomic<bool> dropped_pages_ = false;
+};
+
+class ViewFileNode : public Node {
+ public:
+  ViewFileNode(const ServedFilePtr& file, std::uint64_t address, std::string name,
+               std::shared_ptr<DatasetImage> dataset, ViewOf of)
+      : Node({file.get(), NodeKey::Kind::ViewFile, address, std::move(name)}),
+        file_(file),
+        image_(file, address, std::move(dataset), std::move(of)) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
+  Status revalidate() const override { return file_->metadata()->revalidate(); }
+  void catch_up() override {
+    NodeStat ignored;
+    image_.measure(StatDepth::Size, ignored, id());
+  }
+
+  Result<NodeStat> stat(StatDepth depth) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
+    NodeStat stat = object_stat(*file_, object->object, NodeType::File);
+    stat.nlink = 1;
+    stat.ino = make_ino(make_ino(file_->ino_of(key().address), "view"), key().name);
+    image_.measure(depth, stat, id());
+    if (image_.dataset().grows()) stat.complete = false;
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open() override {
+    auto file = image_.newest(id());
+    if (!file) {
+      image_.dataset().note_failure(0, file.error());
+      return fail(std::move(file).error());
+    }
+    image_.dataset().note_missing_sources(image_.last_reader());
+    return std::make_shared<OpenViewFile>(shared_from_this(), image_, *std::move(file));
+  }
+
+ private:
+  ServedFilePtr file_;
+  ViewImage image_;
+};
+
+Error no_view(std::string why) {
+  return {ErrorCode::NotFound, std::move(why)};
+}
+
+// A dataset's file has the dataset's name and the view's suffix, which is also the name of its part.
+class ViewMirror : public Mirror {
+ public:
+  explicit ViewMirror(const view::View& view) : view_(view) {}
+
+  std::string_view name() const override { return view_.directory; }
+  NodeType entry_type() const override { return NodeType::File; }
+  std::string_view suffix() const override { return view_.suffix; }
+
+  Status for_each_part(ServedFile& file, const OpenedObject& object,
+                       const std::function<void(std::string)>& each) const override {
+    if (object.object.kind != object::ObjectKind::Dataset) return {};
+    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
+    if (!view_.unfit(*description)) each(std::string(view_.suffix));
+    return {};
+  }
+
+  Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part) const override {
+    if (object.object.kind != object::ObjectKind::Dataset || part != view_.suffix)
+      return fail(no_view("no view of this name"));
+    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
+    if (auto why = view_.unfit(*description)) return fail(no_view(*std::move(why)));
+    return {};
+  }
+
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&) const override {
+    auto dataset =
+        std::make_shared<DatasetImage>(group.file(), link.address, LinkPlace{group.address(), link.name});
+    return make_view_file(group.file(), link.address, std::string(view_.directory), std::move(dataset),
+                          {&view_, nullptr});
+  }
+
+ private:
+  const view::View& view_;
+};
+
+}  // namespace
+
+NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
+                       std::shared_ptr<DatasetImage> dataset, ViewOf of) {
+  return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(dataset), std::move(of));
+}
+
+NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view) {
+  return make_mirror(setup, std::make_shared<ViewMirror>(view));
+}
+
+}  // namespace h5mount::tree

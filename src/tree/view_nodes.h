@@ -1,0 +1,19 @@
+// The nodes of view files: directories under /.h5 that mirror the tree with a computed file for each dataset.
+#pragma once
+
+#include <memory>
+
+#include "node.h"
+#include "view_image.h"
+#include "virtual_directories.h"
+
+namespace h5mount::tree {
+
+// The directory of a view: every dataset that it can show, with the view's suffix.
+NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
+
+// A view file. `name` tells it from other views of the object at `address`.
+NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
+                       std::shared_ptr<DatasetImage> dataset, ViewOf of);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,13 @@
+// NumPy's file format: a header, then the dataset's image as it is stored.
+#pragma once
+
+#include "h5mount/view/view.h"
+
+namespace h5mount::view {
+
+std::optional<std::string> npy_unfit(const object::DatasetDescription& dataset);
+std::optional<std::uint64_t> npy_size(const object::DatasetDescription& dataset);
+Result<ComputedFilePtr> make_npy(Source source, const ComputedFile* before,
+                                 std::span<const dataset::ByteRange> stale);
+
+}  // namespace h5mount::view

@@ -1,0 +1,22 @@
+// HDF5 datatypes as NumPy's dtypes, as h5py maps them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "h5mount/base/error.h"
+#include "h5mount/format/datatype.h"
+
+namespace h5mount::view {
+
+// A dtype and the dimensions that an array datatype adds to it.
+struct NumpyType {
+  std::string description;          // a Python literal, as a .npy header's `descr`: '<f4', [('a', '<i4'), …]
+  std::vector<std::uint32_t> dims;  // of an array datatype, nested ones one behind the other
+};
+
+// UnsupportedFeature, with a short phrase as its text, where NumPy has no dtype that means the stored bytes.
+Result<NumpyType> numpy_type(const format::Datatype& type);
+
+}  // namespace h5mount::view
