@@ -9,6 +9,8 @@
 // Local heap:
 //   "HEAP" | version 0 (1) | reserved (3) | data segment size (L) | free list head (L) |
 //   data segment address (O)
+// Free block of the data segment:
+//   next free block's offset, 1 for none (L) | size of this one (L)
 //
 // O, L: size of offsets, of lengths. None of them has a checksum. Sibling addresses are not needed for a
 // descent. The scratch pad is read for cache type 2 (soft link) only, where its first four bytes are the
@@ -41,6 +43,15 @@ std::uint16_t decode_symbols_start(Cursor& cursor) {
   cursor.version(1, 1);
   cursor.skip(1, "reserved");
   return cursor.u16("symbol_count");
+}
+
+std::optional<GroupBTree1Node::Unused> decode_unused(Cursor& cursor) {
+  const FileSizes sizes = cursor.sizes();
+  if (cursor.remaining() < std::size_t{sizes.offsets} + sizes.lengths) return std::nullopt;
+  const std::uint64_t child = cursor.address("child_address");
+  const std::uint64_t key = cursor.plain_length("key");
+  if (child == 0 && key == 0) return std::nullopt;
+  return GroupBTree1Node::Unused{child, key};
 }
 
 SymbolTableEntry decode_entry(Cursor& cursor) {
@@ -87,6 +98,8 @@ Result<GroupBTree1Node> decode_group_btree1_node(Cursor& cursor, std::uint64_t m
     node.children.push_back(cursor.address("child_address"));
   }
   node.keys.push_back(cursor.plain_length("key"));
+  node.entries_used = entries;
+  if (count < max_entries) node.unused = decode_unused(cursor);
   return cursor.finish(std::move(node));
 }
 
@@ -108,6 +121,14 @@ Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, s
   return cursor.finish(std::move(entries));
 }
 
+Result<LocalHeapFreeBlock> decode_local_heap_free_block(Cursor& cursor) {
+  LocalHeapFreeBlock block;
+  block.next = cursor.plain_length("next_free_block");
+  block.size = cursor.plain_length("free_block_size");
+  cursor.require(block.size >= 2 * std::uint64_t{cursor.sizes().lengths}, "less than its own fields");
+  return cursor.finish(block);
+}
+
 std::uint64_t local_heap_header_bytes(FileSizes sizes) {
   return 4 + 1 + 3 + 2 * std::uint64_t{sizes.lengths} + sizes.offsets;
 }
@@ -118,7 +139,7 @@ Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor) {
   cursor.version(0, 0);
   cursor.skip(3, "reserved");
   header.segment_size = cursor.plain_length("segment_size");
-  cursor.length("free_list_head");
+  header.free_list_head = cursor.plain_length("free_list_head");
   header.segment_address = cursor.address("segment_address");
   header.segment_address_offset = cursor.last().offset;
   return cursor.finish(header);

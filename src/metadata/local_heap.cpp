@@ -61,6 +61,24 @@ Result<std::string> LocalHeap::text(std::uint64_t offset) const {
   }
 }
 
+// Blocks do not overlap, so that together they fit in the segment: that ends a list that leads back to
+// itself.
+std::vector<LocalHeap::FreeBlock> LocalHeap::free_blocks() const {
+  std::vector<FreeBlock> out;
+  if (!segment_) return out;
+  std::uint64_t left = header_.segment_size;
+  for (std::uint64_t at = header_.free_list_head; at < header_.segment_size;) {
+    format::Cursor cursor(segment_->bytes().subspan(static_cast<std::size_t>(at)),
+                          segment_->file_offset() + at, kSegment, file_->sizes());
+    const auto block = format::decode_local_heap_free_block(cursor);
+    if (!block || block->size > left) break;
+    out.push_back({at, block->size});
+    left -= block->size;
+    at = block->next;
+  }
+  return out;
+}
+
 void LocalHeap::load() {
   if (segment_ || header_.segment_size > limits::kMaxNodeBytes) return;
   if (auto block = file_->read(header_.segment_address, header_.segment_size, kSegment))

@@ -1,5 +1,7 @@
 #include "h5mount/metadata/symbol_table.h"
 
+#include <algorithm>
+
 #include "h5mount/format/superblock.h"
 #include "walk_guard.h"
 
@@ -15,11 +17,12 @@ std::uint64_t most_entries(std::uint16_t k) {
   return k == 0 ? 65'535 : 2 * std::uint64_t{k};
 }
 
-// One look brings a node whole where it has the default number of entries at most.
+// One read brings a node whole where it has the default number of entries at most.
 constexpr std::uint64_t kUsualTreeEntries = 32;
 constexpr std::uint64_t kUsualSymbolEntries = 8;
 
-// A node at `address`, all entries that the count in its first bytes tells of; `usual` are guessed at first.
+// A node at `address` with as many entries as the count in its first bytes says, as far as the file has them;
+// `usual` is the guess of the first read.
 template <class Count, class Bytes>
 Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t address, std::uint64_t usual,
                                    std::string_view name, const Count& count, const Bytes& bytes) {
@@ -28,7 +31,12 @@ Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t addre
   H5_ASSIGN(const std::uint16_t entries, count(cursor));
   const std::uint64_t needed = bytes(file.sizes(), entries);
   if (needed <= block.bytes().size()) return block;
-  return file.read(address, needed, name);
+  return file.read_up_to(address, needed, name);
+}
+
+// One entry more than the node uses: what it holds there may be a lost one.
+std::uint64_t with_first_unused(format::FileSizes sizes, std::uint64_t entries) {
+  return format::group_btree1_node_bytes(sizes, entries + 1);
 }
 
 }  // namespace
@@ -41,9 +49,8 @@ Result<SymbolTable> SymbolTable::open(FileMetadataPtr file, std::uint64_t btree_
 
 Result<format::GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
                                                        std::optional<std::uint8_t> level) const {
-  H5_ASSIGN(const MetadataBlock block,
-            read_counted(*file_, address, kUsualTreeEntries, kTree, format::decode_group_btree1_entries,
-                         format::group_btree1_node_bytes));
+  H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeEntries, kTree,
+                                                    format::decode_group_btree1_entries, with_first_unused));
   format::Cursor cursor = block.cursor(kTree);
   return format::decode_group_btree1_node(cursor, most_entries(file_->superblock().k.group_internal), level);
 }
@@ -102,7 +109,45 @@ Error out_of_order(std::string_view structure, std::uint64_t offset) {
       .with_detail("the name is out of order: it, its node or the tree above is damaged");
 }
 
+Error too_few_entries(const format::GroupBTree1Node& node) {
+  const format::Field& field = node.entries_used;
+  return Error(ErrorCode::InvalidValue, kTree, field.name, field.offset)
+      .with_found(field.value)
+      .with_detail("the node lacks names that lie behind its last entry");
+}
+
 }  // namespace
+
+// Entries that were deleted lie there too in files of libhdf5 before 1.8, but their names are in free blocks
+// of the heap, or not above the last key (docs/format-notes.md, 'Group nodes').
+Status SymbolTable::check_unused(const format::GroupBTree1Node& root) const {
+  if (!root.unused) return {};
+  auto names = load_unused(root);
+  if (!names) return names.error().code() == ErrorCode::Io ? Status(fail(names.error())) : Status();
+  std::ranges::sort(*names);
+  for (const LocalHeap::FreeBlock& block : heap_.free_blocks()) {
+    const auto name = std::ranges::lower_bound(*names, block.offset);
+    if (name != names->end() && *name - block.offset < block.size) return {};
+  }
+  return fail(too_few_entries(root));
+}
+
+// The names of the first unused entry, where it reads as one that belongs behind the last.
+Result<std::vector<std::uint64_t>> SymbolTable::load_unused(const format::GroupBTree1Node& root) const {
+  const std::uint64_t left = root.keys.back(), right = root.unused->key;
+  std::vector<std::uint64_t> names;
+  if (root.level == 0) {
+    H5_ASSIGN(const auto symbols, load_symbols(root.unused->child));
+    H5_TRY(check_symbols(symbols, left, right));
+    for (const format::SymbolTableEntry& entry : symbols) names.push_back(entry.name_offset);
+    return names;
+  }
+  H5_ASSIGN(const format::GroupBTree1Node node, load_child(root.unused->child, root.level));
+  H5_TRY(check_order(node.keys, kTree));
+  if (node.keys.front() != left || node.keys.back() != right) return fail(out_of_order(kTree, left));
+  names.assign(node.keys.begin() + 1, node.keys.end());
+  return names;
+}
 
 Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets,
                                 std::string_view structure) const {
@@ -129,12 +174,23 @@ Status SymbolTable::check_symbols(const std::vector<format::SymbolTableEntry>& s
   return fail(out_of_order(kSymbols, heap_.file_offset(right)));
 }
 
+// A node's last key is the key behind it in its parent, but it may be written twice in the heap.
+Status SymbolTable::check_last_key(const format::GroupBTree1Node& node, std::uint64_t right_key) const {
+  H5_ASSIGN(const std::string last, heap_.text(node.keys.back()));
+  H5_ASSIGN(const std::string bound, heap_.text(right_key));
+  if (last == bound) return {};
+  return fail(too_few_entries(node));
+}
+
 Result<std::optional<format::SymbolTableEntry>> SymbolTable::find(std::string_view name) const {
   H5_ASSIGN(format::GroupBTree1Node node, load_node(btree_address_, std::nullopt));
-  while (true) {
+  for (bool root = true;; root = false) {
     H5_ASSIGN(const std::size_t i, child_for(node, name));
     if (i == node.children.size()) {
       H5_TRY(check_order(node.keys, kTree));
+      // The key in the parent says that the name would be below this node.
+      if (!root) return fail(too_few_entries(node));
+      if (node.unused) H5_TRY(with_names().check_unused(node));
       return std::nullopt;
     }
     if (node.level == 0) {
@@ -163,6 +219,9 @@ struct SymbolTable::Walk {
   std::optional<std::string> before = {};  // the last name that was visited
   bool stopped = false;
 
+  void note_status(const Status& status) const {
+    if (!status) note(status.error());
+  }
   void note(const Error& error) const {
     if (*damaged) (*damaged)(error);
   }
@@ -174,7 +233,9 @@ struct SymbolTable::Walk {
     const std::uint8_t level = step.node.level;
     if (level == 0) return visit_symbols(address, step.node.keys[step.next]);
     H5_TRY(guard.enter(address, 0, kTree));
+    const std::uint64_t right_key = step.node.keys[step.next];
     H5_ASSIGN(format::GroupBTree1Node node, table.load_child(address, level));
+    if (node.keys.back() != right_key) note_status(table.check_last_key(node, right_key));
     H5_TRY(guard.charge(address, format::group_btree1_node_bytes(table.file_->sizes(), node.children.size()),
                         kTree));
     steps.push_back({std::move(node), 0});
@@ -216,13 +277,14 @@ Status SymbolTable::for_each(const Visit& visit, const Damaged& damaged) const {
   Walk walk{*this, &visit, &damaged, WalkGuard(*file_), {}};
   H5_TRY(walk.guard.enter(btree_address_, 0, kTree));
   H5_ASSIGN(format::GroupBTree1Node root, load_node(btree_address_, std::nullopt));
+  walk.note_status(check_unused(root));
   walk.steps.push_back({std::move(root), 0});
   while (!walk.steps.empty() && !walk.stopped) {
     if (walk.steps.back().next == walk.steps.back().node.children.size()) {
       walk.steps.pop_back();
       continue;
     }
-    if (const Status done = walk.step_down(); !done) walk.note(done.error());
+    walk.note_status(walk.step_down());
   }
   return {};
 }

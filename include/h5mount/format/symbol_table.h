@@ -15,6 +15,14 @@ struct GroupBTree1Node {
   std::uint8_t level = 0;
   std::vector<std::uint64_t> keys;      // offsets of names in the local heap, one more than children
   std::vector<std::uint64_t> children;  // level 0: of symbol table nodes; above: of nodes one level down
+  Field entries_used;                   // the count of children as it is stored
+
+  // What stands where one more child and the key behind it would. Zeros in what libhdf5 1.8 and later wrote;
+  // older versions leave deleted entries and uninitialised bytes there.
+  struct Unused {
+    std::uint64_t child = 0, key = 0;
+  };
+  std::optional<Unused> unused = {};  // nothing where it is zeros, the node is full or the file ends
 };
 
 // Bytes of a node with `entries` children.
@@ -37,10 +45,17 @@ Result<std::uint16_t> decode_symbol_table_node_entries(Cursor& cursor);
 Result<std::vector<SymbolTableEntry>> decode_symbol_table_node(Cursor& cursor, std::uint64_t max_entries);
 
 struct LocalHeapHeader {
-  std::uint64_t segment_size = 0;  // bytes
+  std::uint64_t segment_size = 0;    // bytes
+  std::uint64_t free_list_head = 0;  // offset in the segment of the first free block; 1 for none
   std::uint64_t segment_address = kUndefinedAddress;
   std::uint64_t segment_address_offset = 0;  // absolute file offset of the field `segment_address`
 };
+
+// A free block of a local heap begins with the offset of the next one and its own size.
+struct LocalHeapFreeBlock {
+  std::uint64_t next = 0, size = 0;
+};
+Result<LocalHeapFreeBlock> decode_local_heap_free_block(Cursor& cursor);
 
 std::uint64_t local_heap_header_bytes(FileSizes sizes);
 Result<LocalHeapHeader> decode_local_heap_header(Cursor& cursor);

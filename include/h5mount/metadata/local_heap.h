@@ -2,11 +2,12 @@
 //
 // Texts are read where they are asked for, a few bytes each, so that a search in a large group does not read
 // all its names; `load` brings the whole segment for those who will want most of it. The list of free blocks
-// is of use only to writers and is never looked at. Threads: const functions from any thread.
+// tells deleted texts from living ones. Threads: const functions from any thread.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/file_metadata.h"
@@ -21,6 +22,12 @@ class LocalHeap {
   // longer than limits::kMaxLinkNameBytes. Errors: OutOfRange, Truncated, LimitExceeded, and what reading
   // finds.
   Result<std::string> text(std::uint64_t offset) const;
+
+  // The blocks that hold no text, as far as the list of them can be followed; none before `load`.
+  struct FreeBlock {
+    std::uint64_t offset = 0, size = 0;
+  };
+  std::vector<FreeBlock> free_blocks() const;
 
   // Where that text stands in the file, absolute.
   std::uint64_t file_offset(std::uint64_t offset) const {

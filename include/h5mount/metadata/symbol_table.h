@@ -2,7 +2,8 @@
 // III.A.1, III.B, III.D).
 //
 // Neither nodes nor names have a checksum, so the order of the names is what shows damage: they ascend
-// strictly, and the last name of a node is the key behind it. Groups of which that is not true are damaged.
+// strictly, and the last name of a node is the key behind it. Groups of which that is not true are damaged;
+// so are those whose root has a living entry behind the last one that it counts.
 //
 // A search reads one node a level and the few names it is compared with; one that finds nothing, all names of
 // the nodes on its way. Threads: const functions from any thread.
@@ -54,6 +55,9 @@ class SymbolTable {
   Status check_order(const std::vector<std::uint64_t>& name_offsets, std::string_view structure) const;
   Status check_symbols(const std::vector<format::SymbolTableEntry>& symbols, std::uint64_t left,
                        std::uint64_t right) const;
+  Status check_last_key(const format::GroupBTree1Node& node, std::uint64_t right_key) const;
+  Status check_unused(const format::GroupBTree1Node& root) const;
+  Result<std::vector<std::uint64_t>> load_unused(const format::GroupBTree1Node& root) const;
   Result<std::optional<format::SymbolTableEntry>> find_symbol(
       const std::vector<format::SymbolTableEntry>& symbols, std::string_view name) const;
 
