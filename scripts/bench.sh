@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing, builds for speed, makes the data and runs every case beside its references; writes
-# tests/bench/results/. As root, for the kernel's read-ahead is raised; tests/bench/README.md tells more.
+# tests/bench/results/. Must run as root, to raise the kernel's read-ahead; see tests/bench/README.md.
 #   scripts/bench.sh [--short] [--rounds N] [--only GROUP…] [--data DIRECTORY]
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Holds sources to the rules of docs/CONTRIBUTING.md that a machine can check without compiling.
+"""Checks the rules of docs/CONTRIBUTING.md that need no compiler.
 
     check_style.py [--rules RULE,…]
 
 Rules: includes (only along the arrows of MAY_USE), lengths (files of at most 500 lines, functions of at most 70),
-columns (lines of at most 110), citations (a document that a comment names is in the repository), dead (a function that a header
-declares and nothing uses), promise (docs/promise.md names tests that exist). Prints `file:line: what is wrong`; ends with 1 where something is.
+columns (lines of at most 110), citations (documents cited in comments exist), dead (functions that a header declares
+and nothing uses), promise (docs/promise.md names tests that exist). Prints `file:line: message`; exit code 1 where
+there is any.
 """
 import argparse, bisect, collections, fnmatch, os, re, sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-MOST_FILE_LINES = 500
-MOST_FUNCTION_LINES = 70
-MOST_COLUMNS = 110
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 70
+MAX_COLUMNS = 110
 
-# What a module may include beside itself and base: exactly the arrows that docs/architecture.md draws.
+# The modules that each module may include besides itself and base: the arrows of docs/architecture.md.
 MAY_USE = {
     "base": [],
     "io": [],
@@ -92,7 +93,7 @@ def check_includes(name, text):
 
 
 def check_links(module):
-    """Link dependencies in the module's meson.build that the table does not have."""
+    """Link dependencies in the module's meson.build that MAY_USE does not allow."""
     named = set(DEPENDENCY.findall(read(f"src/{module}/meson.build")))
     for other in sorted((named & MAY_USE.keys()) - {module, "base", *MAY_USE[module]}):
         yield 1, f"{module} may not link {other}"
@@ -108,7 +109,7 @@ def without_comments_and_strings(text):
 
 
 def kind_of_block(head):
-    """What a block is that begins behind `head`, the text since the last `;`, `{` or `}`."""
+    """The kind of block that follows `head`, the text since the last `;`, `{` or `}`."""
     head = head.strip()
     if re.search(r"\bnamespace\b", head):
         return "scope"
@@ -148,19 +149,19 @@ def functions(text):
 
 def check_lengths(name, text):
     lines = text.split("\n")
-    if len(lines) - 1 > MOST_FILE_LINES:
-        yield 1, f"{len(lines) - 1} lines, at most {MOST_FILE_LINES}"
+    if len(lines) - 1 > MAX_FILE_LINES:
+        yield 1, f"{len(lines) - 1} lines, at most {MAX_FILE_LINES}"
     if name.startswith("tests/"):
         return  # tables of cases may be long
     for first, last in functions(text):
-        if last - first + 1 > MOST_FUNCTION_LINES:
-            yield first, f"a function of {last - first + 1} lines, at most {MOST_FUNCTION_LINES}"
+        if last - first + 1 > MAX_FUNCTION_LINES:
+            yield first, f"a function of {last - first + 1} lines, at most {MAX_FUNCTION_LINES}"
 
 
 def check_columns(text):
     for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > MOST_COLUMNS:
-            yield number, f"{len(line)} columns, at most {MOST_COLUMNS}"
+        if len(line) > MAX_COLUMNS:
+            yield number, f"{len(line)} columns, at most {MAX_COLUMNS}"
 
 
 # ---- citations -----------------------------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "catch", "static
 
 
 def check_dead(sources, texts):
-    """Functions of headers whose name stands nowhere but where they are declared and defined."""
+    """Functions of headers that occur nowhere but in their declaration and definition."""
     codes = {name: without_comments_and_strings(text) for name, text in texts.items()}
     words = collections.Counter(word for code in codes.values() for word in WORD.findall(code))
     calls = collections.Counter(word for code in codes.values() for word in DECLARED.findall(code))

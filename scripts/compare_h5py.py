@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Walks an HDF5 file with h5py (libhdf5) and its mount side by side: links, every dataset's bytes, every attribute's
-value. A second reader that nobody here wrote; for any file that it can open.
+"""Compares an HDF5 file, read with h5py (libhdf5), with its mount: links, every dataset's bytes, every attribute's
+value. An independent second reader, for any file that it can open.
 
-    compare_h5py.py FILE MOUNTPOINT            what is mounted there already
+    compare_h5py.py FILE MOUNTPOINT            a file that is mounted already
     compare_h5py.py --h5mount PROGRAM FILE     mounts it first
 
-One line a difference, then the counts. What h5py itself cannot read (a filter it lacks, types it refuses) is counted
-apart and only has to be listed by the mount. Exit 1 where anything differs.
+Prints one line per difference, then counts. What h5py itself cannot read (missing filters, unsupported types) is
+counted separately and only has to be listed by the mount. Exit code 1 where anything differs.
 """
 import argparse, json, math, os, re, subprocess, sys, tempfile, time
 
@@ -44,11 +44,11 @@ def within(limit, out, name):
 
 
 class Unreadable(Exception):
-    """h5py cannot tell, so there is nothing to compare with."""
+    """h5py cannot read it, so there is no reference."""
 
 
 def has_parts(kind):
-    """References and what is variable-length inside another type: no byte form."""
+    """References and variable-length parts inside other types, which have no byte form."""
     if kind.get_class() == h5py.h5t.COMPOUND:
         return any(has_parts(kind.get_member_type(i)) for i in range(kind.get_nmembers()))
     if kind.get_class() == h5py.h5t.ARRAY:

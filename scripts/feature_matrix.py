@@ -3,11 +3,11 @@
 
     feature_matrix.py --h5mount PROGRAM [--corpus DIR] [--out tests/FEATURES.md] [MANIFEST.json ...]
 
-Every file of the corpus is mounted and held against its manifest, whose values an independent reader found
-(tools/verify_mount.py beside the corpus is the judge: names, bytes, attributes, links, errors). What a manifest says
-of a file, a group, a link, a dataset or an attribute makes features; an object passes where no finding names it. A
-row is one feature by one writer, with the number of files and objects that have it.
-Exit 1 where anything failed. Needs nothing but Python and the corpus.
+Mounts every file of the corpus and compares it with its manifest, whose values come from an independent reader
+(tools/verify_mount.py beside the corpus compares names, bytes, attributes, links and errors). Features are derived
+from the manifest's files, groups, links, datasets and attributes; an object passes where no finding names it. A row
+is one feature by one writer, with the numbers of files and objects that have it.
+Exit code 1 where anything failed. Needs only Python and the corpus.
 """
 import argparse, collections, glob, importlib.util, json, os, re, subprocess, sys, tempfile, time
 
@@ -197,7 +197,7 @@ def writer(path, corpus, manifest):
 
 
 def verify(judge, program, path, manifest, timeout):
-    """Findings of one file: None where it cannot be mounted at all (then `why`)."""
+    """Findings of one file; None where it cannot be mounted (then `why` is set)."""
     with tempfile.TemporaryDirectory(prefix="features-") as mnt:
         options = ["-o", "force"] if "status flags" in (manifest.get("note") or "") else []
         done = subprocess.run([program] + options + [judge.source_of(path, manifest), mnt], capture_output=True, text=True,
@@ -227,7 +227,7 @@ class Matrix:
                 row["failed"].append(failed)
 
     def file(self, manifest, who, name, findings):
-        # A finding names its object's path: where anything at all failed to mount, everything fails.
+        # A finding names its object's path. Where the mount itself failed, all objects fail.
         by_path = collections.defaultdict(list)
         for finding in findings:
             by_path[finding.split(": ", 1)[0]].append(f"{name}{finding}")

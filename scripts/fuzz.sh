@@ -3,9 +3,9 @@
 #   scripts/fuzz.sh TARGET [SECONDS] [BUILD_DIRECTORY]
 #     TARGET: whole_file, messages, values; filter:NAME for one decoder (filter:lzf, filter:blosc2-array);
 #     filters: every decoder for SECONDS each, and a table
-# What it finds lies in BUILD_DIRECTORY/findings/TARGET; inputs worth keeping are copied by hand to
-# tests/hostile/seeds, those of decoders go into tests/filter/fuzz_replay_test.cpp. CXX chooses the compiler
-# (clang++-19), H5MOUNT_CORPUS the files to begin with.
+# Findings are written to BUILD_DIRECTORY/findings/TARGET. To keep one as a test, copy it to
+# tests/hostile/seeds, or for a decoder add it to tests/filter/fuzz_replay_test.cpp. CXX selects the compiler
+# (clang++-19), H5MOUNT_CORPUS the seed files.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 target=${1:?"usage: fuzz.sh whole_file|messages|values|filters|filter:NAME [SECONDS] [BUILD_DIRECTORY]"}
@@ -16,14 +16,14 @@ corpus=${H5MOUNT_CORPUS:-$here/../shared/corpus}
 [ -f "$build/build.ninja" ] || CXX=${CXX:-clang++-19} CC=${CC:-clang-19} meson setup "$build" "$here" -Dfuzz=true \
   -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 >/dev/null
 
-# run PROGRAM NAME MEGABYTES: no single allocation may be larger than that
+# run PROGRAM NAME MEGABYTES: MEGABYTES bounds any single allocation
 run() {
   mkdir -p "$build/corpus-$2" "$build/findings/$2"
   "$1" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2500 -malloc_limit_mb="$3" -max_len=65536 \
     -print_final_stats=1 -artifact_prefix="$build/findings/$2/" "$build/corpus-$2"
 }
 
-# What it says goes to fuzz-NAME.log. Chunks are of 64 KiB at most: no decoder needs more than 32 MiB for one.
+# Output goes to fuzz-NAME.log. Chunks have at most 64 KiB: no decoder needs more than 32 MiB for one.
 fuzz_decoder() {
   cp "$build/filter-seeds/$1"/* "$build/corpus-$1/"
   H5MOUNT_FUZZ_DECODER=$1 run "$build/tests/filter/fuzz_filters" "$1" 32 >"$build/fuzz-$1.log" 2>&1

@@ -13,7 +13,7 @@ for package in $wanted; do
     *) missing="$missing $package" ;;
   esac
 done
-# pkgconf stands in for pkg-config where it came first.
+# Where pkgconf is installed it provides pkg-config.
 command -v pkg-config >/dev/null 2>&1 && missing=$(printf '%s\n' $missing | grep -vx pkg-config | tr '\n' ' ')
 [ -n "$(printf '%s' "$missing" | tr -d ' ')" ] || exit 0
 as_root=

@@ -3,9 +3,10 @@
 
     make_blosc2_array.py [--rows 1024] [--columns 2048] [--chunk 512x1024] [--block 64x128] OUT.h5
 
-/array is rows x columns little-endian floats behind filter 32026, /plain the same numbers as they are. The
-frames are put together here (byte shuffle, zlib, the b2nd metalayer), so that no Blosc2 is needed; h5py is. The
-attributes blocks_of_a_row and blocks_of_a_chunk tell what a reader of one row has to decode, and of how many.
+/array is rows x columns little-endian floats with filter 32026, /plain the same numbers without filters. The frames
+are assembled here (byte shuffle, zlib, the b2nd metalayer), so that h5py is needed but not Blosc2. The attributes
+blocks_of_a_row and blocks_of_a_chunk are the numbers of blocks that reading one row must decode, and that its chunks
+have.
 """
 import argparse
 import struct
@@ -28,7 +29,7 @@ def chunk_of(blocks, typesize, block_bytes):
         data = zlib.compress(planes, 5)
         starts += struct.pack("<i", at + len(streams))
         streams += struct.pack("<i", len(data)) + data
-    flags = 1 | 4 | 16 | ZLIB << 5  # both shuffles at once: a long header follows
+    flags = 1 | 4 | 16 | ZLIB << 5  # both shuffle flags: a long header follows
     nbytes = block_bytes * len(blocks)
     header = struct.pack("<4B3i", 5, 1, flags, typesize, nbytes, block_bytes, at + len(streams))
     return header + bytes([0, 0, 0, 0, 0, SHUFFLE, 0, 0]) + bytes(8) + starts + streams
@@ -101,7 +102,7 @@ def main():
     with h5py.File(args.out, "w", libver="earliest") as file:
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_chunk(chunk)
-        # Optional, or libhdf5 would want to have the filter; chunks are handed over as they are.
+        # Marked optional: libhdf5 would otherwise require the filter. Chunks are written directly.
         values = (1, 0, 4, chunk[0] * chunk[1] * 4, 5, SHUFFLE, 4, 2) + chunk
         plist.set_filter(FILTER, h5py.h5z.FLAG_OPTIONAL, values)
         dataset = h5py.Dataset(h5py.h5d.create(file.id, b"array", h5py.h5t.IEEE_F32LE,

@@ -4,9 +4,9 @@
     make_example.py [DIRECTORY]        needs python3-h5py
 
 A day of a weather station as an instrument would write it: groups, chunked and compressed data with a checksum,
-attributes, an enum, a table, variable-length strings, soft and hard links. The values come from formulas, so that
-making it again gives the same. weather.sha256 holds the checksums of the bytes that the mount must show, computed
-from the arrays themselves (`sha256sum -c` reads it).
+attributes, an enum, a table, variable-length strings, soft and hard links. The values are computed from formulas, so
+that the file is reproducible. weather.sha256 (for `sha256sum -c`) holds the checksums of the bytes that the mount
+must show, computed from the arrays.
 """
 import hashlib, os, sys
 
@@ -59,11 +59,11 @@ def radar(root):
     y, x = np.mgrid[0:96, 0:128]
     frames = group.create_dataset("reflectivity", shape=(24, 96, 128), maxshape=(None, 96, 128), dtype="<u2",
                                   chunks=(4, 48, 64), compression="gzip", shuffle=True, fillvalue=np.uint16(65535))
-    for hour in range(20):  # the last four hours have not been written: fill values
+    for hour in range(20):  # the last four hours are not written: fill values
         distance = (x - 20 - 4 * hour) ** 2 + (y - 48 - 8 * np.sin(hour / 3)) ** 2
         frames[hour] = np.where(distance < 900, 400 - distance // 3, 0).clip(0).astype("<u2")
     attributes(frames, scale_factor=np.float32(0.1), units="dBZ")
-    # Zero where nothing was written: a hole, to lseek and to du.
+    # Zero where nothing was written: a hole for lseek and du.
     clutter = group.create_dataset("clutter", shape=(24, 96, 128), dtype="u1", chunks=(4, 96, 128))
     clutter[:4] = (x * y % 251).astype("u1")
 

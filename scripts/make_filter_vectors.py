@@ -3,8 +3,8 @@
 
 make_filter_vectors.py DECODE_CHUNK CORPUS/filters > tests/filter/vectors.txt
 
-The chunks were written by each filter's reference library. A chunk is taken only from a dataset that decodes, whole,
-to the hash in its manifest, which the reference decoder made; what is noted is the decoded chunk's FNV-1a.
+The chunks were written by each filter's reference library. A chunk is used only where its whole dataset decodes to
+the hash in the manifest, which the reference decoder computed; the hash written is the decoded chunk's FNV-1a.
 Fields: name, chunk bytes, filter mask, element bytes, chunk shape, filters as id:value,value;…, stored bytes, hash.
 """
 import glob
@@ -18,9 +18,9 @@ import h5py
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PER_KIND = 1        # chunks of one group of one file
+PER_KIND = 1        # chunks per group and file
 LARGEST = 400       # stored bytes
-LARGEST_ND = 1200   # of Blosc 2 chunks with several blocks, and of pictures
+LARGEST_ND = 1200   # of Blosc 2 chunks with several blocks, and of images
 
 
 def load_verifier():

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes a measurement as beamlines do: a NeXus master file over two detector files and a motor file.
+"""Writes a measurement in the form that beamlines use: a NeXus master file, two detector files and a motor file.
 
     make_nexus.py DIRECTORY          needs h5py
 
@@ -8,7 +8,7 @@
                   /entry/sample/motors are external links, /entry/data/position is a soft link through one of them
     detector_1.h5, detector_2.h5    /entry/data: chunked, shuffled and deflated 16-bit frames
     motors.h5                       /scan: positions
-    expected.sha256                 what sha256sum is to find below the mount point of master.nxs
+    expected.sha256                 checksums of files below the mount point of master.nxs, for sha256sum
 """
 import argparse, hashlib, os, sys
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes an HDF5 file with one sparse matrix, by our own bytes: no library writes sparse storage yet.
+"""Writes an HDF5 file with one sparse matrix byte by byte: no library writes sparse storage yet.
 
     make_sparse_matrix.py [--side 1000000] [--values 1000000] [--chunk 10000] [--seed 1] OUT.h5
 
-/matrix is side x side little-endian doubles, fill value 0, of which `values` distinct elements (pseudo-random places,
-the numbers 0.5, 1.5, 2.5 ...) are defined: structured chunks in the prototype's form (sparse storage RFC), each an
-encoded selection of points and the values, both sections deflated, behind a fixed array of pages. Beside it stand
-what a test wants to know: the attributes count, sum and first_rows (element counts of the first ten rows that have
-any). Two runs with the same arguments write the same file.
+/matrix is side x side little-endian doubles, fill value 0, of which `values` distinct elements (at pseudo-random
+positions, the numbers 0.5, 1.5, 2.5 ...) are defined. It has structured chunks in the prototype's form (sparse
+storage RFC), each an encoded selection of points and the values, both sections deflated, indexed by a paged fixed
+array. The attributes count, sum and first_rows (element counts of the first ten rows that have any) are reference
+values for tests. Two runs with the same arguments write the same file.
 """
 import argparse, random, struct, sys, zlib
 
@@ -76,7 +76,7 @@ def vector(n):
 
 
 def encoded_selection(side, points):
-    """What H5Sencode writes for a list of points in a square chunk, row-major, and the section's checksum."""
+    """A list of points in a square chunk, row-major, as H5Sencode writes it, and the section's checksum."""
     extent = struct.pack("<BBBB4x4Q", 1, 2, 1, 0, side, side, side, side)
     listed = b"".join(struct.pack("<II", row, column) for row, column in points)
     selection = struct.pack("<IIIIII", 1, 1, 0, 8 + len(listed), 2, len(points)) + listed
@@ -84,7 +84,7 @@ def encoded_selection(side, points):
 
 
 def chunk(side, elements):
-    """Both sections deflated; gives the bytes and the record's metadata."""
+    """Deflates both sections; returns the bytes and the record's metadata."""
     elements.sort()
     selection = encoded_selection(side, [(row, column) for row, column, _ in elements])
     values = struct.pack(f"<{len(elements)}d", *(value for _, _, value in elements))
@@ -98,7 +98,7 @@ def size_width(chunk_bytes):
 
 
 def fixed_array(base, records, width, count):
-    """Header and data block with pages, for filtered structured chunks; gives bytes and the header's address."""
+    """Header and paged data block, for filtered structured chunks; returns the bytes and the header's address."""
     entry, page, client = 8 + width + 32, 1 << PAGE_BITS, 3
     absent = struct.pack("<Q", UNDEFINED) + bytes(entry - 8)
     header_bytes = 28
@@ -133,7 +133,7 @@ def pipeline():
 
 
 def choose(side, count, seed):
-    """Distinct places by chunk of the caller's choice, and their values."""
+    """Distinct positions per chunk and their values."""
     draw = random.Random(seed)
     for number, place in enumerate(draw.sample(range(side * side), count)):
         yield place // side, place % side, number % 1000 + 0.5

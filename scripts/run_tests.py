@@ -3,8 +3,9 @@
 
     run_tests.py [--at-least N] [--jobs N] [--only NAME,...] BUILD
 
-The programs are those that meson knows. A GoogleTest program counts as many tests as it has; any other counts as one
-(exit code 77 is a skip). A program that crashes or exceeds its time is a failure by itself. The last line is
+The programs are those registered with meson. A GoogleTest program counts as many tests as it has; any other counts as
+one (exit code 77 is a skip). A program that crashes or exceeds its time limit is one additional failure. The last
+line is
 `N passed, N failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran.
 """
 import argparse, collections, concurrent.futures, json, os, signal, subprocess, sys, tempfile, time
@@ -19,7 +20,7 @@ def programs(build):
 
 
 def run(command, environment, directory, timeout):
-    """The exit code (None: out of time) and what was said. The whole process group ends with the program."""
+    """The exit code (None: timeout) and the output. The whole process group ends with the program."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, env=environment, cwd=directory, stdout=said, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
@@ -34,7 +35,7 @@ def run(command, environment, directory, timeout):
 
 
 def count(report):
-    """Passed, names of the failed, and {reason: number} of the skipped, of GoogleTest's JSON."""
+    """(passed, names of failed tests, {reason: number of skipped tests}) from GoogleTest's JSON."""
     passed, failed, skipped = 0, [], collections.Counter()
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:

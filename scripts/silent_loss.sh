@@ -1,7 +1,7 @@
 #!/bin/sh
-# What damage takes away without an error: every file of a corpus cut short at eight places and changed by a bit in each
-# kind of structure, read whole each time (tests/damage/silent_loss.cpp says how, and what it counts). Takes minutes to
-# an hour.
+# Counts data that is lost to damage without an error: every file of a corpus is truncated at eight offsets,
+# changed by one bit in each kind of structure, and read completely each time (see
+# tests/damage/silent_loss.cpp). Takes minutes to an hour.
 #   scripts/silent_loss.sh [BUILD_DIRECTORY [CORPUS [OPTION...]]]     OPTION: --jobs N, --instances N, --flips N, --show
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)

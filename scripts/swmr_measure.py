@@ -33,7 +33,7 @@ def start(path, **options):
 
 
 class Mount:
-    """The program in the foreground, so that its own process can be measured."""
+    """Runs the program in the foreground, so that its process can be measured."""
 
     def __init__(self, path):
         for _ in range(100):
@@ -44,7 +44,7 @@ class Mount:
                 time.sleep(0.02)
             if self.process.poll() is None:
                 return
-            time.sleep(0.05)  # the writer has not marked the file yet
+            time.sleep(0.05)  # the writer has not set the file's status flags yet
         raise SystemExit(self.process.stderr.read().decode())
 
     def __enter__(self):
@@ -99,7 +99,8 @@ def measure_tail():
 
 
 def measure_restart(rounds=30, most=100000):
-    """Killed at random moments and started again under one mount, h5clear in between every second time."""
+    """The writer is killed at random moments and restarted under one mount, with h5clear in between every second
+    time."""
     print(f"== writers killed and restarted {rounds} times each")
     randomly = random.Random(6)
     for index in ("ea", "bt2", "fa"):
@@ -124,7 +125,7 @@ def measure_restart(rounds=30, most=100000):
                     states += 1
                     try:
                         got = open(target, "rb").read()
-                    except OSError:  # what the writer left is damaged
+                    except OSError:  # the file that the writer left is damaged
                         errors += 1
                         continue
                     if len(got) > len(right):

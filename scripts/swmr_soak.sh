@@ -1,7 +1,8 @@
 #!/bin/sh
-# Follows live SWMR files for longer than the tests do, and prints the figures: every byte through `tail -f` for each
-# index type, writers killed and restarted, latency from flush to visible beside h5py, what an idle mount costs, what
-# an appended megabyte costs beside a small and a large file, and a long replay of torn writes.
+# Follows live SWMR files for longer than the tests do, and prints the figures: every byte through `tail -f`
+# for each index type, writers killed and restarted, latency from flush to visibility compared with h5py, the
+# cost of an idle mount, the cost of an appended megabyte in a small and a large file, and a long replay of
+# torn writes.
 #
 #   scripts/swmr_soak.sh BUILD-DIRECTORY [FRAMES]        (needs libhdf5 for the writer, h5clear, /dev/fuse,
 #                                                        python3, strace)

@@ -1,4 +1,4 @@
-"""What is measured, beside what, and the ratio that is promised (issue and README name them)."""
+"""The cases: what is measured, its references, and the promised ratios."""
 import os
 import time
 from statistics import median
@@ -11,7 +11,8 @@ MIB = 1 << 20
 
 
 class Other:
-    """A reference: its name, how it is measured, the least ratio (its time / ours) promised, rounds if few will do."""
+    """A reference: its name, its measurement, the promised minimum ratio (its time / h5mount's), and the rounds where
+    fewer suffice."""
 
     def __init__(self, name, measure, target=None, rounds=None):
         self.name, self.measure, self.target, self.rounds = name, measure, target, rounds
@@ -52,7 +53,7 @@ class Bench:
     # -- measuring --
 
     def cold(self, file, *arguments, options='', names=('d',), needed=None):
-        """A fresh mount, one program of the reader's, and what the daemon says of it."""
+        """A fresh mount, one run of the reader, and the daemon's counters."""
         with self.mount(file, options) as mount:
             sample = mount.measured(self.reader(*arguments, *(f'{mount.place}/{name}' for name in names)))
             status = mount.counters()
@@ -69,7 +70,7 @@ class Bench:
             return mount.measured(self.reader(*arguments, f'{mount.place}/data'))
 
     def compare(self, case, ours, others, rounds=None):
-        """Side by side, in turns: contention meets all alike. Ratios are of one round."""
+        """Measures all alternately, so that contention affects all alike. Ratios are within one round."""
         mine, theirs = [], [[] for _ in others]
         for i in range(rounds or self.rounds):
             mine.append(ours())
@@ -105,8 +106,8 @@ class Bench:
         self.warm()
 
     def warm(self):
-        """Pages that the kernel has already. Which memory they lie in depends on who was read first and weighs more
-        than anything else here, so a round is the sum of both orders."""
+        """Reads of cached pages. Their memory depends on which file was read first, which outweighs everything else
+        here, so a round is the sum of both orders."""
         rounds = {'cat': [], 'mmap': []}
         for _ in range(self.rounds):
             sums = {way: [0, 0, 0, 0] for way in rounds}
@@ -173,7 +174,7 @@ class Bench:
                          Other('C H5Dread, whole', lambda: self.h5dread('whole', 'pencils'), 1)])
 
     def together(self):
-        """Several readers: the sum of their throughput beside one reader's."""
+        """Several readers: the sum of their throughput compared with one reader's."""
         one = lambda names, **more: self.cold('four-tiles', 'cat', names=names, **more)
         alone = lambda: Sample(sum(one((n,)).wall for n in 'abcd'), 0)
         self.compare('four readers of four datasets', lambda: one('abcd'), [Other('one reader', alone, 0.95)])
@@ -250,7 +251,7 @@ class Bench:
             return Sample(time.monotonic() - begin, 0)
 
     def lookup(self, links):
-        """One name of 100,000, by a system call in a fresh mount, beside listing them all."""
+        """One name of 100,000, by a system call in a fresh mount, compared with listing them all."""
         ratios, ours, theirs = [], [], []
         for _ in range(self.rounds + 2):
             ours.append(self.one_lookup(links).wall)
@@ -272,7 +273,7 @@ class Bench:
             self.add(Row(f'chunks decoded / chunks needed: {case}', '(sequential)', ratios, 1.02, True))
 
     def growth(self):
-        """How a case grows when its work grows tenfold: 10 is in proportion, 1 is not at all."""
+        """How a case's time grows when its work grows tenfold: 10 is proportional, 1 is constant."""
         seconds = lambda measure: median(measure().wall for _ in range(3))
         tenth, whole = self.sizes.datasets // 10, self.sizes.datasets
         image = {'contiguous': self.sizes.contiguous, 'tiles': self.sizes.tile_bytes,

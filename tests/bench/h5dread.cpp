@@ -1,5 +1,5 @@
-// h5dread: what a C program over libhdf5 needs for the same bytes. The reference of the benchmarks, built for
-// them alone; the product never sees libhdf5.
+// h5dread: reads the same bytes as a C program with libhdf5. The reference of the benchmarks; the product
+// does not use libhdf5.
 //
 //   h5dread slices FILE DATASET ROWS   one H5Dread per slice of ROWS rows (the slowest dimension), one buffer
 //   h5dread whole FILE DATASET         one H5Dread into memory for all of it

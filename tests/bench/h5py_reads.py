@@ -1,4 +1,4 @@
-"""Reads as an h5py user makes them; prints the seconds they took, opening the file included.
+"""Reads as an h5py user would; prints the seconds they took, including opening the file.
 
     h5py_reads.py whole|random|column|cell|first|tail|rows FILE [NUMBER…]
 """
@@ -9,7 +9,7 @@ import h5py
 
 
 def places(count, size, total):
-    """The same places as `reader random` takes."""
+    """The same offsets as `reader random`."""
     state, mask, out = 88172645463325252, (1 << 64) - 1, []
     for _ in range(count):
         state ^= state << 13 & mask
@@ -34,7 +34,7 @@ def read(mode, path, numbers):
                 data[first:first + size // data.dtype.itemsize]
         elif mode == 'column':  # as one selection
             data[:, numbers[0]]
-        elif mode == 'cell':  # one value a row
+        elif mode == 'cell':  # one value per row
             for row in range(data.shape[0]):
                 data[row, numbers[0]]
         elif mode == 'tail':

@@ -1,4 +1,4 @@
-"""The benchmarks' files: always the same bytes, made once, kept by name.
+"""Makes the benchmarks' files: reproducible, made once, identified by name.
 
 Chunks of the large datasets repeat a few dozen different ones, written as they are stored (write_direct_chunk), so that
 making half a gigabyte takes seconds and not minutes; to whoever decodes them they are all alike.
@@ -13,7 +13,8 @@ MIB = 1 << 20
 
 
 class Sizes:
-    """What the cases read: the full form as the project promises it, the short one a quarter of that."""
+    """The sizes of the files: the full form, on which the promised ratios are measured, and the short one, a quarter
+    of it."""
 
     def __init__(self, short):
         self.contiguous = 256 * MIB if short else 1024 * MIB
@@ -28,14 +29,14 @@ class Sizes:
 
 
 def smooth(rows, columns, seed):
-    """Values as an instrument gives them: slow waves, some noise, one decimal."""
+    """Values like an instrument's: slow waves, some noise, one decimal."""
     noise = np.random.RandomState(seed).normal(0, 0.5, (rows, columns))
     waves = 30 * np.sin(np.arange(columns) / 300 + seed) + 20 * np.cos(np.arange(rows) / 200)[:, None]
     return np.round(1000 + waves + noise, 1).astype('<f4')
 
 
 def stored(chunk, filtered):
-    """The chunk as the file holds it: shuffle and deflate, or plain."""
+    """The stored chunk: shuffled and deflated, or plain."""
     raw = chunk.tobytes()
     if not filtered:
         return raw
@@ -126,7 +127,7 @@ def make_links(path, count):
 
 
 def makers(sizes):
-    """file name -> what makes it there"""
+    """file name -> function that makes it"""
     return {
         f'contiguous-{sizes.contiguous // MIB}.h5': lambda p: make_contiguous(p, sizes),
         f'flat-{sizes.contiguous // MIB}.bin': lambda p: make_flat(p, sizes.contiguous),
@@ -150,7 +151,7 @@ def makers(sizes):
 
 
 def make_all(directory, sizes, say):
-    """Makes what is missing; gives stem -> path ('tiles' -> …/tiles-8192.h5; 'extensible-10' keeps its number)."""
+    """Makes missing files; returns stem -> path ('tiles' -> …/tiles-8192.h5; 'extensible-10' keeps its number)."""
     os.makedirs(directory, exist_ok=True)
     paths = {}
     for name, make in makers(sizes).items():

@@ -1,4 +1,4 @@
-"""Mounts, clocks and counters: what one measurement needs."""
+"""Mounts, clocks and counters for one measurement."""
 import os
 import re
 import signal
@@ -8,15 +8,15 @@ import time
 
 
 class Sample:
-    """One measurement: wall seconds, and processor seconds of everybody who took part (client and daemon)."""
+    """One measurement: wall seconds, and processor seconds of client and daemon."""
 
     def __init__(self, wall, cpu, **more):
         self.wall, self.cpu, self.more = wall, cpu, more
 
 
 def run(arguments, timed_by_itself=False, allowed=(0,)):
-    """Runs a program to its end, its output read and thrown away. A program that prints its own seconds first is
-    believed: what it needs to start (an interpreter, say) is not what is measured."""
+    """Runs a program to its end and discards its output. Where the program prints its own seconds first, they are
+    used, to exclude its start (an interpreter's, for example)."""
     begin = time.monotonic()
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE if timed_by_itself else None)
     head = b''
@@ -40,7 +40,7 @@ def processor_seconds(pid):
 
 
 class Mount:
-    """A FUSE program in the foreground, for as long as the `with` lasts."""
+    """A FUSE program in the foreground for the duration of the `with` statement."""
 
     def __init__(self, program, source, mountpoint, options=''):
         self.arguments = [*program, *(['-o', options] if options else []), source, mountpoint]
@@ -62,7 +62,7 @@ class Mount:
         return self
 
     def settle(self):
-        """Read-ahead is raised by a thread of the program; measurements wait until it is."""
+        """Waits until the program's own thread has raised the read-ahead."""
         device = os.stat(self.place).st_dev
         path = f'/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb'
         for _ in range(200):
@@ -80,7 +80,7 @@ class Mount:
         self.log.close()
 
     def measured(self, arguments, timed_by_itself=True):
-        """Runs a program on the mount; the daemon's processor time is counted in."""
+        """Runs a program on the mount and includes the daemon's processor time."""
         before = processor_seconds(self.process.pid)
         sample = run(arguments, timed_by_itself)
         time.sleep(0.01)
@@ -88,7 +88,7 @@ class Mount:
         return sample
 
     def counters(self):
-        """What the daemon says of itself on SIGUSR1."""
+        """The counters that the daemon logs on SIGUSR1."""
         self.process.send_signal(signal.SIGUSR1)
         for _ in range(400):
             self.log.seek(0)
@@ -100,6 +100,6 @@ class Mount:
 
 
 def drop_pages(path):
-    """The source out of the page cache: the next reader waits for the disk."""
+    """Drops the source from the page cache, so that the next reader waits for the disk."""
     with open(path, 'rb') as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

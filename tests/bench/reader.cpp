@@ -1,13 +1,13 @@
-// reader: a program that reads files of a mount in the ways that are measured, at the least cost of its own,
-// and prints the seconds that reading took (opening included) and a sum of what it saw.
+// reader: reads files of a mount in the access patterns that are measured, with little overhead, and prints
+// the seconds that opening and reading took and a sum of the bytes.
 //
 //   reader cat FILE…             all bytes in order, 1 MiB a call; several files by as many threads at once
 //   reader block SIZE FILE       all bytes in order, SIZE bytes a call
 //   reader mmap FILE             all bytes through a mapping
 //   reader head BYTES FILE       the first BYTES, 1 MiB a call
 //   reader tail BYTES FILE       the last BYTES
-//   reader random COUNT SIZE FILE  COUNT reads of SIZE bytes at places that are always the same ones
-//   reader column ROWS STRIDE SIZE FILE  SIZE bytes at every STRIDE
+//   reader random COUNT SIZE FILE COUNT reads of SIZE bytes at fixed pseudo-random offsets reader column ROWS
+//   STRIDE SIZE FILE SIZE bytes at every STRIDE
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,11 +1,11 @@
-"""The table and the picture."""
+"""Writes the table and the chart."""
 import html
 import math
 from statistics import median
 
 
 class Row:
-    """One line of the table: the median of the ratios of one run's rounds, beside what was promised."""
+    """One row of the table: the median of the rounds' ratios, and the promised ratio."""
 
     def __init__(self, case, beside, ratios, target=None, at_most=False, ours='', theirs='', processor=None):
         self.case, self.beside, self.target, self.at_most = case, beside, target, at_most
@@ -39,7 +39,7 @@ def markdown(rows, heading, notes):
 
 
 def svg(rows, heading):
-    """Bars on a logarithmic scale; a tick where the promise stands."""
+    """Bars on a logarithmic scale, with a tick at the promised ratio."""
     shown = [row for row in rows if row.ratio > 0 and not row.at_most]
     left, width, step, top = 470, 420, 20, 46
     low = math.floor(math.log10(min([0.5, *(r.ratio for r in shown)])))

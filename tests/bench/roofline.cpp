@@ -1,6 +1,6 @@
-// roofline: how fast the chunks of a dataset can be decoded at all: its stored chunks, read into memory
-// beforehand, through libdeflate and unshuffle on all cores, each into one buffer that stays in the cache. No
-// file system, no placing into rows. Prints the seconds that decoding took.
+// roofline: the upper bound of decoding speed for a dataset: its stored chunks, already in memory, are
+// decoded by libdeflate and unshuffle on all cores, each into one buffer that stays in the cache. No file
+// system, no assembly of rows. Prints the seconds that decoding took.
 //
 //   roofline FILE DATASET [THREADS]
 #include <hdf5.h>

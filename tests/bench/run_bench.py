@@ -45,7 +45,7 @@ def main():
     say = lambda text: print(text, flush=True)
     sizes = make_data.Sizes(options.short)
     paths = make_data.make_all(options.data, sizes, say)
-    for stem in list(paths):  # tiles-8192 is also called tiles, unless several sizes of it are wanted
+    for stem in list(paths):  # tiles-8192 is also named tiles, unless several sizes of it are used
         kind = stem.rsplit('-', 1)[0]
         if kind not in ('extensible', 'btree', 'tree', 'links', 'plain'):
             paths[kind] = paths[stem]

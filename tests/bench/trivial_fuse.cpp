@@ -1,7 +1,6 @@
-// trivial_fuse: the least a FUSE file system can do: one file, `data`, whose replies are written straight
-// from a mapping of a plain file, with the settings that measured best (1 MiB requests, kept pages, long
-// timeouts, read-ahead of 1 MiB where permitted, no splice). What h5mount is held against where nothing has
-// to be decoded.
+// trivial_fuse: a minimal FUSE file system: one file, `data`, whose replies are written directly from a
+// mapping of a plain file, with the settings that measured fastest (1 MiB requests, kept pages, long
+// timeouts, read-ahead of 1 MiB where permitted, no splice). The reference for data that needs no decoding.
 //
 //   trivial_fuse FILE MOUNTPOINT    stays in the foreground until unmounted
 #include <fcntl.h>

@@ -62,7 +62,7 @@ TEST_P(Conformance, RunsOfAnyLengthAgreeWithFind) {
   }
 }
 
-TEST_P(Conformance, ForEachVisitsEveryChunkOnceAndStopsWhenTold) {
+TEST_P(Conformance, ForEachVisitsEveryChunkOnceAndStopsOnRequest) {
   const auto index = open(file(built.bytes));
   ASSERT_TRUE(index) << index.error().text();
   std::map<Coordinates, chunk::ChunkRecord> seen;

@@ -54,7 +54,7 @@ void expect_every_cut_to_fail(const Bytes& whole, Decode decode) {
 }
 
 // One changed byte of a valid message and the expected error: code, field, and offset of the field.
-struct Lie {
+struct InvalidByte {
   std::string what;
   Bytes whole;
   std::size_t at;
@@ -66,26 +66,27 @@ struct Lie {
 
 // Expects that a message is rejected.
 template <class Decode>
-void expect_refused_whole(const Bytes& whole, ErrorCode code, std::string_view field, std::size_t field_at,
-                          Decode decode) {
-  const auto refused = decode_all(whole, decode);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), code) << refused.error().text();
-  EXPECT_EQ(refused.error().field(), field) << refused.error().text();
-  EXPECT_EQ(refused.error().offset(), kAt + field_at) << refused.error().text();
+void expect_rejected_whole(const Bytes& whole, ErrorCode code, std::string_view field, std::size_t field_at,
+                           Decode decode) {
+  const auto rejected = decode_all(whole, decode);
+  ASSERT_FALSE(rejected);
+  EXPECT_EQ(rejected.error().code(), code) << rejected.error().text();
+  EXPECT_EQ(rejected.error().field(), field) << rejected.error().text();
+  EXPECT_EQ(rejected.error().offset(), kAt + field_at) << rejected.error().text();
 }
 
 template <class Decode>
-void expect_refusal(const Lie& lie, Decode decode) {
-  EXPECT_TRUE(decode_all(lie.whole, decode)) << lie.what << ": not sound to begin with";
-  Bytes lying = lie.whole;
-  lying.at(lie.at) = static_cast<std::byte>(lie.value);
-  const auto refused = decode_all(lying, decode);
-  ASSERT_FALSE(refused) << lie.what;
-  EXPECT_EQ(refused.error().code(), lie.code) << lie.what << ": " << refused.error().text();
-  EXPECT_EQ(refused.error().structure(), "Test") << lie.what << ": " << refused.error().text();
-  EXPECT_EQ(refused.error().field(), lie.field) << lie.what << ": " << refused.error().text();
-  EXPECT_EQ(refused.error().offset(), kAt + lie.field_at) << lie.what << ": " << refused.error().text();
+void expect_rejected(const InvalidByte& invalid, Decode decode) {
+  EXPECT_TRUE(decode_all(invalid.whole, decode)) << invalid.what << ": not valid before the change";
+  Bytes changed = invalid.whole;
+  changed.at(invalid.at) = static_cast<std::byte>(invalid.value);
+  const auto rejected = decode_all(changed, decode);
+  ASSERT_FALSE(rejected) << invalid.what;
+  EXPECT_EQ(rejected.error().code(), invalid.code) << invalid.what << ": " << rejected.error().text();
+  EXPECT_EQ(rejected.error().structure(), "Test") << invalid.what << ": " << rejected.error().text();
+  EXPECT_EQ(rejected.error().field(), invalid.field) << invalid.what << ": " << rejected.error().text();
+  EXPECT_EQ(rejected.error().offset(), kAt + invalid.field_at)
+      << invalid.what << ": " << rejected.error().text();
 }
 
 }  // namespace h5mount::test

@@ -108,9 +108,9 @@ TEST(Datatype, WhatAPartHasTheWholeHas) {
   EXPECT_FALSE((*decode_all(kArray, decode))->has_variable_part);
 }
 
-TEST(Datatype, EachLieIsNamed) {
+TEST(Datatype, EachInvalidByteIsReported) {
   const auto invalid = ErrorCode::InvalidValue;
-  for (const Lie& lie : std::initializer_list<Lie>{
+  for (const InvalidByte& one : std::initializer_list<InvalidByte>{
            {"version 0", kInt, 0, 0x00, ErrorCode::UnsupportedVersion, "version", 0},
            {"version 6", kInt, 0, 0x60, ErrorCode::UnsupportedVersion, "version", 0},
            {"class 12", kInt, 0, 0x1C, invalid, "class", 0},
@@ -133,9 +133,9 @@ TEST(Datatype, EachLieIsNamed) {
            {"address that does not fit", kObject, 4, 7, invalid, "size", 4},
            {"region that does not fit", kRegion, 4, 11, invalid, "size", 4},
            {"enumeration of another size", kEnum, 4, 8, invalid, "size", 4},
-           {"more names than there is room for", kEnum, 2, 255, ErrorCode::Truncated, "member_count", 1},
+           {"more names than fit the message", kEnum, 2, 255, ErrorCode::Truncated, "member_count", 1},
            {"neither sequence nor string", kSequence, 1, 2, invalid, "variable_length_type", 1},
-           {"no room for the heap's place", kSequence, 4, 15, invalid, "size", 4},
+           {"no space for the heap address", kSequence, 4, 15, invalid, "size", 4},
            {"reserved padding of a string", kText, 1, 0x31, invalid, "string_padding", 1},
            {"no dimensions", kArray, 8, 0, invalid, "dimensionality", 8},
            {"33 dimensions", kArray, 8, 33, ErrorCode::LimitExceeded, "dimensionality", 8},
@@ -151,7 +151,7 @@ TEST(Datatype, EachLieIsNamed) {
            {"an array of nothing", kCompound1, 32, 0, invalid, "dimension_size", 32},
            {"five dimensions of a member", kCompound1, 20, 5, invalid, "dimensionality", 20},
        })
-    expect_refusal(lie, decode);
+    expect_rejected(one, decode);
 }
 
 TEST(Datatype, NestsAsDeepAsTheLimit) {
@@ -159,8 +159,8 @@ TEST(Datatype, NestsAsDeepAsTheLimit) {
     return joined({repeated(bytes({0x19, 0, 0, 0, 16, 0, 0, 0}), depth - 1), kInt});
   };
   EXPECT_TRUE(decode_all(nested(limits::kMaxDatatypeDepth), decode));
-  expect_refused_whole(nested(limits::kMaxDatatypeDepth + 1), ErrorCode::LimitExceeded, "nesting",
-                       8 * limits::kMaxDatatypeDepth, decode);
+  expect_rejected_whole(nested(limits::kMaxDatatypeDepth + 1), ErrorCode::LimitExceeded, "nesting",
+                        8 * limits::kMaxDatatypeDepth, decode);
 }
 
 TEST(Datatype, HasAsManyPartsAsTheLimit) {
@@ -171,8 +171,8 @@ TEST(Datatype, HasAsManyPartsAsTheLimit) {
   EXPECT_TRUE(decode_all(compound(limits::kMaxDatatypeNodes - 1), decode));
   const Bytes one_more = joined({bytes({0x36, 2, 0, 0, 8, 0, 0, 0}), bytes({'x', 0, 0}),
                                  compound(limits::kMaxDatatypeNodes - 2), bytes({'y', 0, 4}), kInt});
-  expect_refused_whole(one_more, ErrorCode::LimitExceeded, "part_count", one_more.size() - kInt.size(),
-                       decode);
+  expect_rejected_whole(one_more, ErrorCode::LimitExceeded, "part_count", one_more.size() - kInt.size(),
+                        decode);
 }
 
 }  // namespace

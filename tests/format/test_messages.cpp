@@ -47,7 +47,7 @@ TEST(DataLayoutMessage, ChunkedVersion3And4) {
   EXPECT_EQ(fixed->index, format::ChunkIndexKind::FixedArray);
   EXPECT_EQ(fixed->fixed_array_page_bits, 10);
   expect_every_cut_to_fail(v4, layout);
-  expect_refusal({"no elements", v4, 5, 0, ErrorCode::InvalidValue, "chunk_dimension", 5}, layout);
+  expect_rejected({"no elements", v4, 5, 0, ErrorCode::InvalidValue, "chunk_dimension", 5}, layout);
 }
 
 // The worked example of the sparse storage RFC.
@@ -76,10 +76,10 @@ TEST(Selection, BlockBeforeItsStart) {
   const Bytes blocks =
       bytes({2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   format::Cursor cursor(blocks, kAt, "Selection", {});
-  const auto refused = format::decode_selection(cursor);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().field(), "block_end");
-  EXPECT_EQ(refused.error().offset(), kAt + 28);
+  const auto rejected = format::decode_selection(cursor);
+  ASSERT_FALSE(rejected);
+  EXPECT_EQ(rejected.error().field(), "block_end");
+  EXPECT_EQ(rejected.error().offset(), kAt + 28);
 }
 
 TEST(DataspaceMessage, HasAsManyDimensionsAsTheLimit) {
@@ -89,7 +89,7 @@ TEST(DataspaceMessage, HasAsManyDimensionsAsTheLimit) {
   const auto most = decode_all(space(limits::kMaxRank), dataspace);
   ASSERT_TRUE(most) << most.error().text();
   EXPECT_EQ(most->dims.size(), limits::kMaxRank);
-  expect_refused_whole(space(limits::kMaxRank + 1), ErrorCode::LimitExceeded, "rank", 1, dataspace);
+  expect_rejected_whole(space(limits::kMaxRank + 1), ErrorCode::LimitExceeded, "rank", 1, dataspace);
 }
 
 TEST(DataLayoutMessage, ChunksHaveAsManyDimensionsAsTheLimit) {
@@ -100,7 +100,7 @@ TEST(DataLayoutMessage, ChunksHaveAsManyDimensionsAsTheLimit) {
   const auto most = decode_all(chunked(limits::kMaxRank), layout);
   ASSERT_TRUE(most) << most.error().text();
   EXPECT_EQ(most->chunk_dims.size(), limits::kMaxRank);
-  expect_refused_whole(chunked(limits::kMaxRank + 1), ErrorCode::InvalidValue, "dimensionality", 2, layout);
+  expect_rejected_whole(chunked(limits::kMaxRank + 1), ErrorCode::InvalidValue, "dimensionality", 2, layout);
 }
 
 TEST(FilterPipelineMessage, HasAsManyFiltersAsTheLimit) {
@@ -111,8 +111,8 @@ TEST(FilterPipelineMessage, HasAsManyFiltersAsTheLimit) {
   const auto most = decode_all(pipeline(limits::kMaxFilters), decode);
   ASSERT_TRUE(most) << most.error().text();
   EXPECT_EQ(most->filters.size(), limits::kMaxFilters);
-  expect_refused_whole(pipeline(limits::kMaxFilters + 1), ErrorCode::LimitExceeded, "filter_count", 1,
-                       decode);
+  expect_rejected_whole(pipeline(limits::kMaxFilters + 1), ErrorCode::LimitExceeded, "filter_count", 1,
+                        decode);
 }
 
 const auto link_of = [](format::Cursor& c) { return format::decode_link(c); };
@@ -136,8 +136,8 @@ TEST(LinkMessage, HardSoftAndExternal) {
   EXPECT_EQ(three->file, "f.h5");
   EXPECT_EQ(three->target, "x");
   for (const Bytes& whole : {hard, soft, external}) expect_every_cut_to_fail(whole, link_of);
-  expect_refusal({"a reserved kind", soft, 2, 2, ErrorCode::InvalidValue, "type", 2}, link_of);
-  expect_refusal({"another version", soft, 0, 2, ErrorCode::UnsupportedVersion, "version", 0}, link_of);
+  expect_rejected({"a reserved kind", soft, 2, 2, ErrorCode::InvalidValue, "type", 2}, link_of);
+  expect_rejected({"another version", soft, 0, 2, ErrorCode::UnsupportedVersion, "version", 0}, link_of);
 }
 
 TEST(LinkMessage, NamesAreAsLongAsTheLimit) {
@@ -147,8 +147,8 @@ TEST(LinkMessage, NamesAreAsLongAsTheLimit) {
   const auto longest = decode_all(named(limits::kMaxLinkNameBytes), link_of);
   ASSERT_TRUE(longest) << longest.error().text();
   EXPECT_EQ(longest->name.size(), limits::kMaxLinkNameBytes);
-  expect_refused_whole(named(limits::kMaxLinkNameBytes + 1), ErrorCode::LimitExceeded, "name_length", 2,
-                       link_of);
+  expect_rejected_whole(named(limits::kMaxLinkNameBytes + 1), ErrorCode::LimitExceeded, "name_length", 2,
+                        link_of);
 }
 
 TEST(FillValueMessage, ThreeVersions) {
@@ -166,7 +166,7 @@ TEST(FillValueMessage, ThreeVersions) {
   }
   EXPECT_FALSE(decode_all(bytes({3, 0x1A}), decode)->defined);
   EXPECT_TRUE(decode_all(bytes({3, 0x0A}), decode)->value.empty());
-  expect_refusal({"defined and not", three, 1, 0x3A, ErrorCode::InvalidValue, "flags", 1}, decode);
+  expect_rejected({"defined and not", three, 1, 0x3A, ErrorCode::InvalidValue, "flags", 1}, decode);
 }
 
 TEST(SmallMessages, OldModificationTime) {
@@ -174,8 +174,8 @@ TEST(SmallMessages, OldModificationTime) {
   format::Cursor cursor(as_bytes(text), kAt, "Test", {});
   EXPECT_EQ(format::decode_modification_time_old(cursor).value(), 1709208000);
   const std::string_view bad = "20230229120000";
-  format::Cursor refused(as_bytes(bad), kAt, "Test", {});
-  const auto no_date = format::decode_modification_time_old(refused);
+  format::Cursor rejected(as_bytes(bad), kAt, "Test", {});
+  const auto no_date = format::decode_modification_time_old(rejected);
   ASSERT_FALSE(no_date);
   EXPECT_EQ(no_date.error().field(), "date");
   EXPECT_EQ(no_date.error().offset(), kAt);

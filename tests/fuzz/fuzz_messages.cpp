@@ -1,5 +1,5 @@
 // The fuzz target of the header messages and of the structures that are decoded from memory alone. The first
-// byte chooses the decoder, the second the sizes of offsets and lengths; the rest is the structure.
+// byte selects the decoder, the second the sizes of offsets and lengths; the rest is the structure.
 #include <array>
 #include <cstdlib>
 
@@ -27,7 +27,7 @@ namespace {
 using namespace h5mount;
 using Decoder = void (*)(Cursor&);
 
-// A type that was decoded is also shown, and checked for what the rooms above rely on.
+// A decoded type is also rendered as text, and the invariants that higher modules rely on are checked.
 void datatype(Cursor& cursor) {
   const auto type = decode_datatype(cursor);
   if (!type) return;
@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   if (length < 2) return 0;
   constexpr std::array<std::uint8_t, 4> kWidths = {2, 4, 8, 8};
   const FileSizes sizes{kWidths[data[1] % 4], kWidths[data[1] / 4 % 4]};
-  // A copy of exactly its size, so that a sanitizer sees every step beyond it.
+  // An exact-size copy, so that a sanitizer detects any access beyond the input.
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   const std::vector<std::byte> structure(bytes + 2, bytes + length);
   Cursor cursor(structure, 0, "Fuzzed", sizes);

@@ -1,6 +1,6 @@
 // The fuzz target of values as text: a datatype message (its length in the first two bytes), then elements of
-// it. There is no file behind it, so variable-length parts that are not empty are errors; all else must
-// become text.
+// it. There is no file, so variable-length parts that are not empty are errors; everything else must convert
+// to text.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

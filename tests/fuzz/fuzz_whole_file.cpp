@@ -1,7 +1,7 @@
-// The fuzz target of a whole file (scripts/fuzz.sh whole_file). An input that breaks a rule of the walk, or
-// is slow for its size, is a finding. For two of three inputs checksums are off, so that mutations reach what
-// lies behind them; for the third they are on: a node that is refused while its neighbours are sound is what
-// bit rot looks like.
+// The fuzz target of a whole file (scripts/fuzz.sh whole_file). An input that violates an invariant of the
+// walk, or is slow for its size, is a finding. For two of three inputs checksums are disabled, so that
+// mutations reach the decoders. For the third they are enabled, as with bit rot: a damaged node is rejected
+// while its neighbours are valid.
 #include <cstdio>
 #include <cstdlib>
 
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   return 0;
 }
 
-// Half of the mutations are libFuzzer's own, half know the format's structures.
+// Half of the mutations are libFuzzer's own, half are made by Mutator, which knows the format's structures.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
                                                unsigned seed) {

@@ -1,4 +1,4 @@
-// The most memory that this process has held since `reset_memory_peak`, in bytes (Linux).
+// The peak resident memory of this process since `reset_memory_peak`, in bytes (Linux).
 #pragma once
 
 #include <cstdint>

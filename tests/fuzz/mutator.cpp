@@ -14,9 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 23> kSignatures = {
     "\x89HDF", "OHDR", "OCHK", "TREE", "SNOD", "HEAP", "GCOL", "BTHD", "BTIN", "BTLF", "FRHP", "FHDB",
     "FHIB",    "FSHD", "FSSE", "SMTB", "SMLI", "FAHD", "FADB", "EAHD", "EAIB", "EASB", "EADB"};
-constexpr std::size_t kMostMarks = 4'096;
-constexpr std::size_t kNear = 160;        // bytes behind a signature in which its fields lie
-constexpr std::size_t kMostSpan = 2'048;  // of a structure whose checksum is looked for
+constexpr std::size_t kMaxMarks = 4'096;
+constexpr std::size_t kNear = 160;       // bytes after a signature in which its fields are
+constexpr std::size_t kMaxSpan = 2'048;  // maximum bytes of a structure whose checksum is searched
 
 bool is_signature(const std::byte* at) {
   return std::ranges::any_of(kSignatures,
@@ -35,7 +35,7 @@ void store(std::vector<std::byte>& file, std::size_t at, std::uint64_t value, un
 
 std::vector<std::size_t> find_signatures(const std::vector<std::byte>& file) {
   std::vector<std::size_t> marks;
-  for (std::size_t at = 0; at + 4 <= file.size() && marks.size() < kMostMarks; ++at)
+  for (std::size_t at = 0; at + 4 <= file.size() && marks.size() < kMaxMarks; ++at)
     if (is_signature(file.data() + at)) marks.push_back(at);
   return marks;
 }
@@ -73,7 +73,8 @@ void Mutator::mutate(std::vector<std::byte>& file) {
   }
 }
 
-// Near a signature, mostly; else anywhere: headers and heaps of version 1 have data far from theirs.
+// Usually near a signature, otherwise anywhere: version 1 headers and heaps have no signature near their
+// data.
 std::size_t Mutator::place(const std::vector<std::byte>& file, const std::vector<std::size_t>& marks) {
   if (marks.empty() || below(3) == 0) return below(file.size());
   return std::min(file.size() - 1, marks[below(marks.size())] + 4 + below(below(4) == 0 ? 8 * kNear : kNear));
@@ -130,7 +131,8 @@ void Mutator::change_bytes(std::vector<std::byte>& file, const std::vector<std::
     file[i] = static_cast<std::byte>(kind == 0 ? 0 : kind == 1 ? 0xff : next());
 }
 
-// One structure's beginning over another's: the wrong kind, or a second copy of itself, where it is expected.
+// Copies the beginning of one structure over another: a structure of the wrong kind, or a duplicate, at an
+// address in use.
 void Mutator::copy_structure(std::vector<std::byte>& file, const std::vector<std::size_t>& marks) {
   if (marks.size() < 2) return;
   const std::size_t from = marks[below(marks.size())];
@@ -139,12 +141,11 @@ void Mutator::copy_structure(std::vector<std::byte>& file, const std::vector<std
   std::memmove(file.data() + to, file.data() + from, count);
 }
 
-// Where a structure's checksum stands depends on its fields; it is found where the bytes are those of
-// lookup3.
+// The position of a structure's checksum depends on its fields; it is found by comparing bytes with lookup3.
 void fix_checksums(const std::vector<std::byte>& before, std::vector<std::byte>& after) {
   if (before.size() != after.size()) return;
   for (const std::size_t start : find_signatures(before)) {
-    const std::size_t most = std::min(before.size() - start, kMostSpan);
+    const std::size_t most = std::min(before.size() - start, kMaxSpan);
     if (std::memcmp(before.data() + start, after.data() + start, most) == 0) continue;
     for (std::size_t length = 8; length + 4 <= most; ++length) {
       const ByteSpan covered = ByteSpan(before).subspan(start, length);

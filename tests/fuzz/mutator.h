@@ -1,9 +1,9 @@
 // Seeded damage of HDF5 files: the same seed gives the same bytes on every machine.
 //
-// Most changes are made near the signatures of the format's structures, and give fields the values that
-// readers trip over: extremes, addresses of other structures (loops), counts slightly too large. Object
-// headers of version 1, their messages and version 1 heaps have no checksum; what has one can be made right
-// again with `fix_checksums`.
+// Most changes are made near the signatures of the format's structures and set fields to values that are
+// prone to errors: extremes, addresses of other structures (loops), counts slightly too large. Version 1
+// object headers, their messages and version 1 heaps have no checksum; other checksums can be corrected with
+// `fix_checksums`.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ class Mutator {
   std::uint64_t state_;
 };
 
-// The places of all signatures of the format, in order.
+// The offsets of all signatures of the format, ascending.
 std::vector<std::size_t> find_signatures(const std::vector<std::byte>& file);
 
-// Makes those checksums right again that were right in `before` (of the same length) and are not in `after`.
+// Corrects those checksums in `after` that were right in `before` (of the same length) and are wrong now.
 void fix_checksums(const std::vector<std::byte>& before, std::vector<std::byte>& after);
 
 }  // namespace h5mount::test

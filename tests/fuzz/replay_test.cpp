@@ -1,6 +1,6 @@
-// The whole-file fuzz target without a fuzzer: the corpus as it is and with seeded damage, and every finding
-// that was mended. What is held: no crash, no broken rule of the walk (whole_file.h), bounded time and memory
-// for each input.
+// The whole-file fuzz target without a fuzzer: the corpus unchanged and with seeded damage, and every finding
+// that was fixed. Checked: no crash, no violation of the walk's invariants (whole_file.h), bounded time and
+// memory for each input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace h5mount::test {
 namespace {
 
-// Sanitizers hold memory back and are slow.
+// Sanitizers delay freeing memory and are slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #elif defined(__has_feature)
@@ -23,9 +23,9 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(th
 #else
 constexpr bool kSanitized = false;
 #endif
-constexpr std::uint64_t kMostMemory =
-    768ULL << 20;  // of the whole process, the input and a cache of 32 MiB among it
-constexpr double kMostSeconds = kSanitized ? 60 : 15;  // of one operation
+constexpr std::uint64_t kMaxMemory =
+    768ULL << 20;  // of the whole process, including the input and a cache of 32 MiB
+constexpr double kMaxSeconds = kSanitized ? 60 : 15;  // of one operation
 
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& place, std::uintmax_t most) {
   std::vector<std::filesystem::path> out;
@@ -43,8 +43,8 @@ void walk(const std::vector<std::byte>& bytes, const std::string& name) {
   const WalkBounds bounds{.nodes = 500, .bytes_per_file = 256U << 10, .bytes = 16U << 20, .seconds = 5};
   const WalkReport report = walk_whole_file(io::make_memory_source(bytes), bounds);
   for (const std::string& violation : report.violations) ADD_FAILURE() << name << ": " << violation;
-  EXPECT_LT(report.slowest_seconds, kMostSeconds) << name << ": " << report.slowest;
-  if (!kSanitized) EXPECT_LT(memory_peak(), kMostMemory) << name;
+  EXPECT_LT(report.slowest_seconds, kMaxSeconds) << name << ": " << report.slowest;
+  if (!kSanitized) EXPECT_LT(memory_peak(), kMaxMemory) << name;
 }
 
 class Checksums {
@@ -71,14 +71,14 @@ TEST_P(CorpusReplay, WithChecksumsOff) {
     walk(read_whole_file(path), path.string());
 }
 
-// A third of the changes get past the checksums by making them right again, a third by having them off; the
-// last third are refused by them, while what lies around is sound.
-void walk_damaged(const std::vector<std::byte>& sound, const std::string& name, std::uint64_t seed,
+// One third of the changes pass the checksums because they are corrected, one third because they are
+// disabled; the last third are rejected by them, while the structures around are valid.
+void walk_damaged(const std::vector<std::byte>& valid, const std::string& name, std::uint64_t seed,
                   std::uint64_t round) {
-  std::vector<std::byte> bytes = sound;
+  std::vector<std::byte> bytes = valid;
   Mutator(seed).mutate(bytes);
   const Checksums checksums(round % 3 != 1);
-  if (round % 3 == 0) fix_checksums(sound, bytes);
+  if (round % 3 == 0) fix_checksums(valid, bytes);
   walk(bytes, name + " with seed " + std::to_string(seed));
 }
 
@@ -87,8 +87,8 @@ TEST_P(CorpusReplay, Damaged) {
   constexpr std::uint64_t kRounds = kSanitized ? 3 : 9;
   std::uint64_t seed = 20'000;
   for (const auto& path : files_below(corpus / GetParam(), 48U << 10)) {
-    const std::vector<std::byte> sound = read_whole_file(path);
-    for (std::uint64_t round = 0; round < kRounds; ++round) walk_damaged(sound, path.string(), ++seed, round);
+    const std::vector<std::byte> valid = read_whole_file(path);
+    for (std::uint64_t round = 0; round < kRounds; ++round) walk_damaged(valid, path.string(), ++seed, round);
   }
 }
 
@@ -100,16 +100,16 @@ INSTANTIATE_TEST_SUITE_P(Corpus, CorpusReplay,
 TEST(WrittenFiles, Damaged) {
   set_log_level(LogLevel::Error);
   for (const char* libver : {"earliest", "latest"}) {
-    const std::vector<std::byte> sound = written_with_h5py(kEveryIndex, libver);
-    ASSERT_FALSE(sound.empty()) << "h5py wrote no file";
-    walk(sound, libver);
+    const std::vector<std::byte> valid = written_with_h5py(kEveryIndex, libver);
+    ASSERT_FALSE(valid.empty()) << "h5py wrote no file";
+    walk(valid, libver);
     for (std::uint64_t round = 0; round < (kSanitized ? 150 : 300); ++round)
-      walk_damaged(sound, libver, 70'000 + round, round);
+      walk_damaged(valid, libver, 70'000 + round, round);
   }
 }
 
-// Inputs that were findings once, frozen.
-TEST(FrozenFindings, StayMended) {
+// Inputs of earlier findings.
+TEST(FrozenFindings, StayFixed) {
   set_log_level(LogLevel::Error);
   for (const auto& path : files_below(source_root() / "tests/hostile/seeds", 1U << 20)) {
     const std::vector<std::byte> bytes = read_whole_file(path);

@@ -1,5 +1,5 @@
-// Walks files, damaged in seeded ways if asked to, and says what it met: the tool behind a long search
-// without a fuzzer, and the way to look at one finding.
+// Walks files, optionally with seeded damage, and reports what it found: for long runs without a fuzzer, and
+// to reproduce one finding.
 //   walk_file [--mutations N] [--seed S] [--no-checksums] [--keep PATH] [--slow SECONDS] FILE...
 // --keep: each input is written there before it is walked, so that a crash leaves it.
 #include <cstdio>
@@ -75,13 +75,13 @@ int main(int count, char** words) {
   set_log_level(LogLevel::Error);
   std::uint64_t done = 0, bad = 0;
   for (const std::string& name : settings.files) {
-    const std::vector<std::byte> sound = read_whole_file(name);
-    if (settings.mutations == 0) bad += !walk(settings, name, sound, true), ++done;
+    const std::vector<std::byte> valid = read_whole_file(name);
+    if (settings.mutations == 0) bad += !walk(settings, name, valid, true), ++done;
     for (std::uint64_t i = 0; i < settings.mutations; ++i, ++done) {
-      std::vector<std::byte> bytes = sound;
+      std::vector<std::byte> bytes = valid;
       Mutator(settings.seed * 1'000'003 + i).mutate(bytes);
       if (metadata_checksums_enabled() && i % 2 == 0)
-        fix_checksums(sound, bytes);  // else they refuse what is damaged
+        fix_checksums(valid, bytes);  // otherwise damaged structures are rejected by their checksum
       bad += !walk(settings, name + " mutation " + std::to_string(i), bytes, false);
     }
   }

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shared by all walks of a process: threads are dear.
+// Shared by all walks of a process, as starting threads is slow.
 std::shared_ptr<cache::WorkerPool> workers() {
   static const auto pool = std::make_shared<cache::WorkerPool>(2);
   return pool;
@@ -26,7 +26,7 @@ class Walk {
 
   void run() {
     visit({tree::kRootNode, "", {}});
-    enter_hidden_room();
+    enter_hidden_directory();
     while (!waiting_.empty() && within_bounds()) {
       const Place next = std::move(waiting_.back());
       waiting_.pop_back();
@@ -48,7 +48,7 @@ class Walk {
            std::chrono::duration<double>(Clock::now() - began_).count() < bounds_.seconds;
   }
 
-  // Runs one operation: counts its error, remembers how long the slowest took.
+  // Runs one operation; counts its error and records the time of the slowest.
   template <class Operation>
   auto timed(std::string_view name, const std::string& path, Operation&& operation) -> decltype(operation()) {
     const auto from = Clock::now();
@@ -71,7 +71,7 @@ class Walk {
     report_.violations.push_back(path + ": " + what);
   }
 
-  void enter_hidden_room() {
+  void enter_hidden_directory() {
     const auto hidden = tree_.lookup(tree::kRootNode, ".h5");
     if (hidden && hidden->stat.type == tree::NodeType::Directory)
       waiting_.push_back({hidden->node, "/.h5", {}});
@@ -129,8 +129,8 @@ class Walk {
     look_up_absent(place, **listing);
   }
 
-  // Names that are not there, all over the order of names and hashes: each goes another way through the
-  // group's index.
+  // Absent names, spread over the order of names and hashes: each takes another path through the group's
+  // index.
   void look_up_absent(const Place& place, const tree::DirectoryListing& listing) {
     (void)timed("lookup", place.path, [&] { return tree_.lookup(place.node, "a name that is not there"); });
     const std::size_t step = std::max<std::size_t>(1, listing.size() / 32);
@@ -147,7 +147,7 @@ class Walk {
     if (bad) violation("not a file name: '" + std::string(name) + "'", place.path);
   }
 
-  // Looks a listed name up both ways, which must agree.
+  // Looks up a listed name by name and by position; both must agree.
   void enter(const Place& place, const tree::DirectoryListing& listing, std::size_t position,
              const std::vector<std::uint64_t>& above) {
     const std::string path = place.path + "/" + std::string(listing.at(position).name);
@@ -158,7 +158,7 @@ class Walk {
     if (again) tree_.forget(again->node, 1);
     if (!entry) return;
     if (again && again->stat.ino != entry->stat.ino)
-      ++report_.errors;  // two links of one name, in a damaged group
+      ++report_.errors;  // two links with the same name, in a damaged group
     if (waiting_.size() < bounds_.nodes)
       waiting_.push_back({entry->node, path, above});
     else
@@ -183,8 +183,8 @@ class Walk {
     read_in_order(place, size);
   }
 
-  // Several readers that each go through the file from its beginning, in requests small enough that they read
-  // ahead of one another: runs of chunks are found and decoded by all workers.
+  // Several readers read the file from its beginning, in requests small enough to trigger read-ahead: runs of
+  // chunks are located and decoded by all workers.
   void read_in_order(const Place& place, std::uint64_t size) {
     constexpr std::uint64_t kRequest = 16U << 10;
     constexpr unsigned kReaders = 2;
@@ -206,7 +206,7 @@ class Walk {
     report_.bytes += kReaders * length;
   }
 
-  // In requests of the size that FUSE makes. Every byte is touched, so that a sanitizer sees where it lies.
+  // Reads in requests of FUSE's size. Every byte is accessed, so that a sanitizer checks its address.
   void read(const Place& place, tree::OpenNode& open, std::uint64_t offset, std::uint64_t length,
             std::uint64_t size) {
     constexpr std::uint64_t kRequest = 128U << 10;

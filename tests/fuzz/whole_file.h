@@ -1,7 +1,7 @@
-// A walk over a whole HDF5 file as a mount would be used, without FUSE: every directory listed and looked up,
-// every node asked for its stat, xattrs and target, every file opened, read at both ends and at random
-// places, and searched for data and holes; /.h5/attributes too. Errors are what damaged files are expected to
-// give: they are counted. What no file may cause is told in `violations`.
+// A walk over a whole HDF5 file with the operations of a mount, without FUSE: lists and looks up every
+// directory, gets stat, xattrs and target of every node, opens every file, reads it at both ends and at
+// random offsets, and searches it for data and holes; /.h5/attributes too. Errors are expected for damaged
+// files and are counted. Violations of invariants, which no file may cause, are listed in `violations`.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct WalkBounds {
   std::uint64_t nodes = 2'000;
   std::uint64_t bytes_per_file = 2U << 20;
   std::uint64_t bytes = 64U << 20;
-  double seconds = 20;  // looked at between operations
+  double seconds = 20;  // checked between operations
 };
 
 struct WalkReport {
   std::uint64_t nodes = 0, files = 0, bytes = 0, xattrs = 0, errors = 0;
-  bool opened = false;    // the file was taken at all
-  bool complete = false;  // no bound ended the walk
+  bool opened = false;    // the file could be opened
+  bool complete = false;  // the walk ended without reaching a bound
   double slowest_seconds = 0;
   std::string slowest;  // the operation and its path
   std::vector<std::string> violations;

@@ -1,9 +1,8 @@
-// Builds one structure of named fields, so that a test can lie in one of them: the field gets another value,
-// the checksum is made right again, and the decoder must refuse with the code, structure, field and offset
-// expected.
+// Builds one structure of named fields, so that a test can set one to an invalid value: the checksum is
+// recomputed, and the decoder must fail with the expected code, structure, field and offset.
 //
-// Names are those of the decoders. A name that occurs again takes a suffix ("chunk_offset[1]") that no error
-// shows.
+// Names are those of the decoders. A repeated name has a suffix ("chunk_offset[1]"), which errors do not
+// contain.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ namespace h5mount::test {
 
 class NamedFields {
  public:
-  static constexpr std::uint64_t kAt = 0x4000;  // where the structure is said to lie
+  static constexpr std::uint64_t kAt = 0x4000;  // file offset of the structure
 
   explicit NamedFields(std::string_view structure, format::FileSizes sizes = {})
       : structure_(structure), sizes_(sizes) {}
@@ -45,7 +44,7 @@ class NamedFields {
     return *this;
   }
   NamedFields& zeros(std::size_t count) { return uint("zeros", 0, count); }
-  // The lookup3 checksum of all that stands before it.
+  // Appends the lookup3 checksum of all bytes before it.
   NamedFields& checksum() {
     u32("checksum", 0);
     sum_at_ = fields_.back().position;
@@ -90,41 +89,42 @@ class NamedFields {
   std::optional<std::size_t> sum_at_;
 };
 
-struct FieldLie {
+struct InvalidField {
   std::string field;
   std::uint64_t value;
   ErrorCode code = ErrorCode::InvalidValue;
-  std::string refused_at = {};  // the field that the error points at, where it is another one
-  std::string name = {};        // as the error calls it, where it is a part of that field
+  std::string error_at = {};  // the field of the error where it differs from the changed one
+  std::string name = {};      // its name in the error where that is a part of the field
 };
 
 template <class Decode>
-void expect_refused(const NamedFields& sound, const FieldLie& lie, Decode decode) {
-  const std::string what = lie.field + " = " + std::to_string(lie.value);
-  format::Cursor honest = sound.cursor();
-  const auto accepted = decode(honest);
-  ASSERT_TRUE(accepted) << what << ": not sound to begin with: " << accepted.error().text();
-  const NamedFields lying = sound.with(lie.field, lie.value);
-  format::Cursor cursor = lying.cursor();
-  const auto refused = decode(cursor);
-  ASSERT_FALSE(refused) << sound.structure() << ": " << what;
-  const std::string at = lie.refused_at.empty() ? lie.field : lie.refused_at;
-  const Error& error = refused.error();
-  EXPECT_EQ(error.code(), lie.code) << what << ": " << error.text();
-  EXPECT_EQ(error.structure(), sound.structure()) << what << ": " << error.text();
-  EXPECT_EQ(error.field(), lie.name.empty() ? at.substr(0, at.find('[')) : lie.name)
+void expect_rejected(const NamedFields& valid, const InvalidField& invalid, Decode decode) {
+  const std::string what = invalid.field + " = " + std::to_string(invalid.value);
+  format::Cursor unchanged = valid.cursor();
+  const auto accepted = decode(unchanged);
+  ASSERT_TRUE(accepted) << what << ": not valid before the change: " << accepted.error().text();
+  const NamedFields changed = valid.with(invalid.field, invalid.value);
+  format::Cursor cursor = changed.cursor();
+  const auto rejected = decode(cursor);
+  ASSERT_FALSE(rejected) << valid.structure() << ": " << what;
+  const std::string at = invalid.error_at.empty() ? invalid.field : invalid.error_at;
+  const Error& error = rejected.error();
+  EXPECT_EQ(error.code(), invalid.code) << what << ": " << error.text();
+  EXPECT_EQ(error.structure(), valid.structure()) << what << ": " << error.text();
+  EXPECT_EQ(error.field(), invalid.name.empty() ? at.substr(0, at.find('[')) : invalid.name)
       << what << ": " << error.text();
-  EXPECT_EQ(error.offset(), sound.offset_of(at)) << what << ": " << error.text();
+  EXPECT_EQ(error.offset(), valid.offset_of(at)) << what << ": " << error.text();
 }
 
 template <class Decode>
-void expect_each_refused(const NamedFields& sound, Decode decode, std::initializer_list<FieldLie> lies) {
-  for (const FieldLie& lie : lies) expect_refused(sound, lie, decode);
-  // Every cut is refused, and nothing is read beyond it.
-  format::Cursor whole = sound.cursor();
-  for (std::size_t n = 0; n < sound.size(); ++n) {
-    format::Cursor cut(whole.rest().first(n), NamedFields::kAt, sound.structure(), whole.sizes());
-    EXPECT_FALSE(decode(cut)) << sound.structure() << " cut at " << n;
+void expect_each_rejected(const NamedFields& valid, Decode decode,
+                          std::initializer_list<InvalidField> cases) {
+  for (const InvalidField& invalid : cases) expect_rejected(valid, invalid, decode);
+  // Every truncation is an error, without reads beyond the end.
+  format::Cursor whole = valid.cursor();
+  for (std::size_t n = 0; n < valid.size(); ++n) {
+    format::Cursor cut(whole.rest().first(n), NamedFields::kAt, valid.structure(), whole.sizes());
+    EXPECT_FALSE(decode(cut)) << valid.structure() << " cut at " << n;
   }
 }
 

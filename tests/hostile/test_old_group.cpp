@@ -1,5 +1,5 @@
-// A small file with an old group (symbol table, version 1 B-tree, local heap), and one lie at a time in it:
-// each ends in a named error, hides what is behind it and nothing else.
+// A small file with an old group (symbol table, version 1 B-tree, local heap) and one invalid field at a
+// time: each gives a specific error and affects only the entries below it.
 #include <gtest/gtest.h>
 
 #include "h5mount/object/object.h"
@@ -15,7 +15,7 @@ struct Symbol {
   std::uint64_t name_offset = 0, header = kHeader;
 };
 
-// What can be lied about. As it stands: two links, "alpha" and "beta", to the root itself.
+// The fields that tests change. By default the group has two links, "alpha" and "beta", to the root itself.
 struct OldGroupFile {
   std::uint8_t level = 0;
   std::uint16_t leaf_k = 4;
@@ -84,7 +84,7 @@ Listed list(const OldGroupFile& file) {
   return out;
 }
 
-// `place`: as place_of says it of the structure at `structure_at`.
+// `place`: as place_of formats it for the structure at `structure_at`.
 void expect_error(const OldGroupFile& file, ErrorCode code, std::string_view place,
                   std::uint64_t structure_at) {
   const Listed listed = list(file);
@@ -93,7 +93,7 @@ void expect_error(const OldGroupFile& file, ErrorCode code, std::string_view pla
   EXPECT_EQ(place_of(*listed.error, structure_at), place) << listed.error->text();
 }
 
-TEST(HostileOldGroup, SoundAsItStands) {
+TEST(HostileOldGroup, TheUnchangedFileIsValid) {
   const Listed listed = list({});
   EXPECT_FALSE(listed.error) << listed.error->text();
   EXPECT_EQ(listed.names, (std::vector<std::string>{"alpha", "beta"}));
@@ -115,13 +115,13 @@ TEST(HostileOldGroup, MoreEntriesThanANodeHolds) {
 }
 
 TEST(HostileOldGroup, LevelsThatDoNotFall) {
-  // A node that is its own child, and one that leads to symbols where a node is expected.
+  // A node that is its own child, and one whose child is a symbol table node instead of a B-tree node.
   EXPECT_EQ(list({.level = 1, .children = {kTree}}).damage, std::vector{ErrorCode::Cycle});
   EXPECT_EQ(list({.level = 1, .children = {kSymbols}}).damage, std::vector{ErrorCode::BadSignature});
   EXPECT_EQ(list({.level = 255, .children = {kTree}}).damage, std::vector{ErrorCode::Cycle});
 }
 
-// The tree says which name the node ends with: a node without names lacks that one at least.
+// The tree's key is the node's last name, so a node without names lacks at least that one.
 TEST(HostileOldGroup, ANodeWithoutNames) {
   const Listed listed = list({.symbol_count = 0});
   EXPECT_EQ(listed.names, std::vector<std::string>{});
@@ -131,14 +131,14 @@ TEST(HostileOldGroup, ANodeWithoutNames) {
 TEST(HostileOldGroup, TheSameNodeTwiceIsListedOnce) {
   const Listed listed = list({.children = {kSymbols, kSymbols, kSymbols}});
   EXPECT_EQ(listed.names.size(), 2U);
-  // The first node does not end with the key behind it, which is that of the second.
+  // The first node does not end with its upper key, which is that of the second.
   EXPECT_EQ(listed.damage, (std::vector{ErrorCode::InvalidValue, ErrorCode::Cycle, ErrorCode::Cycle}));
 }
 
 TEST(HostileOldGroup, NamesOutsideTheHeap) {
   const Listed listed = list({.symbols = {{8}, {24}, {1U << 30}, {kUndefined}}});
   EXPECT_EQ(listed.names, std::vector<std::string>{"alpha"});
-  // Three names, and the one that the key behind the node stands for.
+  // Three names, and the name of the node's upper key.
   EXPECT_EQ(listed.damage, (std::vector{ErrorCode::OutOfRange, ErrorCode::OutOfRange, ErrorCode::OutOfRange,
                                         ErrorCode::InvalidValue}));
 }
@@ -161,7 +161,7 @@ TEST(HostileOldGroup, SegmentElsewhere) {
   EXPECT_TRUE(list({.segment_size = kUndefined}).names.size() <= 2U);
 }
 
-// A hundred and fifty links of one name of nearly a megabyte, in a file of one: not held a hundred and fifty
+// 150 links that share one name of nearly 1 MiB in a file of 1 MiB: the name must not be held in memory 150
 // times.
 TEST(HostileOldGroup, OneLongNameForAllLinks) {
   OldGroupFile file;

@@ -55,11 +55,11 @@ struct Names {
 
 class DenseDamage : public testing::TestWithParam<bool> {
  protected:
-  static const std::vector<std::byte>& sound() {
+  static const std::vector<std::byte>& valid() {
     static const std::vector<std::byte> bytes = written_with_h5py(kDense);
     return bytes;
   }
-  void SetUp() override { ASSERT_FALSE(sound().empty()) << "h5py wrote no file"; }
+  void SetUp() override { ASSERT_FALSE(valid().empty()) << "h5py wrote no file"; }
 
   Names look_up_links(const metadata::FileMetadataPtr& file) {
     const auto group = object::Group::open(file, object_at(file, "/g"));
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Heap, DenseDamage, testing::Bool(),
                          [](const auto& info) { return info.param ? "Damaged" : "Sound"; });
 
 TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
-  auto bytes = sound();
+  auto bytes = valid();
   for (const std::uint8_t type : {5, 8}) {
     const auto leaves = leaves_of(bytes, type);
     ASSERT_GE(leaves.size(), 3U);
@@ -111,7 +111,7 @@ TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
 
 // Entries missing from one index are listed from the other, where present; the damage is still reported.
 TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
-  auto bytes = sound();
+  auto bytes = valid();
   for (const std::uint8_t type : {5, 8}) {
     const auto leaves = leaves_of(bytes, type);
     for (const std::size_t leaf : leaves) flip(bytes, leaf);

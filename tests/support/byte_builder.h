@@ -1,4 +1,4 @@
-// Writes structures byte by byte, so that a test can lie in one field.
+// Writes structures byte by byte, so that a test can set any field to an invalid value.
 #pragma once
 
 #include <string_view>
@@ -29,7 +29,7 @@ class ByteBuilder {
     return *this;
   }
   ByteBuilder& zeros(std::size_t count) { return uint(0, count); }
-  // Zeros up to an absolute position: where the next structure is to stand.
+  // Appends zeros up to an absolute position, where the next structure begins.
   ByteBuilder& at(std::size_t position) {
     if (bytes_.size() < position) bytes_.resize(position);
     return *this;

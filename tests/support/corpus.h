@@ -1,5 +1,5 @@
-// Where the tests find files: the project's own small corpus, and the large one beside the checkout where it
-// exists (H5MOUNT_CORPUS names another place).
+// Paths of test files: the repository's own, and the large corpus beside the checkout where it exists
+// (H5MOUNT_CORPUS overrides its path).
 #pragma once
 
 #include <cstddef>

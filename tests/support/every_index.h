@@ -5,8 +5,8 @@
 
 namespace h5mount::test {
 
-// Each is large enough for more than one node. With `latest` links and attributes are dense, with `earliest`
-// in symbol tables and headers of version 1, and all chunk indexes but those of version 1 are missing.
+// Each is large enough for more than one node. With `latest` links and attributes are dense. With `earliest`
+// they are in symbol tables and version 1 headers, and all chunk indexes are version 1 B-trees.
 inline constexpr const char* kEveryIndex = R"(
 old = f.create_group('many')
 for i in range(60):

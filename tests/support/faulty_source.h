@@ -1,5 +1,5 @@
-// A source that counts reads, refuses those that touch a bad byte, and can be cut short: for tests of what a
-// reader does when the disk does not do its part.
+// A source that counts reads, fails those that touch a bad byte, and can be truncated: for tests of a
+// reader's behaviour on I/O errors.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class FaultySource final : public io::ByteSource {
   std::uint64_t size() const override { return end_; }
   std::string name() const override { return "faulty"; }
 
-  // The file loses its end.
+  // Truncates the source.
   void cut(std::uint64_t end) { end_ = end; }
 
   mutable std::atomic<unsigned> reads = 0;

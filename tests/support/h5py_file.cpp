@@ -29,8 +29,8 @@ std::vector<std::size_t> places_of(const std::vector<std::byte>& bytes, std::str
   return places;
 }
 
-void flip(std::vector<std::byte>& bytes, std::size_t at, std::size_t behind) {
-  bytes.at(at + 4 + behind) ^= std::byte{0x10};
+void flip(std::vector<std::byte>& bytes, std::size_t at, std::size_t distance) {
+  bytes.at(at + 4 + distance) ^= std::byte{0x10};
 }
 
 }  // namespace h5mount::test

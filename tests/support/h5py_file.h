@@ -1,5 +1,4 @@
-// HDF5 files that a test writes with h5py when it runs, and the structures in their bytes that it then
-// damages.
+// Writes HDF5 files with h5py at run time, and finds and damages structures in their bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +10,14 @@
 
 namespace h5mount::test {
 
-// The bytes of the file that the Python statements in `script` leave open as `f`; empty where Python or h5py
-// fails. `libver` is h5py's: "latest" or "earliest".
+// Runs the Python statements in `script`, with the open file as `f`, and returns the file's bytes; empty
+// where Python or h5py fails. `libver` is h5py's: "latest" or "earliest".
 std::vector<std::byte> written_with_h5py(const std::string& script, const std::string& libver = "latest");
 
-// Where the structures with this signature begin, in file order.
+// The offsets of all structures with this signature, ascending.
 std::vector<std::size_t> places_of(const std::vector<std::byte>& bytes, std::string_view signature);
 
-// Flips one bit of the structure at `at`, `behind` bytes behind its signature.
-void flip(std::vector<std::byte>& bytes, std::size_t at, std::size_t behind = 4);
+// Flips one bit of the structure at `at`, `distance` bytes after the end of its four-byte signature.
+void flip(std::vector<std::byte>& bytes, std::size_t at, std::size_t distance = 4);
 
 }  // namespace h5mount::test
