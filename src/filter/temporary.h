@@ -1,5 +1,5 @@
 // A temporary buffer, not initialised, from a small per-thread store, so that decoding a chunk does not
-// allocate. Must be destroyed on the thread that made it.
+// allocate.
 #pragma once
 
 #include "h5mount/base/scratch_buffer.h"

@@ -1,6 +1,6 @@
 // Direct block:
 //   "FHDB" | version 0 (1) | heap header (O) | block offset (w) | [checksum (4)] | objects
-//   The checksum is present where the heap's flags say so. It covers the whole block, with the checksum
+//   The checksum is present where the heap's flags declare it. It covers the whole block, with the checksum
 //   itself taken as zero.
 // Indirect block:
 //   "FHIB" | version 0 (1) | heap header (O) | block offset (w) |

@@ -45,10 +45,10 @@ Error no_such_link(std::string_view name) {
   return Error(ErrorCode::NotFound, "no link '" + std::string(name) + "'");
 }
 
-Result<format::Link> find_by_scan(const Group& group, std::string_view name, std::optional<Error> met) {
+Result<format::Link> find_by_scan(const Group& group, std::string_view name, std::optional<Error> damage) {
   std::optional<format::Link> found;
   const auto damaged = [&](const Error& error) {
-    if (!met) met = error;
+    if (!damage) damage = error;
   };
   const Status walked = group.for_each(
       [&](const format::Link& link) {
@@ -58,7 +58,7 @@ Result<format::Link> find_by_scan(const Group& group, std::string_view name, std
       damaged);
   if (found) return *std::move(found);
   if (!walked) damaged(walked.error());
-  return fail(met ? *std::move(met) : no_such_link(name));
+  return fail(damage ? *std::move(damage) : no_such_link(name));
 }
 
 }  // namespace h5mount::object

@@ -36,9 +36,8 @@ Status within_budget(const metadata::FileMetadata& file,
 Error no_such_link(std::string_view name);
 
 // Finds a link by visiting all links: for links in one header, and where the name index is absent or damaged.
-// `met`: damage found by an earlier search; it is the error where the name is not found and no other damage
-// is.
+// `damage`: found by an earlier search; returned where the name is not found.
 Result<format::Link> find_by_scan(const Group& group, std::string_view name,
-                                  std::optional<Error> met = std::nullopt);
+                                  std::optional<Error> damage = std::nullopt);
 
 }  // namespace h5mount::object

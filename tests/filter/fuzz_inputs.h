@@ -35,7 +35,7 @@ inline std::vector<FuzzInput> fuzz_inputs() {
         {std::string(info.name), fuzz_bytes(vector.chunk_bytes, spec.client_data, vector.stored)});
     if (spec.id != 32026) continue;
     inputs.push_back({"blosc2-array", fuzz_bytes(vector.chunk_bytes, {}, vector.stored)});
-    // The first inner chunk lies behind the frame's header, whose length is its third field.
+    // The first inner chunk follows the frame's header, whose length is the frame's second field.
     const std::size_t header = load_be<std::uint32_t>(vector.stored.data() + 11);
     if (header < vector.stored.size()) {
       const ByteSpan chunk = ByteSpan(vector.stored).subspan(header);

@@ -25,7 +25,7 @@
 
 namespace h5mount::format {
 
-// "Size of Offsets" and "Size of Lengths" of the superblock: 2, 4 or 8 (16 is refused at the superblock).
+// "Size of Offsets" and "Size of Lengths" of the superblock: 2, 4 or 8 (decode_superblock rejects 16).
 struct FileSizes {
   std::uint8_t offsets = 8;
   std::uint8_t lengths = 8;

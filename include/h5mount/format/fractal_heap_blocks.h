@@ -19,7 +19,7 @@ struct DoublingTable {
   std::uint64_t start_block_size = 0;
   std::uint64_t max_direct_block_size = 0;
   std::uint16_t max_heap_bits = 0;  // heap space has 2^max_heap_bits bytes
-  // Worked out:
+  // Derived:
   unsigned first_row_bits = 0;   // log2 of the first row's bytes
   unsigned max_direct_rows = 0;  // rows of direct blocks in any indirect block
   unsigned max_rows = 0;         // rows of any indirect block
@@ -54,7 +54,7 @@ struct FractalHeapHeader {
   std::optional<FilterPipelineMessage> filters;
   std::uint64_t filtered_root_size = 0;  // stored bytes of the root where it is a direct block and filtered
   std::uint32_t root_filter_mask = 0;
-  // Worked out:
+  // Derived:
   std::uint8_t offset_width = 0;  // bytes of a heap offset, in ids and blocks
   std::uint8_t length_width = 0;  // bytes of a managed object's length in ids
 
