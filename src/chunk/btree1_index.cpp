@@ -36,9 +36,9 @@ class BTree1Index final : public ChunkIndex {
   friend class Walk;
   Result<NodePtr> load_root() const;
   Result<NodePtr> load_child(const format::ChunkBTree1Node& parent, std::size_t i) const;
-  Result<NodePtr> load_node(std::uint64_t address, const format::ChunkBTree1Place& place) const;
+  Result<NodePtr> load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const;
   Result<format::ChunkBTree1Node> read_node(std::uint64_t address,
-                                            const format::ChunkBTree1Place& place) const;
+                                            const format::ChunkBTree1Bounds& bounds) const;
   ChunkRecord record(const format::ChunkBTree1Node::Child& child) const;
 
   metadata::FileMetadataPtr file_;
@@ -112,14 +112,13 @@ class Walk {
 Result<ChunkRecord> BTree1Index::find(std::span<const std::uint64_t> scaled) const {
   H5_ASSIGN(NodePtr node, load_root());
   for (;;) {
-    const std::size_t behind = node->upper_bound(scaled.data());
-    if (behind == 0) return ChunkRecord{};
+    const std::size_t upper = node->upper_bound(scaled.data());
+    if (upper == 0) return ChunkRecord{};
     if (node->level == 0) {
-      const bool there =
-          format::compare_coordinates(node->key(behind - 1), scaled.data(), scaled.size()) == 0;
-      return there ? record(node->children[behind - 1]) : ChunkRecord{};
+      const bool there = format::compare_coordinates(node->key(upper - 1), scaled.data(), scaled.size()) == 0;
+      return there ? record(node->children[upper - 1]) : ChunkRecord{};
     }
-    H5_ASSIGN(node, load_child(*node, behind - 1));
+    H5_ASSIGN(node, load_child(*node, upper - 1));
   }
 }
 
@@ -162,27 +161,26 @@ Status BTree1Index::for_each(const Visit& visit) const {
 }
 
 Result<NodePtr> BTree1Index::load_root() const {
-  return load_node(root_, format::ChunkBTree1Place{});
+  return load_node(root_, format::ChunkBTree1Bounds{});
 }
 
 Result<NodePtr> BTree1Index::load_child(const format::ChunkBTree1Node& parent, std::size_t i) const {
-  return load_node(parent.children[i].address,
-                   {.level = static_cast<std::uint8_t>(parent.level - 1),
-                    .first = parent.key(i),
-                    .behind_last = i + 1 < parent.size() ? parent.key(i + 1) : nullptr});
+  return load_node(parent.children[i].address, {.level = static_cast<std::uint8_t>(parent.level - 1),
+                                                .first = parent.key(i),
+                                                .end = i + 1 < parent.size() ? parent.key(i + 1) : nullptr});
 }
 
 // A cached node that violates these bounds is decoded again to obtain the error with its offset.
-Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const format::ChunkBTree1Place& place) const {
-  if (auto kept = cache_.find(address); kept && place.holds(*kept)) return kept;
-  H5_ASSIGN(format::ChunkBTree1Node node, read_node(address, place));
+Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const {
+  if (auto kept = cache_.find(address); kept && bounds.contains(*kept)) return kept;
+  H5_ASSIGN(format::ChunkBTree1Node node, read_node(address, bounds));
   auto shared = std::make_shared<const format::ChunkBTree1Node>(std::move(node));
   cache_.insert(address, shared, shared->memory());
   return shared;
 }
 
 Result<format::ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address,
-                                                       const format::ChunkBTree1Place& place) const {
+                                                       const format::ChunkBTree1Bounds& bounds) const {
   const format::FileSizes sizes = file_->sizes();
   const std::size_t rank = geometry().grid.size();
   const std::uint64_t usual = format::chunk_btree1_node_bytes(sizes, rank, kDefaultMaxChildren);
@@ -194,7 +192,7 @@ Result<format::ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address,
     H5_ASSIGN(block, file_->read(address, bytes, kNode));
   }
   format::Cursor cursor = block.cursor(kNode);
-  return format::decode_chunk_btree1_node(cursor, geometry().chunk_dims, place);
+  return format::decode_chunk_btree1_node(cursor, geometry().chunk_dims, bounds);
 }
 
 ChunkRecord BTree1Index::record(const format::ChunkBTree1Node::Child& child) const {

@@ -157,8 +157,8 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
   const std::uint64_t elements = place.data_block_elements;
   const std::uint64_t prefix = format::extensible_array_data_block_bytes(header_, elements, true);
   const auto into = checked_mul(page, header_.page_bytes());
-  const auto behind_prefix = checked_add(address, prefix);
-  const auto at = into && behind_prefix ? checked_add(*behind_prefix, *into) : std::nullopt;
+  const auto prefix_end = checked_add(address, prefix);
+  const auto at = into && prefix_end ? checked_add(*prefix_end, *into) : std::nullopt;
   if (!at)
     return fail(
         Error(ErrorCode::OutOfRange, kPage, "address", format::kUndefinedAddress).with_found(address));

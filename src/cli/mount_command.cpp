@@ -53,7 +53,7 @@ object::ExternalAccess external_access(const MountOptions& options) {
   out.directories = options.external_directories;
   out.for_others = options.allow_other;
   out.refused_types.push_back("fuse." + options.subtype);
-  out.take_environment();
+  out.read_environment();
   return out;
 }
 

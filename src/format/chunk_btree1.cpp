@@ -52,15 +52,16 @@ std::size_t scale_key(std::uint64_t* key, const std::byte* offsets,
   return chunk_dims.size();
 }
 
-// Decodes keys and children from `pairs`, which begin at file offset `place`. The hot loop of a scan: error
+// Decodes keys and children from `pairs`, which begin at `file_offset`. The hot loop of a scan: error
 // details are built only on failure.
-void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place,
+void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t file_offset,
                   std::span<const std::uint64_t> chunk_dims, ChunkBTree1Node& node) {
   const std::size_t width = cursor.sizes().offsets;
   const auto key_size = static_cast<std::size_t>(key_bytes(node.rank));
   const auto refuse = [&](std::size_t i, std::size_t d, std::string_view why) {
     const std::size_t position = i * (key_size + width) + 8 + 8 * d;
-    cursor.require(false, {"chunk_offset", place + position, load_le<std::uint64_t>(&pairs[position])}, why);
+    cursor.require(false, {"chunk_offset", file_offset + position, load_le<std::uint64_t>(&pairs[position])},
+                   why);
   };
   const std::byte* at = pairs.data();
   for (std::size_t i = 0; i < node.size(); ++i, at += key_size + width) {
@@ -77,20 +78,20 @@ void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t place,
 }
 
 // Checks the node's first and last key against the bounds set by its parent.
-void check_bounds(Cursor& cursor, const Field& first, const Field& last, const ChunkBTree1Place& place,
+void check_bounds(Cursor& cursor, const Field& first, const Field& last, const ChunkBTree1Bounds& bounds,
                   const ChunkBTree1Node& node) {
   if (!cursor.ok() || node.size() == 0) return;
-  cursor.require(!place.before(node.key(0), node.rank), first, "before what the parent says of this node");
-  cursor.require(!place.behind(node.key(node.size() - 1), node.rank), last,
+  cursor.require(!bounds.before(node.key(0), node.rank), first, "before what the parent says of this node");
+  cursor.require(!bounds.not_before_end(node.key(node.size() - 1), node.rank), last,
                  "behind what the parent says of this node");
 }
 
 }  // namespace
 
-bool ChunkBTree1Place::holds(const ChunkBTree1Node& node) const {
+bool ChunkBTree1Bounds::contains(const ChunkBTree1Node& node) const {
   if (level ? node.level != *level : node.level > limits::kMaxTreeDepth) return false;
   return node.size() == 0 ||
-         (!before(node.key(0), node.rank) && !behind(node.key(node.size() - 1), node.rank));
+         (!before(node.key(0), node.rank) && !not_before_end(node.key(node.size() - 1), node.rank));
 }
 
 std::size_t ChunkBTree1Node::upper_bound(const std::uint64_t* scaled) const {
@@ -117,13 +118,13 @@ Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor) {
 }
 
 Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
-                                                 const ChunkBTree1Place& place) {
+                                                 const ChunkBTree1Bounds& bounds) {
   ChunkBTree1Node node;
   node.rank = chunk_dims.size();
   decode_prefix(cursor);
   node.level = cursor.u8("node_level");
-  if (place.level)
-    cursor.require_equal(*place.level, "not one below its parent", ErrorCode::Cycle);
+  if (bounds.level)
+    cursor.require_equal(*bounds.level, "not one below its parent", ErrorCode::Cycle);
   else
     cursor.require_at_most(limits::kMaxTreeDepth, "too deep");
   cursor.u16("entries_used");
@@ -141,7 +142,7 @@ Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const
   const auto key_field = [&](std::size_t i) {
     return Field{"chunk_offset", at + i * stride + 8, load_le<std::uint64_t>(&pairs[i * stride + 8])};
   };
-  if (count > 0) check_bounds(cursor, key_field(0), key_field(count - 1), place, node);
+  if (count > 0) check_bounds(cursor, key_field(0), key_field(count - 1), bounds, node);
   return cursor.finish(std::move(node));
 }
 

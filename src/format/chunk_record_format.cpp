@@ -41,9 +41,9 @@ std::optional<ChunkRecordFormat> ChunkRecordFormat::make(const Parameters& p, st
   f.section_bytes_ = section_field_bytes(p);
   f.record_bytes_ = static_cast<std::size_t>(record_bytes);
   f.size_width_ = static_cast<std::uint8_t>(record_bytes - bytes_besides_size(p));
-  const std::size_t behind_size = std::size_t{f.size_of_offsets_} + f.size_width_;
-  f.mask_at_ = mask_bytes(p) != 0 ? behind_size : 0;
-  f.coordinates_at_ = behind_size + mask_bytes(p);
+  const std::size_t after_size = std::size_t{f.size_of_offsets_} + f.size_width_;
+  f.mask_at_ = mask_bytes(p) != 0 ? after_size : 0;
+  f.coordinates_at_ = after_size + mask_bytes(p);
   f.sections_at_ = f.coordinates_at_ + 8 * std::size_t{p.coordinates};
   return f;
 }

@@ -107,10 +107,10 @@ void decode_structured(Cursor& cursor, DataLayout& layout) {
   if (peek(cursor, 0) == 0 && peek(cursor, 1) == kSections && peek(cursor, 2) == 1 && peek(cursor, 3) == 0)
     return decode_sectioned(cursor, layout);
   const std::uint8_t flags = decode_flags_and_dims(cursor, layout);
-  const bool composition_behind_address = peek(cursor, 0) != kOffsetSize;
-  if (!composition_behind_address) decode_composition(cursor, layout);
+  const bool composition_after_address = peek(cursor, 0) != kOffsetSize;
+  if (!composition_after_address) decode_composition(cursor, layout);
   decode_index(cursor, flags, layout);
-  if (composition_behind_address) decode_composition(cursor, layout);
+  if (composition_after_address) decode_composition(cursor, layout);
 }
 
 }  // namespace h5mount::format::layout_parts

@@ -32,7 +32,7 @@ Result<UniqueFd> with_room(const Open& open) {
 
 // Reduces the file's permissions to those of its parent directories: a file is readable only where all of
 // them can be searched.
-void take_away_unreachable(FoundFile& found, const std::string& root) {
+void restrict_by_parents(FoundFile& found, const std::string& root) {
   FileAttributes& file = found.attributes;
   for (fs::path place = fs::path(found.real_path).parent_path(); place != root && place.has_relative_path();
        place = place.parent_path()) {
@@ -82,7 +82,7 @@ std::string prefixes_from_environment(const char* name) {
 
 }  // namespace
 
-void ExternalAccess::take_environment() {
+void ExternalAccess::read_environment() {
   link_prefixes = prefixes_from_environment("HDF5_EXT_PREFIX");
   virtual_prefixes = prefixes_from_environment("HDF5_VDS_PREFIX");
   raw_prefixes = prefixes_from_environment("HDF5_EXTFILE_PREFIX");
@@ -107,7 +107,7 @@ void FileAccess::allow_own_directories(const std::vector<std::string>& directori
   }
 }
 
-Result<FoundFile> FileAccess::open_typed(const std::string& path, const FileAttributes* first) const {
+Result<FoundFile> FileAccess::open_user_path(const std::string& path, const FileAttributes* first) const {
   const auto open = [path] { return with_room([&] { return open_anywhere(path); }); };
   H5_ASSIGN(UniqueFd fd, open());
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
@@ -208,7 +208,7 @@ Result<FoundFile> FileAccess::open_path(const std::string& path) const {
   H5_ASSIGN(UniqueFd fd, open());
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
   const auto beneath = find_root(found.real_path);
-  if (options_.for_others) take_away_unreachable(found, beneath ? beneath->root->path : "/");
+  if (options_.for_others) restrict_by_parents(found, beneath ? beneath->root->path : "/");
   found.reopen = [open]() -> Result<int> {
     H5_ASSIGN(UniqueFd again, open());
     return again.release();

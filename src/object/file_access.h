@@ -48,7 +48,7 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
 
   // Opens a name given by the user, without confinement. `path` is absolute. `first`: attributes of the first
   // member of the set, null for that member itself.
-  Result<FoundFile> open_typed(const std::string& path, const FileAttributes* first) const;
+  Result<FoundFile> open_user_path(const std::string& path, const FileAttributes* first) const;
   // Opens a member of a set whose name comes from the first member, following no symlinks. `first`:
   // attributes of the first member.
   Result<FoundFile> open_member(const std::string& path, const FileAttributes& first) const;

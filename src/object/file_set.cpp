@@ -62,13 +62,13 @@ class OpenFileSet final : public FileSet {
     const std::string root = (code ? absolute.parent_path() : directory).string();
     const std::string named = (fs::path(root) / absolute.filename()).string();
     First first;
-    const MemberOpeners open{[&](const std::string& member) {
-                               return keep_first(
-                                   access_->open_typed(member, first ? &first->attributes : nullptr), first);
-                             },
-                             [&](const std::string& member) {
-                               return keep_first(access_->open_member(member, first->attributes), first);
-                             }};
+    const MemberOpeners open{
+        [&](const std::string& member) {
+          return keep_first(access_->open_user_path(member, first ? &first->attributes : nullptr), first);
+        },
+        [&](const std::string& member) {
+          return keep_first(access_->open_member(member, first->attributes), first);
+        }};
     // Opened by the given name, not the resolved one: a symlink in it may be redirected later
     // (ByteSource::name_taken).
     H5_ASSIGN(auto source, open_named_files(absolute.string(), open));

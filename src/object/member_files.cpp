@@ -50,7 +50,7 @@ Error with_cure(const Error& why, const std::string& cure) {
 }
 
 // Replaces a member that may not be opened by a source whose reads fail.
-io::OpenMember with_holes(const io::OpenMember& open, const std::string& cure) {
+io::OpenMember with_unreadable_members(const io::OpenMember& open, const std::string& cure) {
   return [open, cure](const std::string& path) -> Result<std::shared_ptr<io::ByteSource>> {
     auto member = open(path);
     if (member || member.error().code() != ErrorCode::AccessDenied) return member;
@@ -76,7 +76,7 @@ Result<std::shared_ptr<io::ByteSource>> open_stem(const std::string& stem, const
   const auto info = driver_info_of(first);
   if (!info || !is_multi(*info))
     return io::open_multi(stem, {{0, "%s-m.h5"}, {kSplitRawStart, "%s-r.h5"}}, open.typed);
-  const io::OpenMember confined = with_holes(open.found, "its name stands in " + first_path);
+  const io::OpenMember confined = with_unreadable_members(open.found, "its name stands in " + first_path);
   return io::open_multi(stem, members_of(*info), [&](const std::string& path) {
     const bool usual = std::ranges::find(kDriverNames, "%s" + path.substr(stem.size())) != kDriverNames.end();
     return path == first_path || usual ? open.typed(path) : confined(path);
@@ -99,7 +99,7 @@ Result<std::shared_ptr<io::ByteSource>> join_multi(const std::string& path, cons
     return opened;
   };
   const io::OpenMember rest =
-      with_holes(beside, "name the set without " + suffix + ", or mount with external=beneath");
+      with_unreadable_members(beside, "name the set without " + suffix + ", or mount with external=beneath");
   const io::OpenMember open_all = [&](const std::string& member) -> Result<std::shared_ptr<io::ByteSource>> {
     return member == path ? first : rest(member);
   };
@@ -128,7 +128,8 @@ Result<std::shared_ptr<io::ByteSource>> join_family(const std::string& path,
   for (const std::string& place : places_of(path))
     for (const std::string& pattern : io::family_patterns_of(place)) {
       const auto second = open(io::family_member_path(pattern, 1));
-      if (second) return open_pattern(pattern, std::move(first), with_holes(open, cure_of(pattern)));
+      if (second)
+        return open_pattern(pattern, std::move(first), with_unreadable_members(open, cure_of(pattern)));
       if (second.error().code() != ErrorCode::AccessDenied || refused) continue;
       refused = second.error();
       refused_pattern = pattern;

@@ -126,8 +126,8 @@ TEST(HostileFields, NodesOfChunks) {
   n.u64("chunk_offset[3]", 10).u64("element[1]", 0).address("child[1]", 0x200);
   const std::vector<std::uint64_t> dims = {4, 10}, first = {1, 0}, behind = {3, 0};
   const auto child = [&](format::Cursor& c) {
-    return format::decode_chunk_btree1_node(
-        c, dims, {.level = 1, .first = first.data(), .behind_last = behind.data()});
+    return format::decode_chunk_btree1_node(c, dims,
+                                            {.level = 1, .first = first.data(), .end = behind.data()});
   };
   expect_each_rejected(n, child,
                        {{"signature", 0, kSignature},

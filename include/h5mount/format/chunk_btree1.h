@@ -43,19 +43,19 @@ struct ChunkBTree1Node {
 };
 
 // The bounds that a node's parent sets; unset for a root.
-struct ChunkBTree1Place {
-  std::optional<std::uint8_t> level;           // the node's level; a root: at most limits::kMaxTreeDepth
-  const std::uint64_t* first = nullptr;        // no key may be before it
-  const std::uint64_t* behind_last = nullptr;  // every key must be before it; null: the parent's last child
+struct ChunkBTree1Bounds {
+  std::optional<std::uint8_t> level;     // the node's level; a root: at most limits::kMaxTreeDepth
+  const std::uint64_t* first = nullptr;  // no key may be before it
+  const std::uint64_t* end = nullptr;    // every key must be before it; null: the parent's last child
 
   bool before(const std::uint64_t* key, std::size_t rank) const {
     return first != nullptr && compare_coordinates(key, first, rank) < 0;
   }
-  bool behind(const std::uint64_t* key, std::size_t rank) const {
-    return behind_last != nullptr && compare_coordinates(key, behind_last, rank) >= 0;
+  bool not_before_end(const std::uint64_t* key, std::size_t rank) const {
+    return end != nullptr && compare_coordinates(key, end, rank) >= 0;
   }
   // Whether a node that was decoded under another parent satisfies these bounds too.
-  bool holds(const ChunkBTree1Node& node) const;
+  bool contains(const ChunkBTree1Node& node) const;
 };
 
 // Bytes of a node with `entries` children, without the last key, which is not read.
@@ -64,9 +64,9 @@ std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::ui
 // Decodes the node's prefix only and returns its number of children.
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor);
 
-// Decodes the node; `chunk_dims` (rank entries, none zero) scale the keys. A node outside `place` is an
+// Decodes the node; `chunk_dims` (rank entries, none zero) scale the keys. A node outside `bounds` is an
 // error: Cycle for a level that is not one below the parent's, InvalidValue for keys.
 Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const std::uint64_t> chunk_dims,
-                                                 const ChunkBTree1Place& place);
+                                                 const ChunkBTree1Bounds& bounds);
 
 }  // namespace h5mount::format

@@ -44,7 +44,7 @@ struct ExternalAccess {
   std::string link_prefixes, virtual_prefixes, raw_prefixes;
 
   // Reads the prefixes from the environment.
-  void take_environment();
+  void read_environment();
 };
 
 // Attributes of a source file when it was opened; its nodes in the mount show them.
