@@ -30,7 +30,7 @@ TEST(Utf8, WellFormedSequencesOfEveryLength) {
   EXPECT_EQ(utf8_length("\xee\x80\x80"), 3U);      // U+E000, the first after them
 }
 
-TEST(Utf8, OverlongFormsSurrogatesAndWhatLiesAboveAreNot) {
+TEST(Utf8, OverlongFormsSurrogatesAndCodesAboveTheMaximumAreRejected) {
   for (const char* bytes : {"\x80", "\xff", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe0\x9f\xbf",
                             "\xe2\x82", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x99",
                             "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"})
@@ -107,7 +107,7 @@ TEST(Log, ALongLineIsCutAtACharacter) {
 }
 
 // Must run last in this program: the rate limit drops lines of any later test for a minute.
-TEST(LogFlood, AThousandLinesAreKeptAndAFloodIsCut) {
+TEST(LogFlood, AThousandLinesAreKeptAndTheRateIsLimited) {
   set_log_level(LogLevel::Debug);  // debug lines are not limited
   const std::uint64_t first = kept_log().end;
   testing::internal::CaptureStderr();

@@ -35,7 +35,7 @@ class Conformance : public ::testing::TestWithParam<IndexCase> {
   BuiltIndex built;
 };
 
-TEST_P(Conformance, FindGivesEachChunkAndKnowsTheAbsent) {
+TEST_P(Conformance, FindReturnsEachChunkAndAbsentOnes) {
   const auto index = open(file(built.bytes));
   ASSERT_TRUE(index) << index.error().text();
   for (const Coordinates& scaled : grid_coordinates(built.geometry.grid)) {
@@ -118,7 +118,7 @@ TEST_P(Conformance, ASmallerExtentHidesTheChunksOutsideIt) {
 }
 
 // Byte 5 is the level of a version 1 B-tree node, and the client or record type of the other indexes.
-TEST_P(Conformance, ABrokenRootIsANamedErrorAtItsPlace) {
+TEST_P(Conformance, ABrokenRootIsAnErrorWithFieldAndOffset) {
   const auto kind = GetParam().kind;
   if (kind == format::ChunkIndexKind::Single || kind == format::ChunkIndexKind::Implicit) return;
   const bool btree1 = kind == format::ChunkIndexKind::BTree1;
@@ -193,7 +193,7 @@ TEST_P(Conformance, RunsOverDamageAgreeWithFind) {
   if (GetParam().kind == format::ChunkIndexKind::BTree2) EXPECT_GT(failed, 0U);
 }
 
-TEST_P(Conformance, EveryByteBehindAChecksumIsVerified) {
+TEST_P(Conformance, EveryChecksummedByteIsVerified) {
   const auto kind = GetParam().kind;
   if (kind != format::ChunkIndexKind::FixedArray && kind != format::ChunkIndexKind::ExtensibleArray &&
       kind != format::ChunkIndexKind::BTree2)

@@ -43,7 +43,7 @@ TEST(BitTranspose, EverySizeAndCountAgreesWithTheDefinition) {
   }
 }
 
-TEST(BloscFilters, DeltaUndoesWhatTheDefinitionDoes) {
+TEST(BloscFilters, DeltaUndoesTheDefinition) {
   for (const std::size_t typesize : {1, 2, 3, 4, 8, 16, 20, 24}) {
     const std::size_t word = typesize == 1 || typesize == 2 || typesize == 4 ? typesize
                              : typesize % 8 == 0                             ? 8
@@ -93,7 +93,7 @@ TEST(BloscFilters, ByteDeltaOfAnySizeAgreesWithTheDefinition) {
   }
 }
 
-TEST(BloscFilters, CellsOfAnyBlockComeBackToTheirPlace) {
+TEST(BloscFilters, CellsOfAnyBlockAreRestored) {
   for (const std::vector<std::uint64_t>& shape : std::vector<std::vector<std::uint64_t>>{
            {1}, {7}, {16}, {4, 4}, {9, 5}, {3, 17}, {5, 4, 7}, {2, 3, 4, 5}}) {
     for (const std::size_t cell : {1, 2, 3, 4, 8, 255}) {

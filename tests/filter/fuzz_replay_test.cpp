@@ -30,7 +30,7 @@ void mutate(Bytes& input, Random& random) {
   }
 }
 
-TEST(FilterFuzz, EveryDecoderHasSomethingToBeginWith) {
+TEST(FilterFuzz, EveryDecoderHasSeeds) {
   const auto inputs = fuzz_inputs();
   for (const std::string& decoder : fuzz_decoders()) {
     EXPECT_TRUE(std::ranges::any_of(inputs, [&](const FuzzInput& input) { return input.decoder == decoder; }))

@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;
 
-TEST(PartialChunk, AnyBoxIsWhatTheWholeChunkHasThere) {
+TEST(PartialChunk, AnyBoxEqualsThatPartOfTheChunk) {
   Random random(3);
   int boxes = 0;
   for (const Vector& vector : all_vectors()) {
@@ -43,7 +43,7 @@ TEST(PartialChunk, AnyBoxIsWhatTheWholeChunkHasThere) {
   EXPECT_GT(boxes, 0);
 }
 
-TEST(PartialChunk, AShapeThatTheFrameDoesNotHaveStillReads) {
+TEST(PartialChunk, AShapeOtherThanTheFramesIsRead) {
   for (const Vector& vector : all_vectors()) {
     if (!vector.available() || vector.specs.back().id != 32026) continue;
     SCOPED_TRACE(vector.name);
@@ -84,7 +84,7 @@ TEST(PartialChunk, OneRowCostsOnlyItsBlocks) {
   EXPECT_GE(rows, 1);
 }
 
-TEST(PartialChunk, FiltersThatKnowOnlyAllOrNothingGiveNull) {
+TEST(PartialChunk, FiltersWithoutPartialDecodingReturnNull) {
   const FilterSpec specs[] = {{2, "", {4}}, {1, "", {6}}};
   const auto pipeline = FilterPipeline::make(specs, 64);
   EXPECT_FALSE((*pipeline)->may_decode_partially());

@@ -78,7 +78,7 @@ TEST_F(PluginTest, ClientValuesReachIt) {
     EXPECT_TRUE(std::ranges::equal(std::span(out).subspan(100 * i, 100), plain(100)));
 }
 
-TEST_F(PluginTest, AMaskedOneIsNotAsked) {
+TEST_F(PluginTest, AMaskedPluginIsNotCalled) {
   filter::FilterScratch scratch;
   std::vector<std::byte> out(100);
   ASSERT_TRUE(pipeline(64002, 100)->decode(plain(100), 1, out, scratch));
@@ -109,11 +109,11 @@ constexpr const char* kCrash = "ended itself (exit code 1)";
 constexpr const char* kCrash = "crashed (signal 11)";
 #endif
 
-TEST_F(PluginTest, ACrashCostsTheChunk) {
+TEST_F(PluginTest, ACrashFailsOnlyItsChunk) {
   EXPECT_PRED_FORMAT2(testing::IsSubstring, kCrash, trouble_of(64002));
 }
 
-TEST_F(PluginTest, AHangEndsInTime) {
+TEST_F(PluginTest, AHangEndsAtTheTimeout) {
   const auto begin = std::chrono::steady_clock::now();
   const Status hung = decode(*pipeline(64003, 4096), 4096);
   const auto took = std::chrono::steady_clock::now() - begin;
@@ -134,11 +134,11 @@ TEST_F(PluginTest, MemoryIsBounded) {
   EXPECT_NE(trouble_of(64006).find("cannot decode"), std::string::npos);
 }
 
-TEST_F(PluginTest, TooManyBytesAreNoneAtAll) {
+TEST_F(PluginTest, TooManyBytesAreAnError) {
   EXPECT_NE(trouble_of(64007).find("more bytes"), std::string::npos);
 }
 
-TEST_F(PluginTest, AnEndIsAnError) {
+TEST_F(PluginTest, AnEndedHelperIsAnError) {
   EXPECT_NE(trouble_of(64008).find("exit code 7"), std::string::npos);
 }
 

@@ -97,7 +97,7 @@ TEST(FilterVectors, AnotherChunkSizeIsRefused) {
   }
 }
 
-TEST(FilterVectors, AnyClientDataIsSurvived) {
+TEST(FilterVectors, AnyClientDataIsHandled) {
   Edge edge;
   Random random(12);
   for (const Vector& vector : all_vectors()) {

@@ -99,7 +99,7 @@ TEST(Datatype, MembersOfThreeVersions) {
   EXPECT_EQ(member->size, 24U);
 }
 
-TEST(Datatype, WhatAPartHasTheWholeHas) {
+TEST(Datatype, PropertiesOfPartsAreInherited) {
   const Bytes holder = joined(
       {bytes({0x36, 2, 0, 0, 24, 0, 0, 0}), bytes({'s', 0, 0}), kSequence, bytes({'r', 0, 16}), kObject});
   const format::DatatypePtr type = *decode_all(holder, decode);

@@ -114,7 +114,7 @@ TEST(HostileOldGroup, MoreEntriesThanANodeHolds) {
   EXPECT_EQ(listed.places, std::vector<std::string>{"SymbolTableNode.symbol_count+6"});
 }
 
-TEST(HostileOldGroup, LevelsThatDoNotFall) {
+TEST(HostileOldGroup, LevelsThatDoNotDecrease) {
   // A node that is its own child, and one whose child is a symbol table node instead of a B-tree node.
   EXPECT_EQ(list({.level = 1, .children = {kTree}}).damage, std::vector{ErrorCode::Cycle});
   EXPECT_EQ(list({.level = 1, .children = {kSymbols}}).damage, std::vector{ErrorCode::BadSignature});

@@ -55,7 +55,7 @@ class Stamps : public testing::Test {
   SourceStamp before_;
 };
 
-TEST_F(Stamps, WhatLeavesTheBytesAloneIsNoWrite) {
+TEST_F(Stamps, ChangesThatLeaveTheBytesAreNotWrites) {
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::chmod(path_.c_str(), 0600), 0); }));
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::link(path_.c_str(), (directory_ / "second").c_str()), 0); }));
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::unlink((directory_ / "second").c_str()), 0); }));
@@ -65,7 +65,7 @@ TEST_F(Stamps, WhatLeavesTheBytesAloneIsNoWrite) {
   EXPECT_TRUE(same_after([&] { fs::rename(directory_ / "elsewhere", path_); }));
 }
 
-TEST_F(Stamps, AnAttributeThatIsSetIsNoWrite) {
+TEST_F(Stamps, SettingAnAttributeIsNotAWrite) {
   if (::setxattr(path_.c_str(), "user.test", "1", 1, 0) != 0)
     GTEST_SKIP() << "no user xattrs on this file system";
   before_ = stamp();
@@ -73,7 +73,7 @@ TEST_F(Stamps, AnAttributeThatIsSetIsNoWrite) {
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::removexattr(path_.c_str(), "user.test"), 0); }));
 }
 
-TEST_F(Stamps, AWriteShowsThoughItsTimeIsPutBack) {
+TEST_F(Stamps, AWriteIsDetectedAlthoughItsTimeIsReset) {
   struct stat st = {};
   ASSERT_EQ(::stat(path_.c_str(), &st), 0);
   EXPECT_FALSE(same_after([&] {
@@ -83,7 +83,7 @@ TEST_F(Stamps, AWriteShowsThoughItsTimeIsPutBack) {
   }));
 }
 
-TEST_F(Stamps, AMemberThatIsWrittenShowsInTheSet) {
+TEST_F(Stamps, AWriteToAMemberChangesTheSet) {
   const auto second = directory_ / "second";
   std::ofstream(second) << "abcdefghij";
   const auto member = open_file_source(second);

@@ -110,7 +110,7 @@ TEST_P(DenseDamage, ALookupBesideADamagedLeafIsFoundOrAnError) {
 }
 
 // Entries missing from one index are listed from the other, where present; the damage is still reported.
-TEST_P(DenseDamage, TheOtherIndexListsWhatOneLacks) {
+TEST_P(DenseDamage, EntriesMissingFromOneIndexComeFromTheOther) {
   auto bytes = valid();
   for (const std::uint8_t type : {5, 8}) {
     const auto leaves = leaves_of(bytes, type);

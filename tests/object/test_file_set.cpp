@@ -111,7 +111,7 @@ TEST_F(FileSetTest, BesideTheSymlinkThenBesideItsTarget) {
   EXPECT_TRUE(set->open_raw(set->main(), "only-there.h5"));
 }
 
-TEST_F(FileSetTest, AFileIsWhatItIsInTheDirectoryOfItsName) {
+TEST_F(FileSetTest, NamesResolveFromTheDirectoryOfTheOpenedPath) {
   file("m.h5"), file("sub/ok.h5"), file("sub/sibling.h5"), file("sibling.h5");
   link("sub/ok.h5", "other.h5");
   const auto set = open("m.h5", object::ExternalPolicy::Beneath);

@@ -60,7 +60,7 @@ TEST_P(Groups, EveryLinkIsListedOnceAndFound) {
   EXPECT_EQ((*group)->find("there is no such link").error().code(), ErrorCode::NotFound);
 }
 
-TEST_P(Groups, ALookUpReadsOnlyWhatLiesOnItsWay) {
+TEST_P(Groups, ALookupReadsOnlyTheNodesOnItsPath) {
   H5MOUNT_NEEDS_CORPUS(place);
   const auto source = io::open_file_source((place / "generated" / GetParam().file).string());
   ASSERT_TRUE(source);

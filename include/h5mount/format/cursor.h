@@ -13,6 +13,9 @@
 // that error. The size of a container must come from `count`.
 //
 // Threads: one at a time. The cursor does not own the span.
+//
+// The decode_* functions of this module are pure: each takes a cursor over the bytes of one structure and
+// returns the decoded and checked struct, or the cursor's first error. Threads: any.
 #pragma once
 
 #include <algorithm>
