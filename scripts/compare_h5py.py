@@ -3,7 +3,7 @@
 value. An independent second reader, for any file that it can open.
 
     compare_h5py.py FILE MOUNTPOINT            a file that is mounted already
-    compare_h5py.py --h5mount PROGRAM FILE     mounts it first
+    compare_h5py.py --h5mount PROGRAM [--driver family|split] FILE     mounts it first
 
 Prints one line per difference, then counts. What h5py itself cannot read (missing filters, unsupported types) is
 counted separately and only has to be listed by the mount. Exit code 1 where anything differs.
@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 SLICE = 8 << 20
+SETS = {"family": {"driver": "family", "memb_size": 0}, "split": {"driver": "split"}}
 
 
 def fnv1a(data):
@@ -279,6 +280,7 @@ class Compare:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--h5mount")
+    parser.add_argument("--driver", choices=("family", "split"), help="FILE is libhdf5's name of a set of files")
     parser.add_argument("file")
     parser.add_argument("mountpoint", nargs="?")
     args = parser.parse_args()
@@ -290,7 +292,7 @@ def main():
         subprocess.run([args.h5mount, args.file, made], check=True)
     try:
         compare = Compare(place)
-        with h5py.File(args.file, "r") as f:
+        with h5py.File(args.file, "r", **SETS.get(args.driver, {})) as f:
             root = h5py.h5g.open(f.id, b"/")
             compare.seen.add(h5py.h5o.get_info(root).addr)
             compare.group(root, os.path.realpath(os.fsencode(place)))

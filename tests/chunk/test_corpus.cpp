@@ -1,5 +1,5 @@
-// Chunks of the corpus' files compared with libhdf5's answers (expected_chunks.txt, made by
-// make_expected_chunks.py).
+// Chunks of the corpora's files compared with libhdf5's answers: expected_chunks.txt, made by
+// scripts/make_corpus.py, and by make_expected_chunks.py for the shared corpus.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -66,35 +66,38 @@ void expect_run_agrees(const Opened& opened, const std::map<Coordinates, chunk::
   }
 }
 
-TEST(CorpusChunks, AreWhereTheLibrarySaysTheyAre) {
-  H5MOUNT_NEEDS_CORPUS(corpus);
-  std::ifstream table(source_root() / "tests/chunk/expected_chunks.txt");
-  ASSERT_TRUE(table);
+// A line of the table: file, path, number of chunks, some of them.
+void expect_dataset(const std::filesystem::path& corpus, const std::vector<std::string>& parts) {
+  SCOPED_TRACE(parts.at(0) + " " + parts.at(1));
+  const auto opened = open_dataset(corpus / parts[0], parts[1]);
+  ASSERT_TRUE(opened) << opened.error().text();
+  for (std::size_t i = 3; i < parts.size(); ++i) expect_chunk(*opened, parts[i]);
+  std::uint64_t grid_size = 1, allocated = 0;
+  for (const std::uint64_t n : opened->geometry.grid) grid_size *= n;
+  std::map<Coordinates, chunk::ChunkRecord> seen;
+  const auto status =
+      opened->index->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        ++allocated;
+        if (grid_size < 200'000) seen.emplace(Coordinates(scaled.begin(), scaled.end()), record);
+        return true;
+      });
+  EXPECT_TRUE(status) << status.error().text();
+  EXPECT_EQ(allocated, std::stoull(parts.at(2)));
+  if (grid_size < 200'000) expect_run_agrees(*opened, seen);
+}
+
+std::size_t expect_datasets(const std::filesystem::path& corpus, const std::filesystem::path& table) {
+  std::ifstream in(table);
   std::size_t datasets = 0;
-  for (std::string line; std::getline(table, line);) {
-    const auto parts = split(line, '\t');
-    SCOPED_TRACE(parts.at(0) + " " + parts.at(1));
-    const auto opened = open_dataset(corpus / parts[0], parts[1]);
-    if (!opened) {
-      ADD_FAILURE() << opened.error().text();
-      continue;
-    }
-    ++datasets;
-    for (std::size_t i = 3; i < parts.size(); ++i) expect_chunk(*opened, parts[i]);
-    std::uint64_t grid_size = 1, allocated = 0;
-    for (const std::uint64_t n : opened->geometry.grid) grid_size *= n;
-    std::map<Coordinates, chunk::ChunkRecord> seen;
-    const auto status =
-        opened->index->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-          ++allocated;
-          if (grid_size < 200'000) seen.emplace(Coordinates(scaled.begin(), scaled.end()), record);
-          return true;
-        });
-    EXPECT_TRUE(status) << status.error().text();
-    EXPECT_EQ(allocated, std::stoull(parts.at(2)));
-    if (grid_size < 200'000) expect_run_agrees(*opened, seen);
-  }
-  EXPECT_GT(datasets, 300U);
+  for (std::string line; std::getline(in, line); ++datasets) expect_dataset(corpus, split(line, '\t'));
+  return datasets;
+}
+
+TEST(CorpusChunks, AreWhereTheLibrarySaysTheyAre) {
+  H5MOUNT_NEEDS_CORPUS();
+  EXPECT_GT(expect_datasets(own_corpus(), own_corpus() / "expected_chunks.txt"), 70U);
+  if (const auto shared = shared_corpus())
+    EXPECT_GT(expect_datasets(*shared, source_root() / "tests/chunk/expected_chunks.txt"), 300U);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Decodes every chunk of HDF5 files with the decode_chunk tool and compares the images with the corpus' manifests.
 
-verify_corpus.py DECODE_CHUNK MANIFEST.json... | DIRECTORY    h5py only finds the chunks; it decodes nothing.
+verify_corpus.py DECODE_CHUNK DIRECTORY...    h5py only finds the chunks; it decodes nothing. A directory that does not
+exist is left out, unless it is the first. --own BUILD in place of the first: the project's own corpus.
 """
 import glob
 import hashlib
@@ -54,12 +55,14 @@ def image_of(decoder, dataset, manifest):
 
 def main():
     decoder = Decoder(sys.argv[1])
-    manifests = sys.argv[2:]
-    if not manifests[0].endswith(".json"):
-        manifests = sorted(glob.glob(os.path.join(manifests[0], "*.json")))
-    if not manifests:
-        print("no corpus beside the checkout")
-        sys.exit(77)
+    places = sys.argv[2:]
+    if places[0] == "--own":
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/make_corpus.py")
+        made = subprocess.run([script, "--cached", places[1]], check=True, capture_output=True, text=True)
+        places = [os.path.join(made.stdout.strip(), "filters")] + places[2:]
+    manifests = [name for place in places for name in sorted(glob.glob(os.path.join(place, "*.json")))]
+    if not glob.glob(os.path.join(places[0], "*.json")):
+        sys.exit(f"no manifests in {places[0]}")
     good, bad = 0, []
     for path in manifests:
         with open(path) as text:

@@ -27,12 +27,17 @@ constexpr std::uint64_t kMaxMemory =
     768ULL << 20;  // of the whole process, including the input and a cache of 32 MiB
 constexpr double kMaxSeconds = kSanitized ? 60 : 15;  // of one operation
 
-std::vector<std::filesystem::path> files_below(const std::filesystem::path& place, std::uintmax_t most) {
+// Of every corpus that has such a directory.
+std::vector<std::filesystem::path> files_below(const std::string& directory, std::uintmax_t most) {
   std::vector<std::filesystem::path> out;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(place)) {
-    const auto extension = entry.path().extension();
-    const bool other = extension == ".json" || extension == ".py" || extension == ".md" || extension == ".c";
-    if (entry.is_regular_file() && !other && entry.file_size() <= most) out.push_back(entry.path());
+  for (const std::filesystem::path& corpus : corpora()) {
+    if (!std::filesystem::is_directory(corpus / directory)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus / directory)) {
+      const auto extension = entry.path().extension();
+      const bool other =
+          extension == ".json" || extension == ".py" || extension == ".md" || extension == ".c";
+      if (entry.is_regular_file() && !other && entry.file_size() <= most) out.push_back(entry.path());
+    }
   }
   std::ranges::sort(out);
   return out;
@@ -59,16 +64,14 @@ class CorpusReplay : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(CorpusReplay, AsItIs) {
-  H5MOUNT_NEEDS_CORPUS(corpus);
-  for (const auto& path : files_below(corpus / GetParam(), 2U << 20))
-    walk(read_whole_file(path), path.string());
+  H5MOUNT_NEEDS_CORPUS();
+  for (const auto& path : files_below(GetParam(), 2U << 20)) walk(read_whole_file(path), path.string());
 }
 
 TEST_P(CorpusReplay, WithChecksumsOff) {
-  H5MOUNT_NEEDS_CORPUS(corpus);
+  H5MOUNT_NEEDS_CORPUS();
   const Checksums off(false);
-  for (const auto& path : files_below(corpus / GetParam(), 64U << 10))
-    walk(read_whole_file(path), path.string());
+  for (const auto& path : files_below(GetParam(), 64U << 10)) walk(read_whole_file(path), path.string());
 }
 
 // One third of the changes pass the checksums because they are corrected, one third because they are
@@ -83,17 +86,22 @@ void walk_damaged(const std::vector<std::byte>& valid, const std::string& name, 
 }
 
 TEST_P(CorpusReplay, Damaged) {
-  H5MOUNT_NEEDS_CORPUS(corpus);
+  H5MOUNT_NEEDS_CORPUS();
   constexpr std::uint64_t kRounds = kSanitized ? 3 : 9;
   std::uint64_t seed = 20'000;
-  for (const auto& path : files_below(corpus / GetParam(), 48U << 10)) {
+  for (const auto& path : files_below(GetParam(), 48U << 10)) {
     const std::vector<std::byte> valid = read_whole_file(path);
     for (std::uint64_t round = 0; round < kRounds; ++round) walk_damaged(valid, path.string(), ++seed, round);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, CorpusReplay,
-                         ::testing::Values("generated", "foreign", "hostile", "sparse", "filters"),
+std::vector<std::string> directories() {
+  std::vector<std::string> out = {"generated", "hostile", "sparse", "filters"};
+  if (shared_corpus()) out.push_back("foreign");
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, CorpusReplay, ::testing::ValuesIn(directories()),
                          [](const auto& info) { return info.param; });
 
 // Indexes of every kind with more than one node: most small files have trees of a single leaf.

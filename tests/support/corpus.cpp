@@ -1,8 +1,11 @@
 #include "support/corpus.h"
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string>
 
 namespace h5mount::test {
 
@@ -10,7 +13,31 @@ std::filesystem::path source_root() {
   return H5MOUNT_SOURCE_ROOT;
 }
 
-std::optional<std::filesystem::path> corpus() {
+const std::filesystem::path& own_corpus() {
+  static const std::filesystem::path place = [] {
+    const std::filesystem::path build =
+        std::filesystem::path(H5MOUNT_PROGRAM).parent_path().parent_path().parent_path();
+    const std::string command = "/usr/bin/python3 '" + (source_root() / "scripts/make_corpus.py").string() +
+                                "' --cached '" + (build / "tests").string() + "'";
+    std::string line;
+    if (std::FILE* const pipe = ::popen(command.c_str(), "r")) {
+      std::array<char, 4096> part{};
+      while (std::fgets(part.data(), part.size(), pipe) != nullptr) line += part.data();
+      if (::pclose(pipe) != 0) line.clear();
+    }
+    return std::filesystem::path(line.substr(0, line.find('\n')));
+  }();
+  return place;
+}
+
+std::vector<std::filesystem::path> corpora() {
+  std::vector<std::filesystem::path> out;
+  if (!own_corpus().empty()) out.push_back(own_corpus());
+  if (const auto shared = shared_corpus()) out.push_back(*shared);
+  return out;
+}
+
+std::optional<std::filesystem::path> shared_corpus() {
   const char* named = std::getenv("H5MOUNT_CORPUS");
   std::filesystem::path place = named ? std::filesystem::path(named) : source_root() / "../shared/corpus";
   if (!std::filesystem::is_directory(place)) return std::nullopt;

@@ -1,5 +1,6 @@
-// Paths of test files: the repository's own, and the large corpus beside the checkout where it exists
-// (H5MOUNT_CORPUS overrides its path).
+// Paths of test files. The project's own corpus is written by scripts/make_corpus.py, with h5py, when a test
+// first asks for it; a larger one beside the checkout is used in addition where it exists (H5MOUNT_CORPUS
+// overrides its path).
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,17 @@
 namespace h5mount::test {
 
 std::filesystem::path source_root();
-std::optional<std::filesystem::path> corpus();
+// The project's own; empty where it could not be written.
+const std::filesystem::path& own_corpus();
+// The one beside the checkout.
+std::optional<std::filesystem::path> shared_corpus();
+// All that are there, the project's own first.
+std::vector<std::filesystem::path> corpora();
+
 std::vector<std::byte> read_whole_file(const std::filesystem::path& path);
 
 }  // namespace h5mount::test
 
-#define H5MOUNT_NEEDS_CORPUS(name)                                    \
-  const auto name##_place = ::h5mount::test::corpus();                \
-  if (!name##_place) GTEST_SKIP() << "no corpus beside the checkout"; \
-  const std::filesystem::path name = *name##_place
+#define H5MOUNT_NEEDS_CORPUS()               \
+  if (::h5mount::test::own_corpus().empty()) \
+  GTEST_FAIL() << "scripts/make_corpus.py failed: are python3-h5py and numpy installed?"

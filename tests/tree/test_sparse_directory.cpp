@@ -61,8 +61,7 @@ class SparseDirectory : public testing::Test {
 };
 
 TEST_F(SparseDirectory, HoldsTheListsOfASparseDataset) {
-  H5MOUNT_NEEDS_CORPUS(place);
-  open(place / "sparse/ambiguous.h5");
+  open(source_root() / "tests/data/sparse/ambiguous.h5");
   const auto dataset = at({".h5", "sparse", "s_unsorted_1d"});
   ASSERT_TRUE(dataset) << dataset.error().text();
   EXPECT_EQ(dataset->stat.type, tree::NodeType::Directory);
@@ -82,8 +81,7 @@ TEST_F(SparseDirectory, HoldsTheListsOfASparseDataset) {
 }
 
 TEST_F(SparseDirectory, LeavesOutWhatIsNotSparse) {
-  H5MOUNT_NEEDS_CORPUS(place);
-  open(place / "sparse/fills_and_corners.h5");
+  open(source_root() / "tests/data/sparse/fills_and_corners.h5");
   const auto room = at({".h5", "sparse"});
   ASSERT_TRUE(room) << room.error().text();
   const auto names = names_in(room->node);
@@ -98,8 +96,7 @@ TEST_F(SparseDirectory, LeavesOutWhatIsNotSparse) {
 }
 
 TEST_F(SparseDirectory, ADatasetWithoutElementsHasEmptyLists) {
-  H5MOUNT_NEEDS_CORPUS(place);
-  open(place / "sparse/fills_and_corners.h5");
+  open(source_root() / "tests/data/sparse/fills_and_corners.h5");
   std::size_t empty = 0;
   for (const std::string& name : names_in(at({".h5", "sparse"})->node)) {
     const auto file = at({name});
@@ -115,8 +112,7 @@ TEST_F(SparseDirectory, ADatasetWithoutElementsHasEmptyLists) {
 }
 
 TEST_F(SparseDirectory, DamageIsToldWhenTheListsAreOpened) {
-  H5MOUNT_NEEDS_CORPUS(place);
-  open(place / "sparse/bad-checksum.h5");
+  open(source_root() / "tests/data/sparse/bad-checksum.h5");
   for (const std::string& name : names_in(at({".h5", "sparse"})->node)) {
     const auto list = at({".h5", "sparse", name, "coordinates"});
     ASSERT_TRUE(list) << list.error().text();
@@ -127,8 +123,7 @@ TEST_F(SparseDirectory, DamageIsToldWhenTheListsAreOpened) {
 }
 
 TEST_F(SparseDirectory, SectionsAreToldWithTheirFilters) {
-  H5MOUNT_NEEDS_CORPUS(place);
-  open(place / "sparse/filter_masks.h5");
+  open(source_root() / "tests/data/sparse/filter_masks.h5");
   std::size_t filtered = 0;
   for (const std::string& name : names_in(at({".h5", "sparse"})->node)) {
     const auto sections = tree_->get_xattr(at({name})->node, "user.hdf5.sections");
