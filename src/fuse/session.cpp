@@ -3,7 +3,6 @@
 #include <fuse_lowlevel.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "change_watch.h"
 #include "h5mount/base/log.h"
 #include "kernel_notifier.h"
+#include "mount_answers.h"
 #include "mount_trouble.h"
 #include "read_ahead.h"
 #include "stop_request.h"
@@ -121,9 +121,9 @@ Status FuseSession::begin() {
 
 // A stat that comes back proves that the mount answers; only after it does a new read-ahead last.
 void FuseSession::announce(const std::function<void()>& on_ready) const {
-  struct stat root = {};
-  if (::stat(adapter_.options.mountpoint.c_str(), &root) != 0) return;
-  raise_read_ahead(root.st_dev);
+  const std::string& place = adapter_.options.mountpoint;
+  if (!mount_answers(place, fuse_session_fd(session_))) return;
+  if (const auto device = device_of_mount(place)) raise_read_ahead(*device);
   if (on_ready) on_ready();
 }
 
