@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 namespace h5mount::dataset {
 namespace {
@@ -220,7 +221,40 @@ std::optional<ElementConversion> ElementConversion::make(format::DatatypePtr fro
   const auto number = [](const format::Datatype& t) { return integer_like(t) || plain_float(t); };
   const bool strings = from->cls == format::DatatypeClass::String && to->cls == format::DatatypeClass::String;
   if (!strings && !(number(*from) && number(*to))) return std::nullopt;
-  return ElementConversion(std::move(from), std::move(to), false);
+  ElementConversion out(std::move(from), std::move(to), false);
+  if (out.from_->cls != format::DatatypeClass::Enum || out.to_->cls != format::DatatypeClass::Enum)
+    return out;
+  auto members = match_members(*out.from_, *out.to_);
+  if (!members) return std::nullopt;
+  out.members_ = *std::move(members);
+  return out;
+}
+
+std::optional<ElementConversion::MemberValues> ElementConversion::match_members(const format::Datatype& from,
+                                                                                const format::Datatype& to) {
+  std::unordered_map<std::string_view, std::string_view> by_name;
+  for (const format::EnumMember& member : to.enum_members)
+    by_name.emplace(member.name, as_text(member.value));
+  MemberValues out;
+  for (const format::EnumMember& member : from.enum_members) {
+    const auto found = by_name.find(member.name);
+    if (found == by_name.end()) return std::nullopt;
+    out.emplace_back(as_text(member.value), found->second);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+void ElementConversion::convert_enum(std::size_t count, ByteSpan from, MutableByteSpan to) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view value = as_text(from.subspan(i * from_->size, from_->size));
+    const MutableByteSpan out = to.subspan(i * to_->size, to_->size);
+    const auto found = std::ranges::lower_bound(members_, value, {}, &MemberValues::value_type::first);
+    if (found != members_.end() && found->first == value)
+      std::ranges::copy(as_bytes(found->second), out.begin());
+    else
+      std::ranges::fill(out, std::byte{0xFF});
+  }
 }
 
 void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpan to) const {
@@ -228,6 +262,8 @@ void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpa
     std::copy_n(from.begin(), count * from_->size, to.begin());
     return;
   }
+  const bool enums = from_->cls == format::DatatypeClass::Enum && to_->cls == format::DatatypeClass::Enum;
+  if (enums) return convert_enum(count, from, to);
   const format::Datatype& f = number_of(*from_);
   const format::Datatype& t = number_of(*to_);
   const bool swap = f.cls != format::DatatypeClass::String && differ_by_order(f, t);
