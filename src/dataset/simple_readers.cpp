@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <set>
@@ -205,7 +206,7 @@ class ExternalReader final : public PlainReader {
   }
 
   Status read_file(const Part& part, std::uint64_t within, MutableByteSpan out) const {
-    H5_ASSIGN(const auto source, files_->open_raw(file_, part.segment->file));
+    H5_ASSIGN(const auto source, raw_file(part.segment->file));
     H5_TRY(check_unchanged(part.segment->file, *source));
     const auto at = checked_add(part.segment->offset, within);
     const std::uint64_t have =
@@ -213,6 +214,23 @@ class ExternalReader final : public PlainReader {
     if (have > 0) H5_TRY(source->read_at(*at, out.first(static_cast<std::size_t>(have))));
     std::ranges::fill(out.subspan(static_cast<std::size_t>(have)), std::byte{0});
     return check_unchanged(part.segment->file, *source);
+  }
+
+  // Looked for anew as often as files are looked at, not for each piece of a request.
+  Result<std::shared_ptr<io::ByteSource>> raw_file(const std::string& name) const {
+    const auto now = std::chrono::steady_clock::now();
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = raw_files_.find(name); known != raw_files_.end() && now < known->second.until)
+        return known->second.source;
+    }
+    auto opened = files_->open_raw(file_, name);
+    const std::lock_guard lock(mutex_);
+    if (opened)
+      raw_files_.insert_or_assign(name, RawFile{*opened, now + kRawFileLasts});
+    else
+      raw_files_.erase(name);
+    return opened;
   }
 
   // Whether a raw file is what it was when this reader first read from it. One beside a file that is followed
@@ -239,6 +257,13 @@ class ExternalReader final : public PlainReader {
   std::uint64_t end_ = 0;
   mutable std::mutex mutex_;
   mutable std::map<std::string, io::SourceStamp> first_stamps_;  // guarded by mutex_; at most one a segment
+  // Guarded by mutex_; at most one a segment. Their descriptors are closed when others need them.
+  struct RawFile {
+    std::shared_ptr<io::ByteSource> source;
+    std::chrono::steady_clock::time_point until;
+  };
+  static constexpr std::chrono::milliseconds kRawFileLasts{50};
+  mutable std::map<std::string, RawFile> raw_files_;
 };
 
 class FailingReader final : public PlainReader {
