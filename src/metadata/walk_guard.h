@@ -26,7 +26,8 @@ class WalkGuard {
 
   Status charge(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
     bytes_ += std::max(bytes, kLeastNode);
-    if (bytes_ > file_.addresses()->size())
+    if (bytes_ > most_bytes_) most_bytes_ = file_.addresses()->stored_bytes();  // a file may grow
+    if (bytes_ > most_bytes_)
       return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
                       .with_detail("more nodes than the file has room for"));
     return {};
@@ -37,6 +38,7 @@ class WalkGuard {
   static constexpr std::size_t kRemembered = 1U << 18;  // some 10 MiB at most
   const FileMetadata& file_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t most_bytes_ = 0;  // those of the file, as last asked for
   std::unordered_set<std::uint64_t> met_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 // sensibly have; parts that refer to each other could make any amount of it.
 std::size_t most_text(const ValueContext& context) {
   constexpr std::uint64_t kMost = 1ULL << 30, kFree = 64ULL << 20, kPerFileByte = 64;
-  const std::uint64_t file_bytes = context.file ? context.file->addresses()->size() : 0;
+  const std::uint64_t file_bytes = context.file ? context.file->addresses()->stored_bytes() : 0;
   return static_cast<std::size_t>(std::min(kMost, kFree + kPerFileByte * std::min(file_bytes, kMost)));
 }
 

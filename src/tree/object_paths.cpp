@@ -52,7 +52,7 @@ std::vector<HardLink> sorted_hard_links(const metadata::FileMetadataPtr& file, c
 std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadataPtr& file) {
   const auto places = std::make_shared<ObjectPaths>();
   places->left_ = {16 * limits::kMaxWalkedObjects,
-                   kFreeBytes + kBytesPerFileByte * file->addresses()->size()};
+                   kFreeBytes + kBytesPerFileByte * file->addresses()->stored_bytes()};
   places->entries_.push_back({.address = file->root_address()});
   places->index_.emplace(file->root_address(), 0);
   std::vector<std::uint32_t> groups{0};

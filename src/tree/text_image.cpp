@@ -72,7 +72,7 @@ class TextImage::Measuring {
  public:
   // Goes on from the image's last checkpoint.
   explicit Measuring(TextImage& image) : image_(image) {
-    if (image_.context_.file) most_ += kMostPerFileByte * image_.context_.file->addresses()->size();
+    if (image_.context_.file) most_ += kMostPerFileByte * image_.context_.file->addresses()->stored_bytes();
     if (image_.checkpoints_.empty()) image_.checkpoints_.push_back({});
   }
 
