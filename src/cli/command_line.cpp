@@ -140,6 +140,14 @@ Parsed parse_h5mount(int count, const char* const* words) {
   return finish(app, said, std::move(command));
 }
 
+// FILE lies in the caller's mount namespace, MOUNTPOINT and fusermount3 in the other one: only a program that
+// was started there as a whole finds all of them.
+Error other_namespace(const std::string& name) {
+  const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+  const std::string target = number ? "--target " + name + " --mount" : "--mount=" + escape_for_log(name);
+  return usage_error("-N is not supported: nsenter " + target + " h5mount FILE MOUNTPOINT mounts there");
+}
+
 // mount(8) calls: mount.h5 FILE MOUNTPOINT [-sfnv] [-N namespace] [-o options] [-t type.subtype]
 Parsed parse_mount_helper(int count, const char* const* words) {
   CLI::App app("mount(8)'s helper for HDF5 files: see h5mount --help.", "mount.h5");
@@ -152,12 +160,13 @@ Parsed parse_mount_helper(int count, const char* const* words) {
   app.add_flag("-f", command.check_only, "check, but do not mount");
   app.add_flag("-n", no_mtab, "ignored");
   app.add_flag("-v", verbose, "say more");
-  app.add_option("-N", name_space, "ignored");
+  app.add_option("-N", name_space, "refused: nsenter(1) mounts in another namespace");
   app.add_option("-t", type, "ignored");
   app.set_version_flag("-V,--version", std::string("mount.h5 " H5MOUNT_VERSION));
   std::optional<Parsed> told;
   H5_TRY(parse_with(app, count, words, told));
   if (told) return *told;
+  if (!name_space.empty()) return fail(other_namespace(name_space));
   Parsed parsed = finish(app, said, std::move(command));
   if (parsed && verbose) {
     if (auto* mount = std::get_if<MountCommand>(&*parsed); !mount->options.log_level) {

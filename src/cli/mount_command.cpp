@@ -122,15 +122,15 @@ fuse::SessionOptions session_options(const MountCommand& command) {
 }
 
 // A file that ends before its superblock says is a copy that was not finished: what is left of it is mounted,
-// with a warning, and what lies beyond its end fails where it is read.
+// with a warning (on stderr, as nothing has been detached yet, and in /.h5/log), and what lies beyond its end
+// fails where it is read.
 void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
   const std::uint64_t end = file.base_address() + file.addresses()->size();
   if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return;
-  tell(name,
-       fmt::format("warning: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond "
-                   "cannot be read",
-                   end, superblock.end_of_file));
+  log(LogLevel::Warning,
+      "{}: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond cannot be read",
+      name, end, superblock.end_of_file);
 }
 
 // Everything from the open file to the end of the mount, in the process that serves.

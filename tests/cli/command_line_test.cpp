@@ -59,6 +59,14 @@ std::string refusal(std::vector<const char*> words) {
   return out ? "" : out.error().text();
 }
 
+TEST(CommandLine, TheHelperRefusesAnotherNamespace) {
+  EXPECT_TRUE(parse({"mount.h5", "/a.h5", "/m", "-o", "ro"}));
+  EXPECT_NE(refusal({"mount.h5", "/a.h5", "/m", "-N", "77"}).find("nsenter --target 77 --mount"),
+            std::string::npos);
+  EXPECT_NE(refusal({"mount.h5", "/a.h5", "/m", "-N", "/run/ns"}).find("nsenter --mount=/run/ns"),
+            std::string::npos);
+}
+
 TEST(CommandLine, UsageTroubleIsNamed) {
   EXPECT_NE(refusal({"h5mount", "/a.h5"}).find("no MOUNTPOINT"), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "/a.h5", "/b.h5", "/m"}).find("several files"), std::string::npos);
