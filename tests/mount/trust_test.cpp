@@ -1,0 +1,99 @@
+// What a mount says of itself and of the files behind its views, and that it can always be ended.
+#include "h5py_directory.h"
+
+namespace h5mount::test {
+namespace {
+
+class TrustTest : public H5pyDirectoryTest {};
+
+TEST_F(TrustTest, AWarningOfMountingIsInTheLog) {
+  write(
+      "f = h5py.File('whole.h5', 'w'); f['d'] = np.arange(1000); f.close()\n"
+      "b = open('whole.h5', 'rb').read(); open('cut.h5', 'wb').write(b[:-100])");
+  ASSERT_TRUE(mounts("cut.h5"));
+  EXPECT_NE(said.find("cut short?"), std::string::npos) << said;
+  EXPECT_NE(
+      mount.in("cat .h5/log").out.find("warning: " + (place / "cut.h5").string() + ": the file ends at"),
+      std::string::npos);
+}
+
+TEST_F(TrustTest, ViewsOfExternalFilesListWhatTheFilesOwnViewsList) {
+  write(R"(
+with h5py.File('source.h5', 'w') as f:
+    f['group/d'] = np.arange(3); f['group/d'].attrs['units'] = 'm'; f.attrs['title'] = 'x'
+    f['soft'] = h5py.SoftLink('/group/d'); f['group'].attrs['g'] = 1
+with h5py.File('main.h5', 'w') as f: f['link'] = h5py.ExternalLink('source.h5', '/'))");
+  const std::string list =
+      "find . -mindepth 1 -printf '%P %y %l\\n' | sort; find . -type f | sort | xargs cat";
+  ASSERT_TRUE(mounts("source.h5"));
+  const std::string own = mount.in("cd .h5/attributes && " + list).out;
+  EXPECT_NE(own.find("group/d@units f"), std::string::npos) << own;
+  ASSERT_EQ(run("umount " + mount.path()).code, 0);
+  ASSERT_TRUE(mounts("main.h5"));
+  EXPECT_EQ(mount.in("cd .h5/attributes/link/ && " + list).out, own);
+  EXPECT_EQ(mount.in("cd .h5/attributes/.h5/external/source.h5 && " + list).out, own);
+  EXPECT_EQ(mount.in("ls .h5/attributes/.h5/external").out, mount.in("ls .h5/external").out);
+}
+
+// Without the process that asks for the first answer, one that waits for itself would stay for ever.
+TEST_F(TrustTest, AServerThatIsKilledWhileItBeginsIsGone) {
+  for (int delay = 0; delay < 30; delay += 2) {
+    const std::string wait = "sleep 0.0" + std::string(delay < 10 ? "0" : "") + std::to_string(delay);
+    const Outcome killed = run("$H5MOUNT -f " + example().string() + " " + mount.path() + " & p=$!; " + wait +
+                               "; kill -9 $p; for i in $(seq 500); do kill -0 $p 2>/dev/null || exit 0; "
+                               "case $(cut -d' ' -f3 /proc/$p/stat 2>/dev/null) in Z|'') exit 0;; esac; "
+                               "sleep 0.01; done; exit 3");
+    run("umount -f -l " + mount.path());
+    ASSERT_EQ(killed.code, 0) << delay << " ms";
+  }
+}
+
+TEST_F(TrustTest, EnumsOfVirtualSourcesAreConvertedByName) {
+  write(R"(
+import h5py.h5t as t
+def enum(kind, **members):
+    e = t.enum_create(kind)
+    for name, value in members.items(): e.enum_insert(name.encode(), value)
+    return e
+source = enum(t.STD_I8LE, RED=0, GREEN=1, BLUE=2)
+views = {'swapped': enum(t.STD_I32BE, BLUE=100, GREEN=200, RED=300, MORE=400), 'fewer': enum(t.STD_I8LE, RED=5, GREEN=6)}
+with h5py.File('source.h5', 'w') as f:
+    d = h5py.h5d.create(f.id, b'd', source, h5py.h5s.create_simple((5,)))
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array([2, 1, 0, 7, 1], 'i1'), mtype=source)
+with h5py.File('view.h5', 'w') as f:
+    for name, view in views.items():
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE); space = h5py.h5s.create_simple((5,))
+        plist.set_virtual(space, b'source.h5', b'd', space)
+        h5py.h5d.create(f.id, name.encode(), view, space, plist)
+with h5py.File('view.h5') as f:
+    out = np.zeros(5, 'V4'); f['swapped'].id.read(h5py.h5s.ALL, h5py.h5s.ALL, out, mtype=views['swapped']); out.tofile('expected')
+    try: f['fewer'].id.read(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(5, 'i1'), mtype=views['fewer']); raise SystemExit('read')
+    except (OSError, TypeError, RuntimeError): pass)");
+  ASSERT_TRUE(mounts("view.h5"));
+  EXPECT_EQ(mount.in("cmp swapped " + (place / "expected").string()).code, 0)
+      << mount.in("od -An -tx1 swapped " + (place / "expected").string()).out;
+  EXPECT_NE(mount.in("cat fewer").code, 0);
+}
+
+// A dataset in pieces: the raw file is opened for a read, not for each of its elements.
+TEST_F(TrustTest, ARawFileIsNotOpenedForEachElement) {
+  if (run("command -v strace").code != 0) GTEST_SKIP() << "no strace";
+  write(R"(
+np.arange(20000, dtype='i4').tofile('raw.bin')
+with h5py.File('source.h5', 'w') as f:
+    f.create_dataset('d', (20000,), 'i4', external=[('raw.bin', 0, h5py.h5f.UNLIMITED)])
+layout = h5py.VirtualLayout((10000,), 'i4')
+layout[:] = h5py.VirtualSource('source.h5', 'd', (20000,))[::2]
+with h5py.File('view.h5', 'w') as f: f.create_virtual_dataset('v', layout))");
+  const std::string trace = (place / "trace").string();
+  run("strace -f -qq -e trace=openat,openat2 -o " + trace + " $H5MOUNT -f " + (place / "view.h5").string() +
+      " " + mount.path() + " >/dev/null 2>&1 &");
+  ASSERT_TRUE(wait_until_serving(mount.path()));
+  EXPECT_EQ(mount.in("od -An -td4 -v v | tr -s ' \\n' '\\n' | tail -1").out, "19998\n");
+  const int opened = std::atoi(run("grep -c raw.bin " + trace).out.c_str());
+  EXPECT_GT(opened, 0);
+  EXPECT_LT(opened, 200);
+}
+
+}  // namespace
+}  // namespace h5mount::test
