@@ -4,6 +4,7 @@
 
 #include "../filters.h"
 #include "../temporary.h"
+#include "h5mount/base/row_major.h"
 #include "nd_copy.h"
 
 namespace h5mount::filter::blosc {
@@ -41,7 +42,7 @@ class BoxReader {
     H5_ASSIGN(const auto chunks, InnerChunks::open(frame_));
     Shape at = first;
     do {
-      H5_ASSIGN(Chunk chunk, chunks->chunk(linear_index(layout_.chunk_grid, at)));
+      H5_ASSIGN(Chunk chunk, chunks->chunk(row_major_number(at, layout_.chunk_grid)));
       chunk.set_block_shape(layout_.block_shape);
       H5_TRY(read_chunk(chunk, at));
     } while (step_box(at, first, last));
@@ -68,7 +69,7 @@ class BoxReader {
     const Temporary plain(chunk.is_plain() ? layout_.block_bytes : 0);
     Shape block_at = first_block_;
     do {
-      const auto index = static_cast<std::size_t>(linear_index(layout_.block_grid, block_at));
+      const auto index = static_cast<std::size_t>(row_major_number(block_at, layout_.block_grid));
       const bool whole_rows = place(block_at);
       if (whole_rows) {
         H5_TRY(read_block(chunk, reader, index, straight_into_out()));
@@ -117,7 +118,7 @@ class BoxReader {
   }
 
   MutableByteSpan straight_into_out() const {
-    const std::uint64_t offset = linear_index(count_, in_out_) * layout_.item_bytes;
+    const std::uint64_t offset = row_major_number(in_out_, count_) * layout_.item_bytes;
     return out_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(layout_.block_bytes));
   }
 

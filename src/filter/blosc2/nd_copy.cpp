@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
+#include "h5mount/base/row_major.h"
 #include "nd_layout.h"
 
 namespace h5mount::filter::blosc {
@@ -17,8 +19,8 @@ void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, c
     row *= count[outer];
     if (count[outer] != from_box.dims[outer] || count[outer] != to_box.dims[outer]) break;
   }
-  from += linear_index(from_box.dims, from_box.start) * item_bytes;
-  to += linear_index(to_box.dims, to_box.start) * item_bytes;
+  from += row_major_number(from_box.start, from_box.dims) * item_bytes;
+  to += row_major_number(to_box.start, to_box.dims) * item_bytes;
 
   // Bytes from one index to the next in each outer dimension.
   std::array<std::uint64_t, kMaxDimensions> from_stride;
@@ -35,18 +37,14 @@ void copy_box(const std::byte* from, const PlacedBox& from_box, std::byte* to, c
   }
   while (true) {
     std::memcpy(to, from, row);
-    std::size_t d = outer;
-    while (d > 0) {
-      --d;
-      from += from_stride[d];
-      to += to_stride[d];
-      if (++at[d] < count[d]) break;
-      from -= from_stride[d] * count[d];
-      to -= to_stride[d] * count[d];
-      at[d] = 0;
-      if (d == 0) return;
+    const auto moved = next_row_major(std::span(at).first(outer), count.first(outer));
+    if (!moved) return;
+    from += from_stride[*moved];
+    to += to_stride[*moved];
+    for (std::size_t d = *moved + 1; d < outer; ++d) {
+      from -= from_stride[d] * (count[d] - 1);
+      to -= to_stride[d] * (count[d] - 1);
     }
-    if (outer == 0) return;
   }
 }
 

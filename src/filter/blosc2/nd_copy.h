@@ -10,13 +10,6 @@ namespace h5mount::filter::blosc {
 
 using Extents = std::span<const std::uint64_t>;
 
-// The index of an element in a row-major array.
-inline std::uint64_t linear_index(Extents dims, Extents at) {
-  std::uint64_t index = 0;
-  for (std::size_t d = 0; d < dims.size(); ++d) index = index * dims[d] + at[d];
-  return index;
-}
-
 // Steps `at` through [first, last) of each dimension in row-major order; false after the last position.
 inline bool step_box(std::span<std::uint64_t> at, Extents first, Extents last) {
   for (std::size_t d = at.size(); d-- > 0;) {

@@ -1,93 +1,77 @@
 #include "confine.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/prctl.h>
+#include <seccomp.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstddef>
+#include <cstdint>
 #include <cstdio>
-#include <iterator>
-#include <vector>
+#include <memory>
 
 namespace h5mount::filter {
 
 namespace {
 
-#if defined(__x86_64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr std::uint32_t kArchitecture = 0;  // unknown architecture: confine fails
-#endif
+using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
 
-constexpr unsigned kAllowed[] = {
-    SYS_read,
-    SYS_write,
-    SYS_readv,
-    SYS_writev,  // the socket
-    SYS_mmap,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_mprotect,
-    SYS_brk,
-    SYS_madvise,  // memory
-    SYS_futex,
-    SYS_set_robust_list,
-    SYS_rseq,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,  // threads
-    SYS_gettid,
-    SYS_getpid,
-    SYS_exit,
-    SYS_exit_group,
-    SYS_tgkill,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_sigaltstack,
-    SYS_restart_syscall,
-    SYS_clock_gettime,
-    SYS_gettimeofday,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_setitimer,
-    SYS_getrandom,
+constexpr int kAllowed[] = {
+    // the socket
+    SCMP_SYS(read),
+    SCMP_SYS(write),
+    SCMP_SYS(readv),
+    SCMP_SYS(writev),
+    // memory
+    SCMP_SYS(mmap),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(mprotect),
+    SCMP_SYS(brk),
+    SCMP_SYS(madvise),
+    // threads
+    SCMP_SYS(futex),
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(gettid),
+    // end of threads, signals
+    SCMP_SYS(getpid),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(tgkill),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(restart_syscall),
+    // time
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(setitimer),
+    // hash seeds
+    SCMP_SYS(getrandom),
 };
 
-sock_filter load(std::size_t offset) {
-  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-}
-sock_filter give(std::uint32_t action) {
-  return BPF_STMT(BPF_RET | BPF_K, action);
+// Allows the calls above, and new threads but no processes: clone3 fails with ENOSYS, as a filter cannot
+// read its flags in memory, so that the C library falls back to clone, whose flags are in a register.
+bool allow_calls(scmp_filter_ctx filter) {
+  for (const int call : kAllowed)
+    if (::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0) != 0) return false;
+  const scmp_arg_cmp makes_thread = SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD);
+  return ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0 &&
+         ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &makes_thread) == 0;
 }
 
-// One comparison per allowed call, in order. Threads may be created, processes not.
-std::vector<sock_filter> program() {
-  std::vector<sock_filter> out;
-  out.push_back(load(offsetof(seccomp_data, arch)));
-  out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0));
-  out.push_back(give(SECCOMP_RET_KILL_PROCESS));
-  out.push_back(load(offsetof(seccomp_data, nr)));
-  for (const unsigned number : kAllowed) {
-    out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-    out.push_back(give(SECCOMP_RET_ALLOW));
-  }
-  // clone3 fails with ENOSYS: the C library falls back to clone, whose flags the filter can examine.
-  out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
-  out.push_back(give(SECCOMP_RET_ERRNO | ENOSYS));
-  out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
-  out.push_back(load(offsetof(seccomp_data, args[0])));
-  out.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1));
-  out.push_back(give(SECCOMP_RET_ALLOW));
-  out.push_back(give(SECCOMP_RET_ERRNO | EPERM));
-  return out;
+// Calls by another architecture's numbers end the process; all that no rule names fail with EPERM.
+bool restrict_calls() {
+  const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
+  return filter && ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
+         allow_calls(filter.get()) && ::seccomp_load(filter.get()) == 0;  // which sets no_new_privs
 }
 
 bool limit(__rlimit_resource what, std::uint64_t most) {
@@ -112,7 +96,6 @@ void close_all_else() {
 }
 
 bool confine(std::uint64_t memory) {
-  if (kArchitecture == 0) return false;
   const std::uint64_t mapped = mapped_bytes();
   if (mapped == 0 || !limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0)) return false;
 #if !defined(__SANITIZE_ADDRESS__)  // the sanitizer's shadow memory exceeds any bound
@@ -120,10 +103,7 @@ bool confine(std::uint64_t memory) {
 #endif
   close_all_else();
   if (!limit(RLIMIT_NOFILE, 3)) return false;
-  std::vector<sock_filter> calls = program();
-  const sock_fprog all{static_cast<unsigned short>(calls.size()), calls.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+  return restrict_calls();
 }
 
 }  // namespace h5mount::filter
