@@ -5,7 +5,7 @@
 namespace h5mount {
 
 void KeptLines::add(std::time_t when, std::string line) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t begin = extent_.end;
   extent_.end += line.size();
   extent_.last = when;
@@ -15,12 +15,12 @@ void KeptLines::add(std::time_t when, std::string line) {
 }
 
 KeptLog KeptLines::extent() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return extent_;
 }
 
 std::optional<std::string> KeptLines::read(std::uint64_t offset, std::size_t length) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (offset < extent_.begin) return std::nullopt;
   std::string out;
   if (offset >= extent_.end) return out;
@@ -32,7 +32,7 @@ std::optional<std::string> KeptLines::read(std::uint64_t offset, std::size_t len
 }
 
 bool SeenCauses::add(std::uint64_t cause) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!seen_.insert(cause).second) return false;
   order_.push_back(cause);
   if (order_.size() > kMaxCauses) {
@@ -43,7 +43,7 @@ bool SeenCauses::add(std::uint64_t cause) {
 }
 
 void SeenCauses::remove(std::uint64_t cause) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (seen_.erase(cause) != 0) std::erase(order_, cause);
 }
 

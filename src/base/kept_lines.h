@@ -2,12 +2,12 @@
 #pragma once
 
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount {
 
@@ -24,9 +24,9 @@ class KeptLines {
     std::uint64_t begin;
     std::string text;
   };
-  mutable std::mutex mutex_;
-  std::deque<Line> lines_;
-  KeptLog extent_;
+  mutable Mutex mutex_;
+  std::deque<Line> lines_ H5_GUARDED_BY(mutex_);
+  KeptLog extent_ H5_GUARDED_BY(mutex_);
 };
 
 // A bounded set of causes, the oldest dropped first.
@@ -38,9 +38,9 @@ class SeenCauses {
   void remove(std::uint64_t cause);
 
  private:
-  std::mutex mutex_;
-  std::unordered_set<std::uint64_t> seen_;
-  std::deque<std::uint64_t> order_;
+  Mutex mutex_;
+  std::unordered_set<std::uint64_t> seen_ H5_GUARDED_BY(mutex_);
+  std::deque<std::uint64_t> order_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount

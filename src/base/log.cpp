@@ -57,7 +57,7 @@ class RateLimiter {
  public:
   // The number of lines dropped before this one, or -1 where this one must be dropped.
   int admit() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     int dropped = 0;
     if (now - start_ > kWindow) {
@@ -74,10 +74,10 @@ class RateLimiter {
   }
 
  private:
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  unsigned lines_ = 0;
-  unsigned dropped_ = 0;
+  Mutex mutex_;
+  std::chrono::steady_clock::time_point start_ H5_GUARDED_BY(mutex_) = std::chrono::steady_clock::now();
+  unsigned lines_ H5_GUARDED_BY(mutex_) = 0;
+  unsigned dropped_ H5_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

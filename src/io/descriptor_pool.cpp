@@ -84,32 +84,32 @@ DescriptorPool::DescriptorPool() : budget_(default_budget()) {}
 void DescriptorPool::opened(const PooledDescriptor& descriptor) {
   descriptor.used_.store(now_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   std::vector<DescriptorLease> closed;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // An eighth at once: the search for the oldest is linear and must not run for every file opened.
   if (open_.size() >= budget_) closed = close_down_to(budget_ - 1 - budget_ / 8);
   open_.insert(&descriptor);
 }
 
 void DescriptorPool::destroyed(const PooledDescriptor& descriptor) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   open_.erase(&descriptor);
 }
 
 void DescriptorPool::set_budget(std::size_t budget) {
   std::vector<DescriptorLease> closed;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   budget_ = std::max<std::size_t>(budget, 1);
   closed = close_down_to(budget_);
 }
 
 std::size_t DescriptorPool::open_count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return open_.size();
 }
 
 void DescriptorPool::close_idle() {
   std::vector<DescriptorLease> closed;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed = close_down_to(open_.size() / 2);
 }
 

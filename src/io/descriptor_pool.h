@@ -14,6 +14,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/io/byte_source.h"
 
@@ -70,12 +71,12 @@ class DescriptorPool {
 
  private:
   DescriptorPool();
-  std::vector<DescriptorLease> close_down_to(std::size_t count);
+  std::vector<DescriptorLease> close_down_to(std::size_t count) H5_REQUIRES(mutex_);
 
   std::atomic<std::uint64_t> now_ = 1;
-  mutable std::mutex mutex_;  // guards the members below
-  std::size_t budget_;
-  std::unordered_set<const PooledDescriptor*> open_;  // those that can be closed
+  mutable Mutex mutex_;
+  std::size_t budget_ H5_GUARDED_BY(mutex_);
+  std::unordered_set<const PooledDescriptor*> open_ H5_GUARDED_BY(mutex_);  // those that can be closed
 };
 
 }  // namespace h5mount::io
