@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the test programs of a build directory and counts single tests.
 
-    run_tests.py [--at-least N] [--jobs N] [--only NAME,...] BUILD
+    run_tests.py [--at-least N] [--jobs N] [--only NAME,...] [--timeout-factor F] BUILD
 
 The programs are those registered with meson. A GoogleTest program counts as many tests as it has; any other counts as
 one (exit code 77 is a skip). A program that crashes or exceeds its time limit is one additional failure. The last
@@ -98,6 +98,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at-least", type=int, default=1, help="fail where fewer tests passed")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--timeout-factor", type=float, default=1, help="for builds that run slowly")
     parser.add_argument("--only", default="", help="names of programs")
     parser.add_argument("build")
     args = parser.parse_args()
@@ -107,11 +108,12 @@ def main():
     outcomes = []
     alone = [test for test in tests if not test["is_parallel"]]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run_program, t) for t in tests if t["is_parallel"]]):
+        running = [pool.submit(run_program, t, args.timeout_factor) for t in tests if t["is_parallel"]]
+        for done in concurrent.futures.as_completed(running):
             outcomes.append(done.result())
             show(outcomes[-1])
     for test in alone:
-        outcomes.append(run_program(test))
+        outcomes.append(run_program(test, args.timeout_factor))
         show(outcomes[-1])
     passed = sum(o.passed for o in outcomes)
     failed = sum(len(o.failed) for o in outcomes)

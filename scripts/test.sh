@@ -6,6 +6,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$here/build-tests}
 
 "$here/scripts/install_packages.sh" test
+"$here/scripts/install_packages.sh" style || echo "without clang-format 19 the test of the style is skipped" >&2
 [ -e /dev/fuse ] || modprobe fuse 2>/dev/null || true
 [ -f "$build/build.ninja" ] || meson setup "$build" "$here" >/dev/null
 ninja -C "$build"

@@ -1,0 +1,69 @@
+#!/bin/sh
+# What takes too long for every test run:
+#   scripts/check_all.sh [tidy] [threads] [asan] [tsan]     all of them by default; one line each at the end
+# tidy     clang-tidy 19 over src/, by .clang-tidy
+# threads  a clang 19 build with -Wthread-safety as an error: what a lock guards is only used under it
+# asan     the whole suite, mounts included, built with the address and undefined behaviour sanitizers
+# tsan     the same with the thread sanitizer
+# Builds lie in build-check-*, beside the others.
+set -u
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- tidy threads asan tsan
+failed=
+
+need() {
+  command -v "$1" >/dev/null 2>&1 && return 0
+  echo "no $1: apt-get install $2" >&2
+  return 1
+}
+
+setup() {  # DIRECTORY OPTION...
+  directory=$1
+  shift
+  [ -f "$directory/build.ninja" ] || meson setup "$directory" "$@" >/dev/null
+}
+
+tidy() {
+  need clang-tidy-19 clang-tidy-19 && setup build-check-tidy -Dtests=false || return 1
+  find src -name '*.cpp' -print0 |
+    xargs -0 -n 4 -P "$(nproc)" clang-tidy-19 --quiet -p build-check-tidy --extra-arg=-Wno-unknown-warning-option
+}
+
+threads() {
+  need clang++-19 clang-19 || return 1
+  CXX=clang++-19 setup build-check-threads -Dcpp_args='-Wthread-safety -Werror=thread-safety' || return 1
+  ninja -C build-check-threads
+}
+
+# Time limits are those of plain builds, ten times.
+sanitized() {  # NAME SANITIZERS
+  setup "build-check-$1" -Db_sanitize="$2" -Db_lundef=false && ninja -C "build-check-$1" &&
+    scripts/run_tests.py --jobs 1 --timeout-factor 10 "build-check-$1"
+}
+
+asan() {
+  export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+  sanitized asan address,undefined
+}
+
+tsan() {
+  export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+  sanitized tsan thread
+}
+
+for check in "$@"; do
+  case $check in
+    tidy | threads | asan | tsan) ("$check") || failed="$failed $check" ;;
+    *)
+      echo "no such check: $check (tidy, threads, asan, tsan)" >&2
+      exit 2
+      ;;
+  esac
+done
+for check in "$@"; do
+  case " $failed " in
+    *" $check "*) echo "$check: FAILED" ;;
+    *) echo "$check: ok" ;;
+  esac
+done
+[ -z "$failed" ]
