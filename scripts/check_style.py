@@ -221,7 +221,9 @@ def check_dead(sources, texts):
             continue
         bodies = [(first, last) for first, last in functions(texts[name]) if last > first]
         for number, line in enumerate(codes[name].split("\n"), 1):
-            if "return" in line or any(first < number <= last for first, last in bodies):
+            if line.lstrip().startswith("#") or "return" in line:
+                continue
+            if any(first < number <= last for first, last in bodies):
                 continue
             for function in DECLARED.findall(line):
                 seen = words[function]
