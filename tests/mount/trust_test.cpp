@@ -56,7 +56,8 @@ def enum(kind, **members):
     for name, value in members.items(): e.enum_insert(name.encode(), value)
     return e
 source = enum(t.STD_I8LE, RED=0, GREEN=1, BLUE=2)
-views = {'swapped': enum(t.STD_I32BE, BLUE=100, GREEN=200, RED=300, MORE=400), 'fewer': enum(t.STD_I8LE, RED=5, GREEN=6)}
+views = {'swapped': enum(t.STD_I32BE, BLUE=100, GREEN=200, RED=300, MORE=400),
+         'fewer': enum(t.STD_I8LE, RED=5, GREEN=6)}
 with h5py.File('source.h5', 'w') as f:
     d = h5py.h5d.create(f.id, b'd', source, h5py.h5s.create_simple((5,)))
     d.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array([2, 1, 0, 7, 1], 'i1'), mtype=source)
@@ -66,8 +67,13 @@ with h5py.File('view.h5', 'w') as f:
         plist.set_virtual(space, b'source.h5', b'd', space)
         h5py.h5d.create(f.id, name.encode(), view, space, plist)
 with h5py.File('view.h5') as f:
-    out = np.zeros(5, 'V4'); f['swapped'].id.read(h5py.h5s.ALL, h5py.h5s.ALL, out, mtype=views['swapped']); out.tofile('expected')
-    try: f['fewer'].id.read(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(5, 'i1'), mtype=views['fewer']); raise SystemExit('read')
+    whole = h5py.h5s.ALL
+    out = np.zeros(5, 'V4')
+    f['swapped'].id.read(whole, whole, out, mtype=views['swapped'])
+    out.tofile('expected')
+    try:
+        f['fewer'].id.read(whole, whole, np.zeros(5, 'i1'), mtype=views['fewer'])
+        raise SystemExit('read')
     except (OSError, TypeError, RuntimeError): pass)");
   ASSERT_TRUE(mounts("view.h5"));
   EXPECT_EQ(mount.in("cmp swapped " + (place / "expected").string()).code, 0)
