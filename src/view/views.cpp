@@ -2,13 +2,17 @@
 
 #include "h5mount/view/view.h"
 #include "npy.h"
+#include "table_views.h"
 
 namespace h5mount::view {
 
 namespace {
 
 constexpr std::array kViews = {
+    View{"csv", ".csv", table_unfit, measured_size, make_csv},
+    View{"ndjson", ".ndjson", table_unfit, ndjson_size, make_ndjson},
     View{"npy", ".npy", npy_unfit, npy_size, make_npy},
+    View{"tsv", ".tsv", table_unfit, measured_size, make_tsv},
 };
 
 }  // namespace

@@ -1,0 +1,283 @@
+#include "cell_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "h5mount/base/bytes.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using format::DatatypeClass;
+
+template <class Bits, bool kBig>
+Bits load(const std::byte* at) {
+  return kBig ? load_be<Bits>(at) : load_le<Bits>(at);
+}
+
+// The bits of a stored number as the number: `Number` has the size of `Bits`.
+template <class Number, class Bits, bool kBig>
+void append_integer(const std::byte* at, std::string& out) {
+  char buffer[24];
+  const auto value = static_cast<Number>(load<Bits, kBig>(at));
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+template <class Number, class Bits, bool kBig>
+void append_float(const std::byte* at, std::string& out) {
+  const auto value = std::bit_cast<Number>(load<Bits, kBig>(at));
+  if (!std::isfinite(value)) {
+    out += std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
+    return;
+  }
+  char buffer[40];
+  char* end = std::to_chars(buffer, buffer + sizeof buffer - 2, value).ptr;
+  if (std::none_of(buffer, end, [](char c) { return c == '.' || c == 'e'; })) {
+    *end++ = '.';
+    *end++ = '0';
+  }
+  out.append(buffer, end);
+}
+
+template <bool kBig>
+void (*number_by_name(std::string_view kind))(const std::byte*, std::string&) {
+  if (kind == "i1") return append_integer<std::int8_t, std::uint8_t, kBig>;
+  if (kind == "u1") return append_integer<std::uint8_t, std::uint8_t, kBig>;
+  if (kind == "i2") return append_integer<std::int16_t, std::uint16_t, kBig>;
+  if (kind == "u2") return append_integer<std::uint16_t, std::uint16_t, kBig>;
+  if (kind == "i4") return append_integer<std::int32_t, std::uint32_t, kBig>;
+  if (kind == "u4") return append_integer<std::uint32_t, std::uint32_t, kBig>;
+  if (kind == "i8") return append_integer<std::int64_t, std::uint64_t, kBig>;
+  if (kind == "u8") return append_integer<std::uint64_t, std::uint64_t, kBig>;
+  if (kind == "f4") return append_float<float, std::uint32_t, kBig>;
+  if (kind == "f8") return append_float<double, std::uint64_t, kBig>;
+  return nullptr;
+}
+
+// Nothing for a type that has no typestr of NumPy's among those.
+auto number_of(const format::Datatype& type) -> void (*)(const std::byte*, std::string&) {
+  if (type.cls != DatatypeClass::Integer && type.cls != DatatypeClass::Float) return nullptr;
+  const std::string text = text::datatype_text(type);
+  if (text.size() != 3) return nullptr;
+  const std::string_view kind = std::string_view(text).substr(1);
+  if (text[0] == '>') return number_by_name<true>(kind);
+  return text[0] == '<' || text[0] == '|' ? number_by_name<false>(kind) : nullptr;
+}
+
+Cell::Kind kind_of(const format::Datatype& type) {
+  if (is_complex(type)) return Cell::Kind::Complex;
+  switch (type.cls) {
+    case DatatypeClass::Integer:
+    case DatatypeClass::Time:
+      return Cell::Kind::Integer;
+    case DatatypeClass::Float:
+      return Cell::Kind::Float;
+    case DatatypeClass::String:
+      return Cell::Kind::Text;
+    case DatatypeClass::VariableLength:
+      return type.variable_string ? Cell::Kind::Text : Cell::Kind::Json;
+    default:
+      return Cell::Kind::Json;
+  }
+}
+
+const format::Datatype& part_type(const format::Datatype& complex) {
+  return complex.cls == DatatypeClass::Complex ? *complex.base : *complex.members[0].type;
+}
+
+ByteSpan real_part(const format::Datatype& type, ByteSpan element) {
+  if (type.cls == DatatypeClass::Complex) return element.first(type.base->size);
+  return element.subspan(type.members[0].offset, type.members[0].type->size);
+}
+
+ByteSpan imaginary_part(const format::Datatype& type, ByteSpan element) {
+  if (type.cls == DatatypeClass::Complex) return element.subspan(type.base->size, type.base->size);
+  return element.subspan(type.members[1].offset, type.members[1].type->size);
+}
+
+// As in the repr of a Python complex: no ".0", nan, inf.
+std::string python_float(std::string text) {
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  if (text == "NaN") return "nan";
+  if (text.ends_with("Infinity")) return text[0] == '-' ? "-inf" : "inf";
+  return text;
+}
+
+Status append_complex(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
+                      std::string& out) {
+  std::string real, imaginary;
+  H5_TRY(text::append_json(part_type(type), real_part(type, element), context, real));
+  H5_TRY(text::append_json(part_type(type), imaginary_part(type, element), context, imaginary));
+  imaginary = python_float(std::move(imaginary));
+  real = python_float(std::move(real));
+  if (real == "0") {
+    out += imaginary + "j";
+    return {};
+  }
+  out += real;
+  if (imaginary[0] != '-') out += '+';
+  out += imaginary + "j";
+  return {};
+}
+
+int hex_digit(char c) {
+  return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+// The bytes of a JSON string literal that text::append_json wrote, where only control characters and bytes
+// that are not UTF-8 (as \udcXX) are escaped by number.
+void append_unquoted(std::string_view literal, std::string& out) {
+  literal = literal.substr(1, literal.size() - 2);
+  for (std::size_t i = 0; i < literal.size(); ++i) {
+    if (literal[i] != '\\') {
+      out += literal[i];
+      continue;
+    }
+    const char escape = literal[++i];
+    constexpr std::string_view kLetters = "bfnrt", kMeant = "\b\f\n\r\t";
+    if (escape == 'u') {
+      out += static_cast<char>(hex_digit(literal[i + 3]) * 16 + hex_digit(literal[i + 4]));
+      i += 4;
+    } else if (const std::size_t at = kLetters.find(escape); at != std::string_view::npos) {
+      out += kMeant[at];
+    } else {
+      out += escape;
+    }
+  }
+}
+
+// Numbers of JSON are finite.
+void append_strict(std::string_view number, std::string& out) {
+  if (number == "NaN")
+    out += "null";
+  else if (number.ends_with("Infinity"))
+    out.append("\"").append(number).append("\"");
+  else
+    out += number;
+}
+
+// The number that was appended from `start` on.
+void make_strict(std::size_t start, std::string& out) {
+  const std::string number = out.substr(start);
+  out.resize(start);
+  append_strict(number, out);
+}
+
+// The same for every number of a JSON text.
+void append_strict_numbers(std::string_view json, std::string& out) {
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    constexpr std::string_view kNumberEnds = ",]}";
+    const bool special = json[i] == 'N' || json[i] == 'I' || json.substr(i).starts_with("-I");
+    if (!in_string && special) {
+      const std::size_t end = std::min(json.find_first_of(kNumberEnds, i), json.size());
+      append_strict(json.substr(i, end - i), out);
+      i = end - 1;
+      continue;
+    }
+    out += json[i];
+    if (in_string && json[i] == '\\')
+      out += json[++i];
+    else if (json[i] == '"')
+      in_string = !in_string;
+  }
+}
+
+std::optional<std::size_t> integer_width(const format::Datatype& type) {
+  if (type.size > 8) return std::nullopt;
+  constexpr std::size_t kWidths[] = {0, 4, 6, 8, 11, 13, 16, 18, 20};  // digits and sign, by bytes
+  return kWidths[type.size];
+}
+
+// The longest shortest decimal, where it is written without an exponent and ends in ".0".
+std::optional<std::size_t> float_width(const format::Datatype& type) {
+  const std::string text = text::datatype_text(type);
+  if (text.ends_with("f2") || text.ends_with("f4")) return 17;
+  if (text.ends_with("f8")) return 25;
+  return std::nullopt;
+}
+
+std::optional<std::size_t> enum_width(const format::Datatype& type) {
+  std::optional<std::size_t> width = integer_width(*type.base);
+  for (const format::EnumMember& member : type.enum_members) {
+    std::string name;
+    text::append_json_string(member.name, name);
+    if (width) width = std::max(*width, name.size());
+  }
+  return width;
+}
+
+}  // namespace
+
+Cell::Cell(const Column& column)
+    : type_(column.type),
+      offset_(column.offset),
+      kind_(kind_of(*column.type)),
+      number_(number_of(*column.type)) {}
+
+Status Cell::append_other(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+  if (kind_ == Kind::Text) return text::append_string(*type_, element(row), context, out);
+  if (kind_ == Kind::Complex) return append_complex(*type_, element(row), context, out);
+  std::string json;
+  H5_TRY(text::append_json(*type_, element(row), context, json));
+  if (json.starts_with('"'))
+    append_unquoted(json, out);
+  else if (json != "null")
+    out += json;
+  return {};
+}
+
+Status Cell::append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+  const std::size_t start = out.size();
+  if (number_ != nullptr) {
+    number_(row + offset_, out);
+    if (kind_ == Kind::Float && (out.back() == 'N' || out.back() == 'y')) make_strict(start, out);
+    return {};
+  }
+  std::string text;
+  if (kind_ == Kind::Float) {
+    H5_TRY(text::append_json(*type_, element(row), context, out));
+    make_strict(start, out);
+    return {};
+  }
+  if (kind_ != Kind::Complex) {
+    if (type_->cls != DatatypeClass::VariableLength || kind_ == Kind::Text)
+      return text::append_json(*type_, element(row), context, out);
+    H5_TRY(text::append_json(*type_, element(row), context, text));
+    append_strict_numbers(text, out);
+    return {};
+  }
+  std::string imaginary;
+  H5_TRY(text::append_json(part_type(*type_), real_part(*type_, element(row)), context, text));
+  H5_TRY(text::append_json(part_type(*type_), imaginary_part(*type_, element(row)), context, imaginary));
+  out += '[';
+  append_strict(text, out);
+  out += ',';
+  append_strict(imaginary, out);
+  out += ']';
+  return {};
+}
+
+std::optional<std::size_t> Cell::json_width() const {
+  switch (kind_) {
+    case Kind::Integer:
+      return integer_width(*type_);
+    case Kind::Float:
+      return float_width(*type_);
+    case Kind::Complex:
+      if (const auto part = float_width(part_type(*type_))) return 2 * *part + 3;
+      return std::nullopt;
+    case Kind::Text:
+      return std::nullopt;
+    case Kind::Json:
+      break;
+  }
+  if (type_->cls == DatatypeClass::Enum) return enum_width(*type_);
+  if (type_->cls == DatatypeClass::Opaque || type_->cls == DatatypeClass::Bitfield)
+    return 2 * std::size_t{type_->size} + 4;
+  return std::nullopt;
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,204 @@
+// Rows of different lengths: one parallel pass measures them.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/base/log.h"
+#include "table_file.h"
+
+namespace h5mount::view {
+
+namespace {
+
+// Text of variable-length values all together, as for datasets that are shown as text.
+constexpr std::uint64_t kMaxVariableText = 1ULL << 30;
+constexpr std::uint64_t kMaxVariableTextPerFileByte = 1024;
+// A block whose rows cannot all be read is cut into at most so many parts; what is left is damaged.
+constexpr std::size_t kMaxPartsOfBlock = 256;
+
+class MeasuredTable final : public TableFile {
+ public:
+  MeasuredTable(Source source, Table table, RowTextPtr text)
+      : TableFile(std::move(source), std::move(table), std::move(text)) {}
+
+  std::uint64_t size() const override { return header_bytes() + text_bytes(); }
+
+  Status measure(const MeasuredTable* before, std::span<const dataset::ByteRange> stale) {
+    const auto cells = checked_mul(table().rows, table().columns.size());
+    if (!cells || *cells > limits::kMaxTextElements)
+      return fail({ErrorCode::LimitExceeded, "too many values to be shown as a table"});
+    if (before != nullptr) take_over(*before, stale);
+    const std::uint64_t first = parts_.empty() ? 0 : parts_.back().row + parts_.back().rows;
+    std::vector<std::vector<Part>> blocks(
+        static_cast<std::size_t>(divide_up(table().rows - first, rows_per_block())));
+    Pass pass{.rows = table().rows - first, .most = most_text(), .done = {}, .bytes = {}, .mutex = {}};
+    const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
+    if (source().environment.workers)
+      source().environment.workers->for_each_index(blocks.size(), job);
+    else
+      for (std::size_t i = 0; i < blocks.size(); ++i) job(i);
+    if (pass.error) return fail(*std::move(pass.error));
+    for (const std::vector<Part>& block : blocks)
+      for (Part part : block) {
+        part.offset = text_bytes();
+        parts_.push_back(part);
+      }
+    return {};
+  }
+
+  // Behind the parts that both have.
+  std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    const auto* other = dynamic_cast<const MeasuredTable*>(&before);
+    if (other == nullptr) return {{0, format::kUnlimited}};
+    const std::uint64_t same = same_rows(*other, stale);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < std::min(parts_.size(), other->parts_.size()); ++i) {
+      if (parts_[i].row + parts_[i].rows > same || parts_[i] != other->parts_[i]) break;
+      bytes = header_bytes() + parts_[i].offset + parts_[i].bytes;
+    }
+    return {{bytes, format::kUnlimited}};
+  }
+
+ private:
+  struct Pass {
+    std::uint64_t rows, most;
+    std::atomic<std::uint64_t> done, bytes;
+    std::mutex mutex;  // of what follows
+    std::optional<Error> error = {};
+    std::time_t reported = std::time(nullptr);
+  };
+
+  std::uint64_t part_count() const override { return parts_.size(); }
+  Part part(std::uint64_t index) const override { return parts_[static_cast<std::size_t>(index)]; }
+  std::uint64_t part_at(std::uint64_t offset) const override {
+    const auto after = std::ranges::upper_bound(parts_, offset, {}, &Part::offset);
+    return static_cast<std::uint64_t>(after - parts_.begin()) - 1;
+  }
+  std::uint64_t text_bytes() const { return parts_.empty() ? 0 : parts_.back().offset + parts_.back().bytes; }
+
+  std::uint64_t most_text() const {
+    const auto& file = source().values.file;
+    if (!source().reader->description().type->has_variable_part || !file) return format::kUnlimited;
+    return kMaxVariableText + kMaxVariableTextPerFileByte * file->addresses()->size();
+  }
+
+  // Whole blocks of rows that are the same; the last one goes on growing.
+  void take_over(const MeasuredTable& before, std::span<const dataset::ByteRange> stale) {
+    const std::uint64_t same = same_rows(before, stale) / rows_per_block() * rows_per_block();
+    for (const Part& part : before.parts_) {
+      if (part.row + part.rows > same) break;
+      parts_.push_back(part);
+    }
+    while (!parts_.empty() && (parts_.back().row + parts_.back().rows) % rows_per_block() != 0)
+      parts_.pop_back();
+    if (same_rows(before, stale) == before.table().rows) share_blocks(before);
+  }
+
+  std::vector<Part> measure_block(std::uint64_t row, Pass& pass) const {
+    {
+      const std::lock_guard lock(pass.mutex);
+      if (pass.error) return {};
+    }
+    const std::uint64_t rows = std::min(rows_per_block(), table().rows - row);
+    std::vector<Part> parts;
+    std::string text;
+    if (const Status done = render(row, row + rows, text)) {
+      parts.push_back({row, rows, 0, text.size(), false});
+      // What the reader asks for first, as far as it leaves most of the cache to the dataset.
+      if (pass.bytes + text.size() <= source().environment.cache->budget() / 4) keep(parts[0], text);
+    } else if (done.error().code() == ErrorCode::Stale || may_be_torn()) {
+      note_error(done.error(), pass);
+    } else {
+      parts = split(row, row + rows);
+    }
+    for (const Part& part : parts) pass.bytes += part.bytes;
+    if (pass.bytes > pass.most)
+      note_error({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"}, pass);
+    report(pass, rows);
+    return parts;
+  }
+
+  // What is being written is read again rather than taken for damaged.
+  bool may_be_torn() const { return source().values.file && source().values.file->following(); }
+
+  static void note_error(Error error, Pass& pass) {
+    const std::lock_guard lock(pass.mutex);
+    if (!pass.error) pass.error = std::move(error);
+  }
+
+  void report(Pass& pass, std::uint64_t rows) const {
+    constexpr std::time_t kInterval = 5;  // seconds
+    const std::uint64_t done = pass.done += rows;
+    const std::time_t now = std::time(nullptr);
+    const std::lock_guard lock(pass.mutex);
+    if (now - pass.reported < kInterval) return;
+    pass.reported = now;
+    log(LogLevel::Info, "table of the dataset at {:#x}: {} of {} rows measured",
+        source().reader->description().address, done, pass.rows);
+  }
+
+  // The first row behind `row` that may lie in other chunks.
+  std::uint64_t next_boundary(std::uint64_t row) const {
+    const object::DatasetDescription& dataset = source().reader->description();
+    const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
+    if (!chunked || dataset.layout.chunk_dims.empty()) return format::kUnlimited;
+    const std::uint64_t rows = dataset.layout.chunk_dims[0];
+    return checked_add(row / rows * rows, rows).value_or(format::kUnlimited);
+  }
+
+  static void add_rows(std::vector<Part>& parts, Part next) {
+    const bool joins = !parts.empty() && parts.back().damaged == next.damaged &&
+                       (next.damaged || parts.back().bytes + next.bytes <= kMaxBlockText);
+    if (!joins) return parts.push_back(next);
+    parts.back().rows += next.rows;
+    parts.back().bytes += next.bytes;
+  }
+
+  // A row of a damaged part takes a byte a column.
+  void add_damaged(std::vector<Part>& parts, std::uint64_t row, std::uint64_t rows) const {
+    add_rows(parts, {row, rows, 0, rows * table().columns.size(), true});
+  }
+
+  // The rows that can be read and those that cannot: by chunks, and where a chunk can be read row by row.
+  std::vector<Part> split(std::uint64_t first, std::uint64_t last) const {
+    std::vector<Part> parts;
+    std::vector<std::byte> rows;
+    std::string text;
+    for (std::uint64_t row = first, end = 0; row < last; row = end) {
+      end = std::min(last, next_boundary(row));
+      if (parts.size() >= kMaxPartsOfBlock || !load_rows(row, end, rows)) {
+        add_damaged(parts, row, end - row);
+        continue;
+      }
+      const std::byte* at = rows.data();
+      for (std::uint64_t i = row; i < end; ++i, at += table().row_bytes) {
+        text.clear();
+        if (parts.size() < kMaxPartsOfBlock && text_of(at, text))
+          add_rows(parts, {i, 1, 0, text.size(), false});
+        else
+          add_damaged(parts, i, 1);
+      }
+    }
+    return parts;
+  }
+
+  bool text_of(const std::byte* row, std::string& out) const {
+    return text().append_row(row, source().values, out).has_value();
+  }
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
+                                      std::span<const dataset::ByteRange> stale) {
+  if (auto problem = source.reader->problem()) return fail(*std::move(problem));
+  auto file = std::make_shared<MeasuredTable>(std::move(source), std::move(table), std::move(text));
+  H5_TRY(file->measure(dynamic_cast<const MeasuredTable*>(before), stale));
+  return file;
+}
+
+}  // namespace h5mount::view

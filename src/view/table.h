@@ -1,0 +1,39 @@
+// Tables: what csv, tsv and ndjson show. The rows of a table are those of a 1-d or 2-d dataset, or the one
+// element of a scalar compound; its columns are the members of a compound type, nested ones and the items of
+// arrays each a column of its own, and the places of the second dimension.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "h5mount/view/view.h"
+
+namespace h5mount::view {
+
+// Each column has a name and a type in memory while its file is open; a row, as stored, is read at once.
+inline constexpr std::uint64_t kMaxTableColumns = 65'536;
+inline constexpr std::uint64_t kMaxTableRowBytes = 64U << 20;
+
+struct Column {
+  std::string name;  // no two columns have the same
+  format::DatatypePtr type;
+  std::uint64_t offset = 0;  // bytes, within a row
+};
+
+struct Table {
+  std::vector<Column> columns;  // at least one
+  std::uint64_t rows = 0;
+  std::uint64_t row_bytes = 0;  // as stored
+};
+
+// Why a dataset is no table; nothing where it is one. Costs a walk of its type.
+std::optional<std::string> table_unfit(const object::DatasetDescription& dataset);
+
+// The table that a fit dataset is.
+Result<Table> table_of(const object::DatasetDescription& dataset);
+
+// h5py's complex numbers (two equal floats named r and i) and HDF5's own are one cell.
+bool is_complex(const format::Datatype& type);
+
+}  // namespace h5mount::view

@@ -1,0 +1,130 @@
+#include "table_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace h5mount::view {
+
+namespace {
+
+constexpr std::uint64_t kBlockRows = 4096;
+constexpr std::uint64_t kBlockCells = 64U << 10;
+constexpr std::uint64_t kBlockBytes = 1U << 20;  // of rows as they are stored
+
+std::uint64_t rows_of_block(const Table& table) {
+  const std::uint64_t by_bytes = kBlockBytes / std::max<std::uint64_t>(1, table.row_bytes);
+  const std::uint64_t by_cells = kBlockCells / table.columns.size();
+  return std::clamp<std::uint64_t>(std::min(by_bytes, by_cells), 1, kBlockRows);
+}
+
+}  // namespace
+
+TableFile::TableFile(Source source, Table table, RowTextPtr text)
+    : source_(std::move(source)),
+      table_(std::move(table)),
+      text_(std::move(text)),
+      header_(std::make_shared<const std::string>(text_->header())),
+      rows_per_block_(rows_of_block(table_)),
+      blocks_(std::make_shared<BlockOwner>(source_.environment.cache)) {}
+
+Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const {
+  out.resize(static_cast<std::size_t>((last - first) * table_.row_bytes));
+  return source_.reader->read_into(first * table_.row_bytes, out);
+}
+
+Status TableFile::render(std::uint64_t first, std::uint64_t last, std::string& out) const {
+  std::vector<std::byte> rows;
+  H5_TRY(load_rows(first, last, rows));
+  const std::byte* at = rows.data();
+  for (std::uint64_t row = first; row < last; ++row, at += table_.row_bytes)
+    H5_TRY(text_->append_row(at, source_.values, out));
+  return {};
+}
+
+void TableFile::keep(const Part& part, const std::string& text) const {
+  (void)blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, text.size(),
+                                     [&](cache::Block& block) -> Status {
+                                       std::memcpy(block.bytes().data(), text.data(), text.size());
+                                       return {};
+                                     });
+}
+
+Result<cache::BlockPtr> TableFile::block(const Part& part) const {
+  if (part.damaged) {
+    std::vector<std::byte> rows;
+    H5_TRY(load_rows(part.row, part.row + part.rows, rows));
+    return fail({ErrorCode::InvalidValue, "rows that could not be read when the table was measured"});
+  }
+  const auto size = static_cast<std::size_t>(part.bytes);
+  return blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, size,
+                                      [&](cache::Block& block) -> Status {
+                                        std::string text;
+                                        text.reserve(size);
+                                        H5_TRY(render(part.row, part.row + part.rows, text));
+                                        if (text.size() != size)
+                                          return fail({ErrorCode::Stale, "the text's length has changed"});
+                                        std::memcpy(block.bytes().data(), text.data(), size);
+                                        return {};
+                                      });
+}
+
+Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error why, dataset::Pieces&) const {
+  return fail(std::move(why));
+}
+
+// The blocks that a forward reader will need next, two for each worker.
+void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const {
+  const auto workers = source_.environment.workers;
+  if (!workers || part_count() == 0) return;
+  const std::uint64_t last = std::min(index + 2 * std::uint64_t{workers->threads()}, part_count() - 1);
+  const auto [begin, end] = pattern.claim_ahead(index, last);
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const Part next = part(i);
+    if (blocks_->cache().contains_or_pending({blocks_->id(), next.rows, next.row})) continue;
+    (void)workers->submit([self = shared_from_this(), next] { (void)self->block(next); });
+  }
+}
+
+Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+                       dataset::Pieces& out) const {
+  const bool forward = pattern != nullptr && pattern->note(offset, length);
+  const std::uint64_t end = std::min(size() - std::min(offset, size()), length) + offset;
+  if (offset < header_->size()) {
+    add_text(header_, offset, end - offset, out);
+    offset = std::min(end, header_->size());
+  }
+  if (offset >= end) return {};
+  const std::uint64_t begin = offset - header_->size(), stop = end - header_->size();
+  const std::uint64_t first = part_at(begin), last = part_at(stop - 1);
+  if (forward) read_ahead(*pattern, last);
+  std::vector<Result<cache::BlockPtr>> blocks(static_cast<std::size_t>(last - first + 1));
+  const auto load = [&](std::size_t i) { blocks[i] = block(part(first + i)); };
+  if (blocks.size() > 1 && source_.environment.workers)
+    source_.environment.workers->for_each_index(blocks.size(), load);
+  else
+    for (std::size_t i = 0; i < blocks.size(); ++i) load(i);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Part which = part(first + i);
+    const std::uint64_t from = std::max(begin, which.offset) - which.offset;
+    const std::uint64_t to = std::min(stop, which.offset + which.bytes) - which.offset;
+    if (blocks[i])
+      out.add(
+          (*blocks[i])->bytes().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)),
+          *blocks[i]);
+    else
+      H5_TRY(read_damaged(which, from, to, std::move(blocks[i]).error(), out));
+  }
+  return {};
+}
+
+std::uint64_t TableFile::same_rows(const TableFile& before, std::span<const dataset::ByteRange> stale) const {
+  if (before.table_.row_bytes != table_.row_bytes || before.rows_per_block_ != rows_per_block_ ||
+      *before.header_ != *header_)
+    return 0;
+  std::uint64_t rows = std::min(before.table_.rows, table_.rows);
+  for (const dataset::ByteRange& range : stale)
+    if (range.end > range.begin) rows = std::min(rows, range.begin / table_.row_bytes);
+  return rows;
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,87 @@
+// TableFile: a table as a file of lines, rendered in blocks of rows by the worker pool and kept in the block
+// cache. Two kinds: rows of one length are where arithmetic finds them; others are rendered once to be
+// measured, which leaves a checkpoint every 4,096 rows.
+//
+// Immutable once made; threads: any.
+#pragma once
+
+#include "row_text.h"
+
+namespace h5mount::view {
+
+// The blocks of one table's text in the cache. Shared with the files of later states as long as rows are
+// only appended.
+class BlockOwner {
+ public:
+  explicit BlockOwner(std::shared_ptr<cache::BlockCache> cache)
+      : cache_(std::move(cache)), id_(cache::BlockCache::new_owner()) {}
+  ~BlockOwner() { cache_->erase_owner(id_); }
+  BlockOwner(const BlockOwner&) = delete;
+  BlockOwner& operator=(const BlockOwner&) = delete;
+  cache::BlockCache& cache() const { return *cache_; }
+  std::uint64_t id() const { return id_; }
+
+ private:
+  std::shared_ptr<cache::BlockCache> cache_;
+  std::uint64_t id_;
+};
+
+class TableFile : public ComputedFile, public std::enable_shared_from_this<TableFile> {
+ public:
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+              dataset::Pieces& out) const final;
+
+ protected:
+  // Rows that are rendered together.
+  struct Part {
+    std::uint64_t row = 0, rows = 0;
+    std::uint64_t offset = 0, bytes = 0;  // of their text, behind the header
+    bool damaged = false;                 // `bytes` is then a guess
+    bool operator==(const Part&) const = default;
+  };
+
+  TableFile(Source source, Table table, RowTextPtr text);
+
+  virtual std::uint64_t part_count() const = 0;
+  virtual Part part(std::uint64_t index) const = 0;
+  virtual std::uint64_t part_at(std::uint64_t offset) const = 0;  // its index; offset behind the header
+  // What to give where a part cannot be rendered: by default the error.
+  virtual Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error why,
+                              dataset::Pieces& out) const;
+
+  std::uint64_t rows_per_block() const { return rows_per_block_; }
+  const Table& table() const { return table_; }
+  const RowText& text() const { return *text_; }
+  const Source& source() const { return source_; }
+  std::uint64_t header_bytes() const { return header_->size(); }
+
+  // Appends the text of rows [first, last).
+  Status render(std::uint64_t first, std::uint64_t last, std::string& out) const;
+  Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const;
+  // Leaves a part's text in the cache.
+  void keep(const Part& part, const std::string& text) const;
+  void share_blocks(const TableFile& before) { blocks_ = before.blocks_; }
+  // Rows before this one are the same in `before`, another state of the same table; 0 where nothing is.
+  std::uint64_t same_rows(const TableFile& before, std::span<const dataset::ByteRange> stale) const;
+
+ private:
+  Result<cache::BlockPtr> block(const Part& part) const;
+  void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
+
+  const Source source_;
+  const Table table_;
+  const RowTextPtr text_;
+  const std::shared_ptr<const std::string> header_;
+  const std::uint64_t rows_per_block_;
+  std::shared_ptr<BlockOwner> blocks_;
+};
+
+// Rows of one length: `text` has a row_width.
+ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
+
+// Renders every row once, those that `before` has already excepted. Rows that cannot be read take up some
+// bytes, which cannot be read either.
+Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
+                                      std::span<const dataset::ByteRange> stale);
+
+}  // namespace h5mount::view

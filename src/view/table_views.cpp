@@ -1,0 +1,55 @@
+#include "table_views.h"
+
+#include "h5mount/base/checked.h"
+#include "table_file.h"
+
+namespace h5mount::view {
+
+namespace {
+
+constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
+
+Result<ComputedFilePtr> make_delimited(Source source, char delimiter, const ComputedFile* before,
+                                       std::span<const dataset::ByteRange> stale) {
+  H5_ASSIGN(Table table, table_of(source.reader->description()));
+  RowTextPtr text = delimited_rows(table, delimiter);
+  return measure_table(std::move(source), std::move(table), std::move(text), before, stale);
+}
+
+}  // namespace
+
+Result<ComputedFilePtr> make_csv(Source source, const ComputedFile* before,
+                                 std::span<const dataset::ByteRange> stale) {
+  return make_delimited(std::move(source), ',', before, stale);
+}
+
+Result<ComputedFilePtr> make_tsv(Source source, const ComputedFile* before,
+                                 std::span<const dataset::ByteRange> stale) {
+  return make_delimited(std::move(source), '\t', before, stale);
+}
+
+Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
+                                    std::span<const dataset::ByteRange> stale) {
+  H5_ASSIGN(Table table, table_of(source.reader->description()));
+  RowTextPtr text = json_rows(table);
+  const auto width = text->row_width();
+  if (!width) return measure_table(std::move(source), std::move(table), std::move(text), before, stale);
+  if (checked_mul(table.rows, *width).value_or(kMaxFileBytes + 1) > kMaxFileBytes)
+    return fail({ErrorCode::TooLarge, "larger than a file can be"});
+  return make_padded_table(std::move(source), std::move(table), std::move(text));
+}
+
+std::optional<std::uint64_t> measured_size(const object::DatasetDescription&) {
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> ndjson_size(const object::DatasetDescription& dataset) {
+  const auto table = table_of(dataset);
+  if (!table) return std::nullopt;
+  const auto width = json_rows(*table)->row_width();
+  if (!width) return std::nullopt;
+  const auto bytes = checked_mul(table->rows, std::uint64_t{*width});
+  return bytes && *bytes <= kMaxFileBytes ? bytes : std::nullopt;
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,19 @@
+// Tables as text files: comma- and tab-separated values, newline-delimited JSON.
+#pragma once
+
+#include "table.h"
+
+namespace h5mount::view {
+
+Result<ComputedFilePtr> make_csv(Source source, const ComputedFile* before,
+                                 std::span<const dataset::ByteRange> stale);
+Result<ComputedFilePtr> make_tsv(Source source, const ComputedFile* before,
+                                 std::span<const dataset::ByteRange> stale);
+Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
+                                    std::span<const dataset::ByteRange> stale);
+
+// Of csv and tsv only a pass over the data tells the size.
+std::optional<std::uint64_t> measured_size(const object::DatasetDescription& dataset);
+std::optional<std::uint64_t> ndjson_size(const object::DatasetDescription& dataset);
+
+}  // namespace h5mount::view
