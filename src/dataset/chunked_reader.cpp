@@ -81,6 +81,25 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const
   return {};
 }
 
+Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
+                                 Pieces& out) const {
+  const ChunkPlan& plan = blocks_->plan();
+  if (chunk >= plan.chunk_count() || !range_within(offset, length, plan.chunk_bytes()))
+    return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", chunk).with_found(offset));
+  const ChunkStore& store = blocks_->store();
+  if (!store.filtered()) {
+    H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
+    if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // notes what is published of it
+    if (!record.allocated()) return store.fill().append(offset, length, out), Status();
+    if (const ByteSpan mapped = store.source().mapped(record.address + offset, length);
+        !mapped.empty() && record.stored_size == plan.chunk_bytes())
+      return out.add(mapped, nullptr, true), Status();
+  }
+  H5_ASSIGN(const cache::BlockPtr block, blocks_->chunk_block(chunk));
+  out.add(block->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), block);
+  return {};
+}
+
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
   if (grew_at_end(description(), next)) return open(environment, std::move(file), std::move(next), this);

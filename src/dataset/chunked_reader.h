@@ -20,6 +20,8 @@ class ChunkedReader final : public DatasetReader {
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
   Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
+  Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
+                    Pieces& out) const override;
   Result<std::uint64_t> storage_bytes() const override { return allocation_.stored_bytes(); }
   std::optional<std::uint64_t> storage_bytes_known() const override;
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;

@@ -31,6 +31,10 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
+Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&) const {
+  return fail({ErrorCode::UnsupportedFeature, "a dataset without chunks"});
+}
+
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d,
     const std::shared_ptr<const DatasetReader>& previous) {

@@ -22,6 +22,7 @@ constexpr std::array kVirtualDirectories = {
     VirtualDirectory{"attributes", make_attributes_directory},
     VirtualDirectory{"external", make_external_directory},
     VirtualDirectory{"log", make_log_file},
+    VirtualDirectory{"plain.zarr", make_plain_zarr_directory},
     VirtualDirectory{"sparse", make_sparse_directory},
     VirtualDirectory{"status", make_status_file},
 };

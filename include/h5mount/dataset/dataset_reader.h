@@ -190,6 +190,12 @@ class DatasetReader {
   // The same into memory; the range must lie inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out) const = 0;
 
+  // The bytes [offset, offset + length) of a decoded chunk of the file, counted row-major from 0: for chunked
+  // datasets only. The range lies inside the chunk, and the chunk inside the extent: what a chunk holds
+  // beyond the extent is not defined.
+  virtual Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
+                            Pieces& out) const;
+
   // Bytes of raw data that the file holds for it (du). For a chunked dataset the whole index is walked, once.
   virtual Result<std::uint64_t> storage_bytes() const = 0;
   // The same where it is known, or cheap to know; else a guess that costs nothing (nothing where there is

@@ -1,0 +1,66 @@
+// Zarr: a dataset as an array of a Zarr store (https://zarr-specs.readthedocs.io, version 2): what its
+// metadata says, how it is cut into chunks, and the file of each chunk. Which files a store has, and the
+// groups between, are the tree's part (tree/zarr_store.h).
+//
+// Every chunk has a file, also those that were never written: a reader of a missing one would invent its
+// elements. Chunks that are cut by the extent are padded with zeros, which readers cut off. Threads: any.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/view/derived.h"
+
+namespace h5mount::view {
+
+// A datatype as the elements of a Zarr array.
+struct ZarrType {
+  struct Segment {
+    std::uint64_t offset = 0, bytes = 0;  // in the stored element
+  };
+  std::string dtype;                // JSON: "<f4", [["a","<i4"],…]
+  std::vector<std::uint32_t> dims;  // of an array datatype: the last ones of the array's shape
+  std::vector<Segment> segments;    // what is kept of an element: Zarr knows no padding
+  std::uint64_t bytes = 0;          // of them
+  bool variable_strings = false;    // chunks are encoded as vlen-utf8
+};
+
+// UnsupportedFeature, with a short phrase as its text, where Zarr has no type that means the stored bytes.
+Result<ZarrType> zarr_type(const format::Datatype& type);
+
+class ZarrArray {
+ public:
+  // UnsupportedFeature as zarr_type, and for a null dataspace.
+  static Result<ZarrArray> of(const object::DatasetDescription& dataset);
+
+  // Of the dataset's own dimensions. The chunks are the dataset's own, or, where it has none, 4 to 16 MiB of
+  // its image, cut along the first dimensions.
+  const std::vector<std::uint64_t>& shape() const { return shape_; }
+  const std::vector<std::uint64_t>& chunk_shape() const { return chunk_; }
+  const std::vector<std::uint64_t>& grid() const { return grid_; }
+  std::uint64_t chunk_count() const { return chunks_; }
+  const ZarrType& type() const { return type_; }
+
+  // The name of a chunk's file, and back; nothing where no chunk is called so.
+  std::string chunk_name(std::uint64_t number) const;
+  std::optional<std::uint64_t> chunk_number(std::string_view name) const;
+
+  // The text of .zarray. `fill_value`: as JSON.
+  std::string metadata(std::string_view fill_value) const;
+
+ private:
+  ZarrArray() = default;
+
+  std::vector<std::uint64_t> shape_, chunk_, grid_;
+  std::uint64_t chunks_ = 0;
+  ZarrType type_;
+};
+
+// A chunk of a dataset as it is now, as an image of its own in the stored form of elements; and the view that
+// makes the chunk's file of it.
+DerivationPtr derive_zarr_chunk(std::uint64_t number);
+const View& zarr_chunk_view();
+
+}  // namespace h5mount::view

@@ -1,0 +1,45 @@
+// What a Zarr store shows of a file: its groups at their own places, its datasets as arrays, and the metadata
+// of both. A soft link to a dataset is an array; every further link to a group is a symlink, which the
+// consolidated metadata do without; links to other files are left out, and so are datasets that Zarr has no
+// type for, and dimensions of netCDF that have no values. Threads: any.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "group_contents.h"
+#include "h5mount/view/netcdf.h"
+#include "h5mount/view/zarr.h"
+#include "object_facts.h"
+
+namespace h5mount::tree {
+
+// A link's name as a key's part: as a file name, and what Zarr reserves percent-encoded.
+std::string encode_zarr_name(std::string_view name);
+
+struct ZarrChild {
+  std::string shown;
+  format::Link link;
+  OpenedObjectPtr object;              // a group or a dataset; null for a symlink
+  std::optional<SymlinkPath> symlink;  // to a group
+  NodeType type() const { return symlink ? NodeType::Symlink : NodeType::Directory; }
+  bool is_array() const { return object && object->object.kind == object::ObjectKind::Dataset; }
+};
+
+// NotFound where the store shows nothing of that name.
+Result<ZarrChild> find_zarr_child(const GroupContents& group, std::string_view shown);
+
+// In the order of readdir. What cannot be read is passed to `damaged` (may be null).
+Status for_each_zarr_child(const GroupContents& group, const std::function<Status(ZarrChild)>& each,
+                           const std::function<void(const Error&)>& damaged);
+
+// The texts of .zgroup, .zarray and .zattrs.
+std::string zarr_group_text();
+Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset);
+Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object);
+// That of .zmetadata: of all groups and arrays below the root, which are walked for it.
+Result<std::string> zarr_consolidated_text(const ServedFilePtr& file);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,126 @@
+#include "chunk_image.h"
+
+#include <algorithm>
+#include <array>
+
+#include "h5mount/base/row_major.h"
+
+namespace h5mount::view {
+
+namespace {
+
+void add_zeros(std::uint64_t length, dataset::Pieces& out) {
+  static const std::array<std::byte, 64U << 10> zeros{};
+  for (; length > 0; length -= std::min<std::uint64_t>(length, zeros.size()))
+    out.add(ByteSpan(zeros).first(static_cast<std::size_t>(std::min<std::uint64_t>(length, zeros.size()))),
+            nullptr);
+}
+
+}  // namespace
+
+object::DatasetDescription ChunkImage::describe(const object::DatasetDescription& dataset,
+                                                const ZarrArray& array) {
+  object::DatasetDescription out;
+  out.address = dataset.address;
+  out.type = dataset.type;
+  out.element_size = dataset.element_size;
+  out.space.kind = format::DataspaceKind::Simple;
+  out.space.dims = out.space.max_dims = array.chunk_shape();
+  out.image_bytes = dataset.element_size;
+  for (const std::uint64_t extent : array.chunk_shape()) out.image_bytes *= extent;
+  return out;
+}
+
+ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number,
+                       const ChunkImage* same_as)
+    : DatasetReader(describe(dataset->description(), array)),
+      dataset_(std::move(dataset)),
+      number_(number),
+      element_size_(dataset_->description().element_size),
+      dims_(array.shape()),
+      chunk_(array.chunk_shape()),
+      origin_(array.shape().size()) {
+  row_major_place(number, array.grid(), origin_);
+  for (std::size_t i = 0; i < origin_.size(); ++i) {
+    origin_[i] *= chunk_[i];
+    extent_.push_back(std::min(chunk_[i], dims_[i] - origin_[i]));
+  }
+  const format::DataLayout& layout = dataset_->description().layout;
+  whole_ = layout.cls == format::LayoutClass::Chunked && layout.chunk_dims == chunk_ && extent_ == chunk_;
+  while (dims_.size() > 1 && chunk_.back() == dims_.back()) {
+    const std::uint64_t factor = dims_.back();
+    for (auto* part : {&dims_, &chunk_, &origin_, &extent_}) {
+      part->pop_back();
+      part->back() *= factor;
+    }
+  }
+  if (dims_.empty()) dims_ = chunk_ = extent_ = {1}, origin_ = {0};
+  row_bytes_ = chunk_.back() * element_size_;
+  rows_ = size() / row_bytes_;
+  moved_ = same_as == nullptr || same_as->dims_ != dims_ || same_as->chunk_ != chunk_;
+}
+
+Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+                        dataset::Pieces& out) const {
+  if (offset >= size()) return {};
+  length = std::min(length, size() - offset);
+  if (whole_) return dataset_->read_chunk(number_, offset, length, out);
+  if (rows_ == 1) return read_run(offset, length, pattern, out);
+  const auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
+  H5_TRY(read_rows(offset, block->bytes()));
+  out.add(block->bytes(), block);
+  return {};
+}
+
+// The box is one row: a run of the image, and padding.
+Status ChunkImage::read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+                            dataset::Pieces& out) const {
+  const std::uint64_t filled = extent_.back() * element_size_;
+  if (offset < filled) {
+    const std::uint64_t part = std::min(length, filled - offset);
+    const std::uint64_t begin = row_major_number(origin_, dims_) * element_size_;
+    H5_TRY(dataset_->read(begin + offset, part, pattern, out));
+    length -= part;
+  }
+  add_zeros(length, out);
+  return {};
+}
+
+Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out) const {
+  const std::size_t last = dims_.size() - 1;
+  const std::uint64_t filled = extent_.back() * element_size_;
+  std::vector<std::uint64_t> at(dims_.size());
+  while (!out.empty()) {
+    row_major_place(offset / row_bytes_, std::span(chunk_).first(last), at);
+    bool inside = true;
+    for (std::size_t i = 0; i < last; ++i) {
+      inside = inside && at[i] < extent_[i];
+      at[i] += origin_[i];
+    }
+    at[last] = origin_[last];
+    const std::uint64_t within = offset % row_bytes_;
+    const MutableByteSpan row =
+        out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), row_bytes_ - within)));
+    const auto part = static_cast<std::size_t>(
+        inside && within < filled ? std::min<std::uint64_t>(row.size(), filled - within) : 0);
+    if (part > 0)
+      H5_TRY(dataset_->read_into(row_major_number(at, dims_) * element_size_ + within, row.first(part)));
+    std::ranges::fill(row.subspan(part), std::byte{0});
+    out = out.subspan(row.size());
+    offset += row.size();
+  }
+  return {};
+}
+
+Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out) const {
+  dataset::Pieces pieces;
+  H5_TRY(read(offset, out.size(), nullptr, pieces));
+  return dataset::copy_pieces(pieces.list(), out);
+}
+
+std::vector<dataset::ByteRange> ChunkImage::outdated_ranges() const {
+  if (dataset_->take_outdated().empty() && !moved_) return {};
+  return {{0, format::kUnlimited}};
+}
+
+}  // namespace h5mount::view

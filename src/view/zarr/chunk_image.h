@@ -1,0 +1,48 @@
+// ChunkImage: a box of a dataset's elements, a chunk of a Zarr array, as a dataset of its own: row-major,
+// padded with zeros where it reaches over the extent. One that is a chunk of the file or a run of the image
+// is given without a copy.
+#pragma once
+
+#include "h5mount/view/zarr.h"
+
+namespace h5mount::view {
+
+class ChunkImage final : public dataset::DatasetReader {
+ public:
+  // `number`: below the array's chunk_count. `same_as`: the image that this gave of the state before, or
+  // null.
+  ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number,
+             const ChunkImage* same_as);
+
+  static object::DatasetDescription describe(const object::DatasetDescription& dataset,
+                                             const ZarrArray& array);
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+              dataset::Pieces& out) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
+
+  Result<std::uint64_t> storage_bytes() const override { return size(); }
+  std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override { return offset; }
+  Result<std::uint64_t> find_hole(std::uint64_t) const override { return size(); }
+  std::optional<Error> problem() const override { return dataset_->problem(); }
+
+ private:
+  Status read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+                  dataset::Pieces& out) const;
+  Status read_rows(std::uint64_t offset, MutableByteSpan out) const;
+  std::vector<dataset::ByteRange> outdated_ranges() const override;
+
+  // A row is what is contiguous in the box: its last dimension and those that it covers whole.
+  DatasetReaderPtr dataset_;
+  std::uint64_t number_;
+  std::uint64_t element_size_;
+  bool whole_ = false;                         // a chunk of the file
+  bool moved_ = false;                         // not where or what it was in the state before
+  std::vector<std::uint64_t> dims_;            // of the dataset, folded
+  std::vector<std::uint64_t> chunk_, origin_;  // of the box, folded
+  std::vector<std::uint64_t> extent_;          // of the box within the dataset's extent
+  std::uint64_t row_bytes_ = 0, rows_ = 1;
+};
+
+}  // namespace h5mount::view

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/row_major.h"
+#include "h5mount/view/zarr.h"
+
+namespace h5mount::view {
+
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 8U << 20;    // of datasets without chunks of their own
+constexpr std::uint64_t kMaxOneChunk = 16U << 20;  // the largest that is one chunk
+
+// Whole trailing dimensions as far as they fit, then a part of the one before, then one place of the others:
+// each chunk is one run of the image.
+std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
+  std::vector<std::uint64_t> out(dataset.space.dims);
+  for (std::uint64_t& extent : out) extent = std::max<std::uint64_t>(extent, 1);
+  if (dataset.image_bytes <= kMaxOneChunk) return out;
+  std::uint64_t bytes = dataset.element_size;
+  bool full = false;
+  for (std::size_t i = out.size(); i-- > 0;) {
+    const std::uint64_t most = full ? 1 : std::max<std::uint64_t>(kChunkBytes / bytes, 1);
+    full = full || out[i] > most;
+    out[i] = std::min(out[i], most);
+    bytes *= out[i];
+  }
+  return out;
+}
+
+// The dataset's own chunks. One that reaches over a dimension which cannot grow is cut to it.
+std::vector<std::uint64_t> own_chunks(const object::DatasetDescription& dataset) {
+  std::vector<std::uint64_t> out = dataset.layout.chunk_dims;
+  const auto& space = dataset.space;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (i >= space.max_dims.size() || space.max_dims[i] == space.dims[i])
+      out[i] = std::min(out[i], std::max<std::uint64_t>(space.dims[i], 1));
+  return out;
+}
+
+}  // namespace
+
+Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset) {
+  if (dataset.space.kind == format::DataspaceKind::Null)
+    return fail({ErrorCode::UnsupportedFeature, "a null dataspace has no shape"});
+  ZarrArray out;
+  H5_ASSIGN(out.type_, zarr_type(*dataset.type));
+  out.shape_ = dataset.space.dims;
+  const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked &&
+                       dataset.layout.chunk_dims.size() == out.shape_.size();
+  out.chunk_ = chunked ? own_chunks(dataset) : cut(dataset);
+  out.chunks_ = 1;
+  std::uint64_t elements = 1;
+  for (std::size_t i = 0; i < out.shape_.size(); ++i) {
+    out.grid_.push_back(divide_up(out.shape_[i], out.chunk_[i]));
+    const auto chunks = checked_mul(out.chunks_, out.grid_[i]);
+    const auto in_chunk = checked_mul(elements, out.chunk_[i]);
+    if (!chunks || !in_chunk) return fail({ErrorCode::TooLarge, "more chunks than can be counted"});
+    out.chunks_ = *chunks;
+    elements = *in_chunk;
+  }
+  if (!checked_mul(elements, dataset.element_size))
+    return fail({ErrorCode::TooLarge, "chunks larger than a file can be"});
+  return out;
+}
+
+std::string ZarrArray::chunk_name(std::uint64_t number) const {
+  std::vector<std::uint64_t> at(shape_.size() + type_.dims.size());
+  row_major_place(number, grid_, at);
+  return at.empty() ? "0" : fmt::format("{}", fmt::join(at, "."));
+}
+
+std::optional<std::uint64_t> ZarrArray::chunk_number(std::string_view name) const {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < shape_.size(); ++i) {
+    std::uint64_t place = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), place);
+    if (error != std::errc() || place >= grid_[i]) return std::nullopt;
+    number = number * grid_[i] + place;
+    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    if (name.starts_with('.')) name.remove_prefix(1);
+  }
+  return number;
+}
+
+std::string ZarrArray::metadata(std::string_view fill_value) const {
+  std::vector<std::uint64_t> shape = shape_, chunk = chunk_;
+  shape.insert(shape.end(), type_.dims.begin(), type_.dims.end());
+  chunk.insert(chunk.end(), type_.dims.begin(), type_.dims.end());
+  return fmt::format(
+      R"({{"zarr_format":2,"shape":[{}],"chunks":[{}],"dtype":{},"compressor":null,"fill_value":{},)"
+      R"("order":"C","filters":{}}})",
+      fmt::join(shape, ","), fmt::join(chunk, ","), type_.dtype, fill_value,
+      type_.variable_strings ? R"([{"id":"vlen-utf8"}])" : "null");
+}
+
+}  // namespace h5mount::view

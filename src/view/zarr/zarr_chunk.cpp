@@ -1,0 +1,171 @@
+// The files of Zarr chunks: elements as they are stored; without their padding; or, of strings of variable
+// length, vlen-utf8:
+//
+//   u32 LE   number of elements
+//   u32 LE   bytes of a string, then these; for each element
+#include <cstring>
+#include <limits>
+
+#include "chunk_image.h"
+
+namespace h5mount::view {
+
+namespace {
+
+class ChunkDerivation final : public Derivation {
+ public:
+  explicit ChunkDerivation(std::uint64_t number) : number_(number) {}
+
+  Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const override {
+    H5_ASSIGN(const ZarrArray array, array_of(dataset));
+    return ChunkImage::describe(dataset, array);
+  }
+  Result<DatasetReaderPtr> open(const dataset::ReadEnvironment&, DatasetReaderPtr dataset,
+                                const DatasetReaderPtr& before) const override {
+    H5_ASSIGN(const ZarrArray array, array_of(dataset->description()));
+    return std::make_shared<const ChunkImage>(std::move(dataset), array, number_,
+                                              dynamic_cast<const ChunkImage*>(before.get()));
+  }
+
+ private:
+  Result<ZarrArray> array_of(const object::DatasetDescription& dataset) const {
+    H5_ASSIGN(ZarrArray array, ZarrArray::of(dataset));
+    if (number_ >= array.chunk_count()) return fail({ErrorCode::NotFound, "no such chunk"});
+    return array;
+  }
+
+  std::uint64_t number_;
+};
+
+class StoredElements final : public ComputedFile {
+ public:
+  explicit StoredElements(DatasetReaderPtr chunk) : chunk_(std::move(chunk)) {}
+  std::uint64_t size() const override { return chunk_->size(); }
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+              dataset::Pieces& out) const override {
+    return chunk_->read(offset, length, pattern, out);
+  }
+  std::vector<dataset::ByteRange> stale_since(const ComputedFile&,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    return {stale.begin(), stale.end()};
+  }
+
+ private:
+  DatasetReaderPtr chunk_;
+};
+
+class PackedElements final : public ComputedFile {
+ public:
+  PackedElements(DatasetReaderPtr chunk, ZarrType type) : chunk_(std::move(chunk)), type_(std::move(type)) {}
+
+  std::uint64_t size() const override { return chunk_->size() / stored_bytes() * type_.bytes; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+              dataset::Pieces& out) const override {
+    if (offset >= size()) return {};
+    length = std::min(length, size() - offset);
+    const std::uint64_t first = offset / type_.bytes, end = (offset + length - 1) / type_.bytes + 1;
+    std::vector<std::byte> stored(static_cast<std::size_t>((end - first) * stored_bytes()));
+    H5_TRY(chunk_->read_into(first * stored_bytes(), stored));
+    const auto block = std::make_shared<std::vector<std::byte>>();
+    block->resize(static_cast<std::size_t>((end - first) * type_.bytes));
+    std::byte* to = block->data();
+    for (std::size_t at = 0; at < stored.size(); at += static_cast<std::size_t>(stored_bytes())) {
+      for (const ZarrType::Segment& part : type_.segments) {
+        std::memcpy(to, stored.data() + at + part.offset, static_cast<std::size_t>(part.bytes));
+        to += part.bytes;
+      }
+    }
+    out.add(ByteSpan(*block).subspan(static_cast<std::size_t>(offset - first * type_.bytes),
+                                     static_cast<std::size_t>(length)),
+            block);
+    return {};
+  }
+
+ private:
+  std::uint64_t stored_bytes() const { return chunk_->description().element_size; }
+
+  DatasetReaderPtr chunk_;
+  ZarrType type_;
+};
+
+class Text final : public ComputedFile {
+ public:
+  explicit Text(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+  std::uint64_t size() const override { return text_->size(); }
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+              dataset::Pieces& out) const override {
+    add_text(text_, offset, length, out);
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+};
+
+void put_u32(std::string& out, std::size_t at, std::uint64_t value) {
+  for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<char>(value >> (8 * i) & 0xFF);
+}
+
+// Held in memory as long as the file is open.
+constexpr std::uint64_t kMaxStringChunkBytes = 2ULL << 30;
+
+Result<std::string> encode_strings(const Source& source) {
+  const object::DatasetDescription& chunk = source.reader->description();
+  const std::uint64_t count = source.reader->size() / chunk.element_size;
+  const Error too_large(ErrorCode::LimitExceeded, "too many bytes of strings in one chunk");
+  if (source.reader->size() > kMaxStringChunkBytes) return fail(too_large);
+  std::vector<std::byte> stored(static_cast<std::size_t>(source.reader->size()));
+  H5_TRY(source.reader->read_into(0, stored));
+  std::string out(4, '\0');
+  put_u32(out, 0, count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::size_t at = out.size();
+    out.append(4, '\0');
+    H5_TRY(text::append_string(*chunk.type,
+                               ByteSpan(stored).subspan(static_cast<std::size_t>(i * chunk.element_size),
+                                                        static_cast<std::size_t>(chunk.element_size)),
+                               source.values, out));
+    put_u32(out, at, out.size() - at - 4);
+    if (out.size() > kMaxStringChunkBytes) return fail(too_large);
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> chunk_file_size(const object::DatasetDescription& chunk) {
+  const auto type = zarr_type(*chunk.type);
+  if (!type || type->variable_strings) return std::nullopt;
+  return chunk.image_bytes / chunk.element_size * type->bytes;
+}
+
+Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
+                                        std::span<const dataset::ByteRange>) {
+  H5_ASSIGN(ZarrType type, zarr_type(*source.reader->description().type));
+  if (type.variable_strings) {
+    H5_ASSIGN(std::string text, encode_strings(source));
+    return std::make_shared<const Text>(std::move(text));
+  }
+  if (type.bytes != source.reader->description().element_size)
+    return std::make_shared<const PackedElements>(std::move(source.reader), std::move(type));
+  return std::make_shared<const StoredElements>(std::move(source.reader));
+}
+
+constexpr View kChunkView{
+    .directory = {},
+    .suffix = {},
+    .unfit = [](const object::DatasetDescription&) { return std::optional<std::string>(); },
+    .size = chunk_file_size,
+    .make = make_chunk_file,
+};
+
+}  // namespace
+
+DerivationPtr derive_zarr_chunk(std::uint64_t number) {
+  return std::make_shared<const ChunkDerivation>(number);
+}
+
+const View& zarr_chunk_view() {
+  return kChunkView;
+}
+
+}  // namespace h5mount::view
