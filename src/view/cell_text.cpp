@@ -19,45 +19,46 @@ Bits load(const std::byte* at) {
 
 // The bits of a stored number as the number: `Number` has the size of `Bits`.
 template <class Number, class Bits, bool kBig>
-void append_integer(const std::byte* at, std::string& out) {
-  char buffer[24];
-  const auto value = static_cast<Number>(load<Bits, kBig>(at));
-  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+char* write_integer(const std::byte* at, char* out) {
+  constexpr std::size_t kMost = 20;
+  return std::to_chars(out, out + kMost, static_cast<Number>(load<Bits, kBig>(at))).ptr;
 }
 
 template <class Number, class Bits, bool kBig>
-void append_float(const std::byte* at, std::string& out) {
+char* write_float(const std::byte* at, char* out) {
   const auto value = std::bit_cast<Number>(load<Bits, kBig>(at));
-  if (!std::isfinite(value)) {
-    out += std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
-    return;
-  }
-  char buffer[40];
-  char* end = std::to_chars(buffer, buffer + sizeof buffer - 2, value).ptr;
-  if (std::none_of(buffer, end, [](char c) { return c == '.' || c == 'e'; })) {
+  if (!std::isfinite(value))
+    return std::ranges::copy(std::string_view(std::isnan(value) ? "NaN"
+                                              : value < 0       ? "-Infinity"
+                                                                : "Infinity"),
+                             out)
+        .out;
+  constexpr std::size_t kMost = 24;  // of a shortest decimal
+  char* end = std::to_chars(out, out + kMost, value).ptr;
+  if (std::none_of(out, end, [](char c) { return c == '.' || c == 'e'; })) {
     *end++ = '.';
     *end++ = '0';
   }
-  out.append(buffer, end);
+  return end;
 }
 
 template <bool kBig>
-void (*number_by_name(std::string_view kind))(const std::byte*, std::string&) {
-  if (kind == "i1") return append_integer<std::int8_t, std::uint8_t, kBig>;
-  if (kind == "u1") return append_integer<std::uint8_t, std::uint8_t, kBig>;
-  if (kind == "i2") return append_integer<std::int16_t, std::uint16_t, kBig>;
-  if (kind == "u2") return append_integer<std::uint16_t, std::uint16_t, kBig>;
-  if (kind == "i4") return append_integer<std::int32_t, std::uint32_t, kBig>;
-  if (kind == "u4") return append_integer<std::uint32_t, std::uint32_t, kBig>;
-  if (kind == "i8") return append_integer<std::int64_t, std::uint64_t, kBig>;
-  if (kind == "u8") return append_integer<std::uint64_t, std::uint64_t, kBig>;
-  if (kind == "f4") return append_float<float, std::uint32_t, kBig>;
-  if (kind == "f8") return append_float<double, std::uint64_t, kBig>;
+char* (*number_by_name(std::string_view kind))(const std::byte*, char*) {
+  if (kind == "i1") return write_integer<std::int8_t, std::uint8_t, kBig>;
+  if (kind == "u1") return write_integer<std::uint8_t, std::uint8_t, kBig>;
+  if (kind == "i2") return write_integer<std::int16_t, std::uint16_t, kBig>;
+  if (kind == "u2") return write_integer<std::uint16_t, std::uint16_t, kBig>;
+  if (kind == "i4") return write_integer<std::int32_t, std::uint32_t, kBig>;
+  if (kind == "u4") return write_integer<std::uint32_t, std::uint32_t, kBig>;
+  if (kind == "i8") return write_integer<std::int64_t, std::uint64_t, kBig>;
+  if (kind == "u8") return write_integer<std::uint64_t, std::uint64_t, kBig>;
+  if (kind == "f4") return write_float<float, std::uint32_t, kBig>;
+  if (kind == "f8") return write_float<double, std::uint64_t, kBig>;
   return nullptr;
 }
 
 // Nothing for a type that has no typestr of NumPy's among those.
-auto number_of(const format::Datatype& type) -> void (*)(const std::byte*, std::string&) {
+auto number_of(const format::Datatype& type) -> char* (*)(const std::byte*, char*) {
   if (type.cls != DatatypeClass::Integer && type.cls != DatatypeClass::Float) return nullptr;
   const std::string text = text::datatype_text(type);
   if (text.size() != 3) return nullptr;
@@ -217,7 +218,7 @@ Cell::Cell(const Column& column)
       kind_(kind_of(*column.type)),
       number_(number_of(*column.type)) {}
 
-Status Cell::append_other(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+Status Cell::append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const {
   if (kind_ == Kind::Text) return text::append_string(*type_, element(row), context, out);
   if (kind_ == Kind::Complex) return append_complex(*type_, element(row), context, out);
   std::string json;
@@ -232,7 +233,9 @@ Status Cell::append_other(const std::byte* row, const text::ValueContext& contex
 Status Cell::append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const {
   const std::size_t start = out.size();
   if (number_ != nullptr) {
-    number_(row + offset_, out);
+    out.resize_and_overwrite(start + kMaxNumber, [&](char* text, std::size_t) {
+      return static_cast<std::size_t>(number_(row + offset_, text + start) - text);
+    });
     if (kind_ == Kind::Float && (out.back() == 'N' || out.back() == 'y')) make_strict(start, out);
     return {};
   }

@@ -17,12 +17,17 @@ class Cell {
   // Appends the value at `row` (the row's first byte). Integers and floats as docs/promise.md 'Values as
   // text' has them; complex numbers as Python writes them, without brackets; texts and all else unquoted,
   // as their own bytes, where they are one string; else JSON.
-  Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const {
-    if (number_ != nullptr) {
-      number_(row + offset_, out);
-      return {};
-    }
-    return append_other(row, context, out);
+  Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
+  // A plain number and the delimiter behind it, written without a detour; false where the value is none.
+  bool append_number(const std::byte* row, char delimiter, std::string& out) const {
+    if (number_ == nullptr) return false;
+    const std::size_t start = out.size();
+    out.resize_and_overwrite(start + kMaxNumber + 1, [&](char* text, std::size_t) {
+      char* end = number_(row + offset_, text + start);
+      *end++ = delimiter;
+      return static_cast<std::size_t>(end - text);
+    });
+    return true;
   }
   // The same as strict JSON: NaN is null, an infinity a string, a complex number an array.
   Status append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const;
@@ -31,10 +36,10 @@ class Cell {
   std::optional<std::size_t> json_width() const;
 
  private:
-  using Number = void (*)(const std::byte*, std::string&);
+  static constexpr std::size_t kMaxNumber = 32;           // bytes that a plain number takes at most
+  using Number = char* (*)(const std::byte*, char* out);  // gives the end
 
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }
-  Status append_other(const std::byte* row, const text::ValueContext& context, std::string& out) const;
 
   format::DatatypePtr type_;
   std::uint64_t offset_;

@@ -17,10 +17,10 @@ constexpr std::uint64_t kMaxVariableTextPerFileByte = 1024;
 // A block whose rows cannot all be read is cut into at most so many parts; what is left is damaged.
 constexpr std::size_t kMaxPartsOfBlock = 256;
 
-class MeasuredTable final : public TableFile {
+class MeasuredTable final : public RowsFile {
  public:
   MeasuredTable(Source source, Table table, RowTextPtr text)
-      : TableFile(std::move(source), std::move(table), std::move(text)) {}
+      : RowsFile(std::move(source), std::move(table), std::move(text)) {}
 
   std::uint64_t size() const override { return header_bytes() + text_bytes(); }
 

@@ -7,10 +7,10 @@ namespace h5mount::view {
 
 namespace {
 
-class PaddedTable final : public TableFile {
+class PaddedTable final : public RowsFile {
  public:
   PaddedTable(Source source, Table table, RowTextPtr text)
-      : TableFile(std::move(source), std::move(table), std::move(text)), width_(*this->text().row_width()) {}
+      : RowsFile(std::move(source), std::move(table), std::move(text)), width_(*this->text().row_width()) {}
 
   std::uint64_t size() const override { return header_bytes() + table().rows * width_; }
 

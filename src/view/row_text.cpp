@@ -38,6 +38,7 @@ class DelimitedRows final : public RowText {
   Status append_row(const std::byte* row, const text::ValueContext& context,
                     std::string& out) const override {
     for (const Cell& cell : cells_) {
+      if (cell.append_number(row, delimiter_, out)) continue;
       const std::size_t start = out.size();
       H5_TRY(cell.append_plain(row, context, out));
       if (cell.kind() != Cell::Kind::Integer && cell.kind() != Cell::Kind::Float) {

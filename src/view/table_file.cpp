@@ -19,11 +19,11 @@ std::uint64_t rows_of_block(const Table& table) {
 
 }  // namespace
 
-TableFile::TableFile(Source source, Table table, RowTextPtr text)
+TableFile::TableFile(Source source, Table table, std::string header, std::string trailer)
     : source_(std::move(source)),
       table_(std::move(table)),
-      text_(std::move(text)),
-      header_(std::make_shared<const std::string>(text_->header())),
+      header_(std::make_shared<const std::string>(std::move(header))),
+      trailer_(std::make_shared<const std::string>(std::move(trailer))),
       rows_per_block_(rows_of_block(table_)),
       blocks_(std::make_shared<BlockOwner>(source_.environment.cache)) {}
 
@@ -32,12 +32,12 @@ Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector
   return source_.reader->read_into(first * table_.row_bytes, out);
 }
 
-Status TableFile::render(std::uint64_t first, std::uint64_t last, std::string& out) const {
+Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& out) const {
   std::vector<std::byte> rows;
   H5_TRY(load_rows(first, last, rows));
   const std::byte* at = rows.data();
-  for (std::uint64_t row = first; row < last; ++row, at += table_.row_bytes)
-    H5_TRY(text_->append_row(at, source_.values, out));
+  for (std::uint64_t row = first; row < last; ++row, at += table().row_bytes)
+    H5_TRY(text_->append_row(at, source().values, out));
   return {};
 }
 
@@ -87,14 +87,21 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
 
 Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
                        dataset::Pieces& out) const {
+  if (offset >= size()) return {};
   const bool forward = pattern != nullptr && pattern->note(offset, length);
-  const std::uint64_t end = std::min(size() - std::min(offset, size()), length) + offset;
-  if (offset < header_->size()) {
-    add_text(header_, offset, end - offset, out);
-    offset = std::min(end, header_->size());
+  const std::uint64_t end = offset + std::min(size() - offset, length), parts_end = size() - trailer_bytes();
+  if (offset < header_->size()) add_text(header_, offset, end - offset, out);
+  const std::uint64_t begin = std::max(offset, header_bytes()), stop = std::min(end, parts_end);
+  if (begin < stop) H5_TRY(read_parts(begin - header_bytes(), stop - header_bytes(), forward, pattern, out));
+  if (end > parts_end) {
+    const std::uint64_t from = std::max(offset, parts_end);
+    add_text(trailer_, from - parts_end, end - from, out);
   }
-  if (offset >= end) return {};
-  const std::uint64_t begin = offset - header_->size(), stop = end - header_->size();
+  return {};
+}
+
+Status TableFile::read_parts(std::uint64_t begin, std::uint64_t stop, bool forward,
+                             dataset::ReadPattern* pattern, dataset::Pieces& out) const {
   const std::uint64_t first = part_at(begin), last = part_at(stop - 1);
   if (forward) read_ahead(*pattern, last);
   std::vector<Result<cache::BlockPtr>> blocks(static_cast<std::size_t>(last - first + 1));

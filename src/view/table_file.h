@@ -1,6 +1,6 @@
-// TableFile: a table as a file of lines, rendered in blocks of rows by the worker pool and kept in the block
-// cache. Two kinds: rows of one length are where arithmetic finds them; others are rendered once to be
-// measured, which leaves a checkpoint every 4,096 rows.
+// TableFile: a table as a file of parts, each made of some of its rows by the worker pool and kept in the
+// block cache. Files of lines (RowsFile) are of two kinds: rows of one length are where arithmetic finds
+// them; others are rendered once to be measured, which leaves a checkpoint every 4,096 rows.
 //
 // Immutable once made; threads: any.
 #pragma once
@@ -40,7 +40,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
     bool operator==(const Part&) const = default;
   };
 
-  TableFile(Source source, Table table, RowTextPtr text);
+  // What stands before and behind the parts.
+  TableFile(Source source, Table table, std::string header, std::string trailer);
 
   virtual std::uint64_t part_count() const = 0;
   virtual Part part(std::uint64_t index) const = 0;
@@ -51,12 +52,12 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 
   std::uint64_t rows_per_block() const { return rows_per_block_; }
   const Table& table() const { return table_; }
-  const RowText& text() const { return *text_; }
   const Source& source() const { return source_; }
   std::uint64_t header_bytes() const { return header_->size(); }
+  std::uint64_t trailer_bytes() const { return trailer_->size(); }
 
-  // Appends the text of rows [first, last).
-  Status render(std::uint64_t first, std::uint64_t last, std::string& out) const;
+  // Appends a part: that of rows [first, last).
+  virtual Status render(std::uint64_t first, std::uint64_t last, std::string& out) const = 0;
   Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const;
   // Leaves a part's text in the cache.
   void keep(const Part& part, const std::string& text) const;
@@ -66,14 +67,29 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 
  private:
   Result<cache::BlockPtr> block(const Part& part) const;
+  // The bytes [begin, stop) of the parts.
+  Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadPattern* pattern,
+                    dataset::Pieces& out) const;
   void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
 
   const Source source_;
   const Table table_;
-  const RowTextPtr text_;
-  const std::shared_ptr<const std::string> header_;
+  const std::shared_ptr<const std::string> header_, trailer_;
   const std::uint64_t rows_per_block_;
   std::shared_ptr<BlockOwner> blocks_;
+};
+
+// Lines.
+class RowsFile : public TableFile {
+ protected:
+  RowsFile(Source source, Table table, RowTextPtr text)
+      : TableFile(std::move(source), std::move(table), text->header(), {}), text_(std::move(text)) {}
+
+  const RowText& text() const { return *text_; }
+  Status render(std::uint64_t first, std::uint64_t last, std::string& out) const final;
+
+ private:
+  const RowTextPtr text_;
 };
 
 // Rows of one length: `text` has a row_width.

@@ -2,6 +2,7 @@
 
 #include "h5mount/view/view.h"
 #include "npy.h"
+#include "parquet.h"
 #include "table_views.h"
 
 namespace h5mount::view {
@@ -12,6 +13,7 @@ constexpr std::array kViews = {
     View{"csv", ".csv", table_unfit, measured_size, make_csv},
     View{"ndjson", ".ndjson", table_unfit, ndjson_size, make_ndjson},
     View{"npy", ".npy", npy_unfit, npy_size, make_npy},
+    View{"parquet", ".parquet", parquet_unfit, parquet_size, make_parquet},
     View{"tsv", ".tsv", table_unfit, measured_size, make_tsv},
 };
 

@@ -1,0 +1,119 @@
+#include "parquet.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "parquet_layout.h"
+#include "table_file.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using Conversion = ParquetColumn::Conversion;
+
+float half_to_float(std::uint16_t half) {
+  const int exponent = half >> 10 & 0x1F;
+  const auto mantissa = static_cast<float>(half & 0x3FF);
+  const float sign = (half & 0x8000) != 0 ? -1.0F : 1.0F;
+  constexpr int kSpecial = 0x1F;
+  if (exponent == kSpecial)
+    return mantissa == 0 ? sign * std::numeric_limits<float>::infinity()
+                         : std::numeric_limits<float>::quiet_NaN();
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(mantissa + 1024, exponent - 25);
+}
+
+std::uint64_t load_value(const ParquetColumn& column, const std::byte* at) {
+  std::uint64_t value = load_le_width(at, column.stored_bytes);
+  if (column.order == format::ByteOrder::Big)
+    value = __builtin_bswap64(value) >> (64 - 8 * column.stored_bytes);
+  if (column.conversion == Conversion::HalfFloat)
+    return std::bit_cast<std::uint32_t>(half_to_float(static_cast<std::uint16_t>(value)));
+  if (column.conversion != Conversion::SignExtend) return value;
+  const unsigned unused = 64 - 8 * column.stored_bytes;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
+}
+
+// The column's values of some rows, one behind the other.
+void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
+  const std::size_t count = rows.size() / row_bytes, start = out.size(), width = column.value_bytes;
+  out.resize(start + count * width);
+  char* to = out.data() + start;
+  const std::byte* at = rows.data() + column.offset;
+  const bool as_stored = column.stored_bytes == width && column.order == format::ByteOrder::Little;
+  for (std::size_t i = 0; i < count; ++i, at += row_bytes, to += width) {
+    if (as_stored) {
+      std::memcpy(to, at, width);
+    } else {
+      const std::uint64_t value = load_value(column, at);
+      std::memcpy(to, &value, width);
+    }
+  }
+}
+
+class ParquetFile final : public TableFile {
+ public:
+  ParquetFile(Source source, Table table, ParquetLayout layout)
+      : TableFile(std::move(source), std::move(table), std::string(kParquetMagic), layout.footer()),
+        layout_(std::move(layout)) {}
+
+  std::uint64_t size() const override { return layout_.group_offset(layout_.groups()) + trailer_bytes(); }
+
+  std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    const auto* other = dynamic_cast<const ParquetFile*>(&before);
+    if (other == nullptr || other->layout_.rows_per_group() != layout_.rows_per_group())
+      return {{0, format::kUnlimited}};
+    const std::uint64_t same = same_rows(*other, stale) / layout_.rows_per_group();
+    return {{layout_.group_offset(same), format::kUnlimited}};
+  }
+
+ private:
+  std::uint64_t part_count() const override { return layout_.groups(); }
+  Part part(std::uint64_t index) const override {
+    const std::uint64_t begin = layout_.group_offset(index);
+    return {index * layout_.rows_per_group(), layout_.rows_of(index), begin - kParquetMagic.size(),
+            layout_.group_offset(index + 1) - begin, false};
+  }
+  std::uint64_t part_at(std::uint64_t offset) const override {
+    return offset / (layout_.group_offset(1) - kParquetMagic.size());
+  }
+
+  Status render(std::uint64_t first, std::uint64_t last, std::string& out) const override {
+    std::vector<std::byte> rows;
+    H5_TRY(load_rows(first, last, rows));
+    for (const ParquetColumn& column : layout_.columns()) {
+      out += layout_.page_header(column, last - first);
+      append_values(column, rows, table().row_bytes, out);
+    }
+    return {};
+  }
+
+  ParquetLayout layout_;
+};
+
+}  // namespace
+
+std::optional<std::string> parquet_unfit(const object::DatasetDescription& dataset) {
+  const auto layout = ParquetLayout::of(dataset);
+  if (layout) return std::nullopt;
+  return layout.error().text();
+}
+
+std::optional<std::uint64_t> parquet_size(const object::DatasetDescription& dataset) {
+  const auto layout = ParquetLayout::of(dataset);
+  if (!layout) return std::nullopt;
+  return layout->group_offset(layout->groups()) + layout->footer().size();
+}
+
+Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile*,
+                                     std::span<const dataset::ByteRange>) {
+  H5_ASSIGN(Table table, table_of(source.reader->description()));
+  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(source.reader->description()));
+  return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout));
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,13 @@
+// Tables of numbers as Parquet files.
+#pragma once
+
+#include "h5mount/view/view.h"
+
+namespace h5mount::view {
+
+std::optional<std::string> parquet_unfit(const object::DatasetDescription& dataset);
+std::optional<std::uint64_t> parquet_size(const object::DatasetDescription& dataset);
+Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
+                                     std::span<const dataset::ByteRange> stale);
+
+}  // namespace h5mount::view

@@ -1,0 +1,135 @@
+// /.h5/parquet through the mount, read by a decoder of Parquet's public format that shares nothing with the
+// writer, and held against h5py.
+#include "views.h"
+
+namespace h5mount::test {
+namespace {
+
+class ParquetViewTest : public ViewsTest {
+ protected:
+  Outcome check(const std::string& statements) const {
+    return ViewsTest::check(R"(
+import struct
+class Thrift:  # the compact protocol: structs as {field: value}
+    def __init__(self, data, at=0): self.data, self.at = data, at
+    def byte(self): self.at += 1; return self.data[self.at - 1]
+    def varint(self):
+        value = shift = 0
+        while True:
+            b = self.byte(); value |= (b & 127) << shift; shift += 7
+            if b < 128: return value
+    def zigzag(self): v = self.varint(); return v >> 1 ^ -(v & 1)
+    def value(self, kind):
+        if kind in (4, 5, 6): return self.zigzag()
+        if kind == 8: n = self.varint(); self.at += n; return bytes(self.data[self.at - n:self.at])
+        if kind == 9:
+            head = self.byte(); n = head >> 4
+            if n == 15: n = self.varint()
+            return [self.value(head & 15) for _ in range(n)]
+        assert kind == 12, kind
+        out, field = {}, 0
+        while True:
+            head = self.byte()
+            if head == 0: return out
+            assert head >> 4
+            field += head >> 4; out[field] = self.value(head & 15)
+def parquet(name):
+    data = read(name)
+    assert os.path.getsize(V + '/' + name) == len(data) and data[:4] == data[-4:] == b'PAR1'
+    length, = struct.unpack('<I', data[-8:-4])
+    footer = Thrift(data, len(data) - 8 - length)
+    meta = footer.value(12)
+    assert footer.at == len(data) - 8
+    root, schema = meta[2][0], meta[2][1:]
+    assert root[5] == len(schema) and all(s[3] == 0 for s in schema)
+    kinds = {1: 'i4', 2: 'i8', 4: 'f4', 5: 'f8'}
+    unsigned = {11: 'u1', 12: 'u2', 13: 'u4', 14: 'u8', 15: 'i1', 16: 'i2', 17: 'i4', 18: 'i8'}
+    columns, end = [[] for _ in schema], 4
+    for group in meta[4]:
+        assert len(group[1]) == len(schema)
+        size = 0
+        for s, chunk, column in zip(schema, group[1], columns):
+            c = chunk[3]
+            assert c[3] == [s[4]] and c[4] == 0 and c[1] == s[1]
+            assert c[5] == group[3] and c[9] == end, (c, end)
+            page = Thrift(data, c[9]); header = page.value(12)
+            assert header[1] == 0 and header[2] == header[3]
+            assert header[5][1] == group[3] and header[5][2] == 0
+            dtype = 'V%d' % s[2] if s[1] == 7 else kinds[s[1]]
+            values = np.frombuffer(data, dtype, group[3], page.at)
+            if 6 in s:
+                stored = np.dtype(unsigned[s[6]])
+                values = values.view('u%d' % values.itemsize if stored.kind == 'u' else values.dtype)
+                assert (values.astype(stored) == values).all()
+                values = values.astype(stored)
+            column.append(values)
+            end = page.at + header[3]
+            assert c[6] == c[7] == end - c[9]
+            size += c[7]
+        assert group[2] == size
+    assert end == len(data) - 8 - length
+    assert sum(group[3] for group in meta[4]) == meta[3]
+    names = {k[1].decode(): k[2].decode() for k in meta.get(5, [])}
+    return {s[4].decode(): np.concatenate(c) if c else None for s, c in zip(schema, columns)}, names
+)" + statements);
+  }
+};
+
+TEST_F(ParquetViewTest, EveryColumnIsWhatH5pyReads) {
+  write(R"(
+r = np.random.default_rng(0)
+enum = h5py.enum_dtype({'A': 0, 'B': -1}, 'i2')
+t = np.dtype([('i1', 'i1'), ('u1', 'u1'), ('i2', '>i2'), ('u2', 'u2'), ('i4', '>i4'), ('u4', 'u4'),
+              ('i8', '>i8'), ('u8', '>u8'), ('f2', '>f2'), ('f4', '>f4'), ('f8', 'f8'), ('c', 'c8'),
+              ('e', enum), ('raw', 'V3'), ('n', [('x', 'i4', (2,))]), ('on', '?')])
+rows = np.frombuffer(r.integers(0, 256, 9000 * t.itemsize, dtype='u1').tobytes(), t).copy()
+for name in ('f4', 'f8', 'c'): rows[name] = r.standard_normal(9000)
+rows['f2'] = np.arange(9000, dtype='u2').view('f2'); rows['on'] = np.arange(9000) % 2
+with h5py.File('f.h5', 'w') as f:
+    f.create_dataset('t', data=rows, chunks=(1000,), compression='gzip')
+    f['empty'] = np.zeros(0, 'i4')
+    f.create_dataset('wide', data=r.random((5000, 200)), chunks=(300, 7), shuffle=True, compression='gzip')
+    f.create_dataset('long', data=np.arange(2000003), chunks=(100000,), maxshape=(None,))
+    f['strings'] = np.array([b'a']); f['text'] = ['a']; f['cube'] = np.zeros((2, 2, 2))
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  EXPECT_EQ(mount.in("ls .h5/parquet").out, "empty.parquet\nlong.parquet\nt.parquet\nwide.parquet\n");
+  H5MOUNT_CHECK(R"(
+f = h5py.File(P)
+got, enums = parquet('parquet/t.parquet')
+want = f['t'][()]
+assert enums['enum:e'] == '{"A":0,"B":-1}'
+def equal(column, values):
+    np.testing.assert_array_equal(column, values)
+    assert column.dtype == values.dtype.newbyteorder('='), (column.dtype, values.dtype)
+for name in 'i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 e raw'.split(): equal(got[name], want[name])
+equal(got['f2'], want['f2'].astype('f4'))
+equal(got['c.real'], want['c'].real); equal(got['c.imag'], want['c'].imag)
+for i in range(2): equal(got['n.x.%d' % i], want['n']['x'][:, i])
+equal(got['on'], want['on'].astype('i1'))
+assert parquet('parquet/empty.parquet')[0] == {'value': None}
+equal(parquet('parquet/long.parquet')[0]['value'], f['long'][()])
+wide = parquet('parquet/wide.parquet')[0]
+assert list(wide) == [str(i) for i in range(200)]
+for i in range(200): equal(wide[str(i)], f['wide'][:, i])
+)");
+}
+
+TEST_F(ParquetViewTest, DamageIsAnErrorForTheRowGroupsThatNeedIt) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    f.create_dataset('d', data=np.arange(3000000), chunks=(100000,), compression='gzip')
+    info = f['d'].id.get_chunk_info(15)
+with open('f.h5', 'r+b') as raw:
+    raw.seek(info.byte_offset + 20); raw.write(b'\xff' * 100)
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+size = os.path.getsize(V + '/parquet/d.parquet')
+assert error('parquet/d.parquet', 0, 1000) is None and error('parquet/d.parquet', size - 1000, 1000) is None
+assert error('parquet/d.parquet', 8 * 1500000) == 'EIO'
+)");
+}
+
+}  // namespace
+}  // namespace h5mount::test
