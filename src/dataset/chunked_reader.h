@@ -6,11 +6,12 @@
 
 #include "allocation_map.h"
 #include "chunked_blocks.h"
+#include "h5mount/dataset/stored_chunks.h"
 #include "read_strategy.h"
 
 namespace h5mount::dataset {
 
-class ChunkedReader final : public DatasetReader {
+class ChunkedReader final : public DatasetReader, public StoredChunks {
  public:
   // `previous`: the reader of the state before, of a file that is followed; or null.
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
@@ -22,6 +23,10 @@ class ChunkedReader final : public DatasetReader {
   Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
   Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                     Pieces& out) const override;
+  Result<Stored> find_stored(std::uint64_t chunk) const override;
+  Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
+                     Pieces& out) const override;
+  Status verify_stored(std::uint64_t chunk) const override;
   Result<std::uint64_t> storage_bytes() const override { return allocation_.stored_bytes(); }
   std::optional<std::uint64_t> storage_bytes_known() const override;
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;

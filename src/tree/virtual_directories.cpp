@@ -25,6 +25,7 @@ constexpr std::array kVirtualDirectories = {
     VirtualDirectory{"plain.zarr", make_plain_zarr_directory},
     VirtualDirectory{"sparse", make_sparse_directory},
     VirtualDirectory{"status", make_status_file},
+    VirtualDirectory{"stored.zarr", make_stored_zarr_directory},
 };
 
 class FixedListing : public DirectoryListing {

@@ -42,8 +42,10 @@ NodePtr make_sparse_directory(const VirtualDirectorySetup& setup);
 NodePtr make_log_file(const VirtualDirectorySetup& setup);
 NodePtr make_status_file(const VirtualDirectorySetup& setup);
 
-// /.h5/plain.zarr: the file as a Zarr store of version 2, without compression.
+// /.h5/plain.zarr and /.h5/stored.zarr: the file as Zarr stores of version 2, without compression, and with
+// the chunks' own stored bytes.
 NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup);
+NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup);
 
 // A directory of known names. `path` tells it from others.
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,

@@ -1,5 +1,6 @@
-// /.h5/plain.zarr: the file as a Zarr store of version 2. Directories are groups and arrays; a group holds
-// .zgroup and .zattrs, the root .zmetadata as well; an array .zarray, .zattrs and its chunks.
+// /.h5/plain.zarr and /.h5/stored.zarr: the file as a Zarr store of version 2. Directories are groups and
+// arrays; a group holds .zgroup and .zattrs, the root .zmetadata as well; an array .zarray, .zattrs and its
+// chunks.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,22 +16,22 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::string_view kStore = "plain.zarr";
-
 // A metadata file: its text is made when it is asked for, and once for one state of the file.
 class ZarrTextNode : public Node {
  public:
-  using Make = std::function<Result<std::string>(const ServedFilePtr&, const OpenedObject&)>;
-  ZarrTextNode(ServedFilePtr file, std::uint64_t object, std::string_view name, Make make)
-      : Node({file.get(), NodeKey::Kind::ViewFile, object, fmt::format("{}/{}", kStore, name)}),
+  using Make = Result<std::string> (*)(const ServedFilePtr&, const OpenedObject&);
+  // `store`: the name of its directory.
+  ZarrTextNode(ServedFilePtr file, std::uint64_t object, std::string_view store, std::string_view name,
+               Make make)
+      : Node({file.get(), NodeKey::Kind::ViewFile, object, fmt::format("{}/{}", store, name)}),
         file_(std::move(file)),
-        make_(std::move(make)) {}
+        make_(make) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
   Status revalidate() const override { return file_->metadata()->revalidate(); }
 
   Result<NodeStat> stat(StatDepth depth) override {
-    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kStore), key().name);
+    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), "zarr"), key().name);
     NodeStat stat = plain_stat(*file_, NodeType::File, ino);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
@@ -101,37 +102,53 @@ const MetadataFile* find_file(std::span<const MetadataFile> files, std::string_v
   return found == files.end() ? nullptr : &*found;
 }
 
-const MetadataFile& attributes_file() {
-  static const MetadataFile file{".zattrs", [](const ServedFilePtr& served, const OpenedObject& object) {
-                                   return zarr_attributes_text(*served, object);
-                                 }};
-  return file;
+Result<std::string> group_text(const ServedFilePtr&, const OpenedObject&) {
+  return zarr_group_text();
+}
+Result<std::string> attributes_text(const ServedFilePtr& file, const OpenedObject& object) {
+  return zarr_attributes_text(*file, object);
+}
+template <view::ZarrEncoding kEncoding>
+Result<std::string> array_text(const ServedFilePtr& file, const OpenedObject& dataset) {
+  return zarr_array_text(*file, dataset, kEncoding);
+}
+template <view::ZarrEncoding kEncoding>
+Result<std::string> consolidated_text(const ServedFilePtr& file, const OpenedObject&) {
+  return zarr_consolidated_text(file, kEncoding);
 }
 
-const std::array<MetadataFile, 2>& array_files() {
-  static const std::array<MetadataFile, 2> files = {
-      MetadataFile{".zarray", [](const ServedFilePtr& served,
-                                 const OpenedObject& object) { return zarr_array_text(*served, object); }},
-      attributes_file()};
-  return files;
+// One of the stores under /.h5.
+struct Store {
+  std::string_view name;
+  view::ZarrEncoding encoding;
+  std::array<MetadataFile, 2> of_array;
+  std::array<MetadataFile, 3> of_group;  // the last in the root only
+
+  std::span<const MetadataFile> group_files(bool root) const {
+    return std::span(of_group).first(root ? 3 : 2);
+  }
+};
+
+template <view::ZarrEncoding kEncoding>
+constexpr Store make_store(std::string_view name) {
+  return {name,
+          kEncoding,
+          {{{".zarray", array_text<kEncoding>}, {".zattrs", attributes_text}}},
+          {{{".zattrs", attributes_text},
+            {".zgroup", group_text},
+            {".zmetadata", consolidated_text<kEncoding>}}}};
 }
 
-std::span<const MetadataFile> group_files(bool root) {
-  static const std::array<MetadataFile, 3> files = {
-      MetadataFile{".zgroup", [](const ServedFilePtr&,
-                                 const OpenedObject&) { return Result<std::string>(zarr_group_text()); }},
-      attributes_file(), MetadataFile{".zmetadata", [](const ServedFilePtr& served, const OpenedObject&) {
-                                        return zarr_consolidated_text(served);
-                                      }}};
-  return std::span(files).first(root ? 3 : 2);
-}
+constexpr Store kPlain = make_store<view::ZarrEncoding::Plain>("plain.zarr");
+constexpr Store kStored = make_store<view::ZarrEncoding::Stored>("stored.zarr");
 
 // An array, one directory a link: a directory cannot have two places.
 class ZarrArrayNode : public Node {
  public:
-  ZarrArrayNode(const GroupContents& parent, const ZarrChild& child)
+  ZarrArrayNode(const Store& store, const GroupContents& parent, const ZarrChild& child)
       : Node({parent.file().get(), NodeKey::Kind::ViewDirectory, parent.address(),
-              fmt::format("{}/{}", kStore, child.link.name)}),
+              fmt::format("{}/{}", store.name, child.link.name)}),
+        store_(store),
         file_(parent.file()),
         address_(child.object->object.address),
         place_{parent.address(), child.link.name},
@@ -145,23 +162,24 @@ class ZarrArrayNode : public Node {
   }
 
   Result<NodePtr> child(std::string_view shown) override {
-    if (const MetadataFile* file = find_file(array_files(), shown))
-      return std::make_shared<ZarrTextNode>(file_, address_, file->name, file->make);
+    if (const MetadataFile* file = find_file(store_.of_array, shown))
+      return std::make_shared<ZarrTextNode>(file_, address_, store_.name, file->name, file->make);
     H5_ASSIGN(const view::ZarrArray array, described());
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
       return fail({ErrorCode::NotFound, "no such chunk"});
     // In a file that is followed each view learns by itself what became stale.
     auto image = image_->grows() ? std::make_shared<DatasetImage>(file_, address_, place_) : image_;
-    return make_view_file(file_, address_, fmt::format("{}/{}", kStore, shown), std::move(image),
-                          {&view::zarr_chunk_view(), view::derive_zarr_chunk(*number)});
+    return make_view_file(
+        file_, address_, fmt::format("{}/{}", store_.name, shown), std::move(image),
+        {&view::zarr_chunk_view(store_.encoding), view::derive_zarr_chunk(*number, store_.encoding)});
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
     H5_ASSIGN(view::ZarrArray array, described());
     if (array.chunk_count() > kMaxListedChunks)
       return fail({ErrorCode::LimitExceeded, "more chunks than a directory can list"});
-    return std::make_shared<const ArrayListing>(std::move(array));
+    return std::make_shared<const ArrayListing>(store_, std::move(array));
   }
   bool listing_lasts() const override { return !image_->grows(); }
 
@@ -171,30 +189,32 @@ class ZarrArrayNode : public Node {
   // Names are made as they are asked for.
   class ArrayListing : public DirectoryListing {
    public:
-    explicit ArrayListing(view::ZarrArray array) : array_(std::move(array)) {}
+    ArrayListing(const Store& store, view::ZarrArray array)
+        : files_(store.of_array), array_(std::move(array)) {}
     std::size_t size() const override {
-      return array_files().size() + static_cast<std::size_t>(array_.chunk_count());
+      return files_.size() + static_cast<std::size_t>(array_.chunk_count());
     }
     Item at(std::size_t position) const override {
-      if (position < array_files().size())
-        return {.name = array_files()[position].name, .type = NodeType::File};
+      if (position < files_.size()) return {.name = files_[position].name, .type = NodeType::File};
       thread_local std::array<std::string, 4> names;  // of the last items that this thread asked for
       thread_local std::size_t next = 0;
       std::string& name = names[next++ % names.size()];
-      name = array_.chunk_name(position - array_files().size());
+      name = array_.chunk_name(position - files_.size());
       return {.name = name, .type = NodeType::File};
     }
 
    private:
+    std::span<const MetadataFile> files_;
     view::ZarrArray array_;
   };
 
   Result<view::ZarrArray> described() {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
     H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *object));
-    return view::ZarrArray::of(*description);
+    return view::ZarrArray::of(*description, store_.encoding);
   }
 
+  const Store& store_;
   ServedFilePtr file_;
   std::uint64_t address_;
   LinkPlace place_;
@@ -203,8 +223,9 @@ class ZarrArrayNode : public Node {
 
 class ZarrGroupNode : public Node {
  public:
-  ZarrGroupNode(const ServedFilePtr& file, std::uint64_t group, unsigned depth)
-      : Node({file.get(), NodeKey::Kind::ViewDirectory, group, std::string(kStore)}),
+  ZarrGroupNode(const Store& store, const ServedFilePtr& file, std::uint64_t group, unsigned depth)
+      : Node({file.get(), NodeKey::Kind::ViewDirectory, group, std::string(store.name)}),
+        store_(store),
         contents_(file, group, depth) {}
 
   Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
@@ -216,14 +237,14 @@ class ZarrGroupNode : public Node {
 
   Result<NodePtr> child(std::string_view shown) override {
     if (const MetadataFile* found = find_file(files(), shown))
-      return std::make_shared<ZarrTextNode>(file(), key().address, found->name, found->make);
+      return std::make_shared<ZarrTextNode>(file(), key().address, store_.name, found->name, found->make);
     H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, shown));
     if (child.symlink)
-      return make_symlink_node(
-          {file().get(), NodeKey::Kind::Link, key().address, fmt::format("{}/{}", kStore, child.link.name)},
-          file(), symlink_text(*child.symlink, encode_zarr_name));
-    if (child.is_array()) return std::make_shared<ZarrArrayNode>(contents_, child);
-    return std::make_shared<ZarrGroupNode>(file(), child.link.address, contents_.depth() + 1);
+      return make_symlink_node({file().get(), NodeKey::Kind::Link, key().address,
+                                fmt::format("{}/{}", store_.name, child.link.name)},
+                               file(), symlink_text(*child.symlink, encode_zarr_name));
+    if (child.is_array()) return std::make_shared<ZarrArrayNode>(store_, contents_, child);
+    return std::make_shared<ZarrGroupNode>(store_, file(), child.link.address, contents_.depth() + 1);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
@@ -240,15 +261,22 @@ class ZarrGroupNode : public Node {
 
  private:
   const ServedFilePtr& file() const { return contents_.file(); }
-  std::span<const MetadataFile> files() const { return group_files(key().address == file()->root_address()); }
+  std::span<const MetadataFile> files() const {
+    return store_.group_files(key().address == file()->root_address());
+  }
 
+  const Store& store_;
   GroupContents contents_;
 };
 
 }  // namespace
 
 NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup) {
-  return std::make_shared<ZarrGroupNode>(setup.main, setup.main->root_address(), 0);
+  return std::make_shared<ZarrGroupNode>(kPlain, setup.main, setup.main->root_address(), 0);
+}
+
+NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup) {
+  return std::make_shared<ZarrGroupNode>(kStored, setup.main, setup.main->root_address(), 0);
 }
 
 }  // namespace h5mount::tree

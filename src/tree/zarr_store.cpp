@@ -67,7 +67,7 @@ view::DimensionRole role_of(const ServedFile& file, const OpenedObject& object) 
 // NotFound for datasets that are not shown.
 Status check_shown(ServedFile& file, const OpenedObject& dataset) {
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
-  const auto array = view::ZarrArray::of(*description);
+  const auto array = view::ZarrArray::of(*description, view::ZarrEncoding::Plain);
   if (!array) return fail(not_shown());
   if (role_of(file, dataset).without_values) return fail(not_shown());
   return {};
@@ -156,9 +156,10 @@ std::string zarr_group_text() {
   return R"({"zarr_format":2})";
 }
 
-Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset) {
+Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
+                                    view::ZarrEncoding encoding) {
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description));
+  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
   const view::AttributesText attributes = view::attributes_text(
       file.value_context(), dataset.object, role_of(file, dataset), description->type.get());
   return array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value);
@@ -170,7 +171,7 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
   if (object.object.kind != object::ObjectKind::Dataset)
     return "{" + view::attributes_text(values, object.object, role, nullptr).members + "}";
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
-  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description));
+  H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Plain));
   std::string out = view::attributes_text(values, object.object, role, description->type.get()).members;
   if (!out.empty()) out += ',';
   out += R"("_ARRAY_DIMENSIONS":[)";
@@ -185,7 +186,7 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
   return "{" + out + "]}";
 }
 
-Result<std::string> zarr_consolidated_text(const ServedFilePtr& file) {
+Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding) {
   struct Group {
     GroupContents contents;
     std::string prefix;  // of its keys
@@ -217,7 +218,7 @@ Result<std::string> zarr_consolidated_text(const ServedFilePtr& file) {
         left.push_back({GroupContents(file, child.link.address, group.contents.depth() + 1), prefix});
         return {};
       }
-      const auto array = zarr_array_text(*file, *child.object);
+      const auto array = zarr_array_text(*file, *child.object, encoding);
       const auto array_attributes = zarr_attributes_text(*file, *child.object);
       if (!array || !array_attributes) return {};
       H5_TRY(add(prefix + ".zarray", *array));

@@ -37,9 +37,10 @@ Status for_each_zarr_child(const GroupContents& group, const std::function<Statu
 
 // The texts of .zgroup, .zarray and .zattrs.
 std::string zarr_group_text();
-Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset);
+Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
+                                    view::ZarrEncoding encoding);
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object);
 // That of .zmetadata: of all groups and arrays below the root, which are walked for it.
-Result<std::string> zarr_consolidated_text(const ServedFilePtr& file);
+Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding);
 
 }  // namespace h5mount::tree

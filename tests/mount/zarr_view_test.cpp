@@ -1,4 +1,5 @@
-// /.h5/plain.zarr through the mount: what zarr-python and xarray open is what h5py and netCDF4 read.
+// /.h5/plain.zarr and /.h5/stored.zarr through the mount: what zarr-python and xarray open is what h5py and
+// netCDF4 read.
 #include "views.h"
 
 namespace h5mount::test {
@@ -256,6 +257,99 @@ for _ in range(100):
 same(zarr.open_array(Z + '/d', 'r')[:], np.arange(2000))
 assert len(os.listdir(Z + '/d')) == 2 + 7
 open('end', 'w').close()
+)");
+}
+
+// A tool of numcodecs, written by others, decodes every chunk.
+TEST_F(ZarrTest, StoredChunksAreTheFilesOwnBytes) {
+  write(R"(
+r = np.random.default_rng(2)
+data = np.cumsum(r.integers(0, 9, (300, 200)), axis=1).astype('<i4')
+with h5py.File('f.h5', 'w') as f:
+    def make(name, **how): return f.create_dataset(name, data=data, chunks=(64, 64), **how)
+    make('gzip', compression='gzip'); make('shuffled', compression='gzip', shuffle=True)
+    make('checked', compression='gzip', shuffle=True, fletcher32=True); make('only_shuffle', shuffle=True)
+    make('only_checked', fletcher32=True); make('lzf', compression='lzf'); make('unfiltered')
+    f.create_dataset('big_endian', data=data.astype('>f8'), chunks=(300, 7), compression='gzip', shuffle=True)
+    f.create_dataset('absent', shape=(100, 100), chunks=(30, 30), dtype='f8', fillvalue=1.5,
+                     compression='gzip', shuffle=True)
+    f['absent'][:10, :10] = 3
+    # A filter mask: the first chunk was not compressed, but shuffled; the second neither.
+    masked = f.create_dataset('masked', shape=(64, 192), dtype='<i4', chunks=(64, 64), compression='gzip',
+                              shuffle=True)
+    masked[...] = data[:64, :192]
+    first = np.ascontiguousarray(data[:64, :64])
+    masked.id.write_direct_chunk((0, 0), first.view('u1').reshape(-1, 4).T.tobytes(), 2)
+    masked.id.write_direct_chunk((0, 64), np.ascontiguousarray(data[:64, 64:128]).tobytes(), 3)
+    # The checksum in front of the compression.
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE); plist.set_chunk((64, 64)); plist.set_fletcher32()
+    plist.set_deflate(5)
+    d = h5py.h5d.create(f.id, b'checked_first', h5py.h5t.STD_I32LE, h5py.h5s.create_simple((300, 200)), plist)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, data)
+    f['contiguous'] = data; f['text'] = 'abc'
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+import shutil
+S = V + '/stored.zarr'
+place = os.path.dirname(P) + '/copy.zarr'
+shutil.copytree(S, place)
+own = total = 0
+with h5py.File(P, 'r') as f, open(P, 'rb') as raw:
+    for root in (S, place):
+        seen = dict(arrays(zarr.open_consolidated(root, mode='r')))
+        assert set(seen) == set(f)
+        for name, array in seen.items(): equal(name, array, f[name])
+    for name in ('gzip', 'shuffled', 'checked', 'big_endian'):
+        array, dataset = seen[name], f[name]
+        assert array.compressor.codec_id == 'zlib' and array.chunks == dataset.chunks
+        for i in range(dataset.id.get_num_chunks()):
+            chunk = dataset.id.get_chunk_info(i)
+            raw.seek(chunk.byte_offset)
+            bytes_ = raw.read(chunk.size)
+            key = '.'.join(str(o // c) for o, c in zip(chunk.chunk_offset, array.chunks))
+            assert read('stored.zarr/%s/%s' % (name, key)) == (bytes_[:-4] if name == 'checked' else bytes_)
+    for name in ('lzf', 'checked_first', 'contiguous', 'unfiltered'): assert seen[name].compressor is None
+)");
+}
+
+// Filters that h5py does not have by itself; frames around what is not compressed are those of the codecs.
+TEST_F(ZarrTest, StoredChunksOfOtherCompressors) {
+  write(R"(
+import numcodecs, struct
+data = np.cumsum(np.ones((60, 100), '<i8'), axis=1).astype('<i4')
+noise = np.random.default_rng(3).integers(0, 1 << 30, (30, 50)).astype('<i4')
+def lz4(chunk):
+    packed = bytes(numcodecs.LZ4().encode(chunk))[4:]
+    if len(packed) >= len(chunk): packed = chunk
+    return struct.pack('>QII', len(chunk), len(chunk), len(packed)) + packed
+codecs = {'zstd': (32015, lambda c: bytes(numcodecs.Zstd().encode(c))), 'lz4': (32004, lz4),
+          'blosc': (32001, lambda c: bytes(numcodecs.Blosc('lz4', 5, 1).encode(np.frombuffer(c, '<i4'))))}
+with h5py.File('f.h5', 'w') as f:
+    for name, (number, encode) in codecs.items():
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE); plist.set_chunk((30, 50))
+        try: plist.set_filter(number, h5py.h5z.FLAG_OPTIONAL, ())
+        except ValueError: continue
+        d = h5py.Dataset(h5py.h5d.create(f.id, name.encode(), h5py.h5t.STD_I32LE,
+                                         h5py.h5s.create_simple((60, 150)), plist))
+        for at in ((0, 0), (30, 0), (0, 50)):
+            part = np.ascontiguousarray(data[at[0]:at[0] + 30, at[1]:at[1] + 50])
+            d.id.write_direct_chunk(at, encode(part.tobytes()), 0)
+        d.id.write_direct_chunk((30, 50), encode(noise.tobytes()), 0)
+        d.id.write_direct_chunk((0, 100), noise.tobytes(), 1)
+want = np.zeros((60, 150), '<i4'); want[:30, :100] = data[:30]; want[30:, :50] = data[30:, :50]
+want[30:, 50:100] = noise; want[:30, 100:] = noise
+np.save('want.npy', want)
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+want = np.load(os.path.dirname(P) + '/want.npy')
+names = set()
+for store in ('plain.zarr', 'stored.zarr'):
+    for name, array in zarr.open_group(V + '/' + store, 'r').arrays():
+        same(array[:], want); names.add(name)
+        assert store == 'plain.zarr' or array.compressor.codec_id == name
+assert names, 'no filter could be set'
 )");
 }
 

@@ -30,10 +30,14 @@ struct ZarrType {
 // UnsupportedFeature, with a short phrase as its text, where Zarr has no type that means the stored bytes.
 Result<ZarrType> zarr_type(const format::Datatype& type);
 
+// Plain: elements as they are, without a codec. Stored: the bytes of the file's own chunks, where a codec of
+// Zarr means the same as their filters; other datasets as in Plain.
+enum class ZarrEncoding : std::uint8_t { Plain, Stored };
+
 class ZarrArray {
  public:
   // UnsupportedFeature as zarr_type, and for a null dataspace.
-  static Result<ZarrArray> of(const object::DatasetDescription& dataset);
+  static Result<ZarrArray> of(const object::DatasetDescription& dataset, ZarrEncoding encoding);
 
   // Of the dataset's own dimensions. The chunks are the dataset's own, or, where it has none, 4 to 16 MiB of
   // its image, cut along the first dimensions.
@@ -55,12 +59,13 @@ class ZarrArray {
 
   std::vector<std::uint64_t> shape_, chunk_, grid_;
   std::uint64_t chunks_ = 0;
+  std::string compressor_ = "null", filters_ = "null";  // JSON
   ZarrType type_;
 };
 
 // A chunk of a dataset as it is now, as an image of its own in the stored form of elements; and the view that
 // makes the chunk's file of it.
-DerivationPtr derive_zarr_chunk(std::uint64_t number);
-const View& zarr_chunk_view();
+DerivationPtr derive_zarr_chunk(std::uint64_t number, ZarrEncoding encoding);
+const View& zarr_chunk_view(ZarrEncoding encoding);
 
 }  // namespace h5mount::view

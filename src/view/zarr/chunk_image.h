@@ -17,6 +17,9 @@ class ChunkImage final : public dataset::DatasetReader {
   static object::DatasetDescription describe(const object::DatasetDescription& dataset,
                                              const ZarrArray& array);
 
+  const DatasetReader& dataset() const { return *dataset_; }
+  std::uint64_t number() const { return number_; }
+
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
               dataset::Pieces& out) const override;
   Status read_into(std::uint64_t offset, MutableByteSpan out) const override;

@@ -6,6 +6,7 @@
 #include "h5mount/base/checked.h"
 #include "h5mount/base/row_major.h"
 #include "h5mount/view/zarr.h"
+#include "stored_codec.h"
 
 namespace h5mount::view {
 
@@ -43,7 +44,7 @@ std::vector<std::uint64_t> own_chunks(const object::DatasetDescription& dataset)
 
 }  // namespace
 
-Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset) {
+Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrEncoding encoding) {
   if (dataset.space.kind == format::DataspaceKind::Null)
     return fail({ErrorCode::UnsupportedFeature, "a null dataspace has no shape"});
   ZarrArray out;
@@ -51,7 +52,11 @@ Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset) {
   out.shape_ = dataset.space.dims;
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked &&
                        dataset.layout.chunk_dims.size() == out.shape_.size();
-  out.chunk_ = chunked ? own_chunks(dataset) : cut(dataset);
+  const auto codec = encoding == ZarrEncoding::Stored && chunked ? zarr_codec(dataset) : std::nullopt;
+  out.chunk_ = codec ? dataset.layout.chunk_dims : chunked ? own_chunks(dataset) : cut(dataset);
+  if (codec) out.compressor_ = codec->compressor_json();
+  if (codec || out.type_.variable_strings)
+    out.filters_ = codec ? codec->filters_json() : R"([{"id":"vlen-utf8"}])";
   out.chunks_ = 1;
   std::uint64_t elements = 1;
   for (std::size_t i = 0; i < out.shape_.size(); ++i) {
@@ -91,10 +96,9 @@ std::string ZarrArray::metadata(std::string_view fill_value) const {
   shape.insert(shape.end(), type_.dims.begin(), type_.dims.end());
   chunk.insert(chunk.end(), type_.dims.begin(), type_.dims.end());
   return fmt::format(
-      R"({{"zarr_format":2,"shape":[{}],"chunks":[{}],"dtype":{},"compressor":null,"fill_value":{},)"
+      R"({{"zarr_format":2,"shape":[{}],"chunks":[{}],"dtype":{},"compressor":{},"fill_value":{},)"
       R"("order":"C","filters":{}}})",
-      fmt::join(shape, ","), fmt::join(chunk, ","), type_.dtype, fill_value,
-      type_.variable_strings ? R"([{"id":"vlen-utf8"}])" : "null");
+      fmt::join(shape, ","), fmt::join(chunk, ","), type_.dtype, compressor_, fill_value, filters_);
 }
 
 }  // namespace h5mount::view

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "chunk_image.h"
+#include "stored_chunk.h"
 
 namespace h5mount::view {
 
@@ -14,7 +15,7 @@ namespace {
 
 class ChunkDerivation final : public Derivation {
  public:
-  explicit ChunkDerivation(std::uint64_t number) : number_(number) {}
+  ChunkDerivation(std::uint64_t number, ZarrEncoding encoding) : number_(number), encoding_(encoding) {}
 
   Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const override {
     H5_ASSIGN(const ZarrArray array, array_of(dataset));
@@ -29,12 +30,13 @@ class ChunkDerivation final : public Derivation {
 
  private:
   Result<ZarrArray> array_of(const object::DatasetDescription& dataset) const {
-    H5_ASSIGN(ZarrArray array, ZarrArray::of(dataset));
+    H5_ASSIGN(ZarrArray array, ZarrArray::of(dataset, encoding_));
     if (number_ >= array.chunk_count()) return fail({ErrorCode::NotFound, "no such chunk"});
     return array;
   }
 
   std::uint64_t number_;
+  ZarrEncoding encoding_;
 };
 
 class StoredElements final : public ComputedFile {
@@ -158,14 +160,31 @@ constexpr View kChunkView{
     .make = make_chunk_file,
 };
 
-}  // namespace
-
-DerivationPtr derive_zarr_chunk(std::uint64_t number) {
-  return std::make_shared<const ChunkDerivation>(number);
+// Only the index tells how long a chunk is.
+Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile* before,
+                                               std::span<const dataset::ByteRange> stale) {
+  auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
+  const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
+  if (!codec) return make_chunk_file(std::move(source), before, stale);
+  return make_stored_chunk(std::move(chunk), *codec);
 }
 
-const View& zarr_chunk_view() {
-  return kChunkView;
+constexpr View kStoredChunkView{
+    .directory = {},
+    .suffix = {},
+    .unfit = kChunkView.unfit,
+    .size = [](const object::DatasetDescription&) { return std::optional<std::uint64_t>(); },
+    .make = make_stored_chunk_file,
+};
+
+}  // namespace
+
+DerivationPtr derive_zarr_chunk(std::uint64_t number, ZarrEncoding encoding) {
+  return std::make_shared<const ChunkDerivation>(number, encoding);
+}
+
+const View& zarr_chunk_view(ZarrEncoding encoding) {
+  return encoding == ZarrEncoding::Stored ? kStoredChunkView : kChunkView;
 }
 
 }  // namespace h5mount::view

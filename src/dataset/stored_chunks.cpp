@@ -1,0 +1,41 @@
+#include "h5mount/dataset/stored_chunks.h"
+
+#include "chunked_reader.h"
+
+namespace h5mount::dataset {
+
+const StoredChunks* stored_chunks_of(const DatasetReader& reader) {
+  return dynamic_cast<const ChunkedReader*>(&reader);
+}
+
+Result<StoredChunks::Stored> ChunkedReader::find_stored(std::uint64_t chunk) const {
+  const ChunkStore& store = blocks_->store();
+  if (chunk >= blocks_->plan().chunk_count())
+    return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", chunk));
+  H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
+  if (!record.allocated()) return Stored{};
+  return Stored{record.stored_size, record.filter_mask == 0 && !store.stored_plain(chunk, record)};
+}
+
+Status ChunkedReader::read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
+                                  Pieces& out) const {
+  const ChunkStore& store = blocks_->store();
+  H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
+  if (!record.allocated() || !range_within(offset, length, record.stored_size))
+    return fail(Error(ErrorCode::OutOfRange, "Chunk", "stored_size", chunk).with_found(offset));
+  if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // notes what is published of it
+  if (const ByteSpan mapped = store.source().mapped(record.address + offset, length); !mapped.empty())
+    return out.add(mapped, nullptr, true), Status();
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
+  if (Status read = store.source().read_at(record.address + offset, block->bytes()); !read)
+    return fail(store.located(read.error(), chunk, &record));
+  out.add(block->bytes(), block);
+  return {};
+}
+
+Status ChunkedReader::verify_stored(std::uint64_t chunk) const {
+  H5_TRY(blocks_->chunk_block(chunk));
+  return {};
+}
+
+}  // namespace h5mount::dataset

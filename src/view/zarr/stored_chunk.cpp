@@ -1,0 +1,120 @@
+#include "stored_chunk.h"
+
+#include <atomic>
+
+#include "h5mount/base/once_value.h"
+#include "h5mount/dataset/stored_chunks.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using dataset::StoredChunks;
+
+constexpr std::uint64_t kFletcherBytes = 4;
+// Of a chunk that HDF5's LZ4 filter made: u64 BE its size, u32 BE the size of a block, u32 BE that of the one
+// block as stored.
+constexpr std::uint64_t kLz4HeaderBytes = 16;
+
+// `skip` bytes of the stored ones are replaced by `head`, and what is behind `end` is cut off.
+class StoredBytes final : public ComputedFile {
+ public:
+  StoredBytes(std::shared_ptr<const ChunkImage> chunk, const StoredChunks& chunks, std::string head,
+              std::uint64_t skip, std::uint64_t end, bool verify)
+      : chunk_(std::move(chunk)),
+        chunks_(chunks),
+        head_(std::make_shared<const std::string>(std::move(head))),
+        skip_(skip),
+        end_(end),
+        verified_(!verify) {}
+
+  std::uint64_t size() const override { return head_->size() + end_ - skip_; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+              dataset::Pieces& out) const override {
+    if (offset >= size()) return {};
+    length = std::min(length, size() - offset);
+    if (!verified_.load(std::memory_order_relaxed)) {
+      H5_TRY(chunks_.verify_stored(chunk_->number()));
+      verified_.store(true, std::memory_order_relaxed);
+    }
+    if (offset < head_->size()) {
+      const std::uint64_t part = std::min(length, head_->size() - offset);
+      add_text(head_, offset, part, out);
+      offset += part;
+      length -= part;
+    }
+    if (length == 0) return {};
+    return chunks_.read_stored(chunk_->number(), skip_ + offset - head_->size(), length, out);
+  }
+
+ private:
+  std::shared_ptr<const ChunkImage> chunk_;
+  const StoredChunks& chunks_;  // kept by the chunk's dataset
+  std::shared_ptr<const std::string> head_;
+  std::uint64_t skip_, end_;
+  mutable std::atomic<bool> verified_;
+};
+
+// A chunk that was never written, or that a filter was not applied to: its elements in a frame of the codec.
+class FramedElements final : public ComputedFile {
+ public:
+  FramedElements(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec, std::uint64_t size)
+      : chunk_(std::move(chunk)), codec_(codec), size_(size) {}
+
+  std::uint64_t size() const override { return size_; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+              dataset::Pieces& out) const override {
+    H5_ASSIGN(const std::shared_ptr<const std::string> frame, frame_.get([&] { return make(); }));
+    add_text(frame, offset, length, out);
+    return {};
+  }
+
+ private:
+  Result<std::shared_ptr<const std::string>> make() const {
+    std::vector<std::byte> elements(static_cast<std::size_t>(chunk_->size()));
+    H5_TRY(chunk_->read_into(0, elements));
+    if (codec_.shuffle > 1) {
+      std::vector<std::byte> shuffled(elements.size());
+      shuffle_bytes(elements, codec_.shuffle, shuffled);
+      elements.swap(shuffled);
+    }
+    auto out = std::make_shared<std::string>();
+    H5_TRY(append_frame(codec_.compressor, codec_.item_bytes, elements, *out));
+    return std::shared_ptr<const std::string>(std::move(out));
+  }
+
+  std::shared_ptr<const ChunkImage> chunk_;
+  StoredCodec codec_;
+  std::uint64_t size_;
+  mutable OnceValue<std::shared_ptr<const std::string>> frame_;
+};
+
+std::string le32(std::uint64_t value) {
+  std::string out;
+  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift & 0xFF);
+  return out;
+}
+
+}  // namespace
+
+Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec) {
+  const StoredChunks* chunks = dataset::stored_chunks_of(chunk->dataset());
+  const std::uint64_t elements = chunk->size();
+  if (chunks == nullptr) return fail({ErrorCode::Internal, "a codec of a dataset without chunks"});
+  H5_ASSIGN(const StoredChunks::Stored stored, chunks->find_stored(chunk->number()));
+  const std::uint64_t behind = codec.fletcher32 ? kFletcherBytes : 0;
+  const bool lz4 = codec.compressor == StoredCompressor::Lz4;
+  const std::uint64_t before = lz4 ? kLz4HeaderBytes : 0;
+  // LZ4's filter keeps a block as it is where compression does not pay.
+  const bool kept = lz4 && stored.bytes == before + elements + behind;
+  if (!stored.filtered || stored.bytes <= before + behind || kept) {
+    H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));
+    return std::make_shared<const FramedElements>(std::move(chunk), codec, size);
+  }
+  return std::make_shared<const StoredBytes>(std::move(chunk), *chunks, lz4 ? le32(elements) : std::string(),
+                                             before, stored.bytes - behind, codec.fletcher32);
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,236 @@
+#include "stored_codec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/view/zarr.h"
+
+namespace h5mount::view {
+
+namespace {
+
+enum FilterId : std::uint16_t {
+  kDeflate = 1,
+  kShuffle = 2,
+  kFletcher32 = 3,
+  kBlosc = 32001,
+  kLz4 = 32004,
+  kZstd = 32015
+};
+
+constexpr std::uint64_t kZlibBlock = 65'535;      // RFC 1951, 3.2.4: a stored block's length has 16 bits
+constexpr std::uint64_t kZstdBlock = 128U << 10;  // RFC 8878, 3.1.1.2.4: the largest block
+constexpr std::uint64_t kMaxBloscBytes = std::numeric_limits<std::int32_t>::max() - 16;
+constexpr std::uint64_t kMaxLz4Bytes = 0x7E00'0000;  // LZ4_MAX_INPUT_SIZE
+
+std::optional<StoredCompressor> compressor_of(std::uint16_t id) {
+  switch (id) {
+    case kDeflate:
+      return StoredCompressor::Zlib;
+    case kBlosc:
+      return StoredCompressor::Blosc;
+    case kLz4:
+      return StoredCompressor::Lz4;
+    case kZstd:
+      return StoredCompressor::Zstd;
+    default:
+      return std::nullopt;
+  }
+}
+
+// What the filter divides a chunk into; a Zarr chunk is one block.
+std::uint64_t lz4_block(const format::FilterDescription& filter) {
+  constexpr std::uint64_t kDefault = 1U << 30;
+  return filter.client_data.empty() || filter.client_data[0] == 0 ? kDefault : filter.client_data[0];
+}
+
+template <std::size_t kBytes>
+void put_le(std::string& out, std::uint64_t value) {
+  for (std::size_t i = 0; i < kBytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+
+std::uint32_t adler32(ByteSpan bytes) {
+  constexpr std::uint32_t kModulus = 65'521;
+  constexpr std::size_t kRun = 5'552;  // the longest whose sums fit 32 bits
+  std::uint32_t a = 1, b = 0;
+  while (!bytes.empty()) {
+    const std::size_t run = std::min(bytes.size(), kRun);
+    for (const std::byte byte : bytes.first(run)) b += a += std::to_integer<std::uint32_t>(byte);
+    a %= kModulus;
+    b %= kModulus;
+    bytes = bytes.subspan(run);
+  }
+  return b << 16 | a;
+}
+
+// RFC 1950: header, stored blocks, checksum.
+void append_zlib(ByteSpan bytes, std::string& out) {
+  const std::uint32_t checksum = adler32(bytes);
+  out += "\x78\x01";
+  do {
+    const std::size_t part = std::min<std::size_t>(bytes.size(), kZlibBlock);
+    out += part == bytes.size() ? '\1' : '\0';
+    put_le<2>(out, part);
+    put_le<2>(out, ~static_cast<std::uint64_t>(part));
+    out += as_text(bytes.first(part));
+    bytes = bytes.subspan(part);
+  } while (!bytes.empty());
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(checksum >> shift & 0xFF);
+}
+
+// A Blosc 1 header with the flag that says that the bytes are a copy.
+void append_blosc(std::uint64_t item_bytes, ByteSpan bytes, std::string& out) {
+  const std::uint64_t item = item_bytes <= 255 ? item_bytes : 1;
+  out += std::string("\x02\x01\x02", 3) + static_cast<char>(item);
+  put_le<4>(out, bytes.size());
+  put_le<4>(out, bytes.size());
+  put_le<4>(out, bytes.size() + 16);
+  out += as_text(bytes);
+}
+
+// RFC 8878: a single segment with its size in eight bytes, and raw blocks.
+void append_zstd(ByteSpan bytes, std::string& out) {
+  put_le<4>(out, 0xFD2F'B528);
+  out += '\xE0';
+  put_le<8>(out, bytes.size());
+  do {
+    const std::size_t part = std::min<std::size_t>(bytes.size(), kZstdBlock);
+    put_le<3>(out, part << 3 | (part == bytes.size() ? 1 : 0));
+    out += as_text(bytes.first(part));
+    bytes = bytes.subspan(part);
+  } while (!bytes.empty());
+}
+
+// The size, as numcodecs writes it, and a block of one run of literals.
+void append_lz4(ByteSpan bytes, std::string& out) {
+  put_le<4>(out, bytes.size());
+  if (bytes.size() < 15) {
+    out += static_cast<char>(bytes.size() << 4);
+  } else {
+    std::size_t left = bytes.size() - 15;
+    out += '\xF0';
+    for (; left >= 255; left -= 255) out += '\xFF';
+    out += static_cast<char>(left);
+  }
+  out += as_text(bytes);
+}
+
+}  // namespace
+
+std::string StoredCodec::compressor_json() const {
+  switch (compressor) {
+    case StoredCompressor::None:
+      return "null";
+    case StoredCompressor::Zlib:
+      return R"({"id":"zlib","level":6})";
+    case StoredCompressor::Blosc:
+      return R"({"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0})";
+    case StoredCompressor::Zstd:
+      return R"({"id":"zstd","level":3})";
+    case StoredCompressor::Lz4:
+      return R"({"id":"lz4","acceleration":1})";
+  }
+  return "null";
+}
+
+std::string StoredCodec::filters_json() const {
+  return shuffle == 0 ? "null" : fmt::format(R"([{{"id":"shuffle","elementsize":{}}}])", shuffle);
+}
+
+std::optional<StoredCodec> stored_codec(const object::DatasetDescription& dataset) {
+  if (dataset.layout.cls != format::LayoutClass::Chunked || dataset.pipeline.filters.empty())
+    return std::nullopt;
+  std::uint64_t chunk_bytes = dataset.element_size;
+  for (const std::uint64_t extent : dataset.layout.chunk_dims) {
+    const auto bytes = checked_mul(chunk_bytes, extent);
+    if (!bytes) return std::nullopt;
+    chunk_bytes = *bytes;
+  }
+  StoredCodec out;
+  out.item_bytes = dataset.element_size;
+  for (const format::FilterDescription& filter : dataset.pipeline.filters) {
+    if (out.fletcher32) return std::nullopt;  // what a filter made of the checksum cannot be cut off
+    const auto compressor = compressor_of(filter.id);
+    const bool nothing_yet = out.compressor == StoredCompressor::None;
+    if (filter.id == kShuffle && out.shuffle == 0 && nothing_yet) {
+      if (filter.client_data.empty() || filter.client_data[0] == 0 ||
+          chunk_bytes % filter.client_data[0] != 0)
+        return std::nullopt;
+      out.shuffle = filter.client_data[0];
+    } else if (filter.id == kFletcher32) {
+      out.fletcher32 = true;
+    } else if (compressor && nothing_yet) {
+      if (filter.id == kLz4 && lz4_block(filter) < chunk_bytes) return std::nullopt;
+      out.compressor = *compressor;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!frame_size(out.compressor, chunk_bytes)) return std::nullopt;
+  return out;
+}
+
+std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset) {
+  const auto type = zarr_type(*dataset.type);
+  if (!type || type->variable_strings || type->bytes != dataset.element_size) return std::nullopt;
+  return stored_codec(dataset);
+}
+
+Result<std::uint64_t> frame_size(StoredCompressor compressor, std::uint64_t bytes) {
+  const Error too_large(ErrorCode::LimitExceeded, "more bytes than a frame of the codec holds");
+  const auto blocks = [&](std::uint64_t most) { return std::max<std::uint64_t>(divide_up(bytes, most), 1); };
+  if (bytes > std::numeric_limits<std::int64_t>::max() / 2) return fail(too_large);
+  switch (compressor) {
+    case StoredCompressor::None:
+      return bytes;
+    case StoredCompressor::Zlib:
+      return 2 + bytes + 5 * blocks(kZlibBlock) + 4;
+    case StoredCompressor::Blosc:
+      if (bytes > kMaxBloscBytes) return fail(too_large);
+      return 16 + bytes;
+    case StoredCompressor::Zstd:
+      return 13 + bytes + 3 * blocks(kZstdBlock);
+    case StoredCompressor::Lz4:
+      if (bytes > kMaxLz4Bytes) return fail(too_large);
+      return 4 + 1 + (bytes < 15 ? 0 : (bytes - 15) / 255 + 1) + bytes;
+  }
+  return fail(too_large);
+}
+
+Status append_frame(StoredCompressor compressor, std::uint64_t item_bytes, ByteSpan bytes, std::string& out) {
+  H5_ASSIGN(const std::uint64_t size, frame_size(compressor, bytes.size()));
+  out.reserve(out.size() + static_cast<std::size_t>(size));
+  switch (compressor) {
+    case StoredCompressor::None:
+      out += as_text(bytes);
+      break;
+    case StoredCompressor::Zlib:
+      append_zlib(bytes, out);
+      break;
+    case StoredCompressor::Blosc:
+      append_blosc(item_bytes, bytes, out);
+      break;
+    case StoredCompressor::Zstd:
+      append_zstd(bytes, out);
+      break;
+    case StoredCompressor::Lz4:
+      append_lz4(bytes, out);
+      break;
+  }
+  return {};
+}
+
+void shuffle_bytes(ByteSpan in, std::uint64_t item_bytes, MutableByteSpan out) {
+  const auto item = static_cast<std::size_t>(item_bytes);
+  const std::size_t count = in.size() / item;
+  for (std::size_t at = 0; at < item; ++at)
+    for (std::size_t i = 0; i < count; ++i) out[at * count + i] = in[i * item + at];
+  const std::size_t whole = count * item;
+  std::memcpy(out.data() + whole, in.data() + whole, in.size() - whole);
+}
+
+}  // namespace h5mount::view
