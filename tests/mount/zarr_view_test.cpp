@@ -100,6 +100,7 @@ with h5py.File(P, 'r') as f:
     # A chunk of the file is a chunk of the array, and every chunk has its file.
     assert seen['g/h/gzip'].chunks == (64, 64) and seen['resizable'].chunks == (64,)
     assert len(os.listdir(Z + '/holes')) == 102
+    assert seen['wide_chunk'].chunks == (10,)  # netCDF's reader refuses a chunk beyond the extent
     # Others are cut into some MiB.
     assert 4 << 20 <= os.stat(Z + '/large/0.0').st_size <= 16 << 20, os.stat(Z + '/large/0.0').st_size
     assert error('plain.zarr/holes/00.0') == 'ENOENT' and error('plain.zarr/holes/10.0') == 'ENOENT'

@@ -32,13 +32,11 @@ std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
   return out;
 }
 
-// The dataset's own chunks. One that reaches over a dimension which cannot grow is cut to it.
+// The dataset's own chunks, cut to the extent: netCDF's reader refuses a chunk that is longer.
 std::vector<std::uint64_t> own_chunks(const object::DatasetDescription& dataset) {
   std::vector<std::uint64_t> out = dataset.layout.chunk_dims;
-  const auto& space = dataset.space;
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (i >= space.max_dims.size() || space.max_dims[i] == space.dims[i])
-      out[i] = std::min(out[i], std::max<std::uint64_t>(space.dims[i], 1));
+    out[i] = std::min(out[i], std::max<std::uint64_t>(dataset.space.dims[i], 1));
   return out;
 }
 
