@@ -27,6 +27,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   Status read_stored(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                      Pieces& out) const override;
   Status verify_stored(std::uint64_t chunk) const override;
+  Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const override;
   Result<std::uint64_t> storage_bytes() const override { return allocation_.stored_bytes(); }
   std::optional<std::uint64_t> storage_bytes_known() const override;
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;

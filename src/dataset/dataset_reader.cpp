@@ -1,6 +1,7 @@
 #include "h5mount/dataset/dataset_reader.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "chunked_reader.h"
 #include "growth.h"
@@ -33,6 +34,48 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
 
 Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&) const {
   return fail({ErrorCode::UnsupportedFeature, "a dataset without chunks"});
+}
+
+namespace {
+
+constexpr std::uint64_t kMaxGap = 4U << 10;  // bytes between runs that are cheaper read than skipped
+constexpr std::uint64_t kMaxWindow = 256U
+                                     << 10;  // bytes of several runs and their gaps that are read at once
+
+// How many runs from the first on lie in one window.
+std::size_t runs_in_window(std::span<const ByteRun> runs) {
+  std::size_t count = 1;
+  while (count < runs.size()) {
+    const std::uint64_t end = runs[count - 1].offset + runs[count - 1].bytes;
+    if (runs[count].offset < end || runs[count].offset - end > kMaxGap ||
+        runs[count].offset + runs[count].bytes - runs[0].offset > kMaxWindow)
+      break;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const {
+  std::vector<std::byte> window;
+  while (!runs.empty()) {
+    const std::size_t count = runs_in_window(runs);
+    const ByteRun& last = runs[count - 1];
+    if (count == 1) {
+      H5_TRY(read_into(last.offset, out.first(static_cast<std::size_t>(last.bytes))));
+      out = out.subspan(static_cast<std::size_t>(last.bytes));
+    } else {
+      window.resize(static_cast<std::size_t>(last.offset + last.bytes - runs[0].offset));
+      H5_TRY(read_into(runs[0].offset, window));
+      for (const ByteRun& run : runs.first(count)) {
+        std::memcpy(out.data(), window.data() + (run.offset - runs[0].offset), run.bytes);
+        out = out.subspan(static_cast<std::size_t>(run.bytes));
+      }
+    }
+    runs = runs.subspan(count);
+  }
+  return {};
 }
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(

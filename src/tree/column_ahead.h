@@ -9,10 +9,12 @@
 #include <mutex>
 
 #include "h5mount/tree/tree.h"
+#include "h5mount/view/text_image.h"
 #include "stride_pattern.h"
-#include "text_image.h"
 
 namespace h5mount::tree {
+
+using view::DatasetReaderPtr;
 
 class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
  public:

@@ -1,16 +1,19 @@
-// DatasetImage: the bytes of one dataset's file: its row-major image, or its text (text_image.h). What is
-// made of a dataset on demand is kept here, and in a growing file made anew when the object is.
+// DatasetImage: the bytes of one dataset's file: its row-major image, or its text
+// (h5mount/view/text_image.h). What is made of a dataset on demand is kept here, and in a growing file made
+// anew when the object is.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 
+#include "h5mount/view/text_image.h"
 #include "node.h"
 #include "object_facts.h"
-#include "text_image.h"
 
 namespace h5mount::tree {
+
+using view::DatasetReaderPtr, view::TextImage, view::TextImagePtr, view::is_shown_as_text;
 
 Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description);
 

@@ -12,6 +12,10 @@ namespace h5mount::tree {
 // The directory of a view: every dataset that it can show, with the view's suffix.
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view);
 
+// /.h5/slice and /.h5/fields: selections of datasets, and members of compound ones.
+NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
+NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
+
 // A view file. `name` tells it from other views of the object at `address`.
 NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
                        std::shared_ptr<DatasetImage> dataset, ViewOf of);

@@ -3,6 +3,7 @@
 #include "h5mount/view/view.h"
 #include "npy.h"
 #include "parquet.h"
+#include "raw.h"
 #include "table_views.h"
 
 namespace h5mount::view {
@@ -17,10 +18,18 @@ constexpr std::array kViews = {
     View{"tsv", ".tsv", table_unfit, measured_size, make_tsv},
 };
 
+constexpr View kRaw{"", "", raw_unfit, raw_size, make_raw};
+
 }  // namespace
 
 std::span<const View> views() {
   return kViews;
+}
+
+const View& view_by_suffix(std::string_view shown) {
+  for (const View& view : kViews)
+    if (!view.suffix.empty() && shown.ends_with(view.suffix)) return view;
+  return kRaw;
 }
 
 }  // namespace h5mount::view

@@ -58,6 +58,8 @@ inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;
 // Elements of a dataset shown as text: each is rendered to compute the size of the text.
 inline constexpr std::uint64_t kMaxTextElements = 1ULL << 30;
 // Names of external files collected from the links that were listed.
+inline constexpr std::uint64_t kMaxListedSlices =
+    64U << 10;  // indices that a directory of slices lists; others can be named
 inline constexpr std::size_t kMaxRememberedNameBytes = 64U << 20;
 
 }  // namespace h5mount::limits

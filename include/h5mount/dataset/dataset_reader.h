@@ -156,6 +156,11 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
+// Bytes of an image that lie together.
+struct ByteRun {
+  std::uint64_t offset = 0, bytes = 0;
+};
+
 class DatasetReader {
  public:
   // Nothing but what describes the storage is read. That a layout or a filter is not known
@@ -189,6 +194,9 @@ class DatasetReader {
                       Pieces& out) const = 0;
   // The same into memory; the range must lie inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out) const = 0;
+  // Several ranges, ascending, one behind the other into memory of their size together. Storage that holds
+  // more than one of them is read and decoded once.
+  virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const;
 
   // The bytes [offset, offset + length) of a decoded chunk of the file, counted row-major from 0: for chunked
   // datasets only. The range lies inside the chunk, and the chunk inside the extent: what a chunk holds

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "h5mount/view/view.h"
 
@@ -21,5 +23,12 @@ class Derivation {
                                         const DatasetReaderPtr& before) const = 0;
 };
 using DerivationPtr = std::shared_ptr<const Derivation>;
+
+// The elements that a text in NumPy's basic indexing selects, without brackets: `10:20,:,3`, `::100`, `-1`,
+// `...,0`. An index drops its dimension; slices clip to the extent; steps are positive.
+DerivationPtr derive_selection(std::string text);
+
+// A member of a compound type, by the names that lead to it through nested compounds; packed.
+DerivationPtr derive_member(std::vector<std::string> path);
 
 }  // namespace h5mount::view

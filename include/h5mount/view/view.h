@@ -77,6 +77,10 @@ struct View {
 // All of them, in the order of their directories' names.
 std::span<const View> views();
 
+// For parts of datasets (slices, members): the one in whose suffix the name ends; else the elements as they
+// are stored, or as text where their type has no byte form, whose suffix is empty.
+const View& view_by_suffix(std::string_view shown);
+
 // Appends the bytes [offset, offset + length) of a text, as far as it has them; `out` keeps the text.
 void add_text(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
               dataset::Pieces& out);

@@ -10,18 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "h5mount/dataset/dataset_reader.h"
-#include "h5mount/text/value_text.h"
+#include "h5mount/view/view.h"
 
-namespace h5mount::tree {
-
-using DatasetReaderPtr = std::shared_ptr<const dataset::DatasetReader>;
+namespace h5mount::view {
 
 // True where a dataset of this type has no byte form of its own: strings of variable length become lines, all
 // else that is variable-length or refers to something becomes JSON lines.
 bool is_shown_as_text(const format::Datatype& type);
 
-class TextImage {
+class TextImage final : public ComputedFile {
  public:
   // Renders every element once; or, where `before` is the text of the same dataset when it was shorter, those
   // only behind the last checkpoint before byte `same_elements_bytes` of the elements, up to which both are
@@ -31,13 +28,21 @@ class TextImage {
                                                           std::shared_ptr<cache::BlockCache> cache,
                                                           const TextImage* before = nullptr,
                                                           std::uint64_t same_elements_bytes = 0);
-  ~TextImage();
+  ~TextImage() override;
   TextImage(const TextImage&) = delete;
   TextImage& operator=(const TextImage&) = delete;
 
-  std::uint64_t size() const { return checkpoints_.back().offset; }
+  std::uint64_t size() const override { return checkpoints_.back().offset; }
   // Text up to here was taken over from the image before.
   std::uint64_t same_bytes() const { return same_bytes_; }
+  std::vector<dataset::ByteRange> stale_since(const ComputedFile&,
+                                              std::span<const dataset::ByteRange>) const override {
+    return {{same_bytes_, format::kUnlimited}};
+  }
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+              dataset::Pieces& out) const override {
+    return read(offset, length, out);
+  }
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) const;
 
  private:
@@ -65,4 +70,4 @@ class TextImage {
 };
 using TextImagePtr = std::shared_ptr<const TextImage>;
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::view

@@ -1,11 +1,11 @@
-#include "text_image.h"
+#include "h5mount/view/text_image.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "h5mount/base/limits.h"
 
-namespace h5mount::tree {
+namespace h5mount::view {
 
 namespace {
 
@@ -179,4 +179,4 @@ Status TextImage::read(std::uint64_t offset, std::uint64_t length, dataset::Piec
   return {};
 }
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::view

@@ -1,0 +1,235 @@
+#include "h5mount/dataset/dataset_part.h"
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/base/row_major.h"
+
+namespace h5mount::dataset {
+
+namespace {
+
+// Runs of one call of read_runs. A request of more, which are of a few bytes each, is read in parts.
+constexpr std::size_t kMostRuns = 256U << 10;
+
+using ReaderPtr = std::shared_ptr<const DatasetReader>;
+
+// Where the part's elements lie in the dataset's image.
+class PartMap {
+ public:
+  PartMap(const object::DatasetDescription& dataset, DatasetPart part)
+      : part_(std::move(part)),
+        stride_(part_.axes.size()),
+        item_(part_.type->size),
+        whole_items_(item_ == dataset.element_size) {
+    std::uint64_t bytes = dataset.element_size;
+    for (std::size_t i = part_.axes.size(); i-- > 0;) {
+      counts_.insert(counts_.begin(), part_.axes[i].count);
+      stride_[i] = bytes;
+      bytes *= dataset.space.dims[i];
+    }
+  }
+
+  const DatasetPart& part() const { return part_; }
+  std::uint64_t item() const { return item_; }
+
+  // The image offset of an element by its number.
+  std::uint64_t offset_of(std::uint64_t element) const {
+    std::uint64_t at[limits::kMaxRank];
+    const std::span place(at, counts_.size());
+    row_major_place(element, counts_, place);
+    return offset_at(place);
+  }
+
+  // The bytes [offset, offset + length) of the part as runs of the dataset's image, in order, those that
+  // continue one another joined: visit(offset, bytes); false stops. Gives the bytes that were visited.
+  template <class Visit>
+  std::uint64_t for_each_run(std::uint64_t offset, std::uint64_t length, Visit visit) const;
+
+ private:
+  std::uint64_t offset_at(std::span<const std::uint64_t> place) const {
+    std::uint64_t offset = part_.element_offset;
+    for (std::size_t i = 0; i < place.size(); ++i)
+      offset += (part_.axes[i].start + place[i] * part_.axes[i].step) * stride_[i];
+    return offset;
+  }
+  // Elements that follow one another in the image from this place on.
+  std::uint64_t elements_in_run(std::span<const std::uint64_t> place) const {
+    if (place.empty() || !whole_items_ || part_.axes.back().step != 1) return 1;
+    return counts_.back() - place.back();
+  }
+
+  DatasetPart part_;
+  std::vector<std::uint64_t> counts_, stride_;  // places and bytes from one index to the next, a dimension
+  std::uint64_t item_;
+  bool whole_items_;
+};
+
+template <class Visit>
+std::uint64_t PartMap::for_each_run(std::uint64_t offset, std::uint64_t length, Visit visit) const {
+  std::uint64_t at[limits::kMaxRank];
+  const std::span place(at, counts_.size());
+  row_major_place(offset / item_, counts_, place);
+  std::uint64_t within = offset % item_, done = 0, run_begin = 0, run_bytes = 0;
+  while (done < length) {
+    const std::uint64_t elements = elements_in_run(place);
+    const std::uint64_t begin = offset_at(place) + within;
+    const std::uint64_t bytes = std::min(length - done, elements * item_ - within);
+    within = 0;
+    if (run_bytes > 0 && begin == run_begin + run_bytes) {
+      run_bytes += bytes;
+    } else {
+      if (run_bytes > 0 && !visit(run_begin, run_bytes)) return done - run_bytes;
+      run_begin = begin;
+      run_bytes = bytes;
+    }
+    done += bytes;
+    if (done == length) break;
+    place.back() += elements - 1;
+    next_row_major(place, counts_);
+  }
+  return run_bytes == 0 || visit(run_begin, run_bytes) ? done : done - run_bytes;
+}
+
+class PartReader final : public DatasetReader {
+ public:
+  PartReader(ReaderPtr base, PartMap map, std::vector<ByteRange> outdated)
+      : DatasetReader(describe_part(base->description(), map.part())),
+        base_(std::move(base)),
+        map_(std::move(map)),
+        outdated_ranges_(std::move(outdated)) {}
+
+  const DatasetReader& base() const { return *base_; }
+  const PartMap& map() const { return map_; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override {
+    if (offset >= size()) return {};
+    length = std::min(length, size() - offset);
+    std::vector<ByteRun> runs;
+    if (length > 0 && collect(offset, length, runs) == length && runs.size() == 1)
+      return base_->read(runs[0].offset, runs[0].bytes, pattern, out);
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
+    H5_TRY(read_into(offset, block->bytes()));
+    out.add(block->bytes(), block);
+    return {};
+  }
+
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+    if (!range_within(offset, out.size(), size()))
+      return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
+    std::vector<ByteRun> runs;
+    while (!out.empty()) {
+      runs.clear();
+      const auto bytes = static_cast<std::size_t>(collect(offset, out.size(), runs));
+      H5_TRY(base_->read_runs(runs, out.first(bytes)));
+      out = out.subspan(bytes);
+      offset += bytes;
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> storage_bytes() const override { return size(); }
+  std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+    if (offset >= size()) return fail({ErrorCode::NotFound, "no data after this offset"});
+    return offset;
+  }
+  Result<std::uint64_t> find_hole(std::uint64_t) const override { return size(); }
+  std::optional<Error> problem() const override { return base_->problem(); }
+  bool sources_changed() const override { return base_->sources_changed(); }
+  NamedSources named_sources(std::size_t most) const override { return base_->named_sources(most); }
+  MissingSources missing_sources() const override { return base_->missing_sources(); }
+
+ private:
+  std::uint64_t collect(std::uint64_t offset, std::uint64_t length, std::vector<ByteRun>& runs) const {
+    return map_.for_each_run(offset, length, [&](std::uint64_t begin, std::uint64_t bytes) {
+      if (runs.size() == kMostRuns) return false;
+      runs.push_back({begin, bytes});
+      return true;
+    });
+  }
+  std::vector<ByteRange> outdated_ranges() const override {
+    return given_.exchange(true) ? std::vector<ByteRange>() : outdated_ranges_;
+  }
+
+  ReaderPtr base_;
+  PartMap map_;
+  const std::vector<ByteRange> outdated_ranges_;
+  mutable std::atomic<bool> given_ = false;
+};
+
+// Whether the elements of `before` are the first ones of `next`, at the places where they were.
+bool continues(const PartReader& before, const DatasetReader& base, const DatasetPart& next) {
+  const auto& old = before.map().part().axes;
+  const auto& old_dims = before.base().description().space.dims;
+  const auto& dims = base.description().space.dims;
+  if (old.size() != next.axes.size() || old.empty() || old_dims.size() != dims.size()) return false;
+  for (std::size_t i = 1; i < old.size(); ++i)
+    if (old[i] != next.axes[i] || old_dims[i] != dims[i]) return false;
+  return old[0].start == next.axes[0].start && old[0].step == next.axes[0].step &&
+         old[0].count <= next.axes[0].count && next.element_offset == before.map().part().element_offset &&
+         next.type->size == before.map().item();
+}
+
+// The number of the first element that lies, or ends, behind an offset of the dataset's image.
+std::uint64_t first_behind(const PartMap& map, std::uint64_t elements, std::uint64_t offset) {
+  std::uint64_t low = 0, high = elements;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (map.offset_of(middle) + map.item() > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+std::vector<ByteRange> outdated_parts(const PartMap& map, std::uint64_t bytes,
+                                      const std::vector<ByteRange>& outdated) {
+  std::vector<ByteRange> out;
+  const std::uint64_t elements = bytes / map.item();
+  for (const ByteRange& range : outdated) {
+    const std::uint64_t begin = first_behind(map, elements, range.begin);
+    const std::uint64_t end = first_behind(map, elements, range.end - 1);
+    if (begin < elements) out.push_back({begin * map.item(), std::min(end + 1, elements) * map.item()});
+  }
+  return out;
+}
+
+}  // namespace
+
+DatasetPart whole_dataset(const object::DatasetDescription& dataset) {
+  DatasetPart part{{}, dataset.type, 0};
+  for (const std::uint64_t dim : dataset.space.dims) part.axes.push_back({0, 1, dim, false});
+  return part;
+}
+
+object::DatasetDescription describe_part(const object::DatasetDescription& dataset, const DatasetPart& part) {
+  object::DatasetDescription out;
+  out.address = dataset.address;
+  out.type = part.type;
+  out.element_size = part.type->size;
+  out.image_bytes = dataset.space.kind == format::DataspaceKind::Null ? 0 : out.element_size;
+  for (std::size_t i = 0; i < part.axes.size(); ++i) {
+    out.image_bytes *= part.axes[i].count;
+    if (part.axes[i].dropped) continue;
+    const auto& most = dataset.space.max_dims;
+    const bool grows = i < most.size() && most[i] != dataset.space.dims[i];
+    out.space.dims.push_back(part.axes[i].count);
+    out.space.max_dims.push_back(grows ? format::kUnlimited : part.axes[i].count);
+  }
+  out.space.kind = dataset.space.kind == format::DataspaceKind::Null ? format::DataspaceKind::Null
+                   : out.space.dims.empty()                          ? format::DataspaceKind::Scalar
+                                                                     : format::DataspaceKind::Simple;
+  return out;
+}
+
+ReaderPtr open_part(ReaderPtr dataset, DatasetPart part, const ReaderPtr& previous) {
+  std::vector<ByteRange> outdated = {{0, format::kUnlimited}};
+  const auto* before = dynamic_cast<const PartReader*>(previous.get());
+  const bool goes_on = before != nullptr && continues(*before, *dataset, part);
+  PartMap map(dataset->description(), std::move(part));
+  if (goes_on) outdated = outdated_parts(map, before->size(), dataset->take_outdated());
+  return std::make_shared<PartReader>(std::move(dataset), std::move(map), std::move(outdated));
+}
+
+}  // namespace h5mount::dataset

@@ -1,0 +1,54 @@
+#include "raw.h"
+
+#include <algorithm>
+
+#include "h5mount/view/text_image.h"
+
+namespace h5mount::view {
+
+namespace {
+
+class RawFile final : public ComputedFile {
+ public:
+  explicit RawFile(DatasetReaderPtr reader) : reader_(std::move(reader)) {}
+
+  std::uint64_t size() const override { return reader_->size(); }
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+              dataset::Pieces& out) const override {
+    return reader_->read(offset, length, pattern, out);
+  }
+  std::vector<dataset::ByteRange> stale_since(const ComputedFile&,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    return {stale.begin(), stale.end()};
+  }
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override { return reader_->find_data(offset); }
+  Result<std::uint64_t> find_hole(std::uint64_t offset) const override { return reader_->find_hole(offset); }
+
+ private:
+  DatasetReaderPtr reader_;
+};
+
+}  // namespace
+
+std::optional<std::string> raw_unfit(const object::DatasetDescription&) {
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> raw_size(const object::DatasetDescription& dataset) {
+  if (dataset.image_bytes > 0 && is_shown_as_text(*dataset.type)) return std::nullopt;
+  return dataset.image_bytes;
+}
+
+Result<ComputedFilePtr> make_raw(Source source, const ComputedFile* before,
+                                 std::span<const dataset::ByteRange> stale) {
+  if (!is_shown_as_text(*source.reader->description().type))
+    return std::make_shared<RawFile>(std::move(source.reader));
+  std::uint64_t same = format::kUnlimited;
+  for (const dataset::ByteRange& range : stale) same = std::min(same, range.begin);
+  H5_ASSIGN(ComputedFilePtr made,
+            TextImage::measure(std::move(source.reader), std::move(source.values), source.environment.cache,
+                               dynamic_cast<const TextImage*>(before), same));
+  return made;
+}
+
+}  // namespace h5mount::view

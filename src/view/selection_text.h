@@ -1,0 +1,15 @@
+// Selections as NumPy's basic indexing writes them, without brackets: `10:20,:,3`, `::100`, `-1`, `...,0`.
+#pragma once
+
+#include <string_view>
+
+#include "h5mount/dataset/dataset_part.h"
+
+namespace h5mount::view {
+
+// What the text selects of the dataset. An index drops its dimension; slices clip to the extent; steps are
+// positive. NotFound where the text is no selection of a dataset of that rank, or an index is out of range.
+Result<dataset::DatasetPart> parse_selection(std::string_view text,
+                                             const object::DatasetDescription& dataset);
+
+}  // namespace h5mount::view
