@@ -19,11 +19,13 @@ struct VirtualDirectory {
 };
 
 constexpr std::array kVirtualDirectories = {
+    VirtualDirectory{"README", make_readme_file},
     VirtualDirectory{"attributes", make_attributes_directory},
     VirtualDirectory{"external", make_external_directory},
     VirtualDirectory{"fields", make_fields_directory},
     VirtualDirectory{"log", make_log_file},
     VirtualDirectory{"plain.zarr", make_plain_zarr_directory},
+    VirtualDirectory{"metadata.jsonl", make_metadata_file},
     VirtualDirectory{"slice", make_slice_directory},
     VirtualDirectory{"sparse", make_sparse_directory},
     VirtualDirectory{"status", make_status_file},

@@ -47,6 +47,10 @@ NodePtr make_status_file(const VirtualDirectorySetup& setup);
 NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup);
 NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup);
 
+// /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/README: what there is under /.h5.
+NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
+NodePtr make_readme_file(const VirtualDirectorySetup& setup);
+
 // A directory of known names. `path` tells it from others.
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);

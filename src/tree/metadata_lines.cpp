@@ -1,0 +1,267 @@
+#include "metadata_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "group_contents.h"
+#include "h5mount/view/view.h"
+#include "object_facts.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+// Longer values are left out of their line and named in it.
+constexpr std::size_t kMaxValueBytes = 16U << 20;
+
+// One object of JSON on one line.
+class Line {
+ public:
+  explicit Line(std::string_view path) { text("path", path); }
+
+  void text(std::string_view key, std::string_view value) {
+    begin(key);
+    text::append_json_string(value, out_);
+  }
+  void json(std::string_view key, std::string_view value) {
+    begin(key);
+    out_ += value;
+  }
+  std::string end() && { return std::move(out_) + "}\n"; }
+
+ private:
+  void begin(std::string_view key) {
+    out_ += out_.empty() ? '{' : ',';
+    text::append_json_string(key, out_);
+    out_ += ':';
+  }
+  std::string out_;
+};
+
+bool is_string(const format::Datatype& type) {
+  return type.cls == format::DatatypeClass::String ||
+         (type.cls == format::DatatypeClass::VariableLength && type.variable_string);
+}
+
+// A scalar string is a JSON string here.
+Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute) {
+  if (attribute.damage) return fail(*attribute.damage);
+  H5_ASSIGN(const std::string value, text::value_text(*attribute.type, attribute.space, attribute.data,
+                                                      file.value_context(), kMaxValueBytes));
+  if (attribute.space.kind != format::DataspaceKind::Scalar || !is_string(*attribute.type))
+    return strict_json(value);
+  std::string out;
+  text::append_json_string(value, out);
+  return out;
+}
+
+void add_attributes(ServedFile& file, const OpenedObject& object, Line& line) {
+  std::string values = "{", failed;
+  const auto add = [](std::string& to, std::string_view name, std::string_view json) {
+    if (to.size() > 1) to += ',';
+    text::append_json_string(name, to);
+    to.append(":").append(json);
+  };
+  const auto note_failure = [&](std::string_view name, const Error& error) {
+    if (failed.empty()) failed = "{";
+    std::string why;
+    text::append_json_string(error.text(), why);
+    add(failed, name, why);
+  };
+  const Status walked = object::for_each_attribute(
+      *file.metadata(), object.object,
+      [&](const object::Attribute& attribute) {
+        const auto value = attribute_json(file, attribute);
+        if (value)
+          add(values, attribute.name, *value);
+        else
+          note_failure(attribute.name, value.error());
+        return true;
+      },
+      [&](const Error& error) { note_failure("", error); });
+  if (!walked) note_failure("", walked.error());
+  if (values.size() > 1) line.json("attributes", values + "}");
+  if (!failed.empty()) line.json("attribute_errors", failed + "}");
+}
+
+// The views that cannot show a dataset, with the reason.
+void add_absent_views(const object::DatasetDescription& dataset, Line& line) {
+  std::string absent;
+  for (const view::View& view : view::views()) {
+    const std::optional<std::string> why = view.unfit(dataset);
+    if (!why) continue;
+    absent += absent.empty() ? '{' : ',';
+    text::append_json_string(view.directory, absent);
+    absent += ':';
+    text::append_json_string(*why, absent);
+  }
+  if (!absent.empty()) line.json("views", absent + "}");
+}
+
+// The structure as extended attributes have it: `user.hdf5.NAME`.
+struct StructureKey {
+  std::string_view name;
+  bool is_json;
+};
+constexpr std::array kDatasetKeys = {
+    StructureKey{"shape", true},        StructureKey{"maxshape", true}, StructureKey{"dtype", false},
+    StructureKey{"layout", false},      StructureKey{"chunks", true},   StructureKey{"filters", true},
+    StructureKey{"storage_size", true},
+};
+
+void add_structure(ServedFile& file, const OpenedObject& object, Line& line) {
+  for (const StructureKey& key : kDatasetKeys) {
+    const auto value = get_object_xattr(file, object, fmt::format("user.hdf5.{}", key.name));
+    if (!value) continue;
+    key.is_json ? line.json(key.name, *value) : line.text(key.name, *value);
+  }
+}
+
+void add_object(ServedFile& file, const OpenedObject& object, Line& line) {
+  switch (object.object.kind) {
+    case object::ObjectKind::Group:
+      line.text("kind", "group");
+      break;
+    case object::ObjectKind::Datatype:
+      line.text("kind", "datatype");
+      if (const auto dtype = get_object_xattr(file, object, "user.hdf5.dtype")) line.text("dtype", *dtype);
+      break;
+    case object::ObjectKind::Dataset:
+      line.text("kind", "dataset");
+      add_structure(file, object, line);
+      if (const auto description = description_of(file, object))
+        add_absent_views(**description, line);
+      else
+        line.text("error", description.error().text());
+      break;
+  }
+  add_attributes(file, object, line);
+}
+
+std::string joined(std::string_view parent, std::string_view name) {
+  return fmt::format("{}/{}", parent == "/" ? "" : parent, name);
+}
+
+class Walk {
+ public:
+  Walk(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out)
+      : file_(file), most_bytes_(most_bytes), out_(out) {}
+
+  Status run() {
+    H5_ASSIGN(const OpenedObjectPtr root, file_->object(file_->root_address()));
+    Line line("/");
+    add_object(*file_, *root, line);
+    H5_TRY(write(std::move(line)));
+    H5_TRY(enter(GroupContents(file_, file_->root_address(), 0), "/"));
+    while (!pending_.empty()) {
+      Pending& group = pending_.back();
+      if (group.next == group.links->size()) {
+        pending_.pop_back();
+        continue;
+      }
+      H5_TRY(visit(group.contents, *group.links, group.next++, std::string(group.path)));
+    }
+    return {};
+  }
+
+ private:
+  struct Pending {
+    GroupContents contents;
+    std::shared_ptr<const GroupListing> links;
+    std::string path;
+    std::size_t next = 0;
+  };
+
+  Status write(Line line) {
+    out_ += std::move(line).end();
+    if (out_.size() <= most_bytes_) return {};
+    return fail({ErrorCode::LimitExceeded, "the tree's metadata are too long a text"});
+  }
+
+  Status write_error(std::string_view path, const Error& error) {
+    Line line(path);
+    line.text("error", error.text());
+    return write(std::move(line));
+  }
+
+  Status enter(GroupContents contents, std::string path) {
+    const auto links = contents.list();
+    if (!links) return write_error(path, links.error());
+    if (const Error* damage = (*links)->damage()) H5_TRY(write_error(path, *damage));
+    pending_.push_back({std::move(contents), *links, std::move(path)});
+    return {};
+  }
+
+  Status visit(const GroupContents& parent, const GroupListing& links, std::size_t position,
+               const std::string& parent_path) {
+    const auto link = parent.find_listed(links, position);
+    if (!link) return write_error(joined(parent_path, links.link(position).name), link.error());
+    const std::string path = joined(parent_path, link->name);
+    const LinkTarget target = parent.resolve(*link);
+    if (const auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
+      return write_error(path, broken->why);
+    Line line(path);
+    const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
+    if (object == nullptr) {
+      add_link(*link, line);
+      return write(std::move(line));
+    }
+    add_object(*file_, **object, line);
+    H5_TRY(write(std::move(line)));
+    if ((*object)->object.kind != object::ObjectKind::Group) return {};
+    return enter(GroupContents(file_, link->address, parent.depth() + 1), path);
+  }
+
+  // One that is no object at its own place.
+  void add_link(const format::Link& link, Line& line) {
+    if (link.is(format::LinkType::Hard)) {
+      line.text("kind", "hard");
+      line.text("target", file_->path_of_object(link.address));
+    } else if (link.is(format::LinkType::Soft) || link.is(format::LinkType::External)) {
+      line.text("kind", link.is(format::LinkType::Soft) ? "soft" : "external");
+      line.text("target", link.target);
+      if (link.is(format::LinkType::External)) line.text("file", link.file);
+    } else {
+      line.text("kind", "user-defined");
+      line.json("class", fmt::format("{}", link.type));
+    }
+  }
+
+  const ServedFilePtr& file_;
+  const std::uint64_t most_bytes_;
+  std::string& out_;
+  std::vector<Pending> pending_;  // the groups from the root down to the one that is being visited
+};
+
+}  // namespace
+
+std::string strict_json(std::string_view json) {
+  constexpr std::array<std::string_view, 3> kNumbers = {"NaN", "Infinity", "-Infinity"};
+  std::string out;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string_view rest = json.substr(i);
+    const auto number =
+        in_string ? kNumbers.end()
+                  : std::ranges::find_if(kNumbers, [&](std::string_view n) { return rest.starts_with(n); });
+    if (number != kNumbers.end()) {
+      out.append("\"").append(*number).append("\"");
+      i += number->size() - 1;
+      continue;
+    }
+    out += json[i];
+    if (in_string && json[i] == '\\' && i + 1 < json.size())
+      out += json[++i];
+    else if (json[i] == '"')
+      in_string = !in_string;
+  }
+  return out;
+}
+
+Status append_metadata_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out) {
+  return Walk(file, most_bytes, out).run();
+}
+
+}  // namespace h5mount::tree
