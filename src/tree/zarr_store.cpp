@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "h5mount/base/limits.h"
+#include "h5mount/base/utf8.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
@@ -55,6 +57,35 @@ std::string file_name(std::string_view shown) {
     } else {
       out += shown[i];
     }
+  }
+  return out;
+}
+
+void append_escape(std::uint32_t unit, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "\\u{:04x}", unit);
+}
+
+// JSON in ASCII: zarr-python 2 reads nothing else. Of a JSON text only strings hold other characters, and
+// these are UTF-8.
+std::string ascii_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(utf8_length(json), 1);
+    if (bytes == 1) {
+      out += json[0];
+    } else {
+      std::uint32_t point = static_cast<unsigned char>(json[0]) & (0xFFU >> (bytes + 1));
+      for (const char c : json.substr(1, bytes - 1))
+        point = point << 6 | (static_cast<unsigned char>(c) & 0x3FU);
+      if (point >= 0x1'0000) {
+        append_escape(0xD800 + ((point - 0x1'0000) >> 10), out);
+        append_escape(0xDC00 + (point & 0x3FF), out);
+      } else {
+        append_escape(point, out);
+      }
+    }
+    json.remove_prefix(bytes);
   }
   return out;
 }
@@ -162,14 +193,14 @@ Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& datase
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
   const view::AttributesText attributes = view::attributes_text(
       file.value_context(), dataset.object, role_of(file, dataset), description->type.get());
-  return array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value);
+  return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object) {
   const text::ValueContext values = file.value_context();
   const view::DimensionRole role = role_of(file, object);
   if (object.object.kind != object::ObjectKind::Dataset)
-    return "{" + view::attributes_text(values, object.object, role, nullptr).members + "}";
+    return ascii_json("{" + view::attributes_text(values, object.object, role, nullptr).members + "}");
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Plain));
   std::string out = view::attributes_text(values, object.object, role, description->type.get()).members;
@@ -183,7 +214,7 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
     if (!std::exchange(first, false)) out += ',';
     text::append_json_string(name, out);
   }
-  return "{" + out + "]}";
+  return ascii_json("{" + out + "]}");
 }
 
 Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding) {
@@ -194,8 +225,9 @@ Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::Zarr
   std::string out = R"({"zarr_consolidated_format":1,"metadata":{)";
   const auto add = [&](const std::string& key, const std::string& text) -> Status {
     if (out.back() != '{') out += ',';
-    text::append_json_string(key, out);
-    out += ':' + text;
+    std::string quoted;
+    text::append_json_string(key, quoted);
+    out += ascii_json(quoted) + ':' + text;
     if (out.size() <= kMaxConsolidatedBytes) return {};
     return fail({ErrorCode::LimitExceeded, "more metadata than can be consolidated"});
   };

@@ -128,6 +128,8 @@ with h5py.File('f.h5', 'w') as f:
     for name in ('.zarray', '.zgroup', 'a\\b', '%5C', '.zz', 'n' * 300, 'grün', 'a b', '%2Ezarray'):
         f['names'].create_dataset(name, data=1) if 'names' in f else f.create_group('names').create_dataset(
             name, data=1)
+    f['names/grün\U0001f600'] = 1
+    f['names'].attrs['größe'] = 'ü\U0001f600'
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
@@ -139,8 +141,10 @@ same(zarr.open_array(Z + '/to_group/same', 'r')[:], np.arange(3))
 shown = set(os.listdir(Z + '/names')) - {'.zgroup', '.zattrs'}
 for name in ('%2Ezarray', '%2Ezgroup', 'a%5Cb', '%255C', '.zz', 'grün', 'a b', '%252Ezarray'):
     assert name in shown, (name, shown)
-assert len(shown) == 9
+assert len(shown) == 10
 for name in shown: assert zarr.open_array(Z + '/names/' + name, 'r')[()] == 1, name
+assert dict(arrays(zarr.open_consolidated(Z, mode='r')))['names/grün\U0001f600'][()] == 1
+assert zarr.open_consolidated(Z, mode='r')['names'].attrs['größe'] == 'ü\U0001f600'
 keys = json.loads(read('plain.zarr/.zmetadata'))['metadata']
 assert 'soft/.zarray' in keys and 'g/same/.zarray' in keys and not any('to_group' in k for k in keys)
 assert set(os.listdir(Z + '/g')) == {'.zgroup', '.zattrs', 'd', 'same', 'up'}
