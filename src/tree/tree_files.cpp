@@ -31,7 +31,8 @@ constexpr std::string_view kReadme =
     "...,0;\n"
     "                           with another view's suffix as that: SELECTION.npy, .csv\n"
     "sparse/PATH/               coordinates and values of a sparse dataset\n"
-    "status                     the mount's counters\n";
+    "status                     the mount's counters\n"
+    "text/PATH                  any dataset as text, an element or a row of the last dimension a line\n";
 
 class OpenTreeText : public OpenNode {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 
 namespace h5mount::view {
@@ -11,9 +12,9 @@ namespace {
 
 constexpr std::uint64_t kFirstSpacing = 64U
                                         << 10;  // bytes of text between checkpoints, doubled as they crowd
-constexpr std::size_t kMostCheckpoints = 64U << 10;    // 1 MiB of them
-constexpr std::uint64_t kBatchBytes = 256U << 10;      // of elements read at a time
-constexpr std::uint64_t kMaxElementBytes = 64U << 20;  // one element, as stored
+constexpr std::size_t kMostCheckpoints = 64U << 10;  // 1 MiB of them
+constexpr std::uint64_t kBatchBytes = 256U << 10;    // of elements read at a time
+constexpr std::uint64_t kMaxLineBytes = 64U << 20;   // one line's elements, as stored
 // All of the text together. Elements may share what they refer to, so that a small file can ask for any
 // amount; a sound one shares little.
 constexpr std::uint64_t kMostText = 1ULL << 30;
@@ -27,30 +28,34 @@ bool is_shown_as_text(const format::Datatype& type) {
 }
 
 TextImage::TextImage(DatasetReaderPtr reader, text::ValueContext context,
-                     std::shared_ptr<cache::BlockCache> cache)
+                     std::shared_ptr<cache::BlockCache> cache, LineFormat lines)
     : reader_(std::move(reader)),
       context_(std::move(context)),
       cache_(std::move(cache)),
+      lines_(lines),
       owner_(cache::BlockCache::new_owner()) {}
 
 TextImage::~TextImage() {
   if (cache_) cache_->erase_owner(owner_);
 }
 
-Status TextImage::append_line(ByteSpan element, std::string& text) const {
-  const format::Datatype& type = *reader_->description().type;
+Status append_element_line(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
+                           std::string& out) {
   const bool bare = type.cls == format::DatatypeClass::VariableLength && type.variable_string;
-  H5_TRY(bare ? text::append_string(type, element, context_, text)
-              : text::append_json(type, element, context_, text));
-  text += '\n';
-  return {};
+  return bare ? text::append_string(type, element, context, out)
+              : text::append_json(type, element, context, out);
+}
+
+// 0 where that is beyond every bound.
+std::uint64_t TextImage::line_bytes() const {
+  return checked_mul(reader_->description().element_size, lines_.elements).value_or(0);
 }
 
 template <class Each>
 Status TextImage::render(std::uint64_t first, std::uint64_t last, std::string& text, Each&& each) const {
-  const std::uint64_t size = reader_->description().element_size;
-  if (size == 0 || size > kMaxElementBytes)
-    return fail(Error(ErrorCode::LimitExceeded, "element too large to be shown as text").with_found(size));
+  const std::uint64_t size = line_bytes();
+  if (size == 0 || size > kMaxLineBytes)
+    return fail(Error(ErrorCode::LimitExceeded, "line too large to be shown as text").with_found(size));
   const std::uint64_t batch = std::max<std::uint64_t>(1, kBatchBytes / size);
   std::vector<std::byte> bytes;
   while (first < last) {
@@ -58,8 +63,11 @@ Status TextImage::render(std::uint64_t first, std::uint64_t last, std::string& t
     bytes.resize(static_cast<std::size_t>(count * size));
     H5_TRY(reader_->read_into(first * size, bytes));
     for (std::uint64_t i = 0; i < count; ++i) {
-      H5_TRY(append_line(
-          ByteSpan(bytes).subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(size)), text));
+      H5_TRY(lines_.append(
+          *reader_->description().type,
+          ByteSpan(bytes).subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(size)),
+          context_, text));
+      text += '\n';
       H5_TRY(each(first + i));
     }
     first += count;
@@ -77,14 +85,12 @@ class TextImage::Measuring {
   }
 
   Status run(std::uint64_t count) {
-    H5_TRY(
-        image_.render(image_.checkpoints_.back().element, count, text_, [&](std::uint64_t element) -> Status {
-          if (text_.size() >= spacing_ && element + 1 < count) end_stretch(element + 1);
-          if (image_.checkpoints_.back().offset <= most_) return {};
-          return fail(
-              Error(ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"));
-        }));
-    if (count > image_.checkpoints_.back().element) end_stretch(count);
+    H5_TRY(image_.render(image_.checkpoints_.back().line, count, text_, [&](std::uint64_t element) -> Status {
+      if (text_.size() >= spacing_ && element + 1 < count) end_stretch(element + 1);
+      if (image_.checkpoints_.back().offset <= most_) return {};
+      return fail(Error(ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"));
+    }));
+    if (count > image_.checkpoints_.back().line) end_stretch(count);
     return {};
   }
 
@@ -117,23 +123,19 @@ class TextImage::Measuring {
   std::uint64_t most_ = kMostText;
 };
 
-Result<std::shared_ptr<const TextImage>> TextImage::measure(DatasetReaderPtr reader,
-                                                            text::ValueContext context,
-                                                            std::shared_ptr<cache::BlockCache> cache,
-                                                            const TextImage* before,
-                                                            std::uint64_t same_elements_bytes) {
+Result<std::shared_ptr<const TextImage>> TextImage::measure(
+    DatasetReaderPtr reader, text::ValueContext context, std::shared_ptr<cache::BlockCache> cache,
+    const TextImage* before, std::uint64_t same_elements_bytes, LineFormat lines) {
   const std::shared_ptr<TextImage> image(
-      new TextImage(std::move(reader), std::move(context), std::move(cache)));
+      new TextImage(std::move(reader), std::move(context), std::move(cache), lines));
   const object::DatasetDescription& description = image->reader_->description();
-  const std::uint64_t count =
-      description.element_size == 0 ? 0 : description.image_bytes / description.element_size;
+  const std::uint64_t count = image->line_bytes() == 0 ? 0 : description.image_bytes / image->line_bytes();
   if (count > limits::kMaxTextElements)
-    return fail(Error(ErrorCode::LimitExceeded, "too many elements to be shown as text").with_found(count));
-  if (before != nullptr && description.element_size != 0) {
-    const std::uint64_t same = std::min(count, same_elements_bytes / description.element_size);
+    return fail(Error(ErrorCode::LimitExceeded, "too many lines to be shown as text").with_found(count));
+  if (before != nullptr && before->lines_.elements == lines.elements && count > 0) {
+    const std::uint64_t same = std::min(count, same_elements_bytes / image->line_bytes());
     // The last checkpoint is the old end; the stretch before it goes on growing.
-    for (std::size_t i = 0; i + 1 < before->checkpoints_.size() && before->checkpoints_[i].element <= same;
-         ++i)
+    for (std::size_t i = 0; i + 1 < before->checkpoints_.size() && before->checkpoints_[i].line <= same; ++i)
       image->checkpoints_.push_back(before->checkpoints_[i]);
     if (!image->checkpoints_.empty()) image->same_bytes_ = image->checkpoints_.back().offset;
   }
@@ -155,7 +157,7 @@ Result<cache::BlockPtr> TextImage::stretch(std::size_t index) const {
   return cache_->get_or_load({owner_, 0, index}, size, [&](cache::Block& block) -> Status {
     std::string text;
     text.reserve(size);
-    H5_TRY(render(from.element, to.element, text, [](std::uint64_t) -> Status { return {}; }));
+    H5_TRY(render(from.line, to.line, text, [](std::uint64_t) -> Status { return {}; }));
     if (text.size() != size)
       return fail({ErrorCode::Stale, "the text's length changed since it was measured"});
     std::memcpy(block.bytes().data(), text.data(), size);

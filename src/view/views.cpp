@@ -5,6 +5,7 @@
 #include "parquet.h"
 #include "raw.h"
 #include "table_views.h"
+#include "text_rows.h"
 
 namespace h5mount::view {
 
@@ -14,6 +15,7 @@ constexpr std::array kViews = {
     View{"csv", ".csv", table_unfit, measured_size, make_csv},
     View{"ndjson", ".ndjson", table_unfit, ndjson_size, make_ndjson},
     View{"npy", ".npy", npy_unfit, npy_size, make_npy},
+    View{"text", "", text_unfit, text_size, make_text},
     View{"parquet", ".parquet", parquet_unfit, parquet_size, make_parquet},
     View{"tsv", ".tsv", table_unfit, measured_size, make_tsv},
 };

@@ -1,5 +1,5 @@
 // TextImage: a dataset shown as text, one element a line, without the text being held anywhere. One pass over
-// the elements measures it and leaves checkpoints (element, text offset) a bounded number of bytes apart; a
+// the elements measures it and leaves checkpoints (line, text offset) a bounded number of bytes apart; a
 // read renders the stretches between checkpoints that it touches, each a block of the cache.
 //
 // Immutable once measured; threads: any.
@@ -18,6 +18,17 @@ namespace h5mount::view {
 // else that is variable-length or refers to something becomes JSON lines.
 bool is_shown_as_text(const format::Datatype& type);
 
+// What stands in a line.
+struct LineFormat {
+  std::uint64_t elements = 1;  // that follow one another in the image; a divisor of their number
+  // Appends the text of so many elements, without a newline.
+  Status (*append)(const format::Datatype& type, ByteSpan elements, const text::ValueContext& context,
+                   std::string& out);
+};
+// Strings of variable length as their bytes, all else as JSON.
+Status append_element_line(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
+                           std::string& out);
+
 class TextImage final : public ComputedFile {
  public:
   // Renders every element once; or, where `before` is the text of the same dataset when it was shorter, those
@@ -27,7 +38,8 @@ class TextImage final : public ComputedFile {
   static Result<std::shared_ptr<const TextImage>> measure(DatasetReaderPtr reader, text::ValueContext context,
                                                           std::shared_ptr<cache::BlockCache> cache,
                                                           const TextImage* before = nullptr,
-                                                          std::uint64_t same_elements_bytes = 0);
+                                                          std::uint64_t same_elements_bytes = 0,
+                                                          LineFormat lines = {1, append_element_line});
   ~TextImage() override;
   TextImage(const TextImage&) = delete;
   TextImage& operator=(const TextImage&) = delete;
@@ -47,23 +59,25 @@ class TextImage final : public ComputedFile {
 
  private:
   struct Checkpoint {
-    std::uint64_t element = 0;
-    std::uint64_t offset = 0;  // of the element's text
+    std::uint64_t line = 0;
+    std::uint64_t offset = 0;  // of the line
   };
   class Measuring;
 
-  TextImage(DatasetReaderPtr reader, text::ValueContext context, std::shared_ptr<cache::BlockCache> cache);
+  TextImage(DatasetReaderPtr reader, text::ValueContext context, std::shared_ptr<cache::BlockCache> cache,
+            LineFormat lines);
 
-  // Calls `each` with the text of every element of [first, last) appended to `text`; `each` may empty it.
+  // Calls `each` with the text of every line of [first, last) appended to `text`; `each` may empty it.
   template <class Each>
   Status render(std::uint64_t first, std::uint64_t last, std::string& text, Each&& each) const;
-  Status append_line(ByteSpan element, std::string& text) const;
+  std::uint64_t line_bytes() const;  // of elements
   Result<cache::BlockPtr> stretch(std::size_t index) const;
   void keep(std::size_t index, const std::string& text) const;
 
   DatasetReaderPtr reader_;
   text::ValueContext context_;
   std::shared_ptr<cache::BlockCache> cache_;
+  LineFormat lines_;
   std::uint64_t owner_;
   std::uint64_t same_bytes_ = 0;
   std::vector<Checkpoint> checkpoints_;  // the first at 0, the last at the end
