@@ -180,8 +180,8 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
       const bool kept = impl.complete(shard, key, pending.get(), keep ? *result : BlockPtr(), keep);
       if (!kept)
         impl.used.fetch_sub(real, std::memory_order_relaxed);
-      else if (real > charge)
-        impl.evict_to_budget();
+      else
+        impl.evict_to_budget();  // while it was pending nobody could evict it, whatever others charged
       pending->publish(std::move(result));
     }
   };

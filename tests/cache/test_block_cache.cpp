@@ -82,6 +82,16 @@ TEST(BlockCache, StaysWithinItsBudgetAndDropsTheLeastRecentlyUsed) {
   EXPECT_EQ((*held)->bytes()[0], std::byte{0});  // a reader's block survives its eviction
 }
 
+TEST(BlockCache, LoadsThatOverlapLeaveItWithinItsBudget) {
+  BlockCache cache(4000);
+  const auto outer = cache.get_or_load({1, 0, 1}, 3000, [&](Block& b) {
+    EXPECT_TRUE(cache.get_or_load({1, 0, 2}, 3000, [](Block& inner) { return fill_with(inner, 2); }));
+    return fill_with(b, 1);
+  });
+  ASSERT_TRUE(outer);
+  EXPECT_LE(cache.used(), 4000U);
+}
+
 TEST(BlockCache, ABlockLargerThanTheBudgetIsServedButNotKept) {
   BlockCache cache(1000);
   EXPECT_TRUE(cache.get_or_load({1, 0, 1}, 5000, [](Block& b) { return fill_with(b, 1); }));
