@@ -119,11 +119,11 @@ class Walk {
     if (!listing) return;
     std::vector<std::uint64_t> above = place.above;
     above.push_back(ino);
-    std::unordered_set<std::string_view> names;
+    std::unordered_set<std::string> names;
     for (std::size_t i = 0; i < (*listing)->size() && within_bounds(); ++i) {
       const tree::DirectoryListing::Item item = (*listing)->at(i);
       check_name(place, item.name);
-      if (!names.insert(item.name).second) violation("the same name twice", place.path);
+      if (!names.emplace(item.name).second) violation("the same name twice", place.path);
       enter(place, **listing, i, above);
     }
     look_up_absent(place, **listing);
