@@ -139,7 +139,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   const auto cache = std::make_shared<cache::BlockCache>(cache_bytes(command.options));
   const auto status = std::make_shared<MountStatus>(command.file, cache);
   const StatusReport report(status);
-  const metadata::FileMetadataPtr metadata = files->main()->metadata;
+  const metadata::FileMetadataPtr metadata = files->main()->snapshot();
   auto tree = make_tree(at_any_place(command), std::move(files), cache, status);
   if (!tree) {
     tell(command.file, tree.error().text());

@@ -17,10 +17,10 @@ std::uint64_t stored_limit(std::uint64_t chunk_bytes) {
 
 }  // namespace
 
-ChunkStore::ChunkStore(object::OpenedFilePtr file, const object::DatasetDescription& description,
+ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetDescription& description,
                        const chunk::ChunkGeometry& geometry)
-    : file_(std::move(file)),
-      source_(file_->metadata->addresses()),
+    : source_(file->followed->addresses()),
+      base_address_(file->followed->base_address()),
       plan_(geometry),
       fill_(description.fill, description.element_size),
       chunk_dims_(geometry.chunk_dims),
@@ -29,22 +29,20 @@ ChunkStore::ChunkStore(object::OpenedFilePtr file, const object::DatasetDescript
       unallocated_(description.layout.address == format::kUndefinedAddress),
       filter_count_(description.pipeline.filters.size()) {}
 
-Result<std::unique_ptr<ChunkStore>> ChunkStore::open(object::OpenedFilePtr file,
+Result<std::unique_ptr<ChunkStore>> ChunkStore::open(const object::OpenedFilePtr& file,
                                                      const object::DatasetDescription& description,
                                                      chunk::ChunkGeometry geometry) {
-  const metadata::FileMetadataPtr metadata = file->metadata;
-  std::unique_ptr<ChunkStore> store(new ChunkStore(std::move(file), description, geometry));
+  std::unique_ptr<ChunkStore> store(new ChunkStore(file, description, geometry));
   H5_ASSIGN(store->pipeline_,
             metadata::make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
-  H5_ASSIGN(store->index_, chunk::open_chunk_index(metadata, description.layout, geometry));
+  H5_ASSIGN(store->index_, chunk::open_chunk_index(file->reread(), description.layout, geometry));
   return store;
 }
 
 Error ChunkStore::located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record) const {
   std::string place = plan_.place_of(chunk);
   if (record != nullptr && record->allocated())
-    place += fmt::format(", {} bytes at {:#x}", record->stored_size,
-                         file_->metadata->base_address() + record->address);
+    place += fmt::format(", {} bytes at {:#x}", record->stored_size, base_address_ + record->address);
   return error.within(fmt::format("{}, of dataset at {:#x}", place, dataset_address_));
 }
 
@@ -78,8 +76,7 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
   // A growing file may hold it although it did not when its size was asked for.
-  if (!range_within(record.address, record.stored_size, source_->size()))
-    H5_TRY(file_->metadata->addresses()->refresh());
+  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
                     .with_found(record.stored_size)

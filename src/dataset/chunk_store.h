@@ -17,7 +17,7 @@ namespace h5mount::dataset {
 
 class ChunkStore {
  public:
-  static Result<std::unique_ptr<ChunkStore>> open(object::OpenedFilePtr file,
+  static Result<std::unique_ptr<ChunkStore>> open(const object::OpenedFilePtr& file,
                                                   const object::DatasetDescription& description,
                                                   chunk::ChunkGeometry geometry);
 
@@ -63,7 +63,7 @@ class ChunkStore {
   Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
  private:
-  ChunkStore(object::OpenedFilePtr file, const object::DatasetDescription& description,
+  ChunkStore(const object::OpenedFilePtr& file, const object::DatasetDescription& description,
              const chunk::ChunkGeometry& geometry);
 
   Status check_stored(const chunk::ChunkRecord& record) const;
@@ -71,8 +71,8 @@ class ChunkStore {
   Status decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
                        MutableByteSpan out, DecodeScratch& scratch) const;
 
-  object::OpenedFilePtr file_;
-  std::shared_ptr<const io::ByteSource> source_;
+  std::shared_ptr<io::ByteSource> source_;
+  std::uint64_t base_address_;  // of addresses in source_, for messages
   ChunkPlan plan_;
   FillPattern fill_;
   std::vector<std::uint64_t> chunk_dims_;  // the dataset's rank

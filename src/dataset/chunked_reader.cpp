@@ -9,13 +9,13 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
   const bool filtered = !description.pipeline.filters.empty();
   H5_ASSIGN(auto geometry, chunk::ChunkGeometry::make(description.space, description.layout, filtered));
   std::unique_ptr<GrowthState> growth;
-  if (file->metadata->following()) {
+  if (file->followed->following()) {
     const bool goes_on = previous != nullptr && previous->blocks_->growth() != nullptr &&
                          description.layout.chunk_dims == previous->description().layout.chunk_dims;
     growth = std::make_unique<GrowthState>(environment.cache,
                                            goes_on ? previous->blocks_->growth()->growth() : nullptr);
   }
-  H5_ASSIGN(auto store, ChunkStore::open(std::move(file), description, std::move(geometry)));
+  H5_ASSIGN(auto store, ChunkStore::open(file, description, std::move(geometry)));
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
   return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }
@@ -101,9 +101,10 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
 }
 
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
+    SourceBudget& budget) const {
   if (grew_at_end(description(), next)) return open(environment, std::move(file), std::move(next), this);
-  return DatasetReader::open_next_state(environment, std::move(file), std::move(next));
+  return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
 }
 
 std::vector<ByteRange> ChunkedReader::outdated_ranges() const {

@@ -42,9 +42,10 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length,
                    Pieces& out) const;
 
-  Result<std::shared_ptr<const DatasetReader>> open_next_state(
-      const ReadEnvironment& environment, object::OpenedFilePtr file,
-      object::DatasetDescription description) const override;
+  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
+                                                               object::OpenedFilePtr file,
+                                                               object::DatasetDescription description,
+                                                               SourceBudget& budget) const override;
   std::vector<ByteRange> outdated_ranges() const override;
 
   ChunkedBlocksPtr blocks_;

@@ -7,6 +7,7 @@
 #include "growth.h"
 #include "simple_readers.h"
 #include "sparse_reader.h"
+#include "virtual_nesting.h"
 #include "virtual_reader.h"
 
 namespace h5mount::dataset {
@@ -14,6 +15,13 @@ namespace h5mount::dataset {
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvironment& environment,
                                                                  object::OpenedFilePtr file,
                                                                  object::DatasetDescription d) {
+  return open_next(environment, std::move(file), std::move(d), nullptr);
+}
+
+Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_first(const ReadEnvironment& environment,
+                                                                       object::OpenedFilePtr file,
+                                                                       object::DatasetDescription d,
+                                                                       SourceBudget& budget) {
   if (d.layout.cls != format::LayoutClass::Virtual && d.image_bytes == 0)
     return open_unallocated_reader(std::move(d));
   switch (d.layout.cls) {
@@ -25,7 +33,7 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
     case format::LayoutClass::Chunked:
       return ChunkedReader::open(environment, std::move(file), std::move(d));
     case format::LayoutClass::Virtual:
-      return VirtualReader::open(environment, std::move(file), std::move(d));
+      return VirtualReader::open(environment, std::move(file), std::move(d), nullptr, budget);
     case format::LayoutClass::Structured:
       return SparseReader::open(environment, std::move(file), std::move(d));
   }
@@ -80,17 +88,20 @@ Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d,
-    const std::shared_ptr<const DatasetReader>& previous) {
-  if (previous == nullptr) return open(environment, std::move(file), std::move(d));
-  return previous->open_next_state(environment, std::move(file), std::move(d));
+    const std::shared_ptr<const DatasetReader>& previous, SourceBudget* budget) {
+  SourceBudget own;
+  SourceBudget& used = budget != nullptr ? *budget : own;
+  if (previous == nullptr) return open_first(environment, std::move(file), std::move(d), used);
+  return previous->open_next_state(environment, std::move(file), std::move(d), used);
 }
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next_state(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
+    SourceBudget& budget) const {
   const bool stays =
       size() == 0 || (grew_at_end(description_, next) && next.layout.cls == format::LayoutClass::Contiguous &&
                       next.layout.address == description_.layout.address);
-  H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(next)));
+  H5_ASSIGN(auto reader, open_first(environment, std::move(file), std::move(next), budget));
   reader->outdated_ = !stays;
   return reader;
 }

@@ -1,11 +1,11 @@
-// Growth: what is kept of a chunked dataset from one state of a growing file to the next, so that following
-// it costs in proportion to what is new.
+// Growth: the delta of a chunked dataset between snapshots of a growing file: which decoded blocks remain
+// valid, and which byte ranges become stale. With it following a file costs in proportion to what is new.
 //
 // A block of the cache is *finished* when all its chunks are allocated and a chunk behind it is allocated
-// too: writers append, so they do not come back to it. Finished blocks belong to an owner that all states
-// share. The others (holes, the chunks at the end, which are written again and again) belong to the reader of
-// one state and are dropped with it. Which bytes of them were published is recorded, since the kernel keeps
-// pages of them that become stale.
+// too: writers append, so they do not write it again. Finished blocks belong to an owner that the readers of
+// all snapshots share. The others (holes, the chunks at the end, which are rewritten as they fill) belong to
+// the reader of one snapshot and are dropped with it. Their published byte ranges are recorded, since the
+// kernel keeps pages of them, which become stale.
 //
 // Threads: any; locks are held only for look-ups.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace h5mount::dataset {
 
-// Whether the image of `before` is the beginning of that of `now`.
+// Whether the image of `before` is a prefix of that of `now`.
 bool grew_at_end(const object::DatasetDescription& before, const object::DatasetDescription& now);
 
 class Growth {
@@ -37,9 +37,9 @@ class Growth {
   bool finished(std::uint64_t key) const;
   void set_finished(std::uint64_t key);
 
-  // Image bytes given in a state that a later one may give otherwise.
+  // Image bytes that the reader of a snapshot gave and that of a later one may give otherwise.
   void note_published(std::uint64_t state, ByteRange range);
-  // What states before `state` have published; each range is given once.
+  // What readers of snapshots before `state` have published; each range is given once.
   std::vector<ByteRange> take_outdated(std::uint64_t state);
 
  private:
@@ -49,22 +49,22 @@ class Growth {
   };
   std::shared_ptr<cache::BlockCache> cache_;
   const std::uint64_t owner_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards what follows
   std::uint64_t states_ = 0;
   std::unordered_set<std::uint64_t> finished_;
   std::vector<Published> published_;
 };
 
-// One reader's part in it.
+// One reader's part in it: a state is the reader of one snapshot, numbered from 1 on.
 class GrowthState {
  public:
-  // `growth` of the reader before, or null.
+  // `growth`: of the reader of the previous snapshot, or null.
   GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_ptr<Growth> growth);
   ~GrowthState() { cache_->erase_owner(own_); }
   GrowthState(const GrowthState&) = delete;
   GrowthState& operator=(const GrowthState&) = delete;
 
-  // The owner of a block. `is_finished` reads the index; it is called once a state for a block that is not.
+  // The owner of a block. `is_finished` reads the index; for a block that is not it is called once a state.
   template <class IsFinished>
   std::uint64_t owner_of(std::uint64_t kind, std::uint64_t index, ByteRange range, IsFinished&& is_finished) {
     const std::uint64_t key = kind << 60 | index;

@@ -102,7 +102,7 @@ class ContiguousReader final : public PlainReader {
  public:
   ContiguousReader(const object::OpenedFilePtr& file, object::DatasetDescription d)
       : PlainReader(std::move(d), false),
-        source_(file->metadata->addresses()),
+        source_(file->followed->addresses()),
         address_(description().layout.address) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
@@ -236,7 +236,7 @@ class ExternalReader final : public PlainReader {
   // Whether a raw file is what it was when this reader first read from it. One beside a file that is followed
   // may change as that does.
   Status check_unchanged(const std::string& name, io::ByteSource& source) const {
-    if (file_->metadata->following()) return {};
+    if (file_->followed->following()) return {};
     std::optional<io::SourceStamp> first;
     {
       const std::lock_guard lock(mutex_);

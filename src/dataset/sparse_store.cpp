@@ -10,12 +10,12 @@
 namespace h5mount::dataset {
 
 Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& environment,
-                                                       object::OpenedFilePtr file,
+                                                       const object::OpenedFilePtr& file,
                                                        const object::DatasetDescription& description) {
   const bool filtered = !description.pipeline.sections.empty();
   H5_ASSIGN(auto geometry, chunk::ChunkGeometry::make(description.space, description.layout, filtered));
-  H5_ASSIGN(auto index, chunk::open_chunk_index(file->metadata, description.layout, geometry));
-  std::unique_ptr<SparseStore> store(new SparseStore(environment, std::move(file), description, geometry));
+  H5_ASSIGN(auto index, chunk::open_chunk_index(file->reread(), description.layout, geometry));
+  std::unique_ptr<SparseStore> store(new SparseStore(environment, *file->followed, description, geometry));
   store->index_ = std::move(index);
   for (const auto& section : description.pipeline.sections) {
     H5_ASSIGN(store->pipelines_[section.number],
@@ -24,10 +24,11 @@ Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& en
   return store;
 }
 
-SparseStore::SparseStore(const ReadEnvironment& environment, object::OpenedFilePtr file,
+SparseStore::SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
                          const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry)
     : cache_(environment.cache),
-      file_(std::move(file)),
+      source_(file.addresses()),
+      base_address_(file.base_address()),
       plan_(geometry),
       dims_(description.space.dims),
       chunk_dims_(description.layout.chunk_dims),
@@ -49,8 +50,7 @@ std::optional<Error> SparseStore::problem() const {
 Error SparseStore::located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record) const {
   std::string place = plan_.place_of(chunk);
   if (record != nullptr)
-    place += fmt::format(", {} bytes at {:#x}", record->stored_size,
-                         file_->metadata->base_address() + record->address);
+    place += fmt::format(", {} bytes at {:#x}", record->stored_size, base_address_ + record->address);
   return error.within(fmt::format("sparse {}, of dataset at {:#x}", place, dataset_address_));
 }
 
@@ -72,7 +72,7 @@ Result<cache::BlockPtr> SparseStore::chunk_block(std::uint64_t chunk) const {
 
 Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chunk,
                                                               const chunk::ChunkRecord& record) const {
-  if (!range_within(record.address, record.stored_size, file_->metadata->addresses()->size()))
+  if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "StructuredChunk", "address", record.address)
                     .with_found(record.stored_size)
                     .with_detail("bytes run beyond the end of file"));
@@ -83,7 +83,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chun
   H5_ASSIGN(const auto selection, load_section(record, sections.selection, 0));
   H5_ASSIGN(const auto values, load_section(record, sections.values, 1));
   read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
-  const std::uint64_t offset = file_->metadata->base_address() + record.address;
+  const std::uint64_t offset = base_address_ + record.address;
   return SparseChunk::make_block(std::as_const(*selection).bytes(), offset, std::as_const(*values).bytes(),
                                  chunk_dims_, plan_.element_size());
 }
@@ -97,18 +97,17 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
   const bool as_stored =
       pipeline == pipelines_.end() || pipeline->second->empty() || section.filter_mask == ~0U;
   const std::uint64_t address = record.address + section.offset;
-  const io::ByteSource& source = *file_->metadata->addresses();
   if (as_stored) {
     if (section.stored != section.plain)
       return fail(Error(ErrorCode::InvalidValue, "StructuredChunk", "unfiltered_size", address)
                       .with_found(section.plain)
                       .with_expected(section.stored));
-    H5_TRY(source.read_at(address, plain->bytes()));
+    H5_TRY(source_->read_at(address, plain->bytes()));
     return plain;
   }
   ScratchPool::Lease scratch(ScratchPool::shared());
   const MutableByteSpan stored = scratch->stored(static_cast<std::size_t>(section.stored));
-  H5_TRY(source.read_at(address, stored));
+  H5_TRY(source_->read_at(address, stored));
   H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), scratch->filters));
   return plain;
 }

@@ -21,7 +21,7 @@ class SparseStore {
   static constexpr std::uint64_t kChunk = 0, kRowBlockList = 1;
 
   static Result<std::unique_ptr<SparseStore>> open(const ReadEnvironment& environment,
-                                                   object::OpenedFilePtr file,
+                                                   const object::OpenedFilePtr& file,
                                                    const object::DatasetDescription& description);
   ~SparseStore();
   SparseStore(const SparseStore&) = delete;
@@ -43,7 +43,7 @@ class SparseStore {
   Status for_each_element(std::uint64_t chunk, Visit visit) const;
 
  private:
-  SparseStore(const ReadEnvironment& environment, object::OpenedFilePtr file,
+  SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
               const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry);
 
   Result<std::shared_ptr<cache::Block>> load_chunk(std::uint64_t chunk,
@@ -54,7 +54,8 @@ class SparseStore {
   Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
   std::shared_ptr<cache::BlockCache> cache_;
-  object::OpenedFilePtr file_;
+  std::shared_ptr<const io::ByteSource> source_;
+  std::uint64_t base_address_;  // of addresses in source_, for messages
   ChunkPlan plan_;
   std::vector<std::uint64_t> dims_, chunk_dims_;
   std::uint64_t dataset_address_;

@@ -4,33 +4,22 @@
 
 namespace h5mount::dataset {
 namespace {
-constexpr std::uint64_t kMostReads = 4U << 20;  // a request of 1 MiB has no more single bytes by far
-thread_local const VirtualNesting* t_innermost = nullptr;
-thread_local std::uint64_t t_reads = 0;
+constexpr std::uint64_t kMaxReads = 4U << 20;  // a request of 1 MiB has fewer single bytes
 }  // namespace
 
-VirtualNesting::VirtualNesting(const void* file, std::uint64_t dataset_address)
-    : file_(file), address_(dataset_address), outer_(t_innermost), depth_(outer_ ? outer_->depth_ + 1 : 1) {
-  if (outer_ == nullptr) t_reads = 0;
-  t_innermost = this;
-}
-
-VirtualNesting::~VirtualNesting() {
-  t_innermost = outer_;
-}
-
-Status VirtualNesting::check() const {
-  if (depth_ > limits::kMaxVirtualDepth)
+Result<VirtualAncestryPtr> nest(VirtualAncestryPtr outer, const void* file, std::uint64_t address) {
+  const unsigned depth = outer ? outer->depth + 1 : 1;
+  if (depth > limits::kMaxVirtualDepth)
     return fail(Error(ErrorCode::LimitExceeded, "virtual datasets are nested too deep"));
-  for (const VirtualNesting* at = outer_; at != nullptr; at = at->outer_)
-    if (at->file_ == file_ && at->address_ == address_)
+  for (const VirtualAncestry* at = outer.get(); at != nullptr; at = at->outer.get())
+    if (at->file == file && at->address == address)
       return fail(Error(ErrorCode::Cycle, "a virtual dataset is its own source"));
-  return {};
+  return std::make_shared<const VirtualAncestry>(file, address, depth, std::move(outer));
 }
 
-Status VirtualNesting::spend(std::uint64_t reads) {
-  t_reads += reads;
-  if (t_reads > kMostReads)
+Status SourceBudget::spend(std::uint64_t reads) {
+  reads_ += reads;
+  if (reads_ > kMaxReads)
     return fail(Error(ErrorCode::LimitExceeded, "a virtual dataset of too many pieces"));
   return {};
 }

@@ -10,34 +10,34 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/metadata/global_heap.h"
 #include "virtual_names.h"
-#include "virtual_nesting.h"
 
 namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources looked for
-constexpr std::size_t kMostOutdated = 64;          // ranges; more are told as one
+constexpr std::size_t kMostOutdated = 64;          // ranges; more are joined to one
 
 }  // namespace
 
 Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvironment& environment,
                                                                  object::OpenedFilePtr file,
                                                                  object::DatasetDescription d,
-                                                                 const VirtualReader* previous) {
-  const VirtualNesting nesting(file.get(), d.address);
-  H5_TRY(nesting.check());
+                                                                 const VirtualReader* previous,
+                                                                 SourceBudget& budget) {
+  ReadEnvironment nested = environment;
+  H5_ASSIGN(nested.within, nest(environment.within, file.get(), d.address));
   std::vector<format::VirtualMapping> mappings;
   if (d.layout.virtual_heap_address != format::kUndefinedAddress) {
-    H5_ASSIGN(const auto object,
-              metadata::load_global_heap_object(*file->metadata, d.layout.virtual_heap_address,
-                                                d.layout.virtual_heap_index));
-    format::Cursor cursor(object.bytes(), file->metadata->base_address() + d.layout.virtual_heap_address,
-                          "VirtualMappings", file->metadata->sizes());
+    const metadata::FileMetadataPtr snapshot = file->reread();
+    H5_ASSIGN(const auto object, metadata::load_global_heap_object(*snapshot, d.layout.virtual_heap_address,
+                                                                   d.layout.virtual_heap_index));
+    format::Cursor cursor(object.bytes(), snapshot->base_address() + d.layout.virtual_heap_address,
+                          "VirtualMappings", snapshot->sizes());
     H5_ASSIGN(mappings, format::decode_virtual_mappings(cursor));
   }
-  auto sources = std::make_unique<VirtualSources>(environment, file,
+  auto sources = std::make_unique<VirtualSources>(std::move(nested), file,
                                                   previous != nullptr ? previous->sources_.get() : nullptr);
-  const auto renewed = sources->renew();
+  const auto renewed = sources->renew(budget);
   std::vector<Part> parts;
   for (format::VirtualMapping& mapping : mappings) {
     Part part;
@@ -49,7 +49,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
       part.mapping.file = plain_name(part.mapping.file);
       part.mapping.dataset = plain_name(part.mapping.dataset);
     }
-    if (part.view_unlimited) measure(*sources, d.space, part);
+    if (part.view_unlimited) measure(*sources, d.space, part, budget);
     parts.push_back(std::move(part));
   }
   H5_TRY(settle_extent(d, parts));
@@ -71,9 +71,10 @@ VirtualReader::VirtualReader(object::OpenedFilePtr file, object::DatasetDescript
     if (!problem_) problem_ = part.problem;
 }
 
-// How much of an unlimited mapping its sources have now. One that is there and cannot be opened has what the
-// header says, so that the reads that need it fail.
-void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& space, Part& part) {
+// How much of an unlimited mapping its sources have now. A source that exists and cannot be opened counts
+// with the extent in the header, so that the reads that need it fail.
+void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
+                            SourceBudget& budget) {
   const format::VirtualMapping& mapping = part.mapping;
   const std::size_t dimension = *part.view_unlimited;
   const std::uint64_t stored =  // slices
@@ -81,8 +82,8 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
   if (part.numbered) {
     VirtualSources::SourcePtr source;
     for (; part.blocks < kMostNumbered; ++part.blocks) {
-      source =
-          sources.get(numbered_name(mapping.file, part.blocks), numbered_name(mapping.dataset, part.blocks));
+      source = sources.get(numbered_name(mapping.file, part.blocks),
+                           numbered_name(mapping.dataset, part.blocks), budget);
       if (!source->reader) break;
     }
     part.found = part.blocks;
@@ -93,7 +94,7 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
     return;
   }
   if (!part.source_unlimited) return;
-  const auto source = sources.get(mapping.file, mapping.dataset);
+  const auto source = sources.get(mapping.file, mapping.dataset, budget);
   part.problem = source->error;
   if (part.problem) part.slices = stored;
   if (source->absent) sources.note_missing(*source);
@@ -103,8 +104,8 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
     part.slices = slices_within(mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
 }
 
-// The view's extent in its unlimited dimensions is what its sources fill; the header holds the writer's last
-// idea.
+// The view's extent in its unlimited dimensions is what its sources fill; the header's is of the time when it
+// was written.
 Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<Part>& parts) {
   std::vector<std::uint64_t> dims = d.space.dims;
   std::vector<bool> measured(dims.size(), false);
@@ -157,28 +158,23 @@ Status VirtualReader::settle_views(const object::DatasetDescription& d, std::vec
 
 // ---- sources that grow
 
-bool VirtualReader::sources_changed() const {
-  const VirtualNesting nesting(file_.get(), description().address);
-  return nesting.check() && sources_->changed();
-}
-
 void VirtualReader::note_outdated(const VirtualReader& before,
                                   const std::vector<VirtualSources::SourcePtr>& renewed) {
   const format::DataLayout& old_layout = before.description().layout;
   const format::DataLayout& layout = description().layout;
-  untold_ = before.take_outdated();
+  stale_ = before.take_outdated();
   if (!grew_at_end(before.description(), description()) ||
       layout.virtual_heap_address != old_layout.virtual_heap_address ||
       layout.virtual_heap_index != old_layout.virtual_heap_index)
-    untold_ = {{0, format::kUnlimited}};
+    stale_ = {{0, format::kUnlimited}};
   for (const auto& source : renewed)
     for (const Part& part : parts_) {
       const ByteRange range = outdated_by(part, *source);
-      if (range.begin < range.end) untold_.push_back(range);
+      if (range.begin < range.end) stale_.push_back(range);
     }
-  if (untold_.size() <= kMostOutdated) return;
-  const auto first = std::ranges::min_element(untold_, {}, &ByteRange::begin);
-  untold_ = {{first->begin, format::kUnlimited}};
+  if (stale_.size() <= kMostOutdated) return;
+  const auto first = std::ranges::min_element(stale_, {}, &ByteRange::begin);
+  stale_ = {{first->begin, format::kUnlimited}};
 }
 
 // Where in the view's image a part of it that became wrong begins: elements have the same order in a source's
@@ -212,16 +208,17 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
 }
 
 Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next) const {
+    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
+    SourceBudget& budget) const {
   if (next.layout.cls == format::LayoutClass::Virtual)
-    return open(environment, std::move(file), std::move(next), this);
-  return DatasetReader::open_next_state(environment, std::move(file), std::move(next));
+    return open(environment, std::move(file), std::move(next), this, budget);
+  return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
 }
 
 std::vector<ByteRange> VirtualReader::outdated_ranges() const {
   if (sources_->take_reopened()) return {{0, format::kUnlimited}};
   const std::lock_guard lock(mutex_);
-  return std::exchange(untold_, {});
+  return std::exchange(stale_, {});
 }
 
 // ---- reading
@@ -236,28 +233,28 @@ Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPatte
   return {};
 }
 
-Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out) const {
+Status VirtualReader::read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
-  const VirtualNesting nesting(file_.get(), description().address);
-  H5_TRY(nesting.check());
   const std::uint64_t e = description().element_size;
   const std::uint64_t first = offset / e, last = divide_up(offset + out.size(), e);
-  if (first * e == offset && last * e == offset + out.size()) return read_elements(first, last - first, out);
+  if (first * e == offset && last * e == offset + out.size())
+    return read_elements(first, last - first, out, budget);
   // Requests need not end at elements: whole ones are put together aside.
   cache::Block whole(static_cast<std::size_t>((last - first) * e));
-  H5_TRY(read_elements(first, last - first, whole.bytes()));
+  H5_TRY(read_elements(first, last - first, whole.bytes(), budget));
   std::memcpy(out.data(), whole.bytes().data() + (offset - first * e), out.size());
   return {};
 }
 
-Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const {
+Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
+                                    SourceBudget& budget) const {
   fill_.write(first * description().element_size, out);
   for (const Part& part : parts_) {
     if (part.numbered) {
-      H5_TRY(read_numbered(part, first, count, out));
+      H5_TRY(read_numbered(part, first, count, out, budget));
     } else if (part.row_begin < first + count && part.row_end > first) {
-      H5_TRY(read_part(part, first, count, out));
+      H5_TRY(read_part(part, first, count, out, budget));
     }
   }
   return {};
@@ -265,8 +262,9 @@ Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, Mu
 
 // An error of reading a source says which it is.
 template <class Read>
-Status VirtualReader::read_source(const std::string& file, const std::string& dataset, Read&& read) const {
-  return sources_->use(file, dataset, [&](const DatasetReader& reader) -> Status {
+Status VirtualReader::read_source(const std::string& file, const std::string& dataset, SourceBudget& budget,
+                                  Read&& read) const {
+  return sources_->use(file, dataset, budget, [&](const DatasetReader& reader) -> Status {
     Status done = read(reader);
     if (!done) return fail(done.error().within(fmt::format("virtual source {}:{}", file, dataset)));
     return done;
@@ -274,16 +272,16 @@ Status VirtualReader::read_source(const std::string& file, const std::string& da
 }
 
 Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint64_t count,
-                                MutableByteSpan out) const {
+                                MutableByteSpan out, SourceBudget& budget) const {
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
-  return read_source(part.mapping.file, part.mapping.dataset, [&](const DatasetReader& reader) {
-    return copy_from(reader, part.mapping.source, clip, *part.view, first, count, out);
+  return read_source(part.mapping.file, part.mapping.dataset, budget, [&](const DatasetReader& reader) {
+    return copy_from(reader, part.mapping.source, clip, *part.view, first, count, out, budget);
   });
 }
 
 Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::uint64_t count,
-                                    MutableByteSpan out) const {
+                                    MutableByteSpan out, SourceBudget& budget) const {
   if (!part.view_unlimited || part.blocks == 0) return {};
   const auto& dims = description().space.dims;
   const std::size_t d = *part.view_unlimited;
@@ -304,9 +302,10 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
     block.start[d] += i * view.stride[d];
     block.count[d] = 1;
     H5_ASSIGN(const auto selected, ElementSelection::make(block, dims));
-    H5_TRY(read_source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i),
+    H5_TRY(read_source(numbered_name(part.mapping.file, i), numbered_name(part.mapping.dataset, i), budget,
                        [&](const DatasetReader& reader) {
-                         return copy_from(reader, part.mapping.source, {}, selected, first, count, out);
+                         return copy_from(reader, part.mapping.source, {}, selected, first, count, out,
+                                          budget);
                        }));
   }
   return {};
@@ -314,7 +313,8 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
 
 Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selection& selection,
                                 std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
-                                std::uint64_t first, std::uint64_t count, MutableByteSpan out) const {
+                                std::uint64_t first, std::uint64_t count, MutableByteSpan out,
+                                SourceBudget& budget) const {
   H5_ASSIGN(const auto selected, ElementSelection::make(selection, reader.description().space.dims, clip));
   const auto conversion = ElementConversion::make(reader.description().type, description().type);
   if (!conversion || description().type->has_variable_part)
@@ -329,14 +329,14 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
         return selected.for_each_ordinal(ordinal, ordinal + n, [&](std::uint64_t at, std::uint64_t run) {
           const MutableByteSpan place(to, static_cast<std::size_t>(run * to_size));
           to += run * to_size;
-          status = VirtualNesting::spend();
+          status = budget.spend();
           if (!status) return false;
           if (conversion->identity()) {
-            status = reader.read_into(at * from_size, place);
+            status = reader.read_as_source(at * from_size, place, budget);
             return status.has_value();
           }
           aside.resize(static_cast<std::size_t>(run * from_size));
-          status = reader.read_into(at * from_size, aside);
+          status = reader.read_as_source(at * from_size, aside, budget);
           if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
           return status.has_value();
         });
@@ -346,7 +346,7 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
 
 // ---- what the sources are
 
-NamedSource VirtualReader::named_source(const Part& part) const {
+NamedSource VirtualReader::named_source(const Part& part, SourceBudget& budget) const {
   NamedSource named{.file = part.mapping.file, .dataset = part.mapping.dataset};
   if (part.numbered) {
     if (part.problem) named = NamedSource::of(named.file, named.dataset, *part.problem);
@@ -354,20 +354,19 @@ NamedSource VirtualReader::named_source(const Part& part) const {
     named.numbered = part.found;
     return named;
   }
-  const auto source = sources_->get(part.mapping.file, part.mapping.dataset);
+  const auto source = sources_->get(part.mapping.file, part.mapping.dataset, budget);
   const std::optional<Error>& why = source->error ? source->error : source->absent;
   return why ? NamedSource::of(named.file, named.dataset, *why) : named;
 }
 
 NamedSources VirtualReader::named_sources(std::size_t most) const {
-  const VirtualNesting nesting(file_.get(), description().address);
+  SourceBudget budget;
   NamedSources out;
-  if (!nesting.check()) return out;
   std::set<std::pair<std::string_view, std::string_view>> named;
   for (const Part& part : parts_) {
     if (!named.emplace(part.mapping.file, part.mapping.dataset).second) continue;
     if (out.list.size() < most)
-      out.list.push_back(named_source(part));
+      out.list.push_back(named_source(part, budget));
     else
       ++out.left_out;
   }

@@ -13,6 +13,7 @@
 #include "fill_pattern.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/format/virtual_mapping.h"
+#include "virtual_nesting.h"
 #include "virtual_sources.h"
 
 namespace h5mount::dataset {
@@ -22,18 +23,24 @@ class VirtualReader final : public DatasetReader {
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
                                                            object::OpenedFilePtr file,
                                                            object::DatasetDescription description,
-                                                           const VirtualReader* previous = nullptr);
+                                                           const VirtualReader* previous,
+                                                           SourceBudget& budget);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+    SourceBudget budget;
+    return read_as_source(offset, out, budget);
+  }
+  Status read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const override;
   // The view itself holds no raw data.
   Result<std::uint64_t> storage_bytes() const override { return 0; }
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
-  // Of the sources that tell the extent of an unlimited view: the header's extent stands in for theirs.
+  // A source that determines the extent of an unlimited view and cannot be opened: the extent is the
+  // header's.
   std::optional<Error> problem() const override { return problem_; }
-  bool sources_changed() const override;
+  bool sources_changed() const override { return sources_->changed(); }
   NamedSources named_sources(std::size_t most) const override;
   MissingSources missing_sources() const override { return sources_->missing(); }
 
@@ -55,26 +62,32 @@ class VirtualReader final : public DatasetReader {
   VirtualReader(object::OpenedFilePtr file, object::DatasetDescription description,
                 std::unique_ptr<VirtualSources> sources, std::vector<Part> parts);
 
-  static void measure(VirtualSources& sources, const format::Dataspace& space, Part& part);
+  static void measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
+                      SourceBudget& budget);
   static Status settle_extent(object::DatasetDescription& description, std::vector<Part>& parts);
   static Status settle_views(const object::DatasetDescription& description, std::vector<Part>& parts);
 
   void note_outdated(const VirtualReader& before, const std::vector<VirtualSources::SourcePtr>& renewed);
   ByteRange outdated_by(const Part& part, const VirtualSources::Source& source) const;
   std::vector<ByteRange> outdated_ranges() const override;
-  Result<std::shared_ptr<const DatasetReader>> open_next_state(
-      const ReadEnvironment& environment, object::OpenedFilePtr file,
-      object::DatasetDescription description) const override;
+  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
+                                                               object::OpenedFilePtr file,
+                                                               object::DatasetDescription description,
+                                                               SourceBudget& budget) const override;
 
-  Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
-  Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
-  Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
+  Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
+                       SourceBudget& budget) const;
+  Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,
+                   SourceBudget& budget) const;
+  Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,
+                       SourceBudget& budget) const;
   template <class Read>
-  Status read_source(const std::string& file, const std::string& dataset, Read&& read) const;
-  NamedSource named_source(const Part& part) const;
+  Status read_source(const std::string& file, const std::string& dataset, SourceBudget& budget,
+                     Read&& read) const;
+  NamedSource named_source(const Part& part, SourceBudget& budget) const;
   Status copy_from(const DatasetReader& source, const format::Selection& selection,
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
-                   std::uint64_t first, std::uint64_t count, MutableByteSpan out) const;
+                   std::uint64_t first, std::uint64_t count, MutableByteSpan out, SourceBudget& budget) const;
 
   object::OpenedFilePtr file_;
   FillPattern fill_;
@@ -82,7 +95,7 @@ class VirtualReader final : public DatasetReader {
   std::vector<Part> parts_;
   std::optional<Error> problem_;
   mutable std::mutex mutex_;
-  mutable std::vector<ByteRange> untold_;  // guarded by mutex_
+  mutable std::vector<ByteRange> stale_;  // not yet taken;  // guarded by mutex_
 };
 
 }  // namespace h5mount::dataset

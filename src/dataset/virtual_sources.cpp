@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "virtual_nesting.h"
-
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMostSources = 128;       // kept, and watched; each holds its file's caches
+constexpr std::size_t kMostSources = 128;       // kept and checked for changes; each holds its file's caches
 constexpr std::size_t kMostInCrowd = 32;        // where many files are open
 constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
@@ -34,9 +32,10 @@ VirtualSources::VirtualSources(ReadEnvironment environment, object::OpenedFilePt
     : environment_(std::move(environment)),
       from_(std::move(from)),
       before_(before != nullptr ? before->all() : std::vector<SourcePtr>()),
-      looked_for_missing_(std::chrono::steady_clock::now()) {}
+      missing_checked_(std::chrono::steady_clock::now()) {}
 
-VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, const std::string& dataset) {
+VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, const std::string& dataset,
+                                              SourceBudget& budget) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = find_in(kept_, file_name, dataset); found != kept_.end()) {
@@ -46,7 +45,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   }
   const auto earlier = find_in(before_, file_name, dataset);
   const Source* const before = earlier != before_.end() ? earlier->get() : nullptr;
-  auto opened = open(file_name, dataset, before);
+  auto opened = open(file_name, dataset, before, budget);
   Source source = opened ? *std::move(opened) : named(file_name, dataset);
   if (!opened && opened.error().code() != ErrorCode::NotFound)
     source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
@@ -63,34 +62,31 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
 }
 
 Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name, const std::string& dataset,
-                                                    const Source* before) const {
-  H5_TRY(VirtualNesting::spend(kOpening));
+                                                    const Source* before, SourceBudget& budget) const {
+  H5_TRY(budget.spend(kOpening));
   Source source = named(file_name, dataset);
   H5_ASSIGN(source.file, file_name == "." ? Result<object::OpenedFilePtr>(from_)
                                           : environment_.files->open_hdf5(from_, file_name,
                                                                           object::NameUse::VirtualSource));
-  const metadata::FileMetadata& metadata = *source.file->metadata;
-  (void)metadata.look();  // that it is stale is told to those who read
-  source.generation = metadata.generation();
+  metadata::FollowedFile& followed = *source.file->followed;
+  (void)followed.revalidate();  // a stale file is an error of the reads
+  source.snapshot = followed.snapshot()->number();
   const bool known = before != nullptr && before->reader && before->file == source.file;
-  if (known && before->generation == source.generation && !before->reader->sources_changed()) {
+  if (known && before->snapshot == source.snapshot && !before->reader->sources_changed()) {
     source.reader = before->reader;
     return source;
   }
   using Opened = std::shared_ptr<const DatasetReader>;
-  H5_ASSIGN(source.reader, metadata::retry_torn(metadata, "virtual source", [&]() -> Result<Opened> {
-              H5_ASSIGN(const auto address,
-                        object::resolve_path(source.file->metadata, metadata.root_address(), dataset));
-              H5_ASSIGN(const auto object, object::open_object(metadata, address));
-              if (object.kind != object::ObjectKind::Dataset)
-                return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
-              H5_ASSIGN(auto described, object::describe_dataset(metadata, object));
-              // As in every file that grows: the index of chunks was written before the extent, so it is read
-              // after it.
-              if (metadata.following()) metadata.forget();
-              return DatasetReader::open_next(environment_, source.file, std::move(described),
-                                              known ? before->reader : nullptr);
-            }));
+  const auto open_dataset = [&](const metadata::FileMetadataPtr& snapshot) -> Result<Opened> {
+    H5_ASSIGN(const auto address, object::resolve_path(snapshot, snapshot->root_address(), dataset));
+    H5_ASSIGN(const auto object, object::open_object(*snapshot, address));
+    if (object.kind != object::ObjectKind::Dataset)
+      return fail(Error(ErrorCode::NotFound, dataset + " is not a dataset"));
+    H5_ASSIGN(auto described, object::describe_dataset(*snapshot, object));
+    return DatasetReader::open_next(environment_, source.file, std::move(described),
+                                    known ? before->reader : nullptr, &budget);
+  };
+  H5_ASSIGN(source.reader, metadata::retry_torn(followed, "virtual source", budget.retries(), open_dataset));
   if (known)
     source.outdated = source.reader->take_outdated();
   else if (before != nullptr)
@@ -101,9 +97,9 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
 bool VirtualSources::changed() const {
   for (const SourcePtr& source : all()) {
     if (!source->reader) continue;
-    (void)source->file->metadata->look();
-    if (source->file->metadata->generation() != source->generation || source->reader->sources_changed())
-      return true;
+    metadata::FollowedFile& file = *source->file->followed;
+    (void)file.revalidate();
+    if (file.snapshot()->number() != source->snapshot || source->reader->sources_changed()) return true;
   }
   return missing_came();
 }
@@ -112,18 +108,19 @@ bool VirtualSources::missing_came() const {
   const auto now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
-    if (now - looked_for_missing_ < kMissingAgain) return false;
-    looked_for_missing_ = now;
+    if (now - missing_checked_ < kMissingAgain) return false;
+    missing_checked_ = now;
   }
+  SourceBudget budget;
   return std::ranges::any_of(all(), [&](const SourcePtr& source) {
-    return !source->reader && open(source->file_name, source->dataset, nullptr).has_value();
+    return !source->reader && open(source->file_name, source->dataset, nullptr, budget).has_value();
   });
 }
 
-std::vector<VirtualSources::SourcePtr> VirtualSources::renew() {
+std::vector<VirtualSources::SourcePtr> VirtualSources::renew(SourceBudget& budget) {
   std::vector<SourcePtr> out;
   for (const SourcePtr& before : before_) {
-    SourcePtr now = get(before->file_name, before->dataset);
+    SourcePtr now = get(before->file_name, before->dataset, budget);
     if (!now->outdated.empty()) out.push_back(std::move(now));
   }
   before_.clear();

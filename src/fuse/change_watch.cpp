@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPause = 500;  // milliseconds between two calls of the tree
 constexpr int kPeriod =
-    1000;  // milliseconds after which it is called unasked, where its file may be replaced
+    1000;  // milliseconds between two calls without an event, where the file may be replaced
 
 void wake(int eventfd) {
   const std::uint64_t one = 1;
@@ -46,7 +46,7 @@ ChangeWatch::~ChangeWatch() {
     if (fd >= 0) ::close(fd);
 }
 
-// A file that is watched already stays so; one that the tree no longer names is left.
+// Adding a watch twice does nothing; the watches of files that the tree no longer names are removed.
 bool ChangeWatch::watch_all() {
   std::set<int> watched;
   for (const std::string& path : tree_->watchable())
@@ -81,11 +81,11 @@ void ChangeWatch::run() {
     std::uint64_t count = 0;
     (void)!::read(more_, &count, sizeof count);
     try {
-      // What was written before a file was watched is seen by the look that follows.
+      // A write from before the watch is seen by the check that follows.
       if (count != 0) (void)watch_all();
       tree_->file_changed();
     } catch (const std::exception& exception) {
-      log(LogLevel::Error, "looking at the changed file: internal error: {}", exception.what());
+      log(LogLevel::Error, "checking the changed file: internal error: {}", exception.what());
     }
     if (stopped_within(kPause)) return;
   }

@@ -1,7 +1,7 @@
-// ChangeWatch: a thread that sleeps until somebody writes the HDF5 file, or one that it names and that is
-// open (inotify), and then tells the tree, twice a second at most. It is what notices a change while nobody
-// asks, because the kernel answers from what it keeps. Where there is no inotify (a network file system,
-// written elsewhere) a change is noticed when the tree is next asked.
+// ChangeWatch: a thread that sleeps until the HDF5 file, or an open one that it names, is written (inotify),
+// and then calls Tree::file_changed, twice a second at most. So changes are seen although the kernel answers
+// all requests from its cache. Without inotify (a network file system, written elsewhere) a change is seen at
+// the next request that reaches the tree.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class ChangeWatch {
   std::shared_ptr<tree::Tree> tree_;
   int events_ = -1;
   int stop_ = -1;
-  int more_ = -1;  // told that there is more to watch
+  int more_ = -1;  // eventfd: there are more files to watch
   std::set<int> watched_;
   std::thread thread_;
 };

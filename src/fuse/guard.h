@@ -43,7 +43,7 @@ void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& bo
   tree::Tree& tree = *adapter_of(request).tree;  // the request is gone once it is answered
   tree::tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
-    const tree::RequestScope scope(tree);
+    const std::shared_ptr<void> pin = tree.pin();
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
       report_failure(tree, node, status.error());

@@ -1,16 +1,8 @@
 #include "kernel_notifier.h"
 
-#include <chrono>
-
 #include "reply_pieces.h"
 
 namespace h5mount::fuse {
-namespace {
-
-constexpr std::chrono::milliseconds kLongestWait{200};
-
-}  // namespace
-
 KernelNotifier::KernelNotifier(fuse_session* session) : session_(session), thread_([this] { run(); }) {}
 
 KernelNotifier::~KernelNotifier() {
@@ -28,31 +20,22 @@ void KernelNotifier::stop() {
       stop_ = true;
     }
     wake_.notify_all();
-    done_.notify_all();
     thread_.join();
   });
 }
 
-tree::KernelPages::Ticket KernelNotifier::forget(tree::NodeId node,
-                                                 const std::vector<dataset::ByteRange>& ranges) {
+void KernelNotifier::invalidate(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges,
+                                std::function<void()> done) {
   const std::lock_guard lock(mutex_);
-  for (const dataset::ByteRange& range : ranges) orders_.push_back({node, range, {}});
-  queued_ += ranges.size();
+  for (const dataset::ByteRange& range : ranges) orders_.push_back({.node = node, .range = range});
+  if (!ranges.empty()) orders_.back().done = std::move(done);
   wake_.notify_one();
-  return queued_;
 }
 
-tree::KernelPages::Ticket KernelNotifier::forget_name(tree::NodeId directory, const std::string& name) {
+void KernelNotifier::invalidate_name(tree::NodeId directory, const std::string& name) {
   const std::lock_guard lock(mutex_);
-  orders_.push_back({directory, {}, name});
+  orders_.push_back({.node = directory, .name = name});
   wake_.notify_one();
-  return ++queued_;
-}
-
-bool KernelNotifier::wait(Ticket ticket) {
-  std::unique_lock lock(mutex_);
-  return done_.wait_for(lock, kLongestWait, [&] { return stop_ || finished_ >= ticket; }) &&
-         finished_ >= ticket;
 }
 
 bool KernelNotifier::store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) {
@@ -74,25 +57,30 @@ bool KernelNotifier::store(tree::NodeId node, std::uint64_t offset, const datase
                                     fuse_buf_copy_flags{}) == 0;
 }
 
+// That the kernel does not know the node is no error.
+void KernelNotifier::notify(const Order& order) {
+  if (!order.name.empty()) {
+    (void)fuse_lowlevel_notify_inval_entry(session_, order.node, order.name.c_str(), order.name.size());
+    return;
+  }
+  // A length of zero means all that follows.
+  const std::uint64_t length =
+      order.range.end == format::kUnlimited ? 0 : order.range.end - order.range.begin;
+  (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),
+                                         static_cast<off_t>(length));
+}
+
 void KernelNotifier::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [&] { return stop_ || !orders_.empty(); });
     if (stop_) return;
-    const Order order = orders_.front();
+    const Order order = std::move(orders_.front());
     orders_.pop_front();
     lock.unlock();
-    // A length of zero is all that follows. That the kernel does not know the node (any more) is no error.
-    const std::uint64_t length =
-        order.range.end == format::kUnlimited ? 0 : order.range.end - order.range.begin;
-    if (order.name.empty())
-      (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),
-                                             static_cast<off_t>(length));
-    else
-      (void)fuse_lowlevel_notify_inval_entry(session_, order.node, order.name.c_str(), order.name.size());
+    notify(order);
+    if (order.done) order.done();
     lock.lock();
-    ++finished_;
-    done_.notify_all();
   }
 }
 

@@ -1,6 +1,6 @@
-// KernelNotifier: tells the kernel what to drop, from a thread of its own, and gives it pages, from whatever
-// thread has made them. Both wait for reads of these pages that are under way, so a thread that answers
-// requests must not do it: it queues, and waits for a moment at most.
+// KernelNotifier: has the kernel drop stale pages and names, from a thread of its own, and hands it pages,
+// from the thread that calls. Both wait for reads of these pages that are under way, so a thread that answers
+// requests must not do it: it queues.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -8,9 +8,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "h5mount/tree/tree.h"
 
@@ -19,36 +22,37 @@ namespace h5mount::fuse {
 class KernelNotifier final : public tree::KernelPages {
  public:
   explicit KernelNotifier(fuse_session* session);
-  ~KernelNotifier() override;  // what is still queued is left
+  ~KernelNotifier() override;  // what is still queued is not done
   KernelNotifier(const KernelNotifier&) = delete;
   KernelNotifier& operator=(const KernelNotifier&) = delete;
 
-  Ticket forget(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges) override;
-  Ticket forget_name(tree::NodeId directory, const std::string& name) override;
-  bool wait(Ticket ticket) override;
+  void invalidate(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges,
+                  std::function<void()> done) override;
+  void invalidate_name(tree::NodeId directory, const std::string& name) override;
   bool store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) override;
 
-  // Before the descriptor of the session is closed: after it nothing is written to the kernel any more. Waits
-  // for what is being written, so requests must still be answered, or the connection be dead. More than once
-  // does nothing.
+  // To be called before the session's descriptor is closed: after it nothing is written to the kernel. Waits
+  // for what is being written, so requests must still be answered, or the connection be dead. Further calls
+  // do nothing.
   void stop();
 
  private:
   struct Order {
     tree::NodeId node;
-    dataset::ByteRange range;
-    std::string name;  // in the node, instead of the range; empty: none
+    dataset::ByteRange range = {};
+    std::string name = {};            // in the node, instead of the range; empty: none
+    std::function<void()> done = {};  // null: nothing to call
   };
+  void notify(const Order& order);
   void run();
 
   fuse_session* const session_;
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
+  std::mutex mutex_;  // guards orders_ and stop_
+  std::condition_variable wake_;
   std::deque<Order> orders_;
-  Ticket queued_ = 0, finished_ = 0;
   bool stop_ = false;
   std::atomic<bool> refusing_ = false;
-  std::shared_mutex storing_;
+  std::shared_mutex storing_;  // held while pages are handed over
   std::once_flag stopped_;
   std::thread thread_;
 };

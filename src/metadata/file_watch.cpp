@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// File times stand still for a tick of the kernel's clock: a write may follow within one and not show.
+// File times advance by ticks of the kernel's clock: a second write within a tick does not move them.
+// Nanoseconds.
 constexpr std::int64_t kTick = 20'000'000;
 constexpr std::int64_t kLately = 3'000'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
@@ -31,8 +32,8 @@ bool within_tick(std::int64_t seen, const io::SourceStamp& stamp) {
   return steady_now() - seen < kTick && wall_now() - stamp.modified < kTick;
 }
 
-// A file whose time lies near ours counts as seen to change when it is opened. No other use is made of its
-// times: of one that lies in the future a difference would say "just now" for ever.
+// A file whose mtime is close to the present counts as seen to change when it is opened. Its times are not
+// used otherwise: one in the future would count as a recent change until that time has come.
 std::int64_t first_change(const io::SourceStamp& stamp) {
   return std::llabs(wall_now() - stamp.modified) < kLately ? steady_now() : kNever;
 }
@@ -40,47 +41,43 @@ std::int64_t first_change(const io::SourceStamp& stamp) {
 }  // namespace
 
 FileWatch::FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superblock_place,
-                     const MetadataOptions& options, bool swmr_writer, std::optional<io::SourceStamp> opened)
-    : file_(std::move(file)), place_(superblock_place), options_(options) {
-  const bool follow = options.follow == Follow::Always || (options.follow == Follow::Auto && swmr_writer);
-  state_ = follow ? State::Following : State::Quiet;
-  if (opened)
-    seen_ = *opened;
-  else if (const auto stamp = file_->stamp())
-    seen_ = *stamp;
-  change_seen_ = first_change(seen_);
-  superblock_seen_ = superblock_bytes();
-  racy_ = follow;  // what was read while the file was opened may be older than the stamp
-}
+                     const MetadataOptions& options, bool following, const io::SourceStamp& opened)
+    : file_(std::move(file)),
+      place_(superblock_place),
+      options_(options),
+      state_(following ? State::Following : State::Quiet),
+      change_seen_(first_change(opened)),
+      seen_(opened),
+      superblock_seen_(superblock_bytes()),
+      racy_(following) {}  // what was read while the file was opened may be older than the stamp
 
-void FileWatch::look(bool at_once, const std::function<void()>& drop) {
+void FileWatch::check(bool at_once, const Changed& changed) {
   const std::int64_t now = steady_now();
-  std::int64_t next = next_look_.load(std::memory_order_relaxed);
+  std::int64_t next = next_check_.load(std::memory_order_relaxed);
   if (!at_once && now < next) [[likely]]
     return;
   const std::int64_t after = now + nanoseconds(options_.revalidate_interval).count();
-  if (!next_look_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return;
+  if (!next_check_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return;
   auto stamp = file_->stamp();
   if (!stamp) return;
   if (options_.keep_replaced) stamp->replaced = false;
-  if (settled(*stamp, drop)) return;
+  if (settled(*stamp, changed)) return;
   const State before = state_.load(std::memory_order_acquire);
-  say(before, take(*stamp, drop));
+  log_transition(before, apply(*stamp, changed));
 }
 
-// True where there is nothing more to do. What was read within the tick of a change is read again once it is
-// over.
-bool FileWatch::settled(const io::SourceStamp& stamp, const std::function<void()>& drop) {
+// True where nothing is left to do. What was read within the clock tick of a change counts as changed once
+// more when the tick is over.
+bool FileWatch::settled(const io::SourceStamp& stamp, const Changed& changed) {
   const std::lock_guard lock(mutex_);
   if (stamp != seen_) return false;
   if (!racy_) return true;
   racy_ = following() && within_tick(change_seen_.load(std::memory_order_relaxed), stamp);
-  drop();
-  next_generation();
+  changed(following());
   return true;
 }
 
-FileWatch::State FileWatch::take(const io::SourceStamp& stamp, const std::function<void()>& drop) {
+FileWatch::State FileWatch::apply(const io::SourceStamp& stamp, const Changed& changed) {
   const State before = state_.load(std::memory_order_acquire);
   const SuperblockBytes superblock = superblock_bytes();
   const State after = state_after(before, stamp);
@@ -95,8 +92,7 @@ FileWatch::State FileWatch::take(const io::SourceStamp& stamp, const std::functi
   change_seen_.store(steady_now(), std::memory_order_relaxed);
   racy_ = after == State::Following;
   state_.store(after, std::memory_order_release);
-  drop();
-  next_generation();
+  changed(after == State::Following);
   return after;
 }
 
@@ -114,8 +110,8 @@ FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& sta
   if (options_.follow == Follow::Never) return State::Stale;
   const auto superblock = load_superblock(*file_, place_);
   if (!superblock) {
-    // Emptied and written anew, or just now being written: the next change tells. Until then nothing is known
-    // of a file that no SWMR writer had.
+    // A checksum that does not fit is of a superblock that is just being written: the next change decides. A
+    // file that had no SWMR writer is stale until then.
     if (superblock.error().code() != ErrorCode::ChecksumMismatch) return State::Replaced;
     return before == State::Quiet ? State::Stale : before;
   }
@@ -124,7 +120,7 @@ FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& sta
   return before == State::Quiet ? State::Stale : before;  // a writer that was followed has ended
 }
 
-void FileWatch::say(State before, State after) const {
+void FileWatch::log_transition(State before, State after) const {
   if (after == before) return;
   log(after == State::Following ? LogLevel::Info : LogLevel::Warning, "{}: {}", file_->name(),
       after == State::Following  ? "a SWMR writer has it now; it is followed"

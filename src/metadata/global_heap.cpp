@@ -55,10 +55,10 @@ Result<std::shared_ptr<const GlobalHeapCollection>> cached_collection(const File
                                                                       std::uint64_t address) {
   MetadataCaches* caches = file.caches();
   if (caches != nullptr) {
-    if (auto found = caches->collections.find(address)) return found;
+    if (auto found = caches->collections.find(file.number(), address)) return found;
   }
   H5_ASSIGN(auto loaded, load_global_heap_collection(file, address));
-  if (caches != nullptr) caches->collections.insert(address, loaded, loaded->held_bytes());
+  if (caches != nullptr) caches->collections.insert(file.number(), address, loaded, loaded->held_bytes());
   return loaded;
 }
 
@@ -115,14 +115,14 @@ Result<GlobalHeapObject> load_object(const FileMetadata& file, std::uint64_t col
 
 }  // namespace
 
-// A collection that grows has no checksum that would tell: where an object is not found, what is kept may be
-// too old.
+// A collection has no checksum. In a file that is followed one that lacks the object may have been read
+// before a writer added it, so it is read once more.
 Result<GlobalHeapObject> load_global_heap_object(const FileMetadata& file, std::uint64_t collection_address,
                                                  std::uint32_t index) {
   auto object = load_object(file, collection_address, index);
   if (object || !file.following()) return object;
-  file.forget();
-  return load_object(file, collection_address, index);
+  const FileMetadataPtr now = file.reread();
+  return now ? load_object(*now, collection_address, index) : object;
 }
 
 }  // namespace h5mount::metadata

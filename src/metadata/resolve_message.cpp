@@ -10,13 +10,14 @@ constexpr std::string_view kShared = "SharedMessage";
 Result<std::shared_ptr<const ObjectHeader>> shared_header(const FileMetadata& file, std::uint64_t address) {
   MetadataCaches* caches = file.caches();
   if (caches != nullptr) {
-    if (auto found = caches->shared_headers.find(address)) return found;
+    if (auto found = caches->shared_headers.find(file.number(), address)) return found;
   }
   H5_ASSIGN(auto loaded, load_object_header(file, address));
   std::size_t bytes = sizeof(ObjectHeader) + loaded->messages.capacity() * sizeof(HeaderMessage);
   for (const HeaderMessage& message : loaded->messages) bytes += message.body.size();
   // A damaged one is not kept: the next read may go better.
-  if (caches != nullptr && !loaded->damage) caches->shared_headers.insert(address, loaded, bytes);
+  if (caches != nullptr && !loaded->damage)
+    caches->shared_headers.insert(file.number(), address, loaded, bytes);
   return loaded;
 }
 

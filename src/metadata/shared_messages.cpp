@@ -29,6 +29,10 @@ Result<std::unique_ptr<SharedMessages>> SharedMessages::load(
   return std::unique_ptr<SharedMessages>(new SharedMessages(file, std::move(indexes)));
 }
 
+std::unique_ptr<SharedMessages> SharedMessages::read_through(const FileMetadata& file) const {
+  return std::unique_ptr<SharedMessages>(new SharedMessages(file, indexes_));
+}
+
 Result<std::shared_ptr<const FractalHeap>> SharedMessages::heap(std::size_t index) const {
   {
     const std::lock_guard lock(mutex_);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <thread>
-#include <utility>
 
 #include "h5mount/base/log.h"
 
@@ -11,17 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestPause{64};
 
-thread_local RetryBudget* t_outermost = nullptr;
-
 }  // namespace
-
-RetryBudget::RetryBudget() : outermost_(t_outermost != nullptr ? t_outermost : this) {
-  t_outermost = outermost_;
-}
-
-RetryBudget::~RetryBudget() {
-  if (outermost_ == this) t_outermost = nullptr;
-}
 
 RetryCounters& retry_counters() {
   static RetryCounters counters;
@@ -52,28 +41,30 @@ bool may_be_torn(const Error& error) {
   return false;
 }
 
-bool TornRetry::again(const Error& error) {
+bool TornRetry::again(const Error& error, FileMetadataPtr& snapshot) {
   if (!may_be_torn(error) || !file_.following()) return false;
-  // The first time at once: what was kept may only have been old.
-  if (attempts_ > 0) {
-    // A file that nobody writes is damaged, not torn.
-    if (!file_.changed_lately()) return false;
-    RetryBudget& budget = *budget_.outermost_;
-    if (budget.spent_ >= file_.retry_for()) {
-      if (!std::exchange(budget.told_, true))
-        log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.addresses()->name(),
-            what_, attempts_ + 1, error.text());
-      return false;
-    }
-    const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));
-    std::this_thread::sleep_for(pause);
-    budget.spent_ += pause;
-    retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()),
-                                            std::memory_order_relaxed);
-  }
+  // The first time at once: the snapshot may only have been old.
+  if (attempts_ > 0 && !pause(error)) return false;
   ++attempts_;
   retry_counters().attempts.fetch_add(1, std::memory_order_relaxed);
-  file_.look_again();
+  snapshot = file_.snapshot_after(snapshot);
+  return true;
+}
+
+bool TornRetry::pause(const Error& error) {
+  // A file that is not being written is damaged, not torn.
+  if (!file_.changed_lately()) return false;
+  if (budget_.spent_ms_ >= file_.retry_for().count()) {
+    if (!budget_.logged_.exchange(true))
+      log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.addresses()->name(),
+          what_, attempts_ + 1, error.text());
+    return false;
+  }
+  const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));
+  std::this_thread::sleep_for(pause);
+  budget_.spent_ms_ += pause.count();
+  retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()),
+                                          std::memory_order_relaxed);
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 namespace h5mount::metadata {
 
-Status WindowCache::read_source(std::uint64_t offset, MutableByteSpan out) const {
+Status WindowCache::read_source(std::uint64_t offset, MutableByteSpan out) {
   source_reads_.fetch_add(1, std::memory_order_relaxed);
   return source_->read_at(offset, out);
 }
@@ -14,52 +14,45 @@ bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uin
   const std::uint64_t start = number * kWindowBytes;
   const std::uint64_t from = std::max(start, offset);
   const std::uint64_t to = std::min(start + kWindowBytes, offset + out.size());
-  if (to - start > window.bytes.size()) return false;
-  std::memcpy(out.data() + (from - offset), window.bytes.data() + (from - start),
+  if (to - start > window.size()) return false;
+  std::memcpy(out.data() + (from - offset), window.data() + (from - start),
               static_cast<std::size_t>(to - from));
   return true;
 }
 
-void WindowCache::drop() const {
-  epoch_.fetch_add(1, std::memory_order_acq_rel);
-  for (Shard& shard : shards_) shard.clear();
-}
-
-Status WindowCache::read(std::uint64_t offset, MutableByteSpan out) const {
+Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out) {
   if (out.empty()) return {};
   if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes)
     return read_source(offset, out);
   std::uint64_t first = offset / kWindowBytes;
   std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // first or the one after it
-  const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
   const auto held = [&](std::uint64_t number) {
-    const auto window = shard(number).find(number);
-    return window && window->epoch == epoch && copy_from(*window, number, offset, out);
+    const auto window = shard(number).find(snapshot, number);
+    return window && copy_from(*window, number, offset, out);
   };
   const bool have_first = held(first);
   const bool have_last = first == last ? have_first : held(last);
   if (have_first && have_last) return {};
   if (have_first) first = last;
   if (have_last) last = first;
-  return fetch(first, last, offset, out);
+  return fetch(snapshot, first, last, offset, out);
 }
 
 // Reads windows `first` to `last` at once, so that a structure across their border costs one read.
-Status WindowCache::fetch(std::uint64_t first, std::uint64_t last, std::uint64_t offset,
-                          MutableByteSpan out) const {
+Status WindowCache::fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last,
+                          std::uint64_t offset, MutableByteSpan out) {
   const std::uint64_t start = first * kWindowBytes;
   const std::uint64_t end = std::min((last + 1) * kWindowBytes, source_->size());
   if (offset + out.size() > end && last * kWindowBytes + kWindowBytes > end) return read_source(offset, out);
-  const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
   std::vector<std::byte> both(static_cast<std::size_t>(end - start));
   if (!read_source(start, both)) return read_source(offset, out);
   for (std::uint64_t number = first; number <= last; ++number) {
     const auto begin = both.begin() + static_cast<std::ptrdiff_t>((number - first) * kWindowBytes);
     const auto left = static_cast<std::size_t>(both.end() - begin);
-    std::vector<std::byte> bytes(begin, begin + static_cast<std::ptrdiff_t>(std::min(left, kWindowBytes)));
-    auto window = std::make_shared<const Window>(epoch, std::move(bytes));
+    const auto window = std::make_shared<const Window>(
+        begin, begin + static_cast<std::ptrdiff_t>(std::min(left, kWindowBytes)));
     if (!copy_from(*window, number, offset, out)) return read_source(offset, out);
-    shard(number).insert(number, window, window->bytes.size());
+    shard(number).insert(snapshot, number, window, window->size());
   }
   return {};
 }

@@ -1,7 +1,8 @@
 // Reads of metadata in aligned windows: structures lie together, so one read brings the next ones too.
 //
 // A read larger than a window goes past the cache. Where a window cannot be read whole (a bad sector beside
-// what is wanted), what is wanted is read alone. Threads: any; no lock is held while reading.
+// what is wanted), what is wanted is read alone. All snapshots of a file share the cache; each finds only the
+// windows that were read for it. Threads: any; no lock is held while reading.
 #pragma once
 
 #include <array>
@@ -9,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "h5mount/base/lru_cache.h"
 #include "h5mount/io/byte_source.h"
+#include "snapshot_cache.h"
 
 namespace h5mount::metadata {
 
@@ -20,35 +21,29 @@ class WindowCache {
 
   explicit WindowCache(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
 
-  Status read(std::uint64_t offset, MutableByteSpan out) const;
+  // `snapshot`: FileMetadata::number.
+  Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out);
   std::uint64_t source_reads() const { return source_reads_.load(std::memory_order_relaxed); }
 
-  // What was read until now is read again when it is asked for.
-  void drop() const;
-
  private:
-  struct Window {
-    std::uint64_t
-        epoch;  // of the cache when its read began: one that ends after a drop is not kept for others
-    std::vector<std::byte> bytes;
-  };
-  using Shard = LruCache<Window>;
+  using Window = std::vector<std::byte>;
+  using Shard = SnapshotCache<Window>;
   static constexpr std::size_t kShards = 8;
   static constexpr std::size_t kShardBytes = 512U << 10;
 
-  Shard& shard(std::uint64_t number) const { return shards_[number % kShards]; }
-  Status read_source(std::uint64_t offset, MutableByteSpan out) const;
+  Shard& shard(std::uint64_t number) { return shards_[number % kShards]; }
+  Status read_source(std::uint64_t offset, MutableByteSpan out);
   // Copies the part of `out` that window `number` covers; false where the window ends before that part does.
   static bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset,
                         MutableByteSpan out);
-  Status fetch(std::uint64_t first, std::uint64_t last, std::uint64_t offset, MutableByteSpan out) const;
+  Status fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last, std::uint64_t offset,
+               MutableByteSpan out);
 
-  std::shared_ptr<io::ByteSource> source_;
-  mutable std::atomic<std::uint64_t> source_reads_ = 0;
-  mutable std::atomic<std::uint64_t> epoch_ = 0;
-  mutable std::array<Shard, kShards> shards_{Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
-                                             Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
-                                             Shard{kShardBytes}, Shard{kShardBytes}};
+  const std::shared_ptr<io::ByteSource> source_;
+  std::atomic<std::uint64_t> source_reads_ = 0;
+  std::array<Shard, kShards> shards_{Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
+                                     Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
+                                     Shard{kShardBytes}, Shard{kShardBytes}};
 };
 
 }  // namespace h5mount::metadata

@@ -72,16 +72,16 @@ class OpenFileSet final : public FileSet {
     // Opened by the given name, not the resolved one: a symlink in it may be redirected later
     // (ByteSource::name_taken).
     H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
-    H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
+    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
     main_ = std::make_shared<OpenedFile>(
-        OpenedFile{std::move(metadata), named, root, first->target_directory, first->attributes});
+        OpenedFile{std::move(followed), named, root, first->target_directory, first->attributes});
     opened_[{first->identity, root}] = main_;
     return {};
   }
 
   Status open_main(std::shared_ptr<io::ByteSource> source) {
-    H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
-    main_ = std::make_shared<OpenedFile>(OpenedFile{std::move(metadata), {}, {}, {}, {}});
+    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
+    main_ = std::make_shared<OpenedFile>(OpenedFile{std::move(followed), {}, {}, {}, {}});
     return {};
   }
 
@@ -100,9 +100,9 @@ class OpenFileSet final : public FileSet {
     const std::string path = found.path, target_directory = target_directory_of(path, found.real_path);
     const FileAttributes attributes = found.attributes;
     H5_ASSIGN(auto source, locked_source(std::move(found)));
-    H5_ASSIGN(auto metadata, metadata::FileMetadata::open(std::move(source), options_));
+    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
     return remember(key, std::make_shared<OpenedFile>(
-                             OpenedFile{std::move(metadata), path, directory, target_directory, attributes}));
+                             OpenedFile{std::move(followed), path, directory, target_directory, attributes}));
   }
 
   Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
@@ -120,14 +120,14 @@ class OpenFileSet final : public FileSet {
   }
 
   bool follows() const override {
-    if (main_->metadata->following()) return true;
+    if (main_->followed->following()) return true;
     if (opened_count_ == 0) return false;
     // Called for every reply, so the answer is cached; files are checked for changes no more often than that.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     if (now < follows_expires_.load(std::memory_order_acquire))
       return follows_.load(std::memory_order_relaxed);
     const bool any =
-        std::ranges::any_of(open_files(), [](const auto& file) { return file->metadata->following(); });
+        std::ranges::any_of(open_files(), [](const auto& file) { return file->followed->following(); });
     follows_.store(any, std::memory_order_relaxed);
     follows_expires_.store(now + std::chrono::nanoseconds(options_.revalidate_interval).count(),
                            std::memory_order_release);

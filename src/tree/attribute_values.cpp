@@ -35,12 +35,12 @@ bool is_large(ServedFile& file, const object::Attribute& attribute) {
 // Calls `each` with every attribute's own name, in order, each once: damaged storage may hold a name twice.
 // `examine` (may be null) sees the attribute whole before that. Returns why there may be more.
 template <class Each>
-std::optional<Error> for_each_name(const ServedFile& file, const object::Object& object,
+std::optional<Error> for_each_name(const OpenedObject& object,
                                    const std::function<void(object::Attribute&)>& examine, const Each& each) {
   std::unordered_set<std::string> met;
   object::ListDamage damage;
   damage.note(object::for_each_attribute(
-      *file.metadata(), object,
+      *object.snapshot, object.object,
       [&](const object::Attribute& attribute) {
         if (met.insert(attribute.name).second) each(attribute.name);
         return true;
@@ -64,10 +64,9 @@ std::vector<std::pair<std::string, std::string>> with_shown_names(std::vector<st
 
 }  // namespace
 
-AttributeNames attribute_names(const ServedFile& file, const OpenedObject& object) {
+AttributeNames attribute_names(const OpenedObject& object) {
   AttributeNames out;
-  out.damage = for_each_name(file, object.object, nullptr,
-                             [&](const std::string& name) { out.names.push_back(name); });
+  out.damage = for_each_name(object, nullptr, [&](const std::string& name) { out.names.push_back(name); });
   return out;
 }
 
@@ -84,30 +83,28 @@ Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object) {
                 attribute.owner = nullptr;
               };
               std::vector<std::string> met;
-              for_each_name(file, object.object, examine,
-                            [&](const std::string& name) { met.push_back(name); });
+              for_each_name(object, examine, [&](const std::string& name) { met.push_back(name); });
               names = std::move(met);
               return found;
             }));
-  if (!names) names = attribute_names(file, object).names;
+  if (!names) names = attribute_names(object).names;
   XattrNames out;
   for (auto& [shown, name] : with_shown_names(*std::move(names)))
     (large->contains(name) ? out.large : out.listed).push_back(std::move(shown));
   return out;
 }
 
-Result<object::Attribute> find_xattr(const ServedFile& file, const OpenedObject& object,
-                                     std::string_view shown) {
+Result<object::Attribute> find_xattr(const OpenedObject& object, std::string_view shown) {
   std::optional<std::string> name = decode_attribute_name(shown);
   if (may_be_cut(shown)) {
-    AttributeNames all = attribute_names(file, object);
+    AttributeNames all = attribute_names(object);
     name.reset();
     for (auto& [candidate, own] : with_shown_names(std::move(all.names)))
       if (candidate == shown) name = std::move(own);
     if (!name && all.damage) return fail(*std::move(all.damage));
   }
   if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
-  return object::find_attribute(*file.metadata(), object.object, *name);
+  return object::find_attribute(*object.snapshot, object.object, *name);
 }
 
 Result<std::string> attribute_text(ServedFile& file, const object::Attribute& attribute,

@@ -18,7 +18,7 @@ struct AttributeNames {
   std::vector<std::string> names;
   std::optional<Error> damage;
 };
-AttributeNames attribute_names(const ServedFile& file, const OpenedObject& object);
+AttributeNames attribute_names(const OpenedObject& object);
 
 // The names of its extended attributes, without `user.`, in order. Whether a value is too long is known by
 // arithmetic for most types; the others are written until they are. What was found out stays with the object.
@@ -29,8 +29,7 @@ struct XattrNames {
 Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object);
 
 // The attribute that an extended attribute's name (without `user.`) stands for. NotFound.
-Result<object::Attribute> find_xattr(const ServedFile& file, const OpenedObject& object,
-                                     std::string_view shown);
+Result<object::Attribute> find_xattr(const OpenedObject& object, std::string_view shown);
 
 // The text of a value. TooLarge where it is longer than `most_bytes`; no more than that is written then.
 Result<std::string> attribute_text(ServedFile& file, const object::Attribute& attribute,

@@ -19,14 +19,14 @@ constexpr char kAt = '@';
 // The text of a value, made once for all who have it open and gone with the last of them.
 class OpenedValue {
  public:
-  explicit OpenedValue(std::uint64_t generation) : generation_(generation) {}
+  explicit OpenedValue(std::uint64_t snapshot) : snapshot_(snapshot) {}
   ~OpenedValue() {
     if (budget_) budget_->give_back(text_.size());
   }
   OpenedValue(const OpenedValue&) = delete;
   OpenedValue& operator=(const OpenedValue&) = delete;
 
-  std::uint64_t generation() const { return generation_; }
+  std::uint64_t snapshot() const { return snapshot_; }
 
   // `bytes`: the length of the text.
   Status write(ServedFile& file, const object::Attribute& attribute, std::size_t bytes) {
@@ -51,7 +51,7 @@ class OpenedValue {
   const std::string& text() const { return text_; }
 
  private:
-  std::uint64_t generation_;
+  std::uint64_t snapshot_;  // number of the snapshot that it was read from
   OnceValue<bool> once_;
   std::string text_;
   std::shared_ptr<ByteBudget> budget_;  // where the text was taken from it
@@ -76,7 +76,7 @@ class AttributeTextNode : public Node {
   Result<std::shared_ptr<OpenNode>> open() override {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
     H5_ASSIGN(const std::size_t bytes, size(*object));
-    const std::shared_ptr<OpenedValue> value = opened(object->generation);
+    const std::shared_ptr<OpenedValue> value = opened(object->snapshot->number());
     H5_ASSIGN(const object::Attribute attribute, find(*object));
     H5_TRY(value->write(*file_, attribute, bytes));
     return open_text(std::shared_ptr<const std::string>(value, &value->text()));
@@ -84,31 +84,30 @@ class AttributeTextNode : public Node {
 
  private:
   Result<object::Attribute> find(const OpenedObject& object) const {
-    return object::find_attribute(*file_->metadata(), object.object, key().name);
+    return object::find_attribute(*object.snapshot, object.object, key().name);
   }
 
   Result<std::size_t> size(const OpenedObject& object) {
     {
       const std::lock_guard lock(mutex_);
-      if (measured_ && measured_->generation == object.generation) return measured_->bytes;
+      if (measured_ && measured_->snapshot == object.snapshot->number()) return measured_->bytes;
     }
     H5_ASSIGN(const object::Attribute attribute, find(object));
     H5_ASSIGN(const std::size_t bytes, attribute_text_size(*file_, attribute));
     const std::lock_guard lock(mutex_);
-    measured_ = {object.generation, bytes};
+    measured_ = {object.snapshot->number(), bytes};
     return bytes;
   }
 
-  std::shared_ptr<OpenedValue> opened(std::uint64_t generation) {
+  std::shared_ptr<OpenedValue> opened(std::uint64_t snapshot) {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<OpenedValue> value = opened_.lock();
-    if (!value || value->generation() != generation)
-      opened_ = value = std::make_shared<OpenedValue>(generation);
+    if (!value || value->snapshot() != snapshot) opened_ = value = std::make_shared<OpenedValue>(snapshot);
     return value;
   }
 
   struct Measured {
-    std::uint64_t generation;
+    std::uint64_t snapshot;
     std::size_t bytes;
   };
   ServedFilePtr file_;
@@ -138,17 +137,17 @@ class AttributesMirror : public Mirror {
 
   std::string (*link_encoding() const)(std::string_view) override { return encode_name_without_at; }
 
-  Status for_each_part(ServedFile& file, const OpenedObject& object,
+  Status for_each_part(ServedFile&, const OpenedObject& object,
                        const std::function<void(std::string)>& each) const override {
-    const AttributeNames all = attribute_names(file, object);
+    const AttributeNames all = attribute_names(object);
     for (const std::string& attribute : all.names) each(kAt + attribute);
     if (all.damage) return fail(*all.damage);
     return {};
   }
 
-  Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part) const override {
+  Status find_part(ServedFile&, const OpenedObject& object, const std::string& part) const override {
     if (part.empty()) return fail({ErrorCode::NotFound, "only groups have a directory"});
-    H5_TRY(object::find_attribute(*file.metadata(), object.object, std::string_view(part).substr(1)));
+    H5_TRY(object::find_attribute(*object.snapshot, object.object, std::string_view(part).substr(1)));
     return {};
   }
 

@@ -62,7 +62,7 @@ void ColumnAhead::hand_on(std::uint64_t run, const StridePattern::Batch& batch, 
     if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, pieces)) return;
     if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
     if (pieces.kernel_only() && !as_opened_()) {  // written while the kernel copied it
-      kernel_->forget(node_, {{0, format::kUnlimited}});
+      kernel_->invalidate(node_, {{0, format::kUnlimited}});
       return;
     }
     dataset::read_counters().pages_handed_on.fetch_add((end - begin + kPage - 1) / kPage,

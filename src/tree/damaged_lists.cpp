@@ -17,8 +17,8 @@ Result<FoundDamage> to_keep(FoundDamage found) {
   return found;
 }
 
-Result<FoundDamage> walk_links(const ServedFile& file, const OpenedObject& object) {
-  const auto group = opened_group(file, object);
+Result<FoundDamage> walk_links(const OpenedObject& object) {
+  const auto group = opened_group(object);
   if (!group) return to_keep({group.error(), {}});
   object::ListDamage damage;
   damage.note((*group)->for_each([](const format::Link&) { return true; },
@@ -26,45 +26,44 @@ Result<FoundDamage> walk_links(const ServedFile& file, const OpenedObject& objec
   return to_keep({damage.error(kMissingLinks), {}});
 }
 
-Result<FoundDamage> walk_attributes(const ServedFile& file, const OpenedObject& object) {
+Result<FoundDamage> walk_attributes(const OpenedObject& object) {
   object::ListDamage lost;
   std::optional<Error> value;
   const auto visit = [&](const object::Attribute& attribute) {
     if (attribute.damage && !value) value = attribute.damage->within("attribute " + attribute.name);
     return true;
   };
-  lost.note(object::for_each_attribute(*file.metadata(), object.object, visit,
+  lost.note(object::for_each_attribute(*object.snapshot, object.object, visit,
                                        [&](const Error& error) { lost.note(error); }));
   return to_keep({lost.error("attributes"), std::move(value)});
 }
 
-FoundDamage damage_of_attributes(const ServedFile& file, const OpenedObject& object) {
-  auto found = object.attributes_damage.get([&] { return walk_attributes(file, object); });
+FoundDamage damage_of_attributes(const OpenedObject& object) {
+  auto found = object.attributes_damage.get([&] { return walk_attributes(object); });
   return found ? *std::move(found) : FoundDamage{found.error(), {}};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const object::Group>> opened_group(const ServedFile& file,
-                                                          const OpenedObject& object) {
+Result<std::shared_ptr<const object::Group>> opened_group(const OpenedObject& object) {
   return object.group.get([&]() -> Result<std::shared_ptr<const object::Group>> {
     H5_ASSIGN(std::shared_ptr<const object::Group> opened,
-              object::Group::open(file.metadata(), object.object));
+              object::Group::open(object.snapshot, object.object));
     return opened;
   });
 }
 
-std::optional<Error> links_damage(const ServedFile& file, const OpenedObject& object) {
-  const auto found = object.links_damage.get([&] { return walk_links(file, object); });
+std::optional<Error> links_damage(const OpenedObject& object) {
+  const auto found = object.links_damage.get([&] { return walk_links(object); });
   return found ? first_of(*found) : std::optional(found.error());
 }
 
-std::optional<Error> lost_attributes(const ServedFile& file, const OpenedObject& object) {
-  return damage_of_attributes(file, object).list;
+std::optional<Error> lost_attributes(const OpenedObject& object) {
+  return damage_of_attributes(object).list;
 }
 
-std::optional<Error> attributes_damage(const ServedFile& file, const OpenedObject& object) {
-  return first_of(damage_of_attributes(file, object));
+std::optional<Error> attributes_damage(const OpenedObject& object) {
+  return first_of(damage_of_attributes(object));
 }
 
 }  // namespace h5mount::tree

@@ -12,14 +12,14 @@ namespace h5mount::tree {
 inline constexpr const char* kMissingLinks = "links";
 
 // The group of an object, opened once. Errors: what opening finds.
-Result<std::shared_ptr<const object::Group>> opened_group(const ServedFile& file, const OpenedObject& object);
+Result<std::shared_ptr<const object::Group>> opened_group(const OpenedObject& object);
 
 // Why links may be missing; nothing where all are there.
-std::optional<Error> links_damage(const ServedFile& file, const OpenedObject& object);
+std::optional<Error> links_damage(const OpenedObject& object);
 
 // Why attributes may be missing.
-std::optional<Error> lost_attributes(const ServedFile& file, const OpenedObject& object);
+std::optional<Error> lost_attributes(const OpenedObject& object);
 // Why attributes may be missing, or the value of one cannot be had, as far as its message shows it.
-std::optional<Error> attributes_damage(const ServedFile& file, const OpenedObject& object);
+std::optional<Error> attributes_damage(const OpenedObject& object);
 
 }  // namespace h5mount::tree

@@ -1,15 +1,15 @@
 // DatasetImage: the bytes of one dataset's file: its row-major image, or its text
-// (h5mount/view/text_image.h). What is made of a dataset on demand is kept here, and in a growing file made
-// anew when the object is.
+// (h5mount/view/text_image.h). What is made of a dataset on demand is a version, kept here; in a growing file
+// there is a new one for each snapshot that the dataset is read in. Threads: any.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
-
+#include "h5mount/base/shared_slot.h"
 #include "h5mount/view/text_image.h"
 #include "node.h"
 #include "object_facts.h"
+#include "size_publisher.h"
 
 namespace h5mount::tree {
 
@@ -27,10 +27,10 @@ class DatasetImage {
   // it.
   void measure(StatDepth depth, NodeStat& stat, NodeId node);
 
-  // Has the kernel drop what the file's growth made wrong of what it keeps.
+  // Has the kernel drop those of its pages that the file's growth made stale.
   void catch_up(NodeId node);
 
-  // Exactly one of the two is set, and stays as it is while it is held.
+  // Exactly one of the two is set; immutable.
   struct Bytes {
     DatasetReaderPtr raw;
     TextImagePtr text;
@@ -40,9 +40,13 @@ class DatasetImage {
       return raw ? raw->read(offset, length, pattern, out) : text->read(offset, length, out);
     }
   };
-  Result<Bytes> bytes();
-  // The elements of the newest state, whatever their file shows of them: for views.
-  Result<DatasetReaderPtr> newest_reader();
+  Result<Bytes> bytes() {
+    metadata::RetryBudget budget;
+    return bytes(budget);
+  }
+  Result<Bytes> bytes(metadata::RetryBudget& budget);
+  // The elements of the newest snapshot, whatever their file shows of them: for views.
+  Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget);
 
   // How a read went, for user.hdf5.error. What fails goes to the log as well.
   void note_read(std::uint64_t offset, std::uint64_t length, const Status& done) {
@@ -53,60 +57,52 @@ class DatasetImage {
       note_failure(offset, done.error());
   }
   void note_failure(std::uint64_t offset, const Error& error);
-  // Sources of a virtual dataset that were not there when they were needed.
+  // Sources of a virtual dataset that were missing when they were needed.
   void note_missing_sources(const DatasetReaderPtr& reader);
 
   // Its file is followed, or its sources' files may be.
-  bool grows() const { return metadata().following() || is_virtual_.load(std::memory_order_relaxed); }
-  Status look() const { return metadata().look(); }
-  Status revalidate() const { return metadata().revalidate(); }
-  const metadata::FileMetadata& metadata() const { return *file_->metadata(); }
+  bool grows() const { return followed().following() || is_virtual(); }
+  bool is_virtual() const { return is_virtual_.load(std::memory_order_relaxed); }
+  Status revalidate() const { return followed().revalidate(); }
+  Status confirm_unchanged() const { return followed().confirm_unchanged(); }
+  metadata::FollowedFile& followed() const { return file_->followed(); }
   const ViewContext& context() const { return file_->context(); }
 
  private:
-  // All that one state of the object gave.
+  // What was made of the object of one snapshot, and what it continues. Immutable but for what is made once.
   struct Version {
-    Version(OpenedObjectPtr opened, std::uint64_t which) : object(std::move(opened)), number(which) {}
+    Version(OpenedObjectPtr opened, const Version* before);
     bool outgrown() const {
       const auto made = reader.peek();
       return made && (*made)->sources_changed();
     }
-    OpenedObjectPtr object;
-    const std::uint64_t number;  // a later one is of a later state
+    const OpenedObjectPtr object;
+    const std::uint64_t number;  // from 1 on; a later one is of a later snapshot
     OnceValue<DatasetReaderPtr> reader;
     OnceValue<TextImagePtr> text;
-    // What the states before have made, to go on from; null in a file that does not grow.
-    DatasetReaderPtr reader_before;
-    TextImagePtr text_before;
-    std::atomic<std::uint64_t> same =
-        format::kUnlimited;  // bytes of elements up to which that text still stands
+    // What the versions before have made, to continue; null in a file that does not grow.
+    const DatasetReaderPtr reader_before;
+    const TextImagePtr text_before;
+    // Bytes of elements up to which the text before is still valid.
+    std::atomic<std::uint64_t> same;
+    const std::shared_ptr<SizePublisher> publisher;  // of all versions
   };
-  Result<std::shared_ptr<Version>> version();
+  using VersionPtr = std::shared_ptr<Version>;
+  Result<VersionPtr> version(metadata::RetryBudget& budget);
   Result<DatasetDescriptionPtr> describe(const OpenedObject& object);
-  Result<DatasetReaderPtr> reader(Version& version);
-  Result<TextImagePtr> text(Version& version);
-  bool is_next(const OpenedObjectPtr& object, bool outgrown) const;
-  void note_successor(Version& next, const Version& before) const;
-  void publish(const std::shared_ptr<Version>& version, NodeId node, NodeStat& stat);
-  std::optional<bool> begin_invalidating(const Version& version, NodeStat& stat);
-  class Invalidating;
-  std::vector<dataset::ByteRange> outdated(Version& version);
+  Result<DatasetReaderPtr> reader(Version& version, metadata::RetryBudget& budget);
+  Result<TextImagePtr> text(Version& version, metadata::RetryBudget& budget);
+  bool continues(const Version& before, const OpenedObjectPtr& object) const;
+  void publish(Version& version, NodeId node, NodeStat& stat);
+  SizePublisher::Ranges stale_ranges(Version& version);
   void measure_text(StatDepth depth, NodeStat& stat);
   void measure_blocks(StatDepth depth, const object::DatasetDescription& description, NodeStat& stat);
 
   ServedFilePtr file_;
   std::uint64_t address_;
   LinkPlace place_;
-  std::mutex mutex_;
-  std::shared_ptr<Version> version_;
-  std::uint64_t versions_ = 0;
+  SharedSlot<Version> version_;           // the newest; null until bytes are wanted
   std::atomic<bool> is_virtual_ = false;  // known once it was described
-  std::mutex kernel_mutex_;               // of what follows; never held while reading or waiting
-  std::uint64_t published_size_ = 0;      // what stat gives until a later one is published
-  std::uint64_t published_version_ = 0;
-  std::uint64_t invalidated_version_ = 0;  // up to which the kernel was asked to drop what became wrong
-  bool invalidating_ = false;              // somebody is finding out what that is
-  KernelPages::Ticket ticket_ = 0;         // of all that the kernel was asked to drop
 };
 
 }  // namespace h5mount::tree

@@ -18,7 +18,7 @@ Error no_such_link() {
 }  // namespace
 
 Result<std::shared_ptr<const object::Group>> GroupContents::group(const OpenedObjectPtr& object) const {
-  return opened_group(*file_, *object);
+  return opened_group(*object);
 }
 
 Result<format::Link> GroupContents::find(std::string_view shown) const {
@@ -47,7 +47,7 @@ Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, cons
             }));
   const auto found = names->find(std::string(shown));
   if (found == names->end()) {
-    if (const std::optional<Error> damage = links_damage(*file_, *object)) return fail(*damage);
+    if (const std::optional<Error> damage = links_damage(*object)) return fail(*damage);
     return fail(no_such_link());
   }
   return opened.find(found->second);
@@ -80,9 +80,9 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
                                               damage.error(kMissingLinks));
 }
 
-LinkTarget GroupContents::resolve(const format::Link& link) const {
+LinkTarget GroupContents::resolve(const format::Link& link, metadata::RetryBudget& budget) const {
   const unsigned depth_to_mount = depth_ + file_->depth();
-  if (link.is(format::LinkType::Hard)) return resolve_hard(link);
+  if (link.is(format::LinkType::Hard)) return resolve_hard(link, budget);
   if (link.is(format::LinkType::Soft)) return {soft_link_path(link.target, depth_)};
   if (link.is(format::LinkType::External)) return resolve_external(link, depth_to_mount);
   return {user_defined_link_path(link.type, depth_to_mount)};
@@ -94,8 +94,8 @@ LinkTarget GroupContents::resolve_external(const format::Link& link, unsigned de
   return {external_link_path(name, link.target, depth_to_mount)};
 }
 
-LinkTarget GroupContents::resolve_hard(const format::Link& link) const {
-  auto object = file_->object(link.address);
+LinkTarget GroupContents::resolve_hard(const format::Link& link, metadata::RetryBudget& budget) const {
+  auto object = file_->object(link.address, budget);
   if (!object) return {LinkTarget::Broken{std::move(object).error(), link.address}};
   if ((*object)->object.kind == object::ObjectKind::Group) return resolve_group(link, *object);
   return {*std::move(object)};

@@ -30,6 +30,9 @@ class GroupListing : public DirectoryListing {
   // Those names that are cut or look so (see CutNames).
   CutNames cut_names() const;
 
+  // Of all that its entries lead to: a listing of many damaged objects waits no longer than for one.
+  metadata::RetryBudget& retries() const { return *retries_; }
+
  private:
   struct Stored {
     std::size_t offset;  // of the shown name in text_; the link's own name follows where it differs
@@ -44,6 +47,7 @@ class GroupListing : public DirectoryListing {
   std::vector<Stored> items_;
   std::string text_;
   std::optional<Error> damage_;
+  const std::unique_ptr<metadata::RetryBudget> retries_ = std::make_unique<metadata::RetryBudget>();
 };
 
 // What a link leads to in the mount.
@@ -73,14 +77,14 @@ class GroupContents {
   Result<format::Link> find_listed(const GroupListing& listing, std::size_t position) const;
   Result<std::shared_ptr<const GroupListing>> list() const;
 
-  LinkTarget resolve(const format::Link& link) const;
+  LinkTarget resolve(const format::Link& link, metadata::RetryBudget& budget) const;
 
  private:
   Result<std::shared_ptr<const object::Group>> group(const OpenedObjectPtr& object) const;
   Result<format::Link> find_cut(const OpenedObjectPtr& object, const object::Group& group,
                                 std::string_view shown) const;
   LinkTarget resolve_external(const format::Link& link, unsigned depth_to_mount) const;
-  LinkTarget resolve_hard(const format::Link& link) const;
+  LinkTarget resolve_hard(const format::Link& link, metadata::RetryBudget& budget) const;
   LinkTarget resolve_group(const format::Link& link, const OpenedObjectPtr& object) const;
   std::string external_name(const std::string& stored) const;
 

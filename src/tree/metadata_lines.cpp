@@ -199,7 +199,7 @@ class Walk {
     const auto link = parent.find_listed(links, position);
     if (!link) return write_error(joined(parent_path, links.link(position).name), link.error());
     const std::string path = joined(parent_path, link->name);
-    const LinkTarget target = parent.resolve(*link);
+    const LinkTarget target = parent.resolve(*link, links.retries());
     if (const auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
       return write_error(path, broken->why);
     Line line(path);

@@ -44,7 +44,7 @@ class MirrorListing : public DirectoryListing {
  public:
   MirrorListing(const ServedFile& file, std::shared_ptr<const GroupListing> links)
       : links_(std::move(links)),
-        most_bytes_(kFreeBytes + kPerFileByte * file.metadata()->addresses()->stored_bytes()) {}
+        most_bytes_(kFreeBytes + kPerFileByte * file.followed().addresses()->stored_bytes()) {}
 
   // `link`: position among the links; kRoot for an entry of the root itself.
   static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();
@@ -148,7 +148,8 @@ class MirrorNode : public Node {
     const auto link = contents_.find_named(*entry->link);
     if (!link && hidden_ && shown == kHidden) return hidden_;
     if (!link) return fail(link.error());
-    return node_of(*link, entry->part);
+    metadata::RetryBudget budget;
+    return node_of(*link, entry->part, budget);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
@@ -164,26 +165,26 @@ class MirrorNode : public Node {
     const std::uint32_t at = mirrored->link_position(position);
     if (at == MirrorListing::kRoot) return root_part(entry->part);
     H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at));
-    return node_of(link, entry->part);
+    return node_of(link, entry->part, mirrored->links().retries());
   }
 
  private:
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
 
-  Result<Target> target_of(const format::Link& link) const {
-    LinkTarget target = contents_.resolve(link);
+  Result<Target> target_of(const format::Link& link, metadata::RetryBudget& budget) const {
+    LinkTarget target = contents_.resolve(link, budget);
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
       return Target{.object = *object, .symlink = {}};
     Target out{.object = nullptr, .symlink = std::get<SymlinkPath>(std::move(target.what))};
     out.elsewhere = link.is(format::LinkType::External);
     if (link.is(format::LinkType::Hard)) {
-      H5_ASSIGN(out.object, view().object(link.address));
+      H5_ASSIGN(out.object, view().object(link.address, budget));
     } else if (link.is(format::LinkType::Soft)) {
       const auto address = object::resolve_path(view().metadata(), contents_.address(), link.target);
       if (address) {
-        H5_ASSIGN(out.object, view().object(*address));
+        H5_ASSIGN(out.object, view().object(*address, budget));
       } else if (address.error().code() == ErrorCode::UnsupportedFeature) {
         out.elsewhere = true;  // the path goes on in another file
       } else if (!leads_nowhere(address.error())) {
@@ -210,9 +211,10 @@ class MirrorNode : public Node {
     const auto link = contents_.find_named(*name);
     if (!link && link.error().code() == ErrorCode::NotFound) return nullptr;
     if (!link) return fail(link.error());
-    const auto target = target_of(*link);
+    metadata::RetryBudget budget;
+    const auto target = target_of(*link, budget);
     if (!target || !stands_alone(*target)) return nullptr;
-    return node_of(*link, {});
+    return node_of(*link, {}, budget);
   }
 
   Result<NodePtr> root_part(const std::string& part) const {
@@ -225,8 +227,9 @@ class MirrorNode : public Node {
     return mirror_->make_node(contents_, link, part);
   }
 
-  Result<NodePtr> node_of(const format::Link& link, const std::string& part) const {
-    H5_ASSIGN(const Target target, target_of(link));
+  Result<NodePtr> node_of(const format::Link& link, const std::string& part,
+                          metadata::RetryBudget& budget) const {
+    H5_ASSIGN(const Target target, target_of(link, budget));
     const bool alone = part.empty() && stands_alone(target);
     if (!alone) {
       if (!target.object || !names_object(target)) return fail(no_such_entry());
@@ -281,7 +284,7 @@ class MirrorNode : public Node {
     for (std::size_t i = 0; i < links.size(); ++i) {
       if (!links.at(i).name.ends_with(mirror_->suffix())) continue;
       const auto link = contents_.find_listed(links, i);
-      const auto target = link ? target_of(*link) : Result<Target>(fail(link.error()));
+      const auto target = link ? target_of(*link, links.retries()) : Result<Target>(fail(link.error()));
       if (target && stands_alone(*target)) out.keep(std::string(links.at(i).name));
     }
   }
@@ -289,7 +292,7 @@ class MirrorNode : public Node {
   // What is damaged does not hide what stands beside it.
   Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position) const {
     const auto link = contents_.find_listed(links, position);
-    const auto target = link ? target_of(*link) : Result<Target>(fail(link.error()));
+    const auto target = link ? target_of(*link, links.retries()) : Result<Target>(fail(link.error()));
     if (!target) {
       out.note(target.error().within("Group", contents_.address()));
       return {};

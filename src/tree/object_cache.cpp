@@ -18,19 +18,28 @@ std::size_t cost_of(const OpenedObject& opened) {
 
 }  // namespace
 
-OpenedObjectPtr ObjectCache::find(std::uint64_t address, std::uint64_t generation) {
+OpenedObjectPtr ObjectCache::find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) {
   const std::lock_guard lock(mutex_);
+  if (snapshot_ != snapshot) return nullptr;
   const auto found = by_address_.find(address);
   if (found == by_address_.end()) return nullptr;
   const auto entry = found->second;
-  if (entry->object->generation != generation) return nullptr;
   recent_.splice(recent_.begin(), recent_, entry);
   return entry->object;
 }
 
 void ObjectCache::insert(std::uint64_t address, OpenedObjectPtr object) {
   const std::size_t bytes = cost_of(*object);
+  std::list<Entry> dropped;  // destroyed after the lock is given back
+  metadata::FileMetadataPtr snapshot = object->snapshot;
   const std::lock_guard lock(mutex_);
+  if (snapshot_ && snapshot->number() < snapshot_->number()) return;
+  if (snapshot_ != snapshot) {
+    snapshot_.swap(snapshot);
+    dropped.swap(recent_);
+    by_address_.clear();
+    bytes_ = 0;
+  }
   if (const auto found = by_address_.find(address); found != by_address_.end()) {
     recent_.splice(recent_.end(), recent_, found->second);
     drop_last();

@@ -1,6 +1,6 @@
-// ObjectCache: recently opened objects of one file, so that a lookup and the requests that follow it read a
-// header once. Bounded by count and by bytes; the least recently used goes first. Threads: any; no lock is
-// held while reading.
+// ObjectCache: recently opened objects of one snapshot of a file, so that a lookup and the requests that
+// follow it read a header once. Bounded by count and by bytes; the least recently used goes first. Threads:
+// any; no lock is held while reading.
 #pragma once
 
 #include <cstdint>
@@ -28,22 +28,21 @@ struct FoundDamage {
   std::optional<Error> list, entry;
 };
 
-// An object and what was made of it on demand.
+// An object of one snapshot, and what was made of it on demand.
 struct OpenedObject {
-  explicit OpenedObject(object::Object opened, std::uint64_t of_generation = 0,
-                        const OpenedObject* before = nullptr)
+  OpenedObject(object::Object opened, metadata::FileMetadataPtr pinned, const OpenedObject* before = nullptr)
       : object(std::move(opened)),
-        generation(of_generation),
+        snapshot(std::move(pinned)),
         extent_before(before != nullptr ? before->extent.peek().value_or(nullptr) : nullptr) {}
   const object::Object object;
-  const std::uint64_t generation;  // of the file when it was opened, or an earlier one
+  const metadata::FileMetadataPtr snapshot;  // all that belongs to the object is read through it
   mutable OnceValue<std::shared_ptr<const object::Group>> group;
   mutable OnceValue<std::shared_ptr<const CutNames>> cut_names;
   mutable OnceValue<std::shared_ptr<const LargeAttributes>> large_attributes;
   mutable OnceValue<FoundDamage> links_damage, attributes_damage;
   mutable OnceValue<std::shared_ptr<const object::DatasetDescription>> description;
-  // A virtual dataset without a limit is as large as its sources: its reader, once the description was asked
-  // for, and the one of the state before.
+  // A virtual dataset of unlimited extent is as large as its sources: its reader, once the description was
+  // asked for, and the reader of before its sources changed.
   mutable OnceValue<std::shared_ptr<const dataset::DatasetReader>> extent;
   const std::shared_ptr<const dataset::DatasetReader> extent_before;
 
@@ -56,8 +55,9 @@ using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
 
 class ObjectCache {
  public:
-  // Null where it was opened in another generation of the file.
-  OpenedObjectPtr find(std::uint64_t address, std::uint64_t generation);
+  // Null where there is none of this snapshot.
+  OpenedObjectPtr find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot);
+  // Objects of an older snapshot are dropped; into a newer one nothing is put.
   void insert(std::uint64_t address, OpenedObjectPtr object);
 
  private:
@@ -68,8 +68,9 @@ class ObjectCache {
   };
   void drop_last();
 
-  std::mutex mutex_;
-  std::list<Entry> recent_;  // most recent first
+  std::mutex mutex_;                    // guards what follows
+  metadata::FileMetadataPtr snapshot_;  // of all objects
+  std::list<Entry> recent_;             // most recent first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_address_;
   std::size_t bytes_ = 0;
 };

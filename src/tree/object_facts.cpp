@@ -20,7 +20,7 @@ bool is_unlimited_view(const object::DatasetDescription& description) {
 Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object) {
   H5_ASSIGN(DatasetDescriptionPtr described, object.description.get([&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(object::DatasetDescription description,
-              object::describe_dataset(*file.metadata(), object.object));
+              object::describe_dataset(*object.snapshot, object.object));
     return std::make_shared<const object::DatasetDescription>(std::move(description));
   }));
   if (!is_unlimited_view(*described)) return described;

@@ -27,7 +27,7 @@ class ObjectNode : public Node {
 
   Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
 
-  Status revalidate() const override { return file_->metadata()->revalidate(); }
+  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
 
   Result<std::vector<std::string>> list_xattrs() override {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
@@ -59,7 +59,7 @@ class OpenDataset : public OpenNode {
     if (!kernel || !bytes_.raw || image_.grows()) return;
     column_ahead_ = std::make_shared<ColumnAhead>(
         bytes_.raw, image_.context().environment.workers, kernel, keep_->id(),
-        [keep = keep_, &image] { return !image.grows() && image.revalidate().has_value(); });
+        [keep = keep_, &image] { return !image.grows() && image.confirm_unchanged().has_value(); });
   }
   ~OpenDataset() override {
     if (column_ahead_) column_ahead_->stop();
@@ -79,7 +79,7 @@ class OpenDataset : public OpenNode {
   }
 
   Status revalidate() override {
-    Status same = image_.revalidate();
+    Status same = image_.confirm_unchanged();
     if (!same) drop_pages();
     return same;
   }
@@ -99,34 +99,38 @@ class OpenDataset : public OpenNode {
   }
 
  private:
-  // Bytes of the file as it was opened, or of one state of a file that grows. Only of pieces that the kernel
-  // is yet to copy (`kernel_only`, more than kMostCopied bytes) this is not known here: see
+  // Bytes of the file as it was opened, or of one snapshot of a file that grows. Pieces that the kernel is
+  // yet to copy (`kernel_only`, more than kMostCopied bytes) are checked after that: see
   // OpenNode::revalidate.
   Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
     if (!image_.grows()) {
-      H5_TRY(image_.look());
+      H5_TRY(image_.revalidate());
       dataset::Pieces pieces;
       H5_TRY(bytes_.read(offset, length, &pattern_, pieces));
       pieces = copied_where_small(std::move(pieces));
-      H5_TRY(image_.revalidate());
+      H5_TRY(image_.confirm_unchanged());
       if (!image_.grows()) {
         out = std::move(pieces);
         if (column_ahead_) column_ahead_->note(offset, length);
         return {};
       }
     }
-    return metadata::retry_torn(image_.metadata(), "dataset", [&]() -> Status {
-      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes());
+    metadata::RetryBudget budget;
+    const auto attempt = [&](const auto&) -> Status {
+      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes(budget));
       dataset::Pieces pieces;
       H5_TRY(bytes.read(offset, length, &pattern_, pieces));
-      H5_TRY(image_.revalidate());
+      H5_TRY(image_.confirm_unchanged());
       image_.note_missing_sources(bytes.raw);
       out = std::move(pieces);
       return {};
-    });
+    };
+    // The reader of a virtual dataset makes the attempts itself, for each source.
+    if (image_.is_virtual()) return attempt(nullptr);
+    return metadata::retry_torn(image_.followed(), "dataset", budget, attempt);
   }
 
-  // A copy of so little costs less than the request; what cannot be copied stays as it is.
+  // A copy of so few bytes costs less than the request; pieces that cannot be copied are left as they are.
   static dataset::Pieces copied_where_small(dataset::Pieces pieces) {
     if (pieces.total() == 0 || pieces.total() > kMostCopied || !pieces.kernel_only()) return pieces;
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
@@ -137,17 +141,17 @@ class OpenDataset : public OpenNode {
   }
 
   Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
-    H5_TRY(image_.revalidate());
+    H5_TRY(image_.confirm_unchanged());
     return found;
   }
 
   // Once: a page may hold what was copied to it while the file was being written.
   void drop_pages() {
     const auto kernel = image_.context().open_nodes->kernel();
-    if (kernel && !dropped_pages_.exchange(true)) kernel->forget(keep_->id(), {{0, format::kUnlimited}});
+    if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});
   }
 
-  // A descriptor held while the file grows sees what is there now.
+  // A descriptor that is held while the file grows sees the newest snapshot.
   Result<DatasetImage::Bytes> now() { return image_.grows() ? image_.bytes() : bytes_; }
 
   NodePtr keep_;
@@ -207,7 +211,7 @@ class DatatypeNode : public ObjectNode {
 
  private:
   Result<std::string> text(const OpenedObject& object) const {
-    H5_ASSIGN(const format::DatatypePtr type, object::committed_datatype(*file()->metadata(), object.object));
+    H5_ASSIGN(const format::DatatypePtr type, object::committed_datatype(*object.snapshot, object.object));
     return text::datatype_text(*type) + "\n";
   }
 };
@@ -235,12 +239,13 @@ class GroupNode : public ObjectNode {
     return stat;
   }
 
-  // The room is a name of last resort: a link of the file that is called so wins. Damage does not hide it.
+  // A link of the file that has the hidden directory's name wins over it. Damage does not hide it.
   Result<NodePtr> child(std::string_view shown) override {
     auto link = contents_.find(shown);
     if (!link && hidden_ && shown == kHiddenName) return hidden_;
     if (!link) return fail(std::move(link).error());
-    return node_of(*link);
+    metadata::RetryBudget budget;
+    return node_of(*link, budget);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
@@ -252,12 +257,12 @@ class GroupNode : public ObjectNode {
     const auto* links = dynamic_cast<const GroupListing*>(&listing);
     if (links == nullptr) return child(listing.at(position).name);
     H5_ASSIGN(const format::Link link, contents_.find_listed(*links, position));
-    return node_of(link);
+    return node_of(link, links->retries());
   }
 
  private:
-  Result<NodePtr> node_of(const format::Link& link) {
-    LinkTarget target = contents_.resolve(link);
+  Result<NodePtr> node_of(const format::Link& link, metadata::RetryBudget& budget) {
+    LinkTarget target = contents_.resolve(link, budget);
     if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
       return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))

@@ -1,5 +1,5 @@
-// OpenNodes: the nodes of datasets that somebody has open, and the kernel's side of a growing file, for all
-// files of a mount. Threads: any.
+// OpenNodes: the nodes of datasets that are open, and the kernel's page cache, for all files of a mount.
+// Threads: any.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class OpenNodes {
     const std::lock_guard lock(mutex_);
     kernel_ = std::move(kernel);
   }
-  // Null where nobody keeps pages (a library user, a test).
+  // Null where no kernel keeps pages (a library user, a test).
   std::shared_ptr<KernelPages> kernel() const {
     const std::lock_guard lock(mutex_);
     return kernel_;
@@ -35,8 +35,8 @@ class OpenNodes {
     const auto found = open_.find(node.get());
     if (found != open_.end() && --found->second.count == 0) open_.erase(found);
   }
-  // Those that nobody has claimed, for the caller alone until it gives each back. The others are to be caught
-  // up with once more.
+  // The nodes that are not claimed, for the caller alone until it gives each back. The others are marked:
+  // their claim goes on for another round.
   std::vector<NodePtr> claim_all() {
     std::vector<NodePtr> out;
     const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ class OpenNodes {
     }
     return out;
   }
-  // True where the claim goes on, as the node was asked for meanwhile.
+  // True where the claim goes on, as the node was marked meanwhile.
   bool give_back(const NodePtr& node) {
     const std::lock_guard lock(mutex_);
     const auto found = open_.find(node.get());

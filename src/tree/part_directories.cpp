@@ -65,7 +65,7 @@ class PartsDirectory : public Node {
         name_(std::move(name)) {}
 
   Subject subject() const override { return {dataset_.file.get(), dataset_.file->path_of(dataset_.place)}; }
-  Status revalidate() const override { return dataset_.file->metadata()->revalidate(); }
+  Status revalidate() const override { return dataset_.file->followed().confirm_unchanged(); }
 
   Result<NodeStat> stat(StatDepth) override {
     H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address));

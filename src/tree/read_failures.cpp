@@ -8,21 +8,21 @@
 namespace h5mount::tree {
 
 // Null where no more datasets are remembered.
-ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t generation) {
+ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t snapshot) {
   auto found = by_address_.find(address);
   if (found == by_address_.end()) {
     if (by_address_.size() >= kMostDatasets) return nullptr;
-    found = by_address_.emplace(address, Record{.generation = generation}).first;
-  } else if (found->second.generation != generation) {
-    found->second = Record{.generation = generation};
+    found = by_address_.emplace(address, Record{.snapshot = snapshot}).first;
+  } else if (found->second.snapshot != snapshot) {
+    found->second = Record{.snapshot = snapshot};
   }
   return &found->second;
 }
 
-void ReadFailures::note(std::uint64_t address, std::uint64_t generation, std::uint64_t offset,
+void ReadFailures::note(std::uint64_t address, std::uint64_t snapshot, std::uint64_t offset,
                         const Error& error) {
   const std::lock_guard lock(mutex_);
-  Record* const record = record_of(address, generation);
+  Record* const record = record_of(address, snapshot);
   if (record == nullptr) return;
   if (!record->first) {
     record->first = error;
@@ -44,19 +44,18 @@ void ReadFailures::note_success(std::uint64_t address, std::uint64_t begin, std:
       std::memory_order_relaxed);
 }
 
-std::optional<Error> ReadFailures::find(std::uint64_t address, std::uint64_t generation) const {
+std::optional<Error> ReadFailures::find(std::uint64_t address, std::uint64_t snapshot) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_address_.find(address);
-  if (found == by_address_.end() || found->second.generation != generation) return std::nullopt;
+  if (found == by_address_.end() || found->second.snapshot != snapshot) return std::nullopt;
   const Record& record = found->second;
   if (!record.first || record.failures == 1) return record.first;
   return record.first->within(fmt::format("the first of {} failed reads", record.failures));
 }
 
-std::uint64_t ReadFailures::note_missing(std::uint64_t address, std::uint64_t generation,
-                                         std::uint64_t count) {
+std::uint64_t ReadFailures::note_missing(std::uint64_t address, std::uint64_t snapshot, std::uint64_t count) {
   const std::lock_guard lock(mutex_);
-  Record* const record = record_of(address, generation);
+  Record* const record = record_of(address, snapshot);
   if (record == nullptr || count <= record->missing) return 0;
   return count - std::exchange(record->missing, count);
 }

@@ -1,6 +1,6 @@
 // ReadFailures: what reads of a file's datasets have met so far: the first failure of each dataset and how
 // many there were, for user.hdf5.error, and how many of its sources were missing. Kept by the object's
-// address, for as long as the file's state (its generation) is the one in which it happened; bounded,
+// address, for as long as the snapshot in which it happened is the newest; bounded,
 // datasets beyond the bound are not remembered. Threads: any. Costs a reader who meets no failure one relaxed
 // load.
 #pragma once
@@ -22,24 +22,24 @@ class ReadFailures {
   bool any() const { return any_.load(std::memory_order_relaxed); }
 
   // A read at `offset` (bytes of the dataset's image) failed.
-  void note(std::uint64_t address, std::uint64_t generation, std::uint64_t offset, const Error& error);
+  void note(std::uint64_t address, std::uint64_t snapshot, std::uint64_t offset, const Error& error);
   // A read of [begin, end) went well: a failure in it is over (a file that was missing is there now).
   void note_success(std::uint64_t address, std::uint64_t begin, std::uint64_t end);
   // The first failure, with the number of those that followed.
-  std::optional<Error> find(std::uint64_t address, std::uint64_t generation) const;
+  std::optional<Error> find(std::uint64_t address, std::uint64_t snapshot) const;
 
   // `count` sources of the dataset were missing so far: how many of them are new.
-  std::uint64_t note_missing(std::uint64_t address, std::uint64_t generation, std::uint64_t count);
+  std::uint64_t note_missing(std::uint64_t address, std::uint64_t snapshot, std::uint64_t count);
 
  private:
   struct Record {
-    std::uint64_t generation = 0;
+    std::uint64_t snapshot = 0;
     std::optional<Error> first = {};
     std::uint64_t offset = 0;    // of the first failure
     std::uint64_t failures = 0;  // all of them
     std::uint64_t missing = 0;   // sources
   };
-  Record* record_of(std::uint64_t address, std::uint64_t generation);
+  Record* record_of(std::uint64_t address, std::uint64_t snapshot);
 
   std::atomic<bool> any_ = false;
   mutable std::mutex mutex_;

@@ -187,7 +187,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     log(LogLevel::Info, "the new file was taken up");
     next->when_more_to_watch(told);
     if (kernel)
-      for (const std::string& name : names) kernel->forget_name(kRootNode, name);
+      for (const std::string& name : names) kernel->invalidate_name(kRootNode, name);
     old->retire();
     if (told) told();
   }

@@ -6,21 +6,20 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
-#include "h5mount/metadata/torn_retry.h"
 #include "node.h"
 
 namespace h5mount::tree {
 
 namespace {
 
-// Anything that is not whole is a failure, as it may be torn.
+// A header that is damaged in part is a failure, as it may be torn.
 Result<object::Object> open_whole(const metadata::FileMetadata& file, std::uint64_t address) {
   auto object = object::open_object(file, address);
   if (object && object->header->damage) return fail(*object->header->damage);
   return object;
 }
 
-// What the user can do something about, or what nobody promised, is a warning; damage is an error.
+// What the user can remedy, and what is not supported, is a warning; damage is an error.
 LogLevel level_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::UnsupportedVersion:
@@ -39,26 +38,33 @@ LogLevel level_of(ErrorCode code) {
 
 ServedFile::ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsigned depth,
                        std::uint64_t ino_seed)
-    : context_(std::move(context)), file_(std::move(file)), depth_(depth), ino_seed_(ino_seed) {}
+    : context_(std::move(context)),
+      file_(std::move(file)),
+      depth_(depth),
+      ino_seed_(ino_seed),
+      root_address_(file_->snapshot()->root_address()) {}
 
 std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
 }
 
-Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address) {
-  const metadata::FileMetadata& file = *metadata();
-  H5_TRY(file.look());
-  const std::uint64_t generation = file.generation();
-  const OpenedObjectPtr known = objects_.find(address, generation);
+Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, metadata::RetryBudget& budget) {
+  metadata::FollowedFile& file = followed();
+  H5_ASSIGN(metadata::FileMetadataPtr snapshot, file.current());
+  const OpenedObjectPtr known = objects_.find(address, snapshot);
   if (known && !known->outgrown()) return known;
-  auto opened = file.following()
-                    ? metadata::retry_torn(file, "object header", [&] { return open_whole(file, address); })
-                    : object::open_object(file, address);
-  if (!opened && file.following())
-    opened = object::open_object(file, address);  // damaged, then, as far as it goes
-  H5_TRY(file.revalidate());
+  const auto open = [&](const metadata::FileMetadataPtr& pinned) {
+    snapshot = pinned;
+    return open_whole(*pinned, address);
+  };
+  auto opened = file.following() ? metadata::retry_torn(file, "object header", budget, open)
+                                 : object::open_object(*snapshot, address);
+  // Damaged, not torn: as much of it as can be decoded.
+  if (!opened && file.following()) opened = object::open_object(*snapshot, address);
+  H5_TRY(file.confirm_unchanged());
   if (!opened) return fail(std::move(opened).error());
-  const auto object = std::make_shared<const OpenedObject>(*std::move(opened), generation, known.get());
+  const auto object =
+      std::make_shared<const OpenedObject>(*std::move(opened), std::move(snapshot), known.get());
   objects_.insert(address, object);
   return object;
 }
@@ -124,18 +130,18 @@ std::string ServedFile::path_of_object(std::uint64_t address) {
 }
 
 void ServedFile::report(std::string_view path, const Error& error) const {
-  const std::string& file = file_->path.empty() ? metadata()->addresses()->name() : file_->path;
+  const std::string& file = file_->path.empty() ? followed().addresses()->name() : file_->path;
   // What has a place in the file is one cause, whatever needed it.
   const std::string cause =
       error.structure().empty()
           ? std::string()
           : fmt::format("{}: {}: {}.{} {:#x}", file, path, error.structure(), error.field(), error.offset());
-  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, error.text()),
-           metadata()->generation(), cause);
+  log_once(level_of(error.code()), fmt::format("{}: {}: {}", file, path, error.text()), metadata()->number(),
+           cause);
 }
 
-text::ValueContext ServedFile::value_context() {
-  return {metadata(),
+text::ValueContext ServedFile::value_context(metadata::FileMetadataPtr snapshot) {
+  return {std::move(snapshot),
           [self = shared_from_this()](std::uint64_t address) { return self->places()->path_to(address); }};
 }
 

@@ -1,6 +1,6 @@
-// ServedFile: one HDF5 file as the view room sees it: its objects, recently opened ones kept; where its
-// groups have their places; the path of an object that a value refers to. The mounted file has one, and so
-// has every file that an external link leads to, as long as a node of it is known.
+// ServedFile: one HDF5 file as the nodes of this module use it: its objects, of which recently opened ones
+// are kept; the places of its groups; the path of an object that a value refers to. The mounted file has one,
+// and so has every file that an external link leads to, as long as a node of it is known.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "byte_budget.h"
 #include "h5mount/base/once_value.h"
+#include "h5mount/metadata/torn_retry.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/tree/tree.h"
 #include "object_cache.h"
@@ -45,29 +46,37 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
 
   const ViewContext& context() const { return *context_; }
   const object::OpenedFilePtr& file() const { return file_; }
-  const metadata::FileMetadataPtr& metadata() const { return file_->metadata; }
+  metadata::FollowedFile& followed() const { return *file_->followed; }
+  // The newest snapshot. What belongs to an object is read through the object's own.
+  metadata::FileMetadataPtr metadata() const { return file_->snapshot(); }
   unsigned depth() const { return depth_; }
-  std::uint64_t root_address() const { return metadata()->root_address(); }
+  std::uint64_t root_address() const { return root_address_; }
   std::uint64_t ino_of(std::uint64_t address) const;
 
-  Result<OpenedObjectPtr> object(std::uint64_t address);
+  // The object as it is in the newest snapshot. A request that opens many gives a budget for them all.
+  Result<OpenedObjectPtr> object(std::uint64_t address) {
+    metadata::RetryBudget budget;
+    return object(address, budget);
+  }
+  Result<OpenedObjectPtr> object(std::uint64_t address, metadata::RetryBudget& budget);
 
   std::shared_ptr<const ObjectPaths> places();
 
-  // For a group that claims to have one link only: nothing where `name` of `parent` is the first link to it
-  // that was ever looked up, else the names of that first one. A file whose link counts lie cannot lead into
-  // a loop.
+  // For a group whose header counts one link: nothing where `name` of `parent` is the first link to it that
+  // was ever looked up, else the names of that first one. So false link counts cannot make a loop.
   std::optional<std::vector<std::string>> other_home(std::uint64_t address, std::uint64_t parent,
                                                      std::string_view name);
 
-  text::ValueContext value_context();
+  // For values that are read through this snapshot.
+  text::ValueContext value_context(metadata::FileMetadataPtr snapshot);
+  text::ValueContext value_context() { return value_context(metadata()); }
 
   // The path of the object that a link leads to, as far as it is known without a walk: for messages.
   std::string path_of(const LinkPlace& place);
   // The same of an object of which nothing but its address is known: may walk the file, once.
   std::string path_of_object(std::uint64_t address);
 
-  // Says in the log what is wrong with the object of that path; once, until the file's state is another.
+  // Logs what is wrong with the object of that path; once a snapshot.
   void report(std::string_view path, const Error& error) const;
   ReadFailures& failures() { return failures_; }
 
@@ -83,6 +92,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   object::OpenedFilePtr file_;
   unsigned depth_;
   std::uint64_t ino_seed_;
+  const std::uint64_t root_address_;
   ObjectCache objects_;
   OnceValue<std::shared_ptr<const ObjectPaths>> paths_;
   std::mutex homes_mutex_;

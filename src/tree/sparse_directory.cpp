@@ -73,7 +73,7 @@ class OpenList : public OpenNode {
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
     if (offset >= bytes_) return {};
     H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out));
-    return file_->metadata()->revalidate();
+    return file_->followed().confirm_unchanged();
   }
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
     if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
@@ -240,7 +240,7 @@ class SparseMirror : public Mirror {
     if (opened.object.kind != object::ObjectKind::Dataset) return false;
     if (const auto description = description_of(file, opened))
       return (*description)->layout.cls == format::LayoutClass::Structured;
-    const object::DatasetParts parts = object::describe_parts(*file.metadata(), opened.object);
+    const object::DatasetParts parts = object::describe_parts(*opened.snapshot, opened.object);
     if (parts.layout || !parts.problem)
       return parts.description.layout.cls == format::LayoutClass::Structured;
     return fail(*parts.problem);

@@ -100,7 +100,7 @@ bool is_any(const Subject&) {
 Text dtype_text(const Subject& subject) {
   if (has_type(subject)) return text::datatype_text(*subject.dataset->type);
   H5_ASSIGN(const format::DatatypePtr type,
-            object::committed_datatype(*subject.file.metadata(), subject.opened.object));
+            object::committed_datatype(*subject.opened.snapshot, subject.opened.object));
   return text::datatype_text(*type);
 }
 
@@ -116,7 +116,7 @@ Text fill_value_text(const Subject& subject) {
   if (value.size() < dataset.type->size)
     return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
   return text::value_text(*dataset.type, format::Dataspace{}, value.first(dataset.type->size),
-                          subject.file.value_context(), kMaxXattrBytes);
+                          subject.file.value_context(subject.opened.snapshot), kMaxXattrBytes);
 }
 
 Text storage_size_text(const Subject& subject) {
@@ -183,10 +183,10 @@ const std::array kTable = {
     Line{"storage_size", is_whole, storage_size_text},
     Line{"comment",
          [](const Subject& s) {
-           return object::object_comment(*s.file.metadata(), s.opened.object).has_value();
+           return object::object_comment(*s.opened.snapshot, s.opened.object).has_value();
          },
          [](const Subject& s) -> Text {
-           return object::object_comment(*s.file.metadata(), s.opened.object).value_or("");
+           return object::object_comment(*s.opened.snapshot, s.opened.object).value_or("");
          },
          true},
     Line{"sources", names_sources, source_files_text},
@@ -194,10 +194,9 @@ const std::array kTable = {
          [](const Subject& s) -> Text { return s.problem->text(); }},
     // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is
     // told.
-    Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.file, s.opened).has_value(); },
+    Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.opened).has_value(); },
          [](const Subject& s) -> Text {
-           return fail(
-               lost_attributes(s.file, s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
+           return fail(lost_attributes(s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
          }},
 };
 
@@ -216,7 +215,7 @@ void gather_dataset(Gathered& out) {
     parts.type = parts.space = parts.layout = parts.fill = parts.pipeline = true;
   } else {
     subject.problem = description.error();
-    subject.parts = object::describe_parts(*subject.file.metadata(), subject.opened.object);
+    subject.parts = object::describe_parts(*subject.opened.snapshot, subject.opened.object);
     out.description =
         std::make_shared<const object::DatasetDescription>(std::move(subject.parts.description));
     subject.parts.problem = description.error();
@@ -234,13 +233,13 @@ Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem)
     const auto reader = open_reader(file, *out.description);
     problem = reader ? (*reader)->problem() : std::optional(reader.error());
   } else if (opened.object.kind == object::ObjectKind::Group) {
-    problem = links_damage(file, opened);
-  } else if (const auto type = object::committed_datatype(*file.metadata(), opened.object); !type) {
+    problem = links_damage(opened);
+  } else if (const auto type = object::committed_datatype(*opened.snapshot, opened.object); !type) {
     problem = type.error();
   }
   if (!problem) problem = opened.object.header->damage;
-  if (!problem) problem = attributes_damage(file, opened);
-  if (!problem) problem = file.failures().find(opened.object.address, file.metadata()->generation());
+  if (!problem) problem = attributes_damage(opened);
+  if (!problem) problem = file.failures().find(opened.object.address, file.metadata()->number());
   return out;
 }
 
@@ -343,7 +342,7 @@ Text get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_
   if (name.starts_with(kStructurePrefix))
     return structure_text(file, object, name.substr(kStructurePrefix.size()));
   if (!name.starts_with(kPrefix)) return fail(absent());
-  H5_ASSIGN(const object::Attribute attribute, find_xattr(file, object, name.substr(kPrefix.size())));
+  H5_ASSIGN(const object::Attribute attribute, find_xattr(object, name.substr(kPrefix.size())));
   return attribute_text(file, attribute, kMaxXattrBytes);
 }
 

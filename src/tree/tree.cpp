@@ -15,8 +15,8 @@ namespace h5mount::tree {
 
 namespace {
 
-// A file that is written in place, or whose members are replaced one by one, counts as done when nothing of
-// it has changed for so long.
+// A file that is written in place, or whose members are replaced one by one, counts as complete when it has
+// not changed for so long.
 constexpr std::chrono::seconds kSettled{1};
 
 class FileTree : public SourceTree {
@@ -94,11 +94,11 @@ class FileTree : public SourceTree {
   void file_changed() override {
     std::vector<Seen> seen;
     for (const object::OpenedFilePtr& file : files().open_files()) {
-      const bool sound = file->metadata->revalidate_now().has_value();
-      seen.push_back({file.get(), sound, sound && file->metadata->following()});
+      const bool sound = file->followed->revalidate_now().has_value();
+      seen.push_back({file.get(), sound, sound && file->followed->following()});
     }
     const auto kernel = context_->open_nodes->kernel();
-    // What it keeps it got with the promise that it would stay.
+    // The kernel was told to keep without a time limit what it has.
     if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) retire();
     seen_ = std::move(seen);
     if (!follows()) return;
@@ -106,7 +106,7 @@ class FileTree : public SourceTree {
   }
 
   State state() override {
-    const metadata::FileMetadata& main = *files().main()->metadata;
+    metadata::FollowedFile& main = *files().main()->followed;
     const bool stale = !main.revalidate_now();
     const auto& source = main.addresses();
     const bool taken = source->name_taken();
@@ -126,13 +126,13 @@ class FileTree : public SourceTree {
 
   void retire() override {
     if (const auto kernel = context_->open_nodes->kernel())
-      for (const NodeId id : nodes_.ids()) kernel->forget(id, {{0, format::kUnlimited}});
+      for (const NodeId id : nodes_.ids()) kernel->invalidate(id, {{0, format::kUnlimited}});
   }
 
   std::vector<std::string> watchable() const override {
     std::vector<std::string> out;
     for (const object::OpenedFilePtr& file : files().open_files()) {
-      const std::vector<std::string> paths = file->metadata->addresses()->watchable();
+      const std::vector<std::string> paths = file->followed->addresses()->watchable();
       out.insert(out.end(), paths.begin(), paths.end());
     }
     return out;
@@ -141,7 +141,7 @@ class FileTree : public SourceTree {
   void when_more_to_watch(std::function<void()> told) override { files().when_opened(std::move(told)); }
 
   FileStat statfs() const override {
-    return {context_->environment.files->main()->metadata->addresses()->stored_bytes()};
+    return {context_->environment.files->main()->followed->addresses()->stored_bytes()};
   }
 
  private:
@@ -158,7 +158,7 @@ class FileTree : public SourceTree {
     return made;
   }
 
-  // By a worker, so that no node waits for another that is slow; again where the file changed meanwhile.
+  // In a worker, so that no node waits for another that is slow; again where the file changed meanwhile.
   void catch_up(const NodePtr& open) {
     const auto job = [open, nodes = context_->open_nodes] {
       do {
@@ -169,7 +169,8 @@ class FileTree : public SourceTree {
     if (!workers || !workers->submit(job)) job();
   }
 
-  // The known node is asked, which may have measured itself already; one without a stat is not counted.
+  // The stat is of the node in the table, which may have been measured already; where it fails, no reference
+  // is counted.
   Result<Entry> entry_of(NodePtr child) {
     const auto [id, known] = nodes_.adopt(std::move(child));
     auto stat = unchanged(*known, known->stat(StatDepth::Listing));
@@ -184,7 +185,7 @@ class FileTree : public SourceTree {
   ServedFilePtr main_;
   NodeTable nodes_;
 
-  // What became of a file until it was last looked at, by `file_changed` only, which one thread calls.
+  // What the last call of `file_changed` found; one thread calls it.
   struct Seen {
     const object::OpenedFile* file;
     bool sound, follows;
@@ -193,10 +194,10 @@ class FileTree : public SourceTree {
     const auto before = std::ranges::find(seen_, now.file, &Seen::file);
     return before != seen_.end() && (before->sound != now.sound || before->follows != now.follows);
   }
-  std::vector<Seen> seen_{{files().main().get(), true, files().main()->metadata->following()}};
+  std::vector<Seen> seen_{{files().main().get(), true, files().main()->followed->following()}};
 
-  // Of the one thread that calls `state`: the last stamp of a file that changes, and since when it stands
-  // still.
+  // For `state`, which one thread calls: the last stamp of a file that changes, and the time when it was
+  // first seen.
   std::optional<io::SourceStamp> last_;
   std::chrono::steady_clock::time_point last_change_{};
 };

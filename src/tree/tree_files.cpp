@@ -81,7 +81,7 @@ class MetadataNode : public Node {
   Result<std::shared_ptr<OpenNode>> open() override {
     std::string lines;
     H5_TRY(append_metadata_lines(file_, ViewContext::kMaxOpenTextBytes, lines));
-    H5_TRY(file_->metadata()->revalidate());
+    H5_TRY(file_->followed().confirm_unchanged());
     if (!context_->open_texts->take(lines.size()))
       return fail({ErrorCode::LimitExceeded, "too much text is open at once"});
     auto text = std::make_shared<const std::string>(std::move(lines));

@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "object_facts.h"
 #include "open_nodes.h"
 
@@ -22,11 +25,17 @@ std::shared_ptr<ViewImage::State> ViewImage::state_of(const DatasetReaderPtr& ba
   return next;
 }
 
-Result<view::ComputedFilePtr> ViewImage::newest(NodeId node) {
-  H5_ASSIGN(const DatasetReaderPtr base, dataset_->newest_reader());
-  const std::shared_ptr<State> state = state_of(base);
-  H5_ASSIGN(const MadePtr made, state->made.get([&] { return make(*state, node); }));
-  return made->file;
+Result<std::shared_ptr<ViewImage::State>> ViewImage::newest_state(NodeId node,
+                                                                  metadata::RetryBudget& budget) {
+  H5_ASSIGN(const DatasetReaderPtr base, dataset_->newest_reader(budget));
+  std::shared_ptr<State> state = state_of(base);
+  H5_TRY(state->made.get([&] { return make(*state, node); }));
+  return state;
+}
+
+Result<view::ComputedFilePtr> ViewImage::newest(NodeId node, metadata::RetryBudget& budget) {
+  H5_ASSIGN(const std::shared_ptr<State> state, newest_state(node, budget));
+  return (*state->made.peek())->file;
 }
 
 Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
@@ -41,24 +50,32 @@ Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
   }
   std::vector<dataset::ByteRange> stale = made->reader->take_outdated();
   if (!known) stale = {{0, format::kUnlimited}};
-  H5_ASSIGN(made->file, of_.view->make({made->reader, file_->value_context(), environment},
-                                       known ? state.before->file.get() : nullptr, stale));
-  if (state.before) invalidate(state, *made, stale, node);
+  H5_ASSIGN(made->file,
+            of_.view->make({made->reader, file_->value_context(file_->file()->reread()), environment},
+                           known ? state.before->file.get() : nullptr, stale));
+  if (state.before) note_stale(state, *made, stale, node);
   return made;
 }
 
 // With the page that the old end lay in: the kernel filled it up with zeros.
-void ViewImage::invalidate(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
+void ViewImage::note_stale(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
                            NodeId node) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const auto kernel = dataset_->context().open_nodes->kernel();
-  if (!kernel || node == 0) return;
+  constexpr std::size_t kMaxRanges = 64;
+  if (!dataset_->context().open_nodes->kernel() || node == 0) return;
   std::vector<dataset::ByteRange> ranges = made.file->stale_since(*state.before->file, stale);
   const std::uint64_t end = state.before->file->size();
   if (made.file->size() != end) ranges.push_back({end / kPage * kPage, format::kUnlimited});
-  if (ranges.empty()) return;
   const std::lock_guard lock(mutex_);
-  ticket_ = kernel->forget(node, ranges);
+  stale_.insert(stale_.end(), ranges.begin(), ranges.end());
+  if (stale_.size() <= kMaxRanges) return;
+  const auto first = std::ranges::min_element(stale_, {}, &dataset::ByteRange::begin);
+  stale_ = {{first->begin, format::kUnlimited}};
+}
+
+SizePublisher::Ranges ViewImage::take_stale() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(stale_, {});
 }
 
 DatasetReaderPtr ViewImage::last_reader() const {
@@ -67,7 +84,7 @@ DatasetReaderPtr ViewImage::last_reader() const {
   return made ? (*made)->reader : nullptr;
 }
 
-// Nothing tells the kernel when a source of a virtual dataset grows.
+// The kernel is not notified when a source of a virtual dataset grows.
 Result<std::uint64_t> ViewImage::size_by_shape(NodeStat& stat) const {
   H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
   H5_ASSIGN(const DatasetDescriptionPtr described, description_of(*file_, *object));
@@ -97,27 +114,21 @@ void ViewImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   publish(stat, node);
 }
 
-// A state's size is given only after the pages that it makes wrong are gone; until then, and where that takes
-// long, the size before stands and the kernel asks again.
 void ViewImage::publish(NodeStat& stat, NodeId node) {
-  const auto file = newest(node);
-  if (!file) dataset_->note_failure(0, file.error());
-  KernelPages::Ticket ticket = 0;
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    ticket = ticket_;
-    number = state_ ? state_->number : 0;
+  metadata::RetryBudget budget;
+  const auto state = newest_state(node, budget);
+  if (!state) {
+    dataset_->note_failure(0, state.error());
+    set_size(stat, publisher_->size());
+    stat.complete = false;
+    return;
   }
   const auto kernel = dataset_->context().open_nodes->kernel();
-  const bool gone = ticket == 0 || !kernel || kernel->wait(ticket);
-  const std::lock_guard lock(mutex_);
-  if (gone && file && number >= published_) {
-    published_ = number;
-    published_size_ = (*file)->size();
-  }
-  set_size(stat, published_size_);
-  stat.complete = gone && file;
+  const std::uint64_t size = (*(*state)->made.peek())->file->size();
+  const SizePublisher::Size published = publisher_->publish(
+      node != 0 ? kernel.get() : nullptr, node, (*state)->number, size, [this] { return take_stale(); });
+  set_size(stat, published.bytes);
+  stat.complete = published.newest;
 }
 
 }  // namespace h5mount::tree

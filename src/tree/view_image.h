@@ -1,5 +1,5 @@
-// ViewImage: the bytes of one view file (module view) of a dataset, made anew when the dataset grows. What
-// growth makes wrong of the pages that the kernel holds is invalidated before the new size is published.
+// ViewImage: the bytes of one view file (module view) of a dataset, made anew when the dataset grows. Pages
+// of the kernel that growth makes stale are invalidated before the new size is published (size_publisher.h).
 // Threads: any; no lock is held while reading or waiting.
 #pragma once
 
@@ -30,8 +30,12 @@ class ViewImage {
   // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: as the kernel knows it.
   void measure(StatDepth depth, NodeStat& stat, NodeId node);
 
-  // The file of the newest state. What that made wrong of the kernel's pages is queued for invalidation.
-  Result<view::ComputedFilePtr> newest(NodeId node);
+  // The file of the newest state.
+  Result<view::ComputedFilePtr> newest(NodeId node, metadata::RetryBudget& budget);
+  Result<view::ComputedFilePtr> newest(NodeId node) {
+    metadata::RetryBudget budget;
+    return newest(node, budget);
+  }
 
   DatasetImage& dataset() const { return *dataset_; }
   DatasetReaderPtr last_reader() const;  // null before the first `newest`
@@ -45,15 +49,17 @@ class ViewImage {
   using MadePtr = std::shared_ptr<const Made>;
   struct State {
     DatasetReaderPtr base;
-    std::uint64_t number = 0;             // a later state has a higher one
+    std::uint64_t number = 1;             // a later state has a higher one
     MadePtr before;                       // of the last state of which a file was made
     std::atomic<bool> all_stale = false;  // what became stale since then is not known
     OnceValue<MadePtr> made;
   };
   std::shared_ptr<State> state_of(const DatasetReaderPtr& base);
+  Result<std::shared_ptr<State>> newest_state(NodeId node, metadata::RetryBudget& budget);
   Result<MadePtr> make(State& state, NodeId node);
-  void invalidate(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
+  void note_stale(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
                   NodeId node);
+  SizePublisher::Ranges take_stale();
   Result<std::uint64_t> size_by_shape(NodeStat& stat) const;
   void publish(NodeStat& stat, NodeId node);
 
@@ -61,10 +67,10 @@ class ViewImage {
   const std::uint64_t address_;
   const std::shared_ptr<DatasetImage> dataset_;
   const ViewOf of_;
-  mutable std::mutex mutex_;  // of what follows
+  const std::shared_ptr<SizePublisher> publisher_ = std::make_shared<SizePublisher>();
+  mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<State> state_;
-  KernelPages::Ticket ticket_ = 0;                    // of all that the kernel was asked to invalidate
-  std::uint64_t published_ = 0, published_size_ = 0;  // the number and size of the state that stat gives
+  SizePublisher::Ranges stale_;  // of the kernel's pages, since a size was published
 };
 
 }  // namespace h5mount::tree

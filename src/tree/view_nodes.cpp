@@ -33,7 +33,7 @@ class OpenViewFile : public OpenNode {
   }
 
   Status revalidate() override {
-    Status same = image_.dataset().revalidate();
+    Status same = image_.dataset().confirm_unchanged();
     if (!same) drop_pages();
     return same;
   }
@@ -56,20 +56,24 @@ class OpenViewFile : public OpenNode {
   Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
     DatasetImage& dataset = image_.dataset();
     if (!dataset.grows()) {
-      H5_TRY(dataset.look());
-      H5_TRY(file_->read(offset, length, &pattern_, out));
       H5_TRY(dataset.revalidate());
+      H5_TRY(file_->read(offset, length, &pattern_, out));
+      H5_TRY(dataset.confirm_unchanged());
       if (!dataset.grows()) return {};
     }
-    return metadata::retry_torn(dataset.metadata(), "dataset", [&]() -> Status {
-      H5_ASSIGN(const view::ComputedFilePtr file, image_.newest(keep_->id()));
+    metadata::RetryBudget budget;
+    const auto attempt = [&](const auto&) -> Status {
+      H5_ASSIGN(const view::ComputedFilePtr file, image_.newest(keep_->id(), budget));
       dataset::Pieces pieces;
       H5_TRY(file->read(offset, length, &pattern_, pieces));
-      H5_TRY(dataset.revalidate());
+      H5_TRY(dataset.confirm_unchanged());
       dataset.note_missing_sources(image_.last_reader());
       out = std::move(pieces);
       return {};
-    });
+    };
+    // The reader of a virtual dataset makes the attempts itself, for each source.
+    if (dataset.is_virtual()) return attempt(nullptr);
+    return metadata::retry_torn(dataset.followed(), "dataset", budget, attempt);
   }
 
   Result<view::ComputedFilePtr> now() {
@@ -77,14 +81,14 @@ class OpenViewFile : public OpenNode {
   }
 
   Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
-    H5_TRY(image_.dataset().revalidate());
+    H5_TRY(image_.dataset().confirm_unchanged());
     return found;
   }
 
   // Once: a page may hold what was copied to it while the file was being written.
   void drop_pages() {
     const auto kernel = image_.dataset().context().open_nodes->kernel();
-    if (kernel && !dropped_pages_.exchange(true)) kernel->forget(keep_->id(), {{0, format::kUnlimited}});
+    if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});
   }
 
   NodePtr keep_;
@@ -103,7 +107,7 @@ class ViewFileNode : public Node {
         image_(file, address, std::move(dataset), std::move(of)) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
-  Status revalidate() const override { return file_->metadata()->revalidate(); }
+  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
   void catch_up() override {
     NodeStat ignored;
     image_.measure(StatDepth::Size, ignored, id());

@@ -16,7 +16,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// A metadata file: its text is made when it is asked for, and once for one state of the file.
+// A metadata file: its text is made when it is asked for, and once for one snapshot of the file.
 class ZarrTextNode : public Node {
  public:
   using Make = Result<std::string> (*)(const ServedFilePtr&, const OpenedObject&);
@@ -28,7 +28,7 @@ class ZarrTextNode : public Node {
         make_(make) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
-  Status revalidate() const override { return file_->metadata()->revalidate(); }
+  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
 
   Result<NodeStat> stat(StatDepth depth) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), "zarr"), key().name);
@@ -37,7 +37,7 @@ class ZarrTextNode : public Node {
     if (!stat.complete) return stat;
     H5_ASSIGN(const auto made, text());
     set_size(stat, made->size());
-    if (file_->metadata()->following()) stat.complete = false;
+    if (file_->followed().following()) stat.complete = false;
     return stat;
   }
 
@@ -49,18 +49,18 @@ class ZarrTextNode : public Node {
  private:
   using Text = std::shared_ptr<const std::string>;
   struct State {
-    explicit State(std::uint64_t of) : generation(of) {}
-    const std::uint64_t generation;
+    explicit State(std::uint64_t read_from) : snapshot(read_from) {}
+    const std::uint64_t snapshot;  // its number
     OnceValue<Text> text;
   };
 
   Result<Text> text() {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
-    const std::uint64_t generation = file_->metadata()->generation();
+    const std::uint64_t snapshot = object->snapshot->number();
     std::shared_ptr<State> state;
     {
       const std::lock_guard lock(mutex_);
-      if (!state_ || state_->generation != generation) state_ = std::make_shared<State>(generation);
+      if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
       state = state_;
     }
     return state->text.get([&]() -> Result<Text> {
@@ -155,7 +155,7 @@ class ZarrArrayNode : public Node {
         image_(std::make_shared<DatasetImage>(file_, address_, place_)) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
-  Status revalidate() const override { return file_->metadata()->revalidate(); }
+  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
 
   Result<NodeStat> stat(StatDepth) override {
     return plain_stat(*file_, NodeType::Directory, make_ino(file_->ino_of(key().address), key().name));
@@ -229,7 +229,7 @@ class ZarrGroupNode : public Node {
         contents_(file, group, depth) {}
 
   Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
-  Status revalidate() const override { return file()->metadata()->revalidate(); }
+  Status revalidate() const override { return file()->followed().confirm_unchanged(); }
 
   Result<NodeStat> stat(StatDepth) override {
     return plain_stat(*file(), NodeType::Directory, make_ino(file()->ino_of(key().address), key().name));

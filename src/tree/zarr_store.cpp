@@ -90,9 +90,9 @@ std::string ascii_json(std::string_view json) {
   return out;
 }
 
-view::DimensionRole role_of(const ServedFile& file, const OpenedObject& object) {
+view::DimensionRole role_of(const OpenedObject& object) {
   if (object.object.kind != object::ObjectKind::Dataset) return {};
-  return view::dimension_role(*file.metadata(), object.object);
+  return view::dimension_role(*object.snapshot, object.object);
 }
 
 // NotFound for datasets that are not shown.
@@ -100,15 +100,16 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset) {
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
   const auto array = view::ZarrArray::of(*description, view::ZarrEncoding::Plain);
   if (!array) return fail(not_shown());
-  if (role_of(file, dataset).without_values) return fail(not_shown());
+  if (role_of(dataset).without_values) return fail(not_shown());
   return {};
 }
 
 // The object of a link, or where its symlink leads. NotFound for links that the store does not show.
-Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link) {
+Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link,
+                          metadata::RetryBudget& budget) {
   ServedFile& file = *group.file();
   ZarrChild out{.shown = {}, .link = link, .object = nullptr, .symlink = {}};
-  LinkTarget target = group.resolve(link);
+  LinkTarget target = group.resolve(link, budget);
   if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
   if (auto* object = std::get_if<OpenedObjectPtr>(&target.what)) {
     out.object = *object;
@@ -119,7 +120,7 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link) 
     if (!link.is(format::LinkType::Soft)) return fail(not_shown());
     const auto address = object::resolve_path(file.metadata(), group.address(), link.target);
     if (!address) return fail(not_shown());
-    H5_ASSIGN(out.object, file.object(*address));
+    H5_ASSIGN(out.object, file.object(*address, budget));
     out.link.address = *address;
     if (out.object->object.kind == object::ObjectKind::Group) {
       out.symlink = std::get<SymlinkPath>(std::move(target.what));
@@ -133,12 +134,12 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link) 
 }
 
 // What the prefix of a variable that is no coordinate hides is its name, unless something else has that.
-std::string own_name(const GroupContents& group, const ZarrChild& child) {
+std::string own_name(const GroupContents& group, const ZarrChild& child, metadata::RetryBudget& budget) {
   const std::string& name = child.link.name;
   if (!child.is_array() || !name.starts_with(view::kNonCoordinatePrefix)) return name;
   std::string stripped = name.substr(view::kNonCoordinatePrefix.size());
   const auto other = group.find_named(stripped);
-  if (other && resolve(group, *other)) return name;
+  if (other && resolve(group, *other, budget)) return name;
   return stripped;
 }
 
@@ -149,14 +150,15 @@ std::string encode_zarr_name(std::string_view name) {
 }
 
 Result<ZarrChild> find_zarr_child(const GroupContents& group, std::string_view shown) {
+  metadata::RetryBudget budget;
   const std::string name = file_name(shown);
   auto link = group.find(name);
-  auto child = link ? resolve(group, *link) : Result<ZarrChild>(fail(link.error()));
+  auto child = link ? resolve(group, *link, budget) : Result<ZarrChild>(fail(link.error()));
   if (!child && child.error().code() == ErrorCode::NotFound) {
     const auto plain = decode_name(name);
     if (!plain) return fail(not_shown());
     link = group.find_named(std::string(view::kNonCoordinatePrefix) + *plain);
-    if (link) child = resolve(group, *link);
+    if (link) child = resolve(group, *link, budget);
   }
   H5_TRY(child);
   if (zarr_name(name) != shown) return fail(not_shown());
@@ -169,12 +171,12 @@ Status for_each_zarr_child(const GroupContents& group, const std::function<Statu
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list());
   for (std::size_t i = 0; i < links->size(); ++i) {
     const auto link = group.find_listed(*links, i);
-    auto child = link ? resolve(group, *link) : Result<ZarrChild>(fail(link.error()));
+    auto child = link ? resolve(group, *link, links->retries()) : Result<ZarrChild>(fail(link.error()));
     if (!child) {
       if (damaged && child.error().code() != ErrorCode::NotFound) damaged(child.error());
       continue;
     }
-    const std::string own = own_name(group, *child);
+    const std::string own = own_name(group, *child, links->retries());
     child->shown =
         own == child->link.name ? zarr_name(std::string(links->at(i).name)) : encode_zarr_name(own);
     H5_TRY(each(*std::move(child)));
@@ -192,13 +194,13 @@ Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& datase
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
   const view::AttributesText attributes = view::attributes_text(
-      file.value_context(), dataset.object, role_of(file, dataset), description->type.get());
+      file.value_context(dataset.snapshot), dataset.object, role_of(dataset), description->type.get());
   return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object) {
-  const text::ValueContext values = file.value_context();
-  const view::DimensionRole role = role_of(file, object);
+  const text::ValueContext values = file.value_context(object.snapshot);
+  const view::DimensionRole role = role_of(object);
   if (object.object.kind != object::ObjectKind::Dataset)
     return ascii_json("{" + view::attributes_text(values, object.object, role, nullptr).members + "}");
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));

@@ -151,7 +151,7 @@ FileState read_file_state(std::shared_ptr<io::ByteSource> source) {
   FileState out;
   auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{.force = true});
   if (!files) return out;
-  const std::uint64_t base = (*files)->main()->metadata->base_address();
+  const std::uint64_t base = (*files)->main()->followed->base_address();
   const auto tree = tree::Tree::make(
       dataset::ReadEnvironment{std::make_shared<cache::BlockCache>(32U << 20), workers(), *std::move(files)},
       {});

@@ -199,8 +199,9 @@ object::OpenedFilePtr MemoryDataset::open_file() const {
     source = std::make_shared<MappedSource>(bytes_);
   else
     source = io::make_memory_source(bytes_);
-  return std::make_shared<object::OpenedFile>(object::OpenedFile{
-      .metadata = std::make_shared<MemoryFile>(std::move(source), format::FileSizes{8, 8})});
+  return std::make_shared<object::OpenedFile>(
+      object::OpenedFile{.followed = std::make_shared<metadata::FollowedFile>(
+                             std::make_shared<MemoryFile>(std::move(source), format::FileSizes{8, 8}))});
 }
 
 std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader(

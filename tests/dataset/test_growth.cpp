@@ -99,7 +99,7 @@ struct Example {
                                    metadata::MetadataOptions{.follow = metadata::Follow::Always});
     environment = {std::make_shared<cache::BlockCache>(16U << 20), std::make_shared<cache::WorkerPool>(1),
                    files};
-    const metadata::FileMetadataPtr& file = files->main()->metadata;
+    const metadata::FileMetadataPtr file = files->main()->snapshot();
     description = *object::describe_dataset(
         *file, *object::open_object(*file, *object::resolve_path(file, file->root_address(), path)));
   }

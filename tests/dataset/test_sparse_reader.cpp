@@ -20,7 +20,7 @@ struct Named {
 
 void collect(const dataset::ReadEnvironment& environment, std::uint64_t group, const std::string& above,
              std::vector<Named>& out) {
-  const metadata::FileMetadataPtr& file = environment.files->main()->metadata;
+  const metadata::FileMetadataPtr file = environment.files->main()->snapshot();
   const auto object = object::open_object(*file, group);
   ASSERT_TRUE(object) << object.error().text();
   const auto opened = object::Group::open(file, *object);
@@ -48,7 +48,7 @@ std::vector<Named> datasets_of(const fs::path& file) {
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(16U << 20),
                                              std::make_shared<cache::WorkerPool>(2), *files};
   std::vector<Named> out;
-  collect(environment, (*files)->main()->metadata->root_address(), "", out);
+  collect(environment, (*files)->main()->snapshot()->root_address(), "", out);
   return out;
 }
 

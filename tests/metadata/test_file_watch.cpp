@@ -1,4 +1,4 @@
-// What becomes of a file that changes while it is open: generations, who is followed and who is stale.
+// A file that changes while it is open: which changes are seen, when it is followed and when it is stale.
 #include "file_watch.h"
 
 #include <gtest/gtest.h>
@@ -56,14 +56,14 @@ class WrittenSource final : public io::ByteSource {
   }
   std::uint64_t size() const override { return bytes_.size(); }
   Result<io::SourceStamp> stamp() override {
-    ++looks;
+    ++checks;
     now_.size = bytes_.size();
     now_.sum = static_cast<std::uint64_t>(now_.modified);
     return now_;
   }
   std::string name() const override { return "written"; }
 
-  int looks = 0;
+  int checks = 0;
   std::function<void()> on_read;
 
  private:
@@ -75,29 +75,29 @@ struct Watched {
   explicit Watched(std::uint8_t flags, Follow follow, milliseconds interval = milliseconds(0),
                    bool keep_replaced = false)
       : source(std::make_shared<WrittenSource>(flags)),
-        watch(source, 0,
-              MetadataOptions{
-                  .follow = follow, .keep_replaced = keep_replaced, .revalidate_interval = interval},
-              (flags & kSwmr) != 0) {}
+        options{.follow = follow, .keep_replaced = keep_replaced, .revalidate_interval = interval},
+        watch(source, 0, options, FileWatch::follows(options, (flags & kSwmr) != 0), *source->stamp()) {
+    source->checks = 0;
+  }
 
-  // Looks; true where the generation went up. What is kept must be dropped before that shows.
+  // Checks; true where a change was seen.
   bool changed(bool at_once = true) {
-    const std::uint64_t before = watch.generation();
-    int drops = 0;
-    watch.look(at_once, [&] {
-      ++drops;
-      EXPECT_EQ(watch.generation(), before);
+    int changes = 0;
+    watch.check(at_once, [&](bool following) {
+      ++changes;
+      EXPECT_EQ(following, watch.following());
     });
-    EXPECT_EQ(watch.generation(), before + static_cast<std::uint64_t>(drops));
-    return drops > 0;
+    EXPECT_LE(changes, 1);
+    return changes > 0;
   }
   bool stale() const { return !watch.status() && watch.status().error().code() == ErrorCode::Stale; }
 
   std::shared_ptr<WrittenSource> source;
+  MetadataOptions options;
   FileWatch watch;
 };
 
-TEST(FileWatch, WhatIsNotWrittenKeepsItsGeneration) {
+TEST(FileWatch, WhatIsNotWrittenDoesNotChange) {
   Watched file(kWriting | kSwmr, Follow::Auto);
   (void)file.changed();  // what was read while it was opened may have been older
   EXPECT_FALSE(file.changed());
@@ -106,7 +106,7 @@ TEST(FileWatch, WhatIsNotWrittenKeepsItsGeneration) {
   EXPECT_FALSE(file.stale());
 }
 
-TEST(FileWatch, EveryWriteOfAFollowedFileIsANewGeneration) {
+TEST(FileWatch, EveryWriteOfAFollowedFileIsSeen) {
   Watched file(kWriting | kSwmr, Follow::Auto);
   for (int i = 0; i < 3; ++i) {
     file.source->touch();
@@ -123,17 +123,17 @@ TEST(FileWatch, WritesOfOneTickAreAllSeen) {
   EXPECT_TRUE(file.changed());
   EXPECT_TRUE(file.changed()) << "a write may have followed in the same tick";
   std::this_thread::sleep_for(milliseconds(30));
-  EXPECT_TRUE(file.changed()) << "the last look that may have been too early is made good";
+  EXPECT_TRUE(file.changed()) << "what was read within the tick is read again after it";
   EXPECT_FALSE(file.changed());
 }
 
-TEST(FileWatch, NotMoreLooksThanTheIntervalAllows) {
+TEST(FileWatch, NoMoreChecksThanTheIntervalAllows) {
   Watched file(kWriting | kSwmr, Follow::Auto, std::chrono::hours(1));
-  const int before = file.source->looks;
+  const int before = file.source->checks;
   for (int i = 0; i < 100; ++i) (void)file.changed(false);
-  EXPECT_EQ(file.source->looks, before + 1);
+  EXPECT_EQ(file.source->checks, before + 1);
   (void)file.changed(true);
-  EXPECT_EQ(file.source->looks, before + 2);
+  EXPECT_EQ(file.source->checks, before + 2);
 }
 
 TEST(FileWatch, AnOrdinaryFileThatChangesIsStaleForGood) {
@@ -236,24 +236,25 @@ TEST(FileWatch, AReplacedFileMayBeKept) {
 }
 
 // Another thread gets its answer while the superblock is being read.
-TEST(FileWatch, NobodyWaitsForALookThatReads) {
+TEST(FileWatch, NoThreadWaitsForACheckThatReads) {
   Watched file(0, Follow::Auto);
   file.source->touch();
   std::atomic<bool> asked = false, done = false;
+  std::atomic<int> changes = 0;
   std::thread other;
   file.source->on_read = [&] {
     if (asked.exchange(true)) return;
     other = std::thread([&] {
-      file.watch.look(true, [] {});
+      file.watch.check(true, [&](bool) { ++changes; });
       done = true;
     });
     for (int i = 0; i < 5000 && !done; ++i) std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_TRUE(done) << "a look waits for the one that reads";
+    EXPECT_TRUE(done) << "a check waits for the one that reads";
   };
-  file.watch.look(true, [] {});
+  file.watch.check(true, [&](bool) { ++changes; });
   other.join();
   EXPECT_TRUE(file.stale());
-  EXPECT_EQ(file.watch.generation(), 2U) << "one change, one generation";
+  EXPECT_EQ(changes, 1) << "one change is seen once";
 }
 
 TEST(FileWatch, ReplacedAndEmptiedFilesAreStaleForGood) {
@@ -290,13 +291,13 @@ TEST(FileWatch, ATimeInTheFutureSaysNothing) {
   auto source = std::make_shared<WrittenSource>(kWriting | kSwmr);
   source->touch_at(kYear2037);
   FileWatch watch(source, 0, MetadataOptions{.follow = Follow::Auto, .revalidate_interval = milliseconds(0)},
-                  true);
+                  true, *source->stamp());
   EXPECT_FALSE(watch.changed_lately());
-  int drops = 0;
-  for (int i = 0; i < 3; ++i) watch.look(true, [&] { ++drops; });
-  EXPECT_EQ(drops, 1) << "what was read while it was opened, and no more";
+  int changes = 0;
+  for (int i = 0; i < 3; ++i) watch.check(true, [&](bool) { ++changes; });
+  EXPECT_EQ(changes, 1) << "what was read while it was opened, and no more";
   source->touch();
-  watch.look(true, [] {});
+  watch.check(true, [](bool) {});
   EXPECT_TRUE(watch.changed_lately()) << "a change that was seen counts, whatever time it left";
 }
 

@@ -12,7 +12,7 @@ void expect_attributes(const std::filesystem::path& path, std::string_view name,
   SCOPED_TRACE(path.string());
   auto set = FileSet::open(path.string(), ExternalPolicy::None, {});
   ASSERT_TRUE(set);
-  const auto& file = (*set)->main()->metadata;
+  const auto file = (*set)->main()->snapshot();
   const auto address = resolve_path(file, file->root_address(), name);
   ASSERT_TRUE(address) << address.error().text();
   const auto holder = open_object(*file, *address);

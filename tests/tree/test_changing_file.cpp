@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "h5mount/base/checksum.h"
+#include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/tree.h"
 #include "support/h5py_file.h"
 
@@ -49,17 +50,23 @@ class TwoStates final : public io::ByteSource {
   std::atomic<bool> second_ = false;
 };
 
-// Notes what is dropped; nothing is waited for.
+// Counts what is to be dropped. It is dropped at once, or when the test says so.
 class NotedPages final : public tree::KernelPages {
  public:
-  Ticket forget(tree::NodeId, const std::vector<dataset::ByteRange>& ranges) override {
-    if (on_forget) on_forget();
-    return forgotten += ranges.size();
+  void invalidate(tree::NodeId, const std::vector<dataset::ByteRange>& ranges,
+                  std::function<void()> done) override {
+    if (on_invalidate) on_invalidate();
+    invalidated += ranges.size();
+    if (delaying)
+      delayed = std::move(done);
+    else if (done)
+      done();
   }
-  bool wait(Ticket) override { return true; }
   bool store(tree::NodeId, std::uint64_t, const dataset::Pieces&) override { return false; }
-  std::atomic<std::uint64_t> forgotten{0};
-  std::function<void()> on_forget;
+  std::atomic<std::uint64_t> invalidated{0};
+  std::function<void()> on_invalidate;
+  bool delaying = false;
+  std::function<void()> delayed;
 };
 
 std::shared_ptr<tree::Tree> tree_of(const std::shared_ptr<io::ByteSource>& source, metadata::Follow follow) {
@@ -175,7 +182,6 @@ TEST(DamagedFile, IsNotWaitedForThoughItsTimeLiesInTheFuture) {
   ASSERT_TRUE(tree);
   EXPECT_TRUE(tree->follows());
   const std::uint64_t before = metadata::retry_counters().milliseconds;
-  const tree::RequestScope request(*tree);
   const auto listing = tree->open_directory(tree::kRootNode);
   ASSERT_TRUE(listing) << listing.error().text();
   ASSERT_EQ((*listing)->size(), 400U);
@@ -286,7 +292,7 @@ TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {
   int last = 0;
   {
     GrowingDataset alone(first, second, [&] { ++reads; });
-    alone.pages->on_forget = [&] { last = reads; };
+    alone.pages->on_invalidate = [&] { last = reads; };
     alone.source->change();
     reads = 0;
     EXPECT_EQ(alone.tree->stat(alone.node, tree::StatDepth::Size)->size, GrowingDataset::kAfter);
@@ -294,7 +300,7 @@ TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {
   }
   Gate gate;
   GrowingDataset shared(first, second, [&] { gate.pass(); });
-  const std::uint64_t dropped = shared.pages->forgotten;
+  const std::uint64_t dropped = shared.pages->invalidated;
   shared.source->change();
   std::thread slow([&] {
     gate.arm(std::this_thread::get_id(), last);
@@ -303,15 +309,36 @@ TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {
   const bool reached = gate.wait_until_reached();
   EXPECT_TRUE(reached);
   const auto meanwhile = shared.tree->stat(shared.node, tree::StatDepth::Size);
-  EXPECT_EQ(shared.pages->forgotten, dropped);
+  EXPECT_EQ(shared.pages->invalidated, dropped);
   ASSERT_TRUE(meanwhile) << meanwhile.error().text();
   EXPECT_EQ(meanwhile->size, GrowingDataset::kBefore)
       << "the new size, and none of the old pages was dropped";
   EXPECT_FALSE(meanwhile->complete) << "the kernel is to ask again";
   gate.open();
   slow.join();
-  EXPECT_GT(shared.pages->forgotten, dropped);
+  EXPECT_GT(shared.pages->invalidated, dropped);
   EXPECT_EQ(shared.tree->stat(shared.node, tree::StatDepth::Size)->size, GrowingDataset::kAfter);
+}
+
+// The kernel drops a page only when the reads of it have ended: until then the old size is given.
+TEST(Publishing, NoSizeComesBeforeTheKernelHasDroppedThePages) {
+  const auto [first, second] = two_flushes();
+  if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  GrowingDataset growing(first, second, nullptr);
+  growing.pages->delaying = true;
+  growing.source->change();
+  for (int i = 0; i < 2; ++i) {
+    const auto meanwhile = growing.tree->stat(growing.node, tree::StatDepth::Size);
+    ASSERT_TRUE(meanwhile) << meanwhile.error().text();
+    EXPECT_EQ(meanwhile->size, GrowingDataset::kBefore);
+    EXPECT_FALSE(meanwhile->complete) << "the kernel is to ask again";
+  }
+  ASSERT_TRUE(growing.pages->delayed);
+  growing.pages->delayed();
+  const auto published = growing.tree->stat(growing.node, tree::StatDepth::Size);
+  ASSERT_TRUE(published) << published.error().text();
+  EXPECT_EQ(published->size, GrowingDataset::kAfter);
+  EXPECT_TRUE(published->complete);
 }
 
 }  // namespace

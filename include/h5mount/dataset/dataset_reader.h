@@ -95,10 +95,14 @@ class ReadPattern {
   std::atomic<std::uint64_t> behind_{format::kUnlimited};  // kUnlimited: nothing yet
 };
 
+class SourceBudget;      // private to the module
+struct VirtualAncestry;  // private to the module
+
 struct ReadEnvironment {
   std::shared_ptr<cache::BlockCache> cache;
   std::shared_ptr<cache::WorkerPool> workers;
   std::shared_ptr<object::FileSet> files;
+  std::shared_ptr<const VirtualAncestry> within = nullptr;  // of sources: the virtual datasets around them
 };
 
 // Counters for tests, benchmarks and `-d`: what was really done.
@@ -170,20 +174,22 @@ class DatasetReader {
                                                            object::DatasetDescription description);
   virtual ~DatasetReader() = default;
 
-  // The same for the next state of a dataset in a file that is followed: finished blocks that the reader of
-  // the state before has decoded are kept. `previous` may be null.
+  // The same for a later snapshot of a file that is followed: finished blocks that the reader of the earlier
+  // one has decoded are kept. `previous` may be null. The description is of an object header that was read
+  // before the call; what it refers to is read afterwards, as a writer flushes it before the header.
+  // `budget`: of the request that opens it as a source of a virtual dataset; null: it has its own.
   static Result<std::shared_ptr<const DatasetReader>> open_next(
       const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription description,
-      const std::shared_ptr<const DatasetReader>& previous);
-  // Stale ranges: bytes that readers of earlier states may have given otherwise than this one does, for
+      const std::shared_ptr<const DatasetReader>& previous, SourceBudget* budget = nullptr);
+  // Stale ranges: bytes that readers of earlier snapshots may have given otherwise than this one does, for
   // whoever keeps what was read. Each is given once.
   std::vector<ByteRange> take_outdated() const {
     if (outdated_.exchange(false)) return {{0, format::kUnlimited}};
     return outdated_ranges();
   }
 
-  // Whether a source of a virtual dataset has changed, or is there now and was not: then `open_next` gives
-  // the new state. Costs a check of the sources' files, each at most once in its own interval.
+  // Whether a source of a virtual dataset has changed, or exists now and did not: then `open_next` gives a
+  // reader of the new state. Costs a check of the sources' files, each at most once in its own interval.
   virtual bool sources_changed() const { return false; }
 
   const object::DatasetDescription& description() const { return description_; }
@@ -197,6 +203,11 @@ class DatasetReader {
   // Several ranges, ascending, one behind the other into memory of their size together. Storage that holds
   // more than one of them is read and decoded once.
   virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const;
+  // The same as a part of a request that reads a virtual dataset over this one.
+  virtual Status read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const {
+    (void)budget;
+    return read_into(offset, out);
+  }
 
   // The bytes [offset, offset + length) of a decoded chunk of the file, counted row-major from 0: for chunked
   // datasets only. The range lies inside the chunk, and the chunk inside the extent: what a chunk holds
@@ -231,13 +242,18 @@ class DatasetReader {
  protected:
   explicit DatasetReader(object::DatasetDescription description) : description_(std::move(description)) {}
 
-  // The reader of the next state, where this one is of the state before. By default nothing is kept, and all
-  // is stale but contiguous storage that grew at its end.
-  virtual Result<std::shared_ptr<const DatasetReader>> open_next_state(
-      const ReadEnvironment& environment, object::OpenedFilePtr file,
-      object::DatasetDescription description) const;
+  // The reader of a later snapshot, where this one is of the earlier. By default nothing is kept, and all is
+  // stale but contiguous storage that grew at its end.
+  virtual Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
+                                                                       object::OpenedFilePtr file,
+                                                                       object::DatasetDescription description,
+                                                                       SourceBudget& budget) const;
 
  private:
+  static Result<std::shared_ptr<const DatasetReader>> open_first(const ReadEnvironment& environment,
+                                                                 object::OpenedFilePtr file,
+                                                                 object::DatasetDescription description,
+                                                                 SourceBudget& budget);
   virtual std::vector<ByteRange> outdated_ranges() const { return {}; }
 
   object::DatasetDescription description_;

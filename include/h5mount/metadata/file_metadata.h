@@ -1,8 +1,12 @@
-// One open HDF5 file's metadata: superblock, sizes, and reads of structures at addresses.
+// FileMetadata: one snapshot of an open HDF5 file: superblock, sizes, and reads of structures at addresses.
+//
+// A snapshot is immutable. A file that nobody writes has one for ever; of a file that is followed
+// metadata/followed_file.h takes the next one when it changed. Structures are kept by the snapshot that they
+// were read for, so what is read through one snapshot is never older than that snapshot. Its bytes may be
+// newer: a writer goes on, and a structure that is half written fails its checksum (metadata/torn_retry.h).
 //
 // Addresses are relative to the file's base address; errors and cursors speak in absolute file offsets.
-// Threads: everything is safe from any thread. No lock is held while structures are read; of several threads
-// that find the file changed, one reads its superblock while the others go on.
+// Threads: everything is safe from any thread. No lock is held while structures are read.
 #pragma once
 
 #include <chrono>
@@ -50,15 +54,18 @@ enum class Follow : std::uint8_t {
 struct MetadataOptions {
   bool force = false;  // open although the status flags say that a writer has it
   Follow follow = Follow::Never;
-  // A file whose name another one took goes on being read: its own bytes stand as long as it is open.
+  // A file whose name another one took is read on: its own bytes remain as long as it is open.
   bool keep_replaced = false;
-  // How often a file is looked at, at most, and for how long torn structures are read again.
+  // The least time between two checks whether a file changed, and for how long torn structures are read
+  // again.
   std::chrono::milliseconds revalidate_interval{50};
   std::chrono::milliseconds retry_for{500};
 };
 
 class FileMetadata {
  public:
+  // The first snapshot of a file, which is not checked for changes: FollowedFile::open without the rest.
+  //
   // `file`: the whole file (a family joined), user block included. Finds the superblock at 0, 512, 1024, …;
   // reads the superblock extension; applies a metadata cache image. A file that ends before the end its
   // superblock claims is opened: what lies beyond fails where it is read. So does a damaged extension, but
@@ -87,41 +94,23 @@ class FileMetadata {
   virtual Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                            std::string_view structure) const = 0;
 
-  // Where messages of this file are shared (SOHM); nothing where the file has no such table.
+  // Where messages of this file are shared (SOHM); null where the file has no such table.
   virtual const SharedMessages* shared_messages() const = 0;
 
   // Reads made so far from the source for metadata: for tests and for `-d`.
   virtual std::uint64_t source_reads() const = 0;
 
-  // ---- a file that changes
-
-  // Nobody watches in the background: who is about to use the file calls `look`, which is an fstat, and that
-  // at most every revalidate_interval. Where the file has changed and is followed, the generation goes up and
-  // all that this module keeps is dropped, so that what is loaded afterwards is what stands in the file now;
-  // whatever was made of an older generation is to be made anew. Errors: Stale where it has changed and is
-  // not followed, or another file has taken its name.
-  virtual Status look() const { return {}; }
-  // The same at once, whenever the last look was.
-  virtual Status revalidate_now() const { return {}; }
-  // For whoever has read from the file and is about to pass it on: an fstat, unless the file is followed.
-  // Success says that all that was read before the call is of the state in which the file was opened:
-  // write(2) moves a file's times before it changes bytes. Not seen are writes within the clock tick in which
-  // the file was opened (open waits for its end), and writes through a shared mapping until the kernel notes
-  // them. Errors: Stale.
-  virtual Status revalidate() const { return {}; }
-  virtual std::uint64_t generation() const { return 0; }
+  // Snapshots of all files are numbered in the order in which they were taken.
+  virtual std::uint64_t number() const { return 0; }
+  // Whether the file was followed when the snapshot was taken: a writer may change what is read.
   virtual bool following() const { return false; }
-  // Drops what this module keeps. A structure that refers to others and was written after them (an object
-  // header, after the index of its chunks) is followed by a call of it: what is loaded then is no older than
-  // the structure.
-  virtual void forget() const {}
-  // The same with a new generation: what was read does not fit together.
-  virtual void look_again() const {}
-  // Whether somebody wrote in the last seconds, so that a structure may be torn.
-  virtual bool changed_lately() const { return false; }
-  virtual std::chrono::milliseconds retry_for() const { return {}; }
+  // The same snapshot with nothing kept: what is read through the result is not older than this call. It is
+  // for structures that are written before another one that refers to them, as the index of chunks is before
+  // the object header with the extent: they are read through `reread` after that one. Null where the file is
+  // not followed: nothing was written meanwhile.
+  virtual std::shared_ptr<const FileMetadata> reread() const { return nullptr; }
 
-  // Decoded structures that the functions of this room keep for one another; null: they keep none.
+  // Decoded structures that the functions of this module keep for one another, by `number`; null: none.
   virtual MetadataCaches* caches() const { return nullptr; }
 };
 

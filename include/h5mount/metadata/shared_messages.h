@@ -21,6 +21,8 @@ class SharedMessages {
   // `file` outlives the result, which belongs to it.
   static Result<std::unique_ptr<SharedMessages>> load(const FileMetadata& file,
                                                       const format::SharedMessageTableMessage& message);
+  // The same table, its heaps read through `file`: another snapshot of the file.
+  std::unique_ptr<SharedMessages> read_through(const FileMetadata& file) const;
 
   // The body of the shared message `heap_id` (the eight bytes of the sharing message, little-endian).
   // Errors: InvalidValue where no index holds messages of this type, and what the heap finds.

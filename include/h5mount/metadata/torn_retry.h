@@ -1,39 +1,37 @@
 // Reading again what a writer was just writing. A structure half of which is new fails its checksum; a moment
-// later it is whole. So whatever reads metadata of a followed file is an attempt, made again with growing
-// pauses while it fails in a way that a torn write explains, the file was seen to change lately, and the
-// budget of pauses lasts; its end is told in the log. An attempt may be a part of a larger one, and many may
-// be parts of one request (RetryBudget): all that one thread does within the outermost shares one budget, and
-// one line in the log.
+// later it is whole. So metadata of a followed file is read in attempts: while one fails in a way that a torn
+// write explains, the file was seen to change lately and the budget of pauses lasts, the next begins, with a
+// snapshot that was taken after the one in which the structure was torn.
 //
-//   auto object = retry_torn(file, "object header", [&] { return open_object(file, address); });
+//   auto object = retry_torn(file, "object header", budget,
+//                            [&](const FileMetadataPtr& snapshot) { return open_object(*snapshot, address);
+//                            });
 //
-// Threads: any; it sleeps, so no lock may be held.
+// Attempts within an attempt share its budget. Threads: any; it sleeps, so no lock may be held.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
-#include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/followed_file.h"
 
 namespace h5mount::metadata {
 
-// What one request may spend on waiting for writers: FileMetadata::retry_for in all, however many structures
-// it reads. Of budgets within one another, on one thread, the outermost counts.
+// What is spent on waiting for writers: FollowedFile::retry_for in all, for one structure, or for all those
+// that share the budget because one request or one listing reads them. Threads: any.
 class RetryBudget {
  public:
-  RetryBudget();
-  ~RetryBudget();
+  RetryBudget() = default;
   RetryBudget(const RetryBudget&) = delete;
   RetryBudget& operator=(const RetryBudget&) = delete;
 
  private:
   friend class TornRetry;
-  RetryBudget* const outermost_;
-  // Of the outermost only.
-  std::chrono::milliseconds spent_{0};
-  bool told_ = false;  // that it is spent
+  std::atomic<std::int64_t> spent_ms_ = 0;
+  std::atomic<bool> logged_ = false;  // that it is spent
 };
 
 // Counters for tests and `-d`.
@@ -45,29 +43,34 @@ RetryCounters& retry_counters();
 
 class TornRetry {
  public:
-  TornRetry(const FileMetadata& file, std::string_view what) : file_(file), what_(what) {}
+  TornRetry(FollowedFile& file, std::string_view what, RetryBudget& budget)
+      : file_(file), what_(what), budget_(budget) {}
   TornRetry(const TornRetry&) = delete;
   TornRetry& operator=(const TornRetry&) = delete;
 
-  // After a failure: sleeps, has the file read anew and says true; or false, the failure stands.
-  bool again(const Error& error);
+  // After an attempt with `snapshot` failed. True: the next one is due, with what `snapshot` is now, after a
+  // pause. False: the error is final.
+  bool again(const Error& error, FileMetadataPtr& snapshot);
 
  private:
-  const FileMetadata& file_;
+  bool pause(const Error& error);
+
+  FollowedFile& file_;
   std::string_view what_;
+  RetryBudget& budget_;
   unsigned attempts_ = 0;
-  RetryBudget budget_;
 };
 
 // True for what a structure read while it was written can lead to.
 bool may_be_torn(const Error& error);
 
 template <class Attempt>
-auto retry_torn(const FileMetadata& file, std::string_view what, Attempt&& attempt) {
-  if (!file.following()) return attempt();
-  TornRetry retry(file, what);
-  auto result = attempt();
-  while (!result && retry.again(result.error())) result = attempt();
+auto retry_torn(FollowedFile& file, std::string_view what, RetryBudget& budget, Attempt&& attempt) {
+  FileMetadataPtr snapshot = file.snapshot();
+  auto result = attempt(std::as_const(snapshot));
+  if (result || !file.following()) return result;
+  TornRetry retry(file, what, budget);
+  while (!result && retry.again(result.error(), snapshot)) result = attempt(std::as_const(snapshot));
   return result;
 }
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/followed_file.h"
 #include "h5mount/object/external_access.h"
 
 namespace h5mount::object {
@@ -22,12 +22,20 @@ namespace h5mount::object {
 // One open HDF5 file and its position, from which the names in it are resolved. A file opened through two
 // directories has two of these.
 struct OpenedFile {
-  metadata::FileMetadataPtr metadata;
+  std::shared_ptr<metadata::FollowedFile> followed;
   std::string path = {};       // absolute where known; empty for memory
   std::string directory = {};  // of `path`; names in the file are searched here first
   // Where `path` is a symlink, the directory of its target, searched next; else empty.
   std::string target_directory = {};
   FileAttributes attributes = {};  // of the first member of a set
+
+  metadata::FileMetadataPtr snapshot() const { return followed->snapshot(); }
+  // For what an object header refers to, once the header was read: see FileMetadata::reread.
+  metadata::FileMetadataPtr reread() const {
+    const metadata::FileMetadataPtr newest = snapshot();
+    const metadata::FileMetadataPtr again = newest->reread();
+    return again ? again : newest;
+  }
 };
 using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 

@@ -1,5 +1,5 @@
-// Tree: an HDF5 file as a tree of nodes with names, attributes and bytes. No FUSE types:
-// the fuse room translates, tests and a whole-file fuzzer walk it directly.
+// Tree: an HDF5 file as a tree of nodes with names, attributes and bytes. No FUSE types: module `fuse`
+// translates; tests and a whole-file fuzzer walk it directly.
 //
 // Nodes are named by NodeId, given out by lookup and readdir, counted per lookup and dropped by forget (as
 // FUSE does). Threads: every function from any thread at once; no lock is held while reading a file.
@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "h5mount/dataset/dataset_reader.h"
-#include "h5mount/metadata/torn_retry.h"
 
 namespace h5mount::tree {
 
@@ -32,8 +31,7 @@ struct TreeOptions {
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
 };
 
-// What a mount was asked and what went wrong, for /.h5/status. Numbers for people: relaxed, of all trees
-// together.
+// Counters of requests and failures for /.h5/status. Relaxed; of all trees together.
 struct TreeCounters {
   static constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::Internal) + 1;
   std::atomic<std::uint64_t> requests{0};
@@ -51,13 +49,14 @@ struct NodeStat {
   std::uint32_t mode = 0;  // permission bits
   std::uint32_t uid = 0, gid = 0;
   std::int64_t mtime = 0;
-  // False where a number would have cost too much at this depth: the size of a text or the blocks of a large
-  // chunk index. The caller then lets the kernel ask again (attribute timeout 0).
+  // False where a number would have cost too much at this depth (the size of a text, the blocks of a large
+  // chunk index), or a later size is about to be published. The caller then lets the kernel ask again
+  // (attribute timeout 0).
   bool complete = true;
 };
 
 enum class StatDepth : std::uint8_t {
-  Listing,  // for lookup and readdirplus: whatever is cheap
+  Listing,  // for lookup and readdirplus: what is cheap
   Size,     // size exact; blocks may be a guess (the file is open: it is being read, not measured)
   Full,     // everything exact
 };
@@ -75,41 +74,37 @@ class DirectoryListing {
     NodeType type;
     std::uint64_t ino = 0;  // as stat gives it; 0 where the link alone does not tell
     bool type_known =
-        true;  // false: a hard link whose object nobody opened yet (DT_UNKNOWN), `type` says nothing
+        true;  // false: a hard link whose object was not opened yet (DT_UNKNOWN); `type` is undefined
   };
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;
   virtual Item at(std::size_t position) const = 0;
-  // The same with the type, where a look at the object tells it cheaply: for readers who are given nothing
-  // but the listing, and would otherwise look every entry up.
+  // The same with the type, where the first bytes of the object's header give it: for readers that get the
+  // listing alone, and would otherwise look up every entry.
   virtual Item typed_at(std::size_t position) const { return at(position); }
-  // Why entries may be missing: whoever reads the listing is given what is there, and then this error. Null
-  // where it is complete.
+  // Why entries may be missing: a reader is given the entries that can be read, and then this error. Null
+  // where the listing is complete.
   virtual const Error* damage() const { return nullptr; }
 };
 
-// What the kernel keeps of nodes, as far as the tree must have a hand in it: in a file that grows some of it
-// becomes wrong, and some of it is known to be wanted before it is asked for. The fuse room implements it.
-// Threads: any.
+// The kernel's page cache, as far as the tree changes it: in a file that grows some pages become stale, and
+// some are known to be wanted before they are asked for. Module `fuse` implements it. Threads: any.
 class KernelPages {
  public:
   virtual ~KernelPages() = default;
 
-  // Queues that the kernel drop its pages of these bytes of a node, and its attributes. Never waits: dropping
-  // a page waits for reads of it that are under way, so a thread that must answer reads may not do it.
-  using Ticket = std::uint64_t;
-  virtual Ticket forget(NodeId node, const std::vector<dataset::ByteRange>& ranges) = 0;
+  // Queues that the kernel drop its pages of these bytes of a node, and its attributes, and that `done` (may
+  // be null) be called when it has, by another thread; not at all where the mount ends before. Never waits:
+  // dropping a page waits for reads of it that are under way, so a thread that must answer reads may not do
+  // it.
+  virtual void invalidate(NodeId node, const std::vector<dataset::ByteRange>& ranges,
+                          std::function<void()> done = nullptr) = 0;
   // The same for a name in a directory, and all below it.
-  virtual Ticket forget_name(NodeId directory, const std::string& name) {
-    (void)directory, (void)name;
-    return 0;
-  }
-  // True once all that was queued up to the ticket is done; false where that takes too long.
-  virtual bool wait(Ticket ticket) = 0;
+  virtual void invalidate_name(NodeId directory, const std::string& name) { (void)directory, (void)name; }
 
-  // Gives the kernel pages of a node that it has not asked for: whole ones, but for the last of the file.
+  // Hands the kernel pages of a node that it has not asked for: whole ones, but for the last of the file.
   // Waits for reads of them that are under way, so a thread that must answer reads may not call it. False
-  // where it was not taken.
+  // where the kernel did not take them.
   virtual bool store(NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) = 0;
 };
 
@@ -124,7 +119,7 @@ class OpenNode {
   // size.
   virtual bool direct() const { return false; }
   // The bytes are of one state of the file, whatever is written to it meanwhile; those that are `kernel_only`
-  // as far as `revalidate` still succeeds once they were copied.
+  // only if `revalidate` succeeds after they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) = 0;
   // After `kernel_only` pieces were copied: Stale where the file was written since they were given, so that
   // they may be mixed. The kernel then drops its pages of the node, and every later read fails.
@@ -155,10 +150,10 @@ class Tree {
   virtual ~Tree() = default;
 
   // Held by every request until its reply was written, and by open files and directories. Null where the tree
-  // is one file's for ever.
+  // cannot become another file's.
   virtual std::shared_ptr<void> pin() { return nullptr; }
   // Whether it may become another file's: then `file_changed` is to be called every second as well, as not
-  // every file system tells of it.
+  // every file system supports inotify.
   virtual bool reloads() const { return false; }
 
   virtual Result<Entry> lookup(NodeId parent, std::string_view name) = 0;  // counts one reference on success
@@ -178,9 +173,8 @@ class Tree {
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
 
-  // A request for the node failed: counts it and says so in the log, with the file's name and the object's
-  // path, once for each cause. A front end calls it for whatever it answers with an error that it does not
-  // expect.
+  // A request for the node failed: counts it and logs it, with the file's name and the object's path, once
+  // for each cause. A front end calls it for every error that it answers and does not expect.
   virtual void report(NodeId node, const Error& error) = 0;
 
   // ---- a file that changes
@@ -188,31 +182,21 @@ class Tree {
   // True while the mounted file, or one that it names, is followed: sizes, attributes and listings are valid
   // for a moment only.
   virtual bool follows() const = 0;
-  // A size is told only after the pages that it makes wrong are gone. Set before the first request.
+  // A size is published only after the pages that it makes stale are gone. To be set before the first
+  // request.
   virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
-  // For whoever is told that a file was written (paths to watch by inotify in `watchable`): lets the kernel
-  // drop what has become wrong of files that are open, and all it keeps when the file begins to be followed
-  // or is stale.
+  // To be called when a file was written (inotify on the paths of `watchable`): has the kernel drop what
+  // became stale of files that are open, and all it keeps when the file begins to be followed or is stale.
   virtual void file_changed() = 0;
   virtual std::vector<std::string> watchable() const = 0;
-  // Who is told, in the thread that did it, when there is more to watch (null: nobody).
-  virtual void when_more_to_watch(std::function<void()> told) { (void)told; }
+  // `notify` is called when there are more paths to watch, by the thread that opened them; null: not any
+  // more.
+  virtual void when_more_to_watch(std::function<void()> notify) { (void)notify; }
 
   struct FileStat {
     std::uint64_t file_bytes = 0;
   };
   virtual FileStat statfs() const = 0;
-};
-
-// What every request holds, from before it asks the tree until its reply was written: the tree as it is, and
-// one budget for structures that a writer is just writing.
-class RequestScope {
- public:
-  explicit RequestScope(Tree& tree) : pin_(tree.pin()) {}
-
- private:
-  std::shared_ptr<void> pin_;
-  metadata::RetryBudget budget_;
 };
 
 }  // namespace h5mount::tree

@@ -1,0 +1,72 @@
+// FileSnapshot: the snapshot of a file on a ByteSource (FileMetadata), and what its snapshots share.
+#pragma once
+
+#include <memory>
+
+#include "h5mount/format/superblock.h"
+#include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/shared_messages.h"
+#include "image_overlay.h"
+#include "metadata_caches.h"
+#include "window_cache.h"
+
+namespace h5mount::metadata {
+
+// What does not change while the file is open, and the caches, in which each snapshot has its own entries.
+struct SnapshotParts {
+  SnapshotParts(std::shared_ptr<io::ByteSource> opened, std::uint64_t place,
+                const format::Superblock& decoded)
+      : file(std::move(opened)),
+        base(place),
+        addresses(place == 0 ? file : io::make_sub_range_source(file, place)),
+        superblock(decoded),
+        windows(file) {}
+
+  const std::shared_ptr<io::ByteSource> file;
+  const std::uint64_t base;  // of addresses: the superblock's place
+  const std::shared_ptr<io::ByteSource> addresses;
+  format::Superblock superblock;
+  ImageOverlay overlay;
+  WindowCache windows;
+  MetadataCaches caches;
+};
+
+class FileSnapshot final : public FileMetadata {
+ public:
+  // The first snapshot: loads the superblock extension into `parts`.
+  static Result<FileMetadataPtr> open_first(const std::shared_ptr<SnapshotParts>& parts, bool following);
+  // A later one of the same file. Nothing is read.
+  FileMetadataPtr next(bool following) const;
+
+  const format::Superblock& superblock() const override { return parts_->superblock; }
+  format::FileSizes sizes() const override { return parts_->superblock.sizes; }
+  std::uint64_t base_address() const override { return parts_->base; }
+  std::uint64_t root_address() const override { return parts_->superblock.root_address; }
+  const std::shared_ptr<io::ByteSource>& addresses() const override { return parts_->addresses; }
+  const SharedMessages* shared_messages() const override { return shared_messages_.get(); }
+  std::uint64_t source_reads() const override { return parts_->windows.source_reads(); }
+  std::uint64_t number() const override { return number_; }
+  bool following() const override { return following_; }
+  FileMetadataPtr reread() const override { return following_ ? next(true) : nullptr; }
+  MetadataCaches* caches() const override { return &parts_->caches; }
+
+  Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
+                             std::string_view structure) const override;
+  Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
+                                   std::string_view structure) const override;
+
+ private:
+  FileSnapshot(std::shared_ptr<SnapshotParts> parts, bool following);
+  Status load_extension();
+  Result<std::uint64_t> bytes_left(std::uint64_t address, std::uint64_t wanted,
+                                   std::string_view structure) const;
+  Result<MetadataBlock> read_bytes(std::uint64_t address, std::uint64_t length,
+                                   std::string_view structure) const;
+
+  const std::shared_ptr<SnapshotParts> parts_;
+  const std::uint64_t number_;
+  const bool following_;
+  std::unique_ptr<SharedMessages> shared_messages_;  // refers to this
+};
+
+}  // namespace h5mount::metadata

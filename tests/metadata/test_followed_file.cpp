@@ -1,0 +1,146 @@
+// A file as a sequence of snapshots: what is read through one is not older than it, whatever others have
+// read.
+#include "h5mount/metadata/followed_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "small_file.h"
+
+namespace h5mount::metadata {
+namespace {
+
+using namespace test;
+
+constexpr std::uint8_t kSwmrWriter = 5;  // status flags
+constexpr std::uint64_t kPlace = 1000;   // of the byte that is written
+
+// A file that is written in place: one byte of it, and its time.
+class WrittenSource final : public io::ByteSource {
+ public:
+  explicit WrittenSource(std::uint8_t flags) : bytes_(superblock({.flags = flags}).at(4096).bytes()) {}
+
+  void write(std::uint8_t value) {
+    value_ = value;
+    ++writes_;
+  }
+  // Bytes that change before the file's time does.
+  void write_silently(std::uint8_t value) { value_ = value; }
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
+      return fail(Error(ErrorCode::Truncated, "WrittenSource", "bytes", offset));
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+    if (offset <= kPlace && kPlace - offset < out.size()) out[kPlace - offset] = std::byte{value_.load()};
+    return {};
+  }
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<io::SourceStamp> stamp() override {
+    const std::int64_t writes = writes_;
+    return io::SourceStamp{.size = bytes_.size(),
+                           .modified = 1'000'000'000 * (1 + writes),
+                           .sum = static_cast<std::uint64_t>(writes)};
+  }
+  std::string name() const override { return "written"; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::atomic<std::uint8_t> value_ = 0;
+  std::atomic<std::int64_t> writes_ = 0;
+};
+
+struct Opened {
+  explicit Opened(std::uint8_t flags)
+      : source(std::make_shared<WrittenSource>(flags)),
+        file(*FollowedFile::open(
+            source, {.follow = Follow::Auto, .revalidate_interval = std::chrono::milliseconds(0)})) {
+    (void)file->revalidate_now();  // what was read while it was opened counts as changed once
+  }
+  std::shared_ptr<WrittenSource> source;
+  std::shared_ptr<FollowedFile> file;
+};
+
+int value_in(const FileMetadataPtr& snapshot) {
+  const auto block = snapshot->read(kPlace, 1, "Structure");
+  return block ? std::to_integer<int>(block->bytes()[0]) : -1;
+}
+
+TEST(FollowedFile, ASnapshotStaysAsItWasRead) {
+  const Opened opened(kSwmrWriter);
+  const FileMetadataPtr before = opened.file->snapshot();
+  EXPECT_EQ(value_in(before), 0);
+  opened.source->write(1);
+  EXPECT_EQ(opened.file->snapshot(), before) << "nothing was checked yet";
+  const auto now = opened.file->current();
+  ASSERT_TRUE(now);
+  EXPECT_GT((*now)->number(), before->number());
+  EXPECT_EQ(value_in(*now), 1);
+  EXPECT_EQ(value_in(before), 0) << "who pinned it reads on in it";
+}
+
+TEST(FollowedFile, AFileThatIsNotWrittenHasOneSnapshot) {
+  const Opened opened(0);
+  const FileMetadataPtr only = opened.file->snapshot();
+  EXPECT_FALSE(only->following());
+  EXPECT_EQ(*opened.file->current(), only);
+  EXPECT_EQ(only->reread(), nullptr);
+  opened.source->write(1);
+  const auto stale = opened.file->current();
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().code(), ErrorCode::Stale);
+}
+
+// The index of chunks is flushed before the header that refers to it, in one window with it perhaps.
+TEST(FollowedFile, WhatIsReadAgainIsNotOlderThanTheCall) {
+  const Opened opened(kSwmrWriter);
+  const FileMetadataPtr first = opened.file->snapshot();
+  EXPECT_EQ(value_in(first), 0);
+  opened.source->write_silently(1);
+  EXPECT_EQ(value_in(first), 0);
+  EXPECT_EQ(value_in(first->reread()), 1);
+  EXPECT_EQ(opened.file->snapshot(), first) << "no new state of the file";
+}
+
+TEST(FollowedFile, AfterATornStructureThereIsOneNextSnapshot) {
+  const Opened opened(kSwmrWriter);
+  const FileMetadataPtr torn = opened.file->snapshot();
+  opened.source->write_silently(1);
+  const FileMetadataPtr next = opened.file->snapshot_after(torn);
+  EXPECT_NE(next, torn);
+  EXPECT_EQ(opened.file->snapshot(), next);
+  EXPECT_EQ(opened.file->snapshot_after(torn), next) << "another reader of the torn one gets the same";
+  EXPECT_NE(opened.file->snapshot_after(next), next);
+}
+
+TEST(FollowedFile, ManyThreadsSeeSnapshotsInOrder) {
+  const Opened opened(kSwmrWriter);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i)
+    readers.emplace_back([&] {
+      std::uint64_t last = 0;
+      int value = 0;
+      while (!done) {
+        const auto now = opened.file->current();
+        ASSERT_TRUE(now);
+        ASSERT_GE((*now)->number(), last);
+        last = (*now)->number();
+        const int read = value_in(*now);
+        ASSERT_GE(read, value);
+        value = read;
+      }
+    });
+  for (int i = 1; i <= 100; ++i) {
+    opened.source->write(static_cast<std::uint8_t>(i));
+    (void)opened.file->snapshot_after(opened.file->snapshot());
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(value_in(*opened.file->current()), 100);
+}
+
+}  // namespace
+}  // namespace h5mount::metadata
