@@ -116,9 +116,20 @@ Result<DatasetImage::Bytes> DatasetImage::bytes(metadata::RetryBudget& budget) {
   return out;
 }
 
-Result<DatasetReaderPtr> DatasetImage::newest_reader(metadata::RetryBudget& budget) {
+Result<DatasetImage::NumberedReader> DatasetImage::newest_numbered_reader(metadata::RetryBudget& budget) {
   H5_ASSIGN(const VersionPtr now, version(budget));
-  return reader(*now, budget);
+  H5_ASSIGN(DatasetReaderPtr made, reader(*now, budget));
+  return NumberedReader{std::move(made), now->number};
+}
+
+Result<DatasetReaderPtr> DatasetImage::newest_reader(metadata::RetryBudget& budget) {
+  H5_ASSIGN(NumberedReader newest, newest_numbered_reader(budget));
+  return std::move(newest.reader);
+}
+
+Result<DatasetDescriptionPtr> DatasetImage::newest_description() {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  return describe(*object);
 }
 
 void DatasetImage::note_failure(std::uint64_t offset, const Error& error) {

@@ -10,6 +10,7 @@
 #include "node.h"
 #include "object_facts.h"
 #include "size_publisher.h"
+#include "viewed_data.h"
 
 namespace h5mount::tree {
 
@@ -17,7 +18,7 @@ using view::DatasetReaderPtr, view::TextImage, view::TextImagePtr, view::is_show
 
 Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description);
 
-class DatasetImage {
+class DatasetImage final : public ViewedData {
  public:
   // `place` names it in messages.
   DatasetImage(ServedFilePtr file, std::uint64_t address, LinkPlace place)
@@ -45,8 +46,15 @@ class DatasetImage {
     return bytes(budget);
   }
   Result<Bytes> bytes(metadata::RetryBudget& budget);
-  // The elements of the newest snapshot, whatever their file shows of them: for views.
-  Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget);
+  // The elements of the newest snapshot, whatever their file shows of them: for views. A later reader has a
+  // higher number.
+  struct NumberedReader {
+    DatasetReaderPtr reader;
+    std::uint64_t number = 0;
+  };
+  Result<NumberedReader> newest_numbered_reader(metadata::RetryBudget& budget);
+  Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget) override;
+  Result<DatasetDescriptionPtr> newest_description() override;
 
   // How a read went, for user.hdf5.error. What fails goes to the log as well.
   void note_read(std::uint64_t offset, std::uint64_t length, const Status& done) {
@@ -56,17 +64,14 @@ class DatasetImage {
     else
       note_failure(offset, done.error());
   }
-  void note_failure(std::uint64_t offset, const Error& error);
-  // Sources of a virtual dataset that were missing when they were needed.
-  void note_missing_sources(const DatasetReaderPtr& reader);
+  void note_failure(std::uint64_t offset, const Error& error) override;
+  void note_missing_sources(const DatasetReaderPtr& reader) override;
 
-  // Its file is followed, or its sources' files may be.
-  bool grows() const { return followed().following() || is_virtual(); }
-  bool is_virtual() const { return is_virtual_.load(std::memory_order_relaxed); }
-  Status revalidate() const { return followed().revalidate(); }
-  Status confirm_unchanged() const { return followed().confirm_unchanged(); }
-  metadata::FollowedFile& followed() const { return file_->followed(); }
-  const ViewContext& context() const { return file_->context(); }
+  bool grows() const override { return followed().following() || is_virtual(); }
+  bool is_virtual() const override { return is_virtual_.load(std::memory_order_relaxed); }
+  bool repeats_attempts() const override { return is_virtual(); }
+  metadata::FollowedFile& followed() const override { return file_->followed(); }
+  const ViewContext& context() const override { return file_->context(); }
 
  private:
   // What was made of the object of one snapshot, and what it continues. Immutable but for what is made once.

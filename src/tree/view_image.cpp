@@ -27,7 +27,7 @@ std::shared_ptr<ViewImage::State> ViewImage::state_of(const DatasetReaderPtr& ba
 
 Result<std::shared_ptr<ViewImage::State>> ViewImage::newest_state(NodeId node,
                                                                   metadata::RetryBudget& budget) {
-  H5_ASSIGN(const DatasetReaderPtr base, dataset_->newest_reader(budget));
+  H5_ASSIGN(const DatasetReaderPtr base, data_->newest_reader(budget));
   std::shared_ptr<State> state = state_of(base);
   H5_TRY(state->made.get([&] { return make(*state, node); }));
   return state;
@@ -39,7 +39,7 @@ Result<view::ComputedFilePtr> ViewImage::newest(NodeId node, metadata::RetryBudg
 }
 
 Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
-  const dataset::ReadEnvironment& environment = dataset_->context().environment;
+  const dataset::ReadEnvironment& environment = data_->context().environment;
   // A reader gives what is stale once: after a failed attempt it is not known any more.
   const bool known = !state.all_stale.exchange(true) && state.before != nullptr;
   auto made = std::make_shared<Made>();
@@ -62,7 +62,7 @@ void ViewImage::note_stale(const State& state, const Made& made, std::span<const
                            NodeId node) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   constexpr std::size_t kMaxRanges = 64;
-  if (!dataset_->context().open_nodes->kernel() || node == 0) return;
+  if (!data_->context().open_nodes->kernel() || node == 0) return;
   std::vector<dataset::ByteRange> ranges = made.file->stale_since(*state.before->file, stale);
   const std::uint64_t end = state.before->file->size();
   if (made.file->size() != end) ranges.push_back({end / kPage * kPage, format::kUnlimited});
@@ -86,9 +86,8 @@ DatasetReaderPtr ViewImage::last_reader() const {
 
 // The kernel is not notified when a source of a virtual dataset grows.
 Result<std::uint64_t> ViewImage::size_by_shape(NodeStat& stat) const {
-  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
-  H5_ASSIGN(const DatasetDescriptionPtr described, description_of(*file_, *object));
-  if ((*described).layout.cls == format::LayoutClass::Virtual) stat.complete = false;
+  H5_ASSIGN(const DatasetDescriptionPtr described, data_->newest_description());
+  if (data_->is_virtual()) stat.complete = false;
   std::optional<std::uint64_t> size;
   if (of_.derivation) {
     H5_ASSIGN(const object::DatasetDescription part, of_.derivation->describe(*described));
@@ -118,12 +117,12 @@ void ViewImage::publish(NodeStat& stat, NodeId node) {
   metadata::RetryBudget budget;
   const auto state = newest_state(node, budget);
   if (!state) {
-    dataset_->note_failure(0, state.error());
+    data_->note_failure(0, state.error());
     set_size(stat, publisher_->size());
     stat.complete = false;
     return;
   }
-  const auto kernel = dataset_->context().open_nodes->kernel();
+  const auto kernel = data_->context().open_nodes->kernel();
   const std::uint64_t size = (*(*state)->made.peek())->file->size();
   const SizePublisher::Size published = publisher_->publish(
       node != 0 ? kernel.get() : nullptr, node, (*state)->number, size, [this] { return take_stale(); });

@@ -1,6 +1,6 @@
-// ViewImage: the bytes of one view file (module view) of a dataset, made anew when the dataset grows. Pages
-// of the kernel that growth makes stale are invalidated before the new size is published (size_publisher.h).
-// Threads: any; no lock is held while reading or waiting.
+// ViewImage: the bytes of one view file (module view) of a dataset or a group, made anew when its data grow.
+// Pages of the kernel that growth makes stale are invalidated before the new size is published
+// (size_publisher.h). Threads: any; no lock is held while reading or waiting.
 #pragma once
 
 #include <atomic>
@@ -22,10 +22,10 @@ struct ViewOf {
 
 class ViewImage {
  public:
-  // `dataset` may be shared with other views of it where the file is not followed. In one that is followed
-  // each view needs to learn what became stale, which a reader gives once.
-  ViewImage(ServedFilePtr file, std::uint64_t address, std::shared_ptr<DatasetImage> dataset, ViewOf of)
-      : file_(std::move(file)), address_(address), dataset_(std::move(dataset)), of_(std::move(of)) {}
+  // `data` may be shared with other views of it where the file is not followed. In one that is followed each
+  // view needs to learn what became stale, which a reader gives once.
+  ViewImage(ServedFilePtr file, std::shared_ptr<ViewedData> data, ViewOf of)
+      : file_(std::move(file)), data_(std::move(data)), of_(std::move(of)) {}
 
   // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: as the kernel knows it.
   void measure(StatDepth depth, NodeStat& stat, NodeId node);
@@ -37,7 +37,7 @@ class ViewImage {
     return newest(node, budget);
   }
 
-  DatasetImage& dataset() const { return *dataset_; }
+  ViewedData& data() const { return *data_; }
   DatasetReaderPtr last_reader() const;  // null before the first `newest`
 
  private:
@@ -64,8 +64,7 @@ class ViewImage {
   void publish(NodeStat& stat, NodeId node);
 
   const ServedFilePtr file_;
-  const std::uint64_t address_;
-  const std::shared_ptr<DatasetImage> dataset_;
+  const std::shared_ptr<ViewedData> data_;
   const ViewOf of_;
   const std::shared_ptr<SizePublisher> publisher_ = std::make_shared<SizePublisher>();
   mutable std::mutex mutex_;  // guards what follows

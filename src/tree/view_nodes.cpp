@@ -1,5 +1,6 @@
 #include "view_nodes.h"
 
+#include "group_table.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/names.h"
 #include "mirror.h"
@@ -14,9 +15,9 @@ class OpenViewFile : public OpenNode {
  public:
   OpenViewFile(NodePtr keep, ViewImage& image, view::ComputedFilePtr file)
       : keep_(std::move(keep)), image_(image), file_(std::move(file)) {
-    image_.dataset().context().open_nodes->add(keep_);
+    image_.data().context().open_nodes->add(keep_);
   }
-  ~OpenViewFile() override { image_.dataset().context().open_nodes->remove(keep_); }
+  ~OpenViewFile() override { image_.data().context().open_nodes->remove(keep_); }
   OpenViewFile(const OpenViewFile&) = delete;
   OpenViewFile& operator=(const OpenViewFile&) = delete;
 
@@ -24,7 +25,7 @@ class OpenViewFile : public OpenNode {
     dataset::Pieces pieces;
     Status done = read_once(offset, length, pieces);
     if (!done) {
-      image_.dataset().note_failure(offset, done.error());
+      image_.data().note_failure(offset, done.error());
       if (done.error().code() == ErrorCode::Stale) drop_pages();
     }
     H5_TRY(std::move(done));
@@ -33,7 +34,7 @@ class OpenViewFile : public OpenNode {
   }
 
   Status revalidate() override {
-    Status same = image_.dataset().confirm_unchanged();
+    Status same = image_.data().confirm_unchanged();
     if (!same) drop_pages();
     return same;
   }
@@ -54,40 +55,38 @@ class OpenViewFile : public OpenNode {
   // The bytes of one state of the file, as far as `revalidate` succeeds after those that only the kernel may
   // touch were copied.
   Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
-    DatasetImage& dataset = image_.dataset();
-    if (!dataset.grows()) {
-      H5_TRY(dataset.revalidate());
+    ViewedData& data = image_.data();
+    if (!data.grows()) {
+      H5_TRY(data.revalidate());
       H5_TRY(file_->read(offset, length, &pattern_, out));
-      H5_TRY(dataset.confirm_unchanged());
-      if (!dataset.grows()) return {};
+      H5_TRY(data.confirm_unchanged());
+      if (!data.grows()) return {};
     }
     metadata::RetryBudget budget;
     const auto attempt = [&](const auto&) -> Status {
       H5_ASSIGN(const view::ComputedFilePtr file, image_.newest(keep_->id(), budget));
       dataset::Pieces pieces;
       H5_TRY(file->read(offset, length, &pattern_, pieces));
-      H5_TRY(dataset.confirm_unchanged());
-      dataset.note_missing_sources(image_.last_reader());
+      H5_TRY(data.confirm_unchanged());
+      data.note_missing_sources(image_.last_reader());
       out = std::move(pieces);
       return {};
     };
     // The reader of a virtual dataset makes the attempts itself, for each source.
-    if (dataset.is_virtual()) return attempt(nullptr);
-    return metadata::retry_torn(dataset.followed(), "dataset", budget, attempt);
+    if (data.repeats_attempts()) return attempt(nullptr);
+    return metadata::retry_torn(data.followed(), "dataset", budget, attempt);
   }
 
-  Result<view::ComputedFilePtr> now() {
-    return image_.dataset().grows() ? image_.newest(keep_->id()) : file_;
-  }
+  Result<view::ComputedFilePtr> now() { return image_.data().grows() ? image_.newest(keep_->id()) : file_; }
 
   Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
-    H5_TRY(image_.dataset().confirm_unchanged());
+    H5_TRY(image_.data().confirm_unchanged());
     return found;
   }
 
   // Once: a page may hold what was copied to it while the file was being written.
   void drop_pages() {
-    const auto kernel = image_.dataset().context().open_nodes->kernel();
+    const auto kernel = image_.data().context().open_nodes->kernel();
     if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});
   }
 
@@ -101,10 +100,10 @@ class OpenViewFile : public OpenNode {
 class ViewFileNode : public Node {
  public:
   ViewFileNode(const ServedFilePtr& file, std::uint64_t address, std::string name,
-               std::shared_ptr<DatasetImage> dataset, ViewOf of)
+               std::shared_ptr<ViewedData> data, ViewOf of)
       : Node({file.get(), NodeKey::Kind::ViewFile, address, std::move(name)}),
         file_(file),
-        image_(file, address, std::move(dataset), std::move(of)) {}
+        image_(file, std::move(data), std::move(of)) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
   Status revalidate() const override { return file_->followed().confirm_unchanged(); }
@@ -119,17 +118,17 @@ class ViewFileNode : public Node {
     stat.nlink = 1;
     stat.ino = make_ino(make_ino(file_->ino_of(key().address), "view"), key().name);
     image_.measure(depth, stat, id());
-    if (image_.dataset().grows()) stat.complete = false;
+    if (image_.data().grows()) stat.complete = false;
     return stat;
   }
 
   Result<std::shared_ptr<OpenNode>> open() override {
     auto file = image_.newest(id());
     if (!file) {
-      image_.dataset().note_failure(0, file.error());
+      image_.data().note_failure(0, file.error());
       return fail(std::move(file).error());
     }
-    image_.dataset().note_missing_sources(image_.last_reader());
+    image_.data().note_missing_sources(image_.last_reader());
     return std::make_shared<OpenViewFile>(shared_from_this(), image_, *std::move(file));
   }
 
@@ -142,7 +141,8 @@ Error no_view(std::string why) {
   return {ErrorCode::NotFound, std::move(why)};
 }
 
-// A dataset's file has the dataset's name and the view's suffix, which is also the name of its part.
+// The file of a dataset, or of a group that is a table, has the object's name and the view's suffix, which is
+// also the name of its part.
 class ViewMirror : public Mirror {
  public:
   explicit ViewMirror(const view::View& view) : view_(view) {}
@@ -153,36 +153,49 @@ class ViewMirror : public Mirror {
 
   Status for_each_part(ServedFile& file, const OpenedObject& object,
                        const std::function<void(std::string)>& each) const override {
-    if (object.object.kind != object::ObjectKind::Dataset) return {};
-    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
-    if (!view_.unfit(*description)) each(std::string(view_.suffix));
+    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object));
+    if (described && !view_.unfit(*described)) each(std::string(view_.suffix));
     return {};
   }
 
   Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part) const override {
-    if (object.object.kind != object::ObjectKind::Dataset || part != view_.suffix)
-      return fail(no_view("no view of this name"));
-    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
-    if (auto why = view_.unfit(*description)) return fail(no_view(*std::move(why)));
+    if (part != view_.suffix) return fail(no_view("no view of this name"));
+    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object));
+    if (!described) return fail(no_view("no view of this object"));
+    if (auto why = view_.unfit(*described)) return fail(no_view(*std::move(why)));
     return {};
   }
 
   NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&) const override {
-    auto dataset =
-        std::make_shared<DatasetImage>(group.file(), link.address, LinkPlace{group.address(), link.name});
-    return make_view_file(group.file(), link.address, std::string(view_.directory), std::move(dataset),
+    const ServedFilePtr& file = group.file();
+    const LinkPlace place{group.address(), link.name};
+    const auto object = file->object(link.address);
+    std::shared_ptr<ViewedData> data;
+    if (object && (*object)->object.kind == object::ObjectKind::Group)
+      data = std::make_shared<GroupTable>(file, link.address, place);
+    else
+      data = std::make_shared<DatasetImage>(file, link.address, place);
+    return make_view_file(file, link.address, std::string(view_.directory), std::move(data),
                           {&view_, nullptr});
   }
 
  private:
+  // The object as a dataset; null where the view shows no objects of its kind.
+  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object) const {
+    if (object.object.kind == object::ObjectKind::Dataset) return description_of(file, object);
+    if (object.object.kind == object::ObjectKind::Group && view_.of_groups)
+      return describe_group_table(file, object);
+    return nullptr;
+  }
+
   const view::View& view_;
 };
 
 }  // namespace
 
 NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
-                       std::shared_ptr<DatasetImage> dataset, ViewOf of) {
-  return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(dataset), std::move(of));
+                       std::shared_ptr<ViewedData> data, ViewOf of) {
+  return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(data), std::move(of));
 }
 
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view) {

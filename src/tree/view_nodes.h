@@ -18,6 +18,6 @@ NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 
 // A view file. `name` tells it from other views of the object at `address`.
 NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
-                       std::shared_ptr<DatasetImage> dataset, ViewOf of);
+                       std::shared_ptr<ViewedData> data, ViewOf of);
 
 }  // namespace h5mount::tree

@@ -89,6 +89,20 @@ void make_unique(std::vector<Column>& columns) {
   }
 }
 
+// Whether the columns are named after the members of the type alone.
+bool has_members(const object::DatasetDescription& dataset) {
+  return dataset.joined ||
+         (dataset.type->cls == format::DatatypeClass::Compound && !is_complex(*dataset.type));
+}
+
+std::uint64_t element_columns(const object::DatasetDescription& dataset) {
+  if (!dataset.joined) return columns_of(*dataset.type);
+  std::uint64_t count = 0;
+  for (const format::CompoundMember& member : dataset.type->members)
+    count = std::min(kMaxTableColumns + 1, count + columns_of(*member.type));
+  return count;
+}
+
 std::uint64_t row_elements(const format::Dataspace& space) {
   return space.rank() == 2 ? space.dims[1] : 1;
 }
@@ -104,9 +118,8 @@ std::optional<std::string> table_unfit(const object::DatasetDescription& dataset
   const format::Dataspace& space = dataset.space;
   if (space.kind == format::DataspaceKind::Null) return "a null dataspace has no rows";
   if (space.rank() > 2) return "more than two dimensions";
-  const bool compound = dataset.type->cls == format::DatatypeClass::Compound && !is_complex(*dataset.type);
-  if (space.rank() == 0 && !compound) return "a scalar";
-  const auto columns = checked_mul(columns_of(*dataset.type), row_elements(space));
+  if (space.rank() == 0 && !has_members(dataset)) return "a scalar";
+  const auto columns = checked_mul(element_columns(dataset), row_elements(space));
   if (columns == 0) return "no columns";
   if (!columns || *columns > kMaxTableColumns) return "too many columns";
   const auto row_bytes = checked_mul(dataset.element_size, row_elements(space));
@@ -120,9 +133,11 @@ Result<Table> table_of(const object::DatasetDescription& dataset) {
   const format::Dataspace& space = dataset.space;
   table.rows = space.rank() == 0 ? 1 : space.dims[0];
   table.row_bytes = dataset.element_size * row_elements(space);
-  if (space.rank() < 2) {
-    const bool members = dataset.type->cls == format::DatatypeClass::Compound && !is_complex(*dataset.type);
-    add_columns(members ? "" : "value", dataset.type, 0, table.columns);
+  if (dataset.joined) {
+    for (const format::CompoundMember& member : dataset.type->members)
+      add_columns(member.name, member.type, member.offset, table.columns);
+  } else if (space.rank() < 2) {
+    add_columns(has_members(dataset) ? "" : "value", dataset.type, 0, table.columns);
   } else {
     for (std::uint64_t i = 0; i < space.dims[1]; ++i)
       add_columns(fmt::format("{}", i), dataset.type, i * dataset.element_size, table.columns);

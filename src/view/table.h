@@ -1,6 +1,7 @@
 // Tables: what csv, tsv and ndjson show. The rows of a table are those of a 1-d or 2-d dataset, or the one
 // element of a scalar compound; its columns are the members of a compound type, nested ones and the items of
-// arrays each a column of its own, and the places of the second dimension.
+// arrays each a column of its own, and the places of the second dimension. Joined datasets
+// (dataset/joined_datasets.h), as which the datasets of a group are shown, are a column each, or several.
 #pragma once
 
 #include <cstdint>

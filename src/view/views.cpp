@@ -12,12 +12,12 @@ namespace h5mount::view {
 namespace {
 
 constexpr std::array kViews = {
-    View{"csv", ".csv", table_unfit, measured_size, make_csv},
-    View{"ndjson", ".ndjson", table_unfit, ndjson_size, make_ndjson},
+    View{"csv", ".csv", table_unfit, measured_size, make_csv, true},
+    View{"ndjson", ".ndjson", table_unfit, ndjson_size, make_ndjson, true},
     View{"npy", ".npy", npy_unfit, npy_size, make_npy},
     View{"text", "", text_unfit, text_size, make_text},
-    View{"parquet", ".parquet", parquet_unfit, parquet_size, make_parquet},
-    View{"tsv", ".tsv", table_unfit, measured_size, make_tsv},
+    View{"parquet", ".parquet", parquet_unfit, parquet_size, make_parquet, true},
+    View{"tsv", ".tsv", table_unfit, measured_size, make_tsv, true},
 };
 
 constexpr View kRaw{"", "", raw_unfit, raw_size, make_raw};

@@ -57,6 +57,8 @@ inline constexpr std::size_t kMaxWalkedObjects = 4U << 20;
 inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;
 // Elements of a dataset shown as text: each is rendered to compute the size of the text.
 inline constexpr std::uint64_t kMaxTextElements = 1ULL << 30;
+// Links of a group that is shown as a table: all are followed to find that out, also to list its parent.
+inline constexpr std::size_t kMaxTableLinks = 4'096;
 // Names of external files collected from the links that were listed.
 inline constexpr std::uint64_t kMaxListedSlices =
     64U << 10;  // indices that a directory of slices lists; others can be named

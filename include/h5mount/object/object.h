@@ -115,6 +115,7 @@ struct DatasetDescription {
   std::vector<ExternalSegment> external;
   std::uint64_t element_size = 0;  // type->size
   std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge where >= 2^63
+  bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

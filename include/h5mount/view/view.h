@@ -72,6 +72,10 @@ struct View {
   // ComputedFile::stale_since.
   Result<ComputedFilePtr> (*make)(Source source, const ComputedFile* before,
                                   std::span<const dataset::ByteRange> stale);
+
+  // Whether it shows groups of equally long datasets of one dimension too, which are given to it as joined
+  // datasets (dataset/joined_datasets.h).
+  bool of_groups = false;
 };
 
 // All of them, in the order of their directories' names.

@@ -1,0 +1,59 @@
+// Groups as tables: the datasets of one dimension of a group that are equally long, side by side. Links to
+// datasets in the same file count as the datasets; what else the group has is left out. Threads: any.
+#pragma once
+
+#include "dataset_image.h"
+#include "h5mount/dataset/joined_datasets.h"
+
+namespace h5mount::tree {
+
+struct GroupColumn {
+  std::string name;  // of the link
+  std::uint64_t address = 0;
+};
+
+// The datasets that are the columns of a group, in the order of its links; none where it is no table: it is
+// the root, has fewer than two such datasets, more than limits::kMaxTableLinks links, or datasets of
+// different lengths. In a file that is followed datasets that can still grow may differ, as a writer appends
+// to one after the other. Errors: links or datasets that cannot be read.
+Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group);
+
+// They as one dataset; null where the group is no table.
+Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group);
+
+class GroupTable final : public ViewedData {
+ public:
+  // `place`: of the group at `address`, for messages.
+  GroupTable(ServedFilePtr file, std::uint64_t address, LinkPlace place)
+      : file_(std::move(file)), address_(address), place_(std::move(place)) {}
+
+  Result<DatasetDescriptionPtr> newest_description() override;
+  Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget) override;
+  bool grows() const override { return followed().following() || is_virtual(); }
+  bool is_virtual() const override { return is_virtual_.load(std::memory_order_relaxed); }
+  bool repeats_attempts() const override { return false; }
+  void note_failure(std::uint64_t offset, const Error& error) override;
+  void note_missing_sources(const DatasetReaderPtr& reader) override;
+  metadata::FollowedFile& followed() const override { return file_->followed(); }
+  const ViewContext& context() const override { return file_->context(); }
+
+ private:
+  struct Member {
+    std::string name;
+    std::shared_ptr<DatasetImage> image;
+  };
+  using Members = std::shared_ptr<const std::vector<Member>>;
+  // The links of a group do not change while its file is followed.
+  Result<Members> members();
+
+  const ServedFilePtr file_;
+  const std::uint64_t address_;
+  const LinkPlace place_;
+  OnceValue<Members> members_;
+  std::atomic<bool> is_virtual_ = false;               // known once the members were described
+  std::mutex mutex_;                                   // guards what follows
+  std::vector<DatasetImage::NumberedReader> readers_;  // of the members, those that `joined_` is over
+  DatasetReaderPtr joined_;
+};
+
+}  // namespace h5mount::tree
