@@ -80,6 +80,7 @@ std::string unescaped(std::string_view shown, AtSign at = AtSign::Stands) {
 }
 
 std::optional<std::string> decoded_whole(std::string_view shown, AtSign at) {
+  if (shown.size() > kMaxShownName) return std::nullopt;
   if (shown == "%2E") return ".";
   if (shown == "%2E%2E") return "..";
   std::string name = unescaped(shown, at);

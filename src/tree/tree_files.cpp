@@ -33,7 +33,8 @@ constexpr std::string_view kReadme =
     "                           with another view's suffix as that: SELECTION.npy, .csv\n"
     "sparse/PATH/               coordinates and values of a sparse dataset\n"
     "status                     the mount's counters\n"
-    "text/PATH                  any dataset as text, an element or a row of the last dimension a line\n";
+    "text/PATH                  any dataset as text, an element or a row of the last dimension a line\n"
+    "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
 class OpenTreeText : public OpenNode {
  public:

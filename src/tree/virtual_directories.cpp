@@ -30,6 +30,7 @@ constexpr std::array kVirtualDirectories = {
     VirtualDirectory{"sparse", make_sparse_directory},
     VirtualDirectory{"status", make_status_file},
     VirtualDirectory{"stored.zarr", make_stored_zarr_directory},
+    VirtualDirectory{"v3.zarr", make_zarr3_directory},
 };
 
 class FixedListing : public DirectoryListing {

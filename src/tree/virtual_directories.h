@@ -43,9 +43,10 @@ NodePtr make_log_file(const VirtualDirectorySetup& setup);
 NodePtr make_status_file(const VirtualDirectorySetup& setup);
 
 // /.h5/plain.zarr and /.h5/stored.zarr: the file as Zarr stores of version 2, without compression, and with
-// the chunks' own stored bytes.
+// the chunks' own stored bytes. /.h5/v3.zarr: as one of version 3, without compression.
 NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup);
 NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup);
+NodePtr make_zarr3_directory(const VirtualDirectorySetup& setup);
 
 // /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/README: what there is under /.h5.
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup);

@@ -1,6 +1,6 @@
-// /.h5/plain.zarr and /.h5/stored.zarr: the file as a Zarr store of version 2. Directories are groups and
-// arrays; a group holds .zgroup and .zattrs, the root .zmetadata as well; an array .zarray, .zattrs and its
-// chunks.
+// /.h5/plain.zarr, /.h5/stored.zarr and /.h5/v3.zarr: the file as a Zarr store. Directories are groups and
+// arrays. In version 2 a group holds .zgroup and .zattrs, the root .zmetadata as well, an array .zarray,
+// .zattrs and its chunks; in version 3 each has zarr.json.
 #include <fmt/format.h>
 
 #include <array>
@@ -116,31 +116,39 @@ template <view::ZarrEncoding kEncoding>
 Result<std::string> consolidated_text(const ServedFilePtr& file, const OpenedObject&) {
   return zarr_consolidated_text(file, kEncoding);
 }
+Result<std::string> node3_text(const ServedFilePtr& file, const OpenedObject& object) {
+  return zarr3_node_text(*file, object);
+}
+Result<std::string> root3_text(const ServedFilePtr& file, const OpenedObject&) {
+  return zarr3_root_text(file);
+}
 
 // One of the stores under /.h5.
 struct Store {
   std::string_view name;
   view::ZarrEncoding encoding;
-  std::array<MetadataFile, 2> of_array;
-  std::array<MetadataFile, 3> of_group;  // the last in the root only
-
-  std::span<const MetadataFile> group_files(bool root) const {
-    return std::span(of_group).first(root ? 3 : 2);
-  }
+  std::string (*encode_name)(std::string_view);
+  std::span<const MetadataFile> of_array, of_group, of_root;
 };
 
 template <view::ZarrEncoding kEncoding>
-constexpr Store make_store(std::string_view name) {
-  return {name,
-          kEncoding,
-          {{{".zarray", array_text<kEncoding>}, {".zattrs", attributes_text}}},
-          {{{".zattrs", attributes_text},
-            {".zgroup", group_text},
-            {".zmetadata", consolidated_text<kEncoding>}}}};
-}
+struct Version2Files {
+  static constexpr std::array of_array = {MetadataFile{".zarray", array_text<kEncoding>},
+                                          MetadataFile{".zattrs", attributes_text}};
+  static constexpr std::array of_root = {MetadataFile{".zattrs", attributes_text},
+                                         MetadataFile{".zgroup", group_text},
+                                         MetadataFile{".zmetadata", consolidated_text<kEncoding>}};
+  static constexpr Store store(std::string_view name) {
+    return {name, kEncoding, encode_zarr_name, of_array, std::span(of_root).first(2), of_root};
+  }
+};
+constexpr std::array kNode3 = {MetadataFile{"zarr.json", node3_text}};
+constexpr std::array kRoot3 = {MetadataFile{"zarr.json", root3_text}};
 
-constexpr Store kPlain = make_store<view::ZarrEncoding::Plain>("plain.zarr");
-constexpr Store kStored = make_store<view::ZarrEncoding::Stored>("stored.zarr");
+constexpr Store kPlain = Version2Files<view::ZarrEncoding::Plain>::store("plain.zarr");
+constexpr Store kStored = Version2Files<view::ZarrEncoding::Stored>::store("stored.zarr");
+constexpr Store kVersion3 = {"v3.zarr", view::ZarrEncoding::Version3, encode_zarr3_name, kNode3, kNode3,
+                             kRoot3};
 
 // An array, one directory a link: a directory cannot have two places.
 class ZarrArrayNode : public Node {
@@ -238,11 +246,11 @@ class ZarrGroupNode : public Node {
   Result<NodePtr> child(std::string_view shown) override {
     if (const MetadataFile* found = find_file(files(), shown))
       return std::make_shared<ZarrTextNode>(file(), key().address, store_.name, found->name, found->make);
-    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, shown));
+    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_.encoding, shown));
     if (child.symlink)
       return make_symlink_node({file().get(), NodeKey::Kind::Link, key().address,
                                 fmt::format("{}/{}", store_.name, child.link.name)},
-                               file(), symlink_text(*child.symlink, encode_zarr_name));
+                               file(), symlink_text(*child.symlink, store_.encode_name));
     if (child.is_array()) return std::make_shared<ZarrArrayNode>(store_, contents_, child);
     return std::make_shared<ZarrGroupNode>(store_, file(), child.link.address, contents_.depth() + 1);
   }
@@ -254,7 +262,8 @@ class ZarrGroupNode : public Node {
       out->add(child.shown, child.type());
       return Status();
     };
-    H5_TRY(for_each_zarr_child(contents_, each, [&](const Error& error) { out->note(error); }));
+    H5_TRY(
+        for_each_zarr_child(contents_, store_.encoding, each, [&](const Error& error) { out->note(error); }));
     out->close();
     return out;
   }
@@ -262,7 +271,7 @@ class ZarrGroupNode : public Node {
  private:
   const ServedFilePtr& file() const { return contents_.file(); }
   std::span<const MetadataFile> files() const {
-    return store_.group_files(key().address == file()->root_address());
+    return key().address == file()->root_address() ? store_.of_root : store_.of_group;
   }
 
   const Store& store_;
@@ -277,6 +286,10 @@ NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup) {
 
 NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup) {
   return std::make_shared<ZarrGroupNode>(kStored, setup.main, setup.main->root_address(), 0);
+}
+
+NodePtr make_zarr3_directory(const VirtualDirectorySetup& setup) {
+  return std::make_shared<ZarrGroupNode>(kVersion3, setup.main, setup.main->root_address(), 0);
 }
 
 }  // namespace h5mount::tree

@@ -16,8 +16,9 @@
 
 namespace h5mount::tree {
 
-// A link's name as a key's part: as a file name, and what Zarr reserves percent-encoded.
+// A link's name as a key's part: as a file name, and what version 2 or 3 of Zarr reserves percent-encoded.
 std::string encode_zarr_name(std::string_view name);
+std::string encode_zarr3_name(std::string_view name);
 
 struct ZarrChild {
   std::string shown;
@@ -29,18 +30,24 @@ struct ZarrChild {
 };
 
 // NotFound where the store shows nothing of that name.
-Result<ZarrChild> find_zarr_child(const GroupContents& group, std::string_view shown);
+Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
+                                  std::string_view shown);
 
 // In the order of readdir. What cannot be read is passed to `damaged` (may be null).
-Status for_each_zarr_child(const GroupContents& group, const std::function<Status(ZarrChild)>& each,
+Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
+                           const std::function<Status(ZarrChild)>& each,
                            const std::function<void(const Error&)>& damaged);
 
-// The texts of .zgroup, .zarray and .zattrs.
+// The texts of version 2: of .zgroup, .zarray, .zattrs and, of all groups and arrays below the root, which
+// are walked for it, .zmetadata.
 std::string zarr_group_text();
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding);
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object);
-// That of .zmetadata: of all groups and arrays below the root, which are walked for it.
 Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding);
+
+// The texts of version 3: zarr.json of a group or an array, and that of the root with those of all below it.
+Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object);
+Result<std::string> zarr3_root_text(const ServedFilePtr& file);
 
 }  // namespace h5mount::tree

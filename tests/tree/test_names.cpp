@@ -33,6 +33,8 @@ TEST(Names, OnlyTheShownFormIsAccepted) {
   }
   EXPECT_FALSE(decode_name("%2f%2F"));
   EXPECT_FALSE(decode_name("."));
+  EXPECT_TRUE(decode_name(std::string(255, 'x')));
+  EXPECT_FALSE(decode_name(std::string(256, 'x')));
 }
 
 TEST(Names, LongNamesAreCutAtACharacter) {

@@ -36,7 +36,11 @@ struct AttributesText {
   std::string members;
   std::string fill_value;  // that of `_FillValue`, where it is a number of the type that was asked for
 };
+// Where `_FillValue` of a dataset of the type `fill_type` (null: of none) belongs. Metadata: to
+// AttributesText::fill_value, as version 2 of Zarr has no other. Version3: to the attributes, in the form
+// that the registry of Zarr's extensions gives it; one that has no such form is left out.
+enum class FillAttribute : std::uint8_t { Metadata, Version3 };
 AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
-                               DimensionRole role, const format::Datatype* fill_type);
+                               DimensionRole role, const format::Datatype* fill_type, FillAttribute form);
 
 }  // namespace h5mount::view

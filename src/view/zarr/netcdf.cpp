@@ -7,6 +7,8 @@
 #include <span>
 #include <unordered_set>
 
+#include "zarr_type_parts.h"
+
 namespace h5mount::view {
 
 namespace {
@@ -106,6 +108,10 @@ std::string scale_name(const text::ValueContext& values, std::uint64_t address, 
   return last_name(values.path_of(address).value_or(""));
 }
 
+bool is_variable_string(const format::Datatype& type) {
+  return type.cls == format::DatatypeClass::VariableLength && type.variable_string;
+}
+
 }  // namespace
 
 DimensionRole dimension_role(const metadata::FileMetadata& file, const object::Object& dataset) {
@@ -134,7 +140,7 @@ std::vector<std::string> dimension_names(const text::ValueContext& values, const
 }
 
 AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
-                               DimensionRole role, const format::Datatype* fill_type) {
+                               DimensionRole role, const format::Datatype* fill_type, FillAttribute form) {
   AttributesText out;
   std::unordered_set<std::string> met;
   const auto add = [&](const object::Attribute& attribute) {
@@ -143,9 +149,17 @@ AttributesText attributes_text(const text::ValueContext& values, const object::O
     if (own || attribute.damage || !met.insert(attribute.name).second) return true;
     auto value = value_of(attribute, values);
     if (!value) return true;
+    const bool is_fill = fill_type != nullptr && attribute.name == "_FillValue";
+    if (is_fill && form == FillAttribute::Version3 && !is_variable_string(*fill_type)) {
+      auto coded = attribute.data.size() == attribute.type->size
+                       ? version3_fill_attribute(*fill_type, *attribute.type, attribute.data)
+                       : std::nullopt;
+      if (!coded) return true;
+      value = *std::move(coded);
+    }
     const bool number = attribute.type->cls == format::DatatypeClass::Integer ||
                         attribute.type->cls == format::DatatypeClass::Float;
-    if (fill_type != nullptr && attribute.name == "_FillValue" && number && !value->starts_with('[') &&
+    if (is_fill && form == FillAttribute::Metadata && number && !value->starts_with('[') &&
         text::datatype_text(*attribute.type) == text::datatype_text(*fill_type)) {
       out.fill_value = *std::move(value);
       return true;

@@ -175,8 +175,8 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
 }
 
 std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset) {
-  const auto type = zarr_type(*dataset.type);
-  if (!type || type->variable_strings || type->bytes != dataset.element_size) return std::nullopt;
+  const auto type = zarr_type(*dataset.type, ZarrEncoding::Stored);
+  if (!type || type->variable_strings || !type->is_stored_form(dataset.element_size)) return std::nullopt;
   return stored_codec(dataset);
 }
 

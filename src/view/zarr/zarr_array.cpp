@@ -45,8 +45,8 @@ std::vector<std::uint64_t> own_chunks(const object::DatasetDescription& dataset)
 Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrEncoding encoding) {
   if (dataset.space.kind == format::DataspaceKind::Null)
     return fail({ErrorCode::UnsupportedFeature, "a null dataspace has no shape"});
-  ZarrArray out;
-  H5_ASSIGN(out.type_, zarr_type(*dataset.type));
+  ZarrArray out(encoding);
+  H5_ASSIGN(out.type_, zarr_type(*dataset.type, encoding));
   out.shape_ = dataset.space.dims;
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked &&
                        dataset.layout.chunk_dims.size() == out.shape_.size();
@@ -73,11 +73,13 @@ Result<ZarrArray> ZarrArray::of(const object::DatasetDescription& dataset, ZarrE
 std::string ZarrArray::chunk_name(std::uint64_t number) const {
   std::vector<std::uint64_t> at(shape_.size() + type_.dims.size());
   row_major_place(number, grid_, at);
+  if (version3_) return at.empty() ? "c" : fmt::format("c.{}", fmt::join(at, "."));
   return at.empty() ? "0" : fmt::format("{}", fmt::join(at, "."));
 }
 
 std::optional<std::uint64_t> ZarrArray::chunk_number(std::string_view name) const {
   std::uint64_t number = 0;
+  if (version3_) name.remove_prefix(std::min<std::size_t>(name.size(), 2));
   for (std::size_t i = 0; i < shape_.size(); ++i) {
     std::uint64_t place = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), place);
@@ -89,14 +91,31 @@ std::optional<std::uint64_t> ZarrArray::chunk_number(std::string_view name) cons
   return number;
 }
 
+std::string ZarrArray::with_type_dims(std::vector<std::uint64_t> extents) const {
+  extents.insert(extents.end(), type_.dims.begin(), type_.dims.end());
+  return fmt::format("[{}]", fmt::join(extents, ","));
+}
+
 std::string ZarrArray::metadata(std::string_view fill_value) const {
-  std::vector<std::uint64_t> shape = shape_, chunk = chunk_;
-  shape.insert(shape.end(), type_.dims.begin(), type_.dims.end());
-  chunk.insert(chunk.end(), type_.dims.begin(), type_.dims.end());
-  return fmt::format(
-      R"({{"zarr_format":2,"shape":[{}],"chunks":[{}],"dtype":{},"compressor":{},"fill_value":{},)"
-      R"("order":"C","filters":{}}})",
-      fmt::join(shape, ","), fmt::join(chunk, ","), type_.dtype, compressor_, fill_value, filters_);
+  return fmt::format(R"({{"zarr_format":2,"shape":{},"chunks":{},"dtype":{},"compressor":{},"fill_value":{},)"
+                     R"("order":"C","filters":{}}})",
+                     with_type_dims(shape_), with_type_dims(chunk_), type_.dtype, compressor_, fill_value,
+                     filters_);
+}
+
+std::string ZarrArray::version3_metadata(std::string_view fill_value, std::string_view dimension_names,
+                                         std::string_view attributes) const {
+  std::string codec = R"({"name":"bytes"})";
+  if (type_.variable_strings)
+    codec = R"({"name":"vlen-utf8","configuration":{}})";
+  else if (!type_.endian.empty())
+    codec = fmt::format(R"({{"name":"bytes","configuration":{{"endian":"{}"}}}})", type_.endian);
+  return fmt::format(R"({{"zarr_format":3,"node_type":"array","shape":{},"data_type":{},)"
+                     R"("chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{}}}}},)"
+                     R"("chunk_key_encoding":{{"name":"default","configuration":{{"separator":"."}}}},)"
+                     R"("fill_value":{},"codecs":[{}],"attributes":{},"dimension_names":{}}})",
+                     with_type_dims(shape_), type_.dtype, with_type_dims(chunk_), fill_value, codec,
+                     attributes, dimension_names);
 }
 
 }  // namespace h5mount::view

@@ -1,8 +1,9 @@
-// The files of Zarr chunks: elements as they are stored; without their padding; or, of strings of variable
-// length, vlen-utf8:
+// The files of Zarr chunks: elements as they are stored; packed, where Zarr's type is not the stored form;
+// or, of strings of variable length, vlen-utf8:
 //
 //   u32 LE   number of elements
 //   u32 LE   bytes of a string, then these; for each element
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -75,6 +76,9 @@ class PackedElements final : public ComputedFile {
     for (std::size_t at = 0; at < stored.size(); at += static_cast<std::size_t>(stored_bytes())) {
       for (const ZarrType::Segment& part : type_.segments) {
         std::memcpy(to, stored.data() + at + part.offset, static_cast<std::size_t>(part.bytes));
+        if (part.reversed > 0)
+          for (std::uint64_t i = 0; i < part.bytes; i += part.reversed)
+            std::reverse(to + i, to + i + part.reversed);
         to += part.bytes;
       }
     }
@@ -134,38 +138,43 @@ Result<std::string> encode_strings(const Source& source) {
   return out;
 }
 
+template <ZarrEncoding kEncoding>
 std::optional<std::uint64_t> chunk_file_size(const object::DatasetDescription& chunk) {
-  const auto type = zarr_type(*chunk.type);
+  const auto type = zarr_type(*chunk.type, kEncoding);
   if (!type || type->variable_strings) return std::nullopt;
   return chunk.image_bytes / chunk.element_size * type->bytes;
 }
 
+template <ZarrEncoding kEncoding>
 Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
                                         std::span<const dataset::ByteRange>) {
-  H5_ASSIGN(ZarrType type, zarr_type(*source.reader->description().type));
+  H5_ASSIGN(ZarrType type, zarr_type(*source.reader->description().type, kEncoding));
   if (type.variable_strings) {
     H5_ASSIGN(std::string text, encode_strings(source));
     return std::make_shared<const Text>(std::move(text));
   }
-  if (type.bytes != source.reader->description().element_size)
+  if (!type.is_stored_form(source.reader->description().element_size))
     return std::make_shared<const PackedElements>(std::move(source.reader), std::move(type));
   return std::make_shared<const StoredElements>(std::move(source.reader));
 }
 
-constexpr View kChunkView{
-    .directory = {},
-    .suffix = {},
-    .unfit = [](const object::DatasetDescription&) { return std::optional<std::string>(); },
-    .size = chunk_file_size,
-    .make = make_chunk_file,
-};
+template <ZarrEncoding kEncoding>
+constexpr View make_chunk_view() {
+  return {.directory = {},
+          .suffix = {},
+          .unfit = [](const object::DatasetDescription&) { return std::optional<std::string>(); },
+          .size = chunk_file_size<kEncoding>,
+          .make = make_chunk_file<kEncoding>};
+}
+constexpr View kChunkView = make_chunk_view<ZarrEncoding::Plain>();
+constexpr View kVersion3ChunkView = make_chunk_view<ZarrEncoding::Version3>();
 
 // Only the index tells how long a chunk is.
 Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile* before,
                                                std::span<const dataset::ByteRange> stale) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
   const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
-  if (!codec) return make_chunk_file(std::move(source), before, stale);
+  if (!codec) return make_chunk_file<ZarrEncoding::Plain>(std::move(source), before, stale);
   return make_stored_chunk(std::move(chunk), *codec);
 }
 
@@ -184,7 +193,15 @@ DerivationPtr derive_zarr_chunk(std::uint64_t number, ZarrEncoding encoding) {
 }
 
 const View& zarr_chunk_view(ZarrEncoding encoding) {
-  return encoding == ZarrEncoding::Stored ? kStoredChunkView : kChunkView;
+  switch (encoding) {
+    case ZarrEncoding::Stored:
+      return kStoredChunkView;
+    case ZarrEncoding::Version3:
+      return kVersion3ChunkView;
+    case ZarrEncoding::Plain:
+      break;
+  }
+  return kChunkView;
 }
 
 }  // namespace h5mount::view

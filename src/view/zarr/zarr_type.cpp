@@ -3,6 +3,7 @@
 #include "../numpy_type.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/view/zarr.h"
+#include "zarr_type_parts.h"
 
 namespace h5mount::view {
 
@@ -10,33 +11,14 @@ namespace {
 
 using format::DatatypeClass;
 
-// A type's elements are copied segment by segment.
-constexpr std::size_t kMaxSegments = 4'096;
-
-Status add_segment(ZarrType& out, std::uint64_t offset, std::uint64_t bytes) {
-  out.bytes += bytes;
-  if (!out.segments.empty()) {
-    ZarrType::Segment& last = out.segments.back();
-    if (last.offset + last.bytes == offset) return last.bytes += bytes, Status();
-  }
-  if (out.segments.size() >= kMaxSegments)
-    return fail({ErrorCode::UnsupportedFeature, "padding in too many places"});
-  out.segments.push_back({offset, bytes});
-  return {};
-}
+Result<ZarrType> version2_type(const format::Datatype& type);
 
 Result<ZarrType> array(const format::Datatype& type) {
-  H5_ASSIGN(const ZarrType inner, zarr_type(*type.base));
+  H5_ASSIGN(const ZarrType inner, version2_type(*type.base));
   if (inner.variable_strings) return fail({ErrorCode::UnsupportedFeature, "arrays of strings as elements"});
   ZarrType out{.dtype = inner.dtype, .dims = type.dims, .segments = {}};
   out.dims.insert(out.dims.end(), inner.dims.begin(), inner.dims.end());
-  if (inner.bytes == type.base->size) {
-    H5_TRY(add_segment(out, 0, type.size));
-    return out;
-  }
-  for (std::uint64_t at = 0; at < type.size; at += type.base->size)
-    for (const ZarrType::Segment& part : inner.segments)
-      H5_TRY(add_segment(out, at + part.offset, part.bytes));
+  H5_TRY(add_repeated(out, inner, type.base->size, type.size));
   return out;
 }
 
@@ -44,26 +26,23 @@ Result<ZarrType> compound(const format::Datatype& type) {
   ZarrType out;
   out.dtype = "[";
   for (const format::CompoundMember& member : type.members) {
-    H5_ASSIGN(const ZarrType inner, zarr_type(*member.type));
+    H5_ASSIGN(const ZarrType inner, version2_type(*member.type));
     if (out.dtype.size() > 1) out.dtype += ',';
     out.dtype += '[';
     text::append_json_string(member.name, out.dtype);
     out.dtype += ',' + inner.dtype;
     if (!inner.dims.empty()) out.dtype += fmt::format(",[{}]", fmt::join(inner.dims, ","));
     out.dtype += ']';
-    for (const ZarrType::Segment& part : inner.segments)
-      H5_TRY(add_segment(out, member.offset + part.offset, part.bytes));
+    H5_TRY(add_segments(out, inner, member.offset));
   }
   out.dtype += ']';
   return out;
 }
 
-}  // namespace
-
-Result<ZarrType> zarr_type(const format::Datatype& type) {
+Result<ZarrType> version2_type(const format::Datatype& type) {
   if (type.cls == DatatypeClass::VariableLength && type.variable_string) {
     ZarrType out{.dtype = "\"|O\"", .dims = {}, .segments = {}, .variable_strings = true};
-    H5_TRY(add_segment(out, 0, type.size));
+    H5_TRY(add_segment(out, {0, type.size}));
     return out;
   }
   H5_ASSIGN(const NumpyType numpy, numpy_type(type));
@@ -72,8 +51,40 @@ Result<ZarrType> zarr_type(const format::Datatype& type) {
   ZarrType out;
   text::append_json_string(std::string_view(numpy.description).substr(1, numpy.description.size() - 2),
                            out.dtype);
-  H5_TRY(add_segment(out, 0, type.size));
+  H5_TRY(add_segment(out, {0, type.size}));
   return out;
+}
+
+}  // namespace
+
+Status add_segment(ZarrType& out, ZarrType::Segment segment) {
+  constexpr std::size_t kMaxSegments = 4'096;  // elements are copied segment by segment
+  out.bytes += segment.bytes;
+  if (!out.segments.empty()) {
+    ZarrType::Segment& last = out.segments.back();
+    if (last.offset + last.bytes == segment.offset && last.reversed == segment.reversed)
+      return last.bytes += segment.bytes, Status();
+  }
+  if (out.segments.size() >= kMaxSegments)
+    return fail({ErrorCode::UnsupportedFeature, "padding in too many places"});
+  out.segments.push_back(segment);
+  return {};
+}
+
+Status add_segments(ZarrType& out, const ZarrType& inner, std::uint64_t offset) {
+  for (const ZarrType::Segment& part : inner.segments)
+    H5_TRY(add_segment(out, {offset + part.offset, part.bytes, part.reversed}));
+  return {};
+}
+
+Status add_repeated(ZarrType& out, const ZarrType& inner, std::uint64_t item_bytes, std::uint64_t bytes) {
+  if (inner.is_stored_form(item_bytes)) return add_segment(out, {0, bytes});
+  for (std::uint64_t at = 0; at < bytes; at += item_bytes) H5_TRY(add_segments(out, inner, at));
+  return {};
+}
+
+Result<ZarrType> zarr_type(const format::Datatype& type, ZarrEncoding encoding) {
+  return encoding == ZarrEncoding::Version3 ? version3_type(type) : version2_type(type);
 }
 
 }  // namespace h5mount::view

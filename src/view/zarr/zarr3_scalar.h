@@ -1,0 +1,23 @@
+// The types of Zarr version 3 that have no members.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "../numpy_type.h"
+
+namespace h5mount::view {
+
+struct Zarr3Scalar {
+  enum class Kind : std::uint8_t { Bool, Signed, Unsigned, Float, Complex, String, Raw, Time };
+  Kind kind = Kind::Raw;
+  std::string data_type = {};      // JSON
+  std::uint64_t bytes = 0;         // of an element
+  std::uint32_t number_bytes = 1;  // of what has a byte order: the parts of a complex number
+  bool big_endian = false;
+};
+
+// Of a dtype without members and dimensions. UnsupportedFeature.
+Result<Zarr3Scalar> zarr3_scalar(const NumpyType& numpy);
+
+}  // namespace h5mount::view
