@@ -67,9 +67,18 @@ class JoinedReader final : public DatasetReader {
 
   Result<std::uint64_t> storage_bytes() const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
+  // Of the member that has data first.
   Result<std::uint64_t> find_data(std::uint64_t offset) const override {
-    if (offset >= size()) return fail({ErrorCode::NotFound, "no data after this offset"});
-    return offset;
+    const std::uint64_t row = description().element_size;
+    std::uint64_t first = format::kUnlimited;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::uint64_t bytes = description().type->members[i].type->size;
+      const auto data = members_[i]->find_data(offset / row * bytes);
+      if (data) first = std::min(first, *data / bytes);
+      if (!data && data.error().code() != ErrorCode::NotFound) return fail(data.error());
+    }
+    if (first >= size() / row) return fail({ErrorCode::NotFound, "no data after this offset"});
+    return std::max(offset, first * row);
   }
   Result<std::uint64_t> find_hole(std::uint64_t) const override { return size(); }
 

@@ -26,7 +26,7 @@ constexpr std::string_view kReadme =
     ".path'\n"
     "ndjson/PATH.ndjson         tables, a JSON object a row\n"
     "npy/PATH.npy               a dataset for numpy.load, also with mmap_mode='r'\n"
-    "parquet/PATH.parquet       tables of numbers for DuckDB, Polars, pandas\n"
+    "parquet/PATH.parquet       tables for DuckDB, Polars, pandas\n"
     "plain.zarr/, stored.zarr/  the file as a Zarr store, decoded or as it is stored\n"
     "slice/PATH/SELECTION       what NumPy's indexing selects: slice/image/10:20,:,3 or ::100 or -1 or "
     "...,0;\n"

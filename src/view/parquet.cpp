@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "parquet_layout.h"
+#include "parquet_strings.h"
 #include "table_file.h"
 
 namespace h5mount::view {
@@ -54,12 +54,22 @@ void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row
   }
 }
 
+// Booleans, eight to a byte, the first in the lowest bit.
+void append_bits(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
+  const std::size_t count = rows.size() / row_bytes, start = out.size();
+  out.resize(start + divide_up(count, 8));
+  const std::byte* at = rows.data() + column.offset;
+  for (std::size_t i = 0; i < count; ++i, at += row_bytes)
+    if (*at != std::byte{}) out[start + i / 8] = static_cast<char>(out[start + i / 8] | 1 << i % 8);
+}
+
 class ParquetFile final : public TableFile {
  public:
   ParquetFile(Source source, Table table, ParquetLayout layout)
       : TableFile(std::move(source), std::move(table), std::string(kParquetMagic), layout.footer()),
         layout_(std::move(layout)) {}
 
+  const ParquetLayout& layout() const { return layout_; }
   std::uint64_t size() const override { return layout_.group_offset(layout_.groups()) + trailer_bytes(); }
 
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
@@ -79,15 +89,21 @@ class ParquetFile final : public TableFile {
             layout_.group_offset(index + 1) - begin, false};
   }
   std::uint64_t part_at(std::uint64_t offset) const override {
-    return offset / (layout_.group_offset(1) - kParquetMagic.size());
+    return layout_.group_at(offset + kParquetMagic.size());
   }
 
   Status render(std::uint64_t first, std::uint64_t last, std::string& out) const override {
     std::vector<std::byte> rows;
     H5_TRY(load_rows(first, last, rows));
+    const std::uint64_t row_bytes = table().row_bytes;
     for (const ParquetColumn& column : layout_.columns()) {
-      out += layout_.page_header(column, last - first);
-      append_values(column, rows, table().row_bytes, out);
+      out += layout_.page_header(column, first / layout_.rows_per_group());
+      if (column.conversion == Conversion::Text)
+        H5_TRY(append_parquet_strings(column, rows, row_bytes, source().values, out));
+      else if (column.conversion == Conversion::Bits)
+        append_bits(column, rows, row_bytes, out);
+      else
+        append_values(column, rows, row_bytes, out);
     }
     return {};
   }
@@ -105,14 +121,21 @@ std::optional<std::string> parquet_unfit(const object::DatasetDescription& datas
 
 std::optional<std::uint64_t> parquet_size(const object::DatasetDescription& dataset) {
   const auto layout = ParquetLayout::of(dataset);
-  if (!layout) return std::nullopt;
-  return layout->group_offset(layout->groups()) + layout->footer().size();
+  if (!layout || layout->string_columns() > 0) return std::nullopt;
+  return layout->group_offset(layout->groups()) + layout->footer_size();
 }
 
-Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile*,
-                                     std::span<const dataset::ByteRange>) {
-  H5_ASSIGN(Table table, table_of(source.reader->description()));
-  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(source.reader->description()));
+Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
+                                     std::span<const dataset::ByteRange> stale) {
+  const object::DatasetDescription& dataset = source.reader->description();
+  H5_ASSIGN(Table table, table_of(dataset));
+  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset));
+  if (layout.string_columns() > 0) {
+    if (auto problem = source.reader->problem()) return fail(*std::move(problem));
+    const auto* known = dynamic_cast<const ParquetFile*>(before);
+    H5_ASSIGN(layout, measure_parquet_strings(source, table, std::move(layout),
+                                              known != nullptr ? &known->layout() : nullptr, stale));
+  }
   return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout));
 }
 

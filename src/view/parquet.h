@@ -1,4 +1,4 @@
-// Tables of numbers as Parquet files.
+// Tables as Parquet files.
 #pragma once
 
 #include "h5mount/view/view.h"

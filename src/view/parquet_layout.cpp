@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "h5mount/base/utf8.h"
-#include "thrift_writer.h"
+#include "parquet_types.h"
 
 namespace h5mount::view {
 
@@ -13,16 +14,13 @@ namespace {
 
 using format::DatatypeClass;
 using Conversion = ParquetColumn::Conversion;
-
-// parquet.thrift
-constexpr std::int32_t kInt32 = 1, kInt64 = 2, kFloat = 4, kDouble = 5, kFixedBytes = 7;
-constexpr std::int32_t kUint8 = 11, kInt8 = 15;  // ConvertedType: then those of 16, 32 and 64 bits
-constexpr std::int32_t kRequired = 0, kPlain = 0, kRle = 3, kUncompressed = 0, kDataPage = 0;
+using namespace parquet;
 
 constexpr std::uint64_t kMaxColumns = 4096;
 constexpr std::uint64_t kMaxFooterEntries = 1U << 19;  // columns of all groups, some 70 bytes each
 constexpr std::uint64_t kGroupBytes = 4U << 20;        // of a row group, as stored: a block of the cache
 constexpr std::uint64_t kMaxGroupBytes = 64U << 20;
+constexpr std::uint64_t kMaxValueBytes = 1ULL << 62;  // of all columns
 
 Error no_form(std::string why) {
   return {ErrorCode::UnsupportedFeature, std::move(why)};
@@ -78,6 +76,16 @@ Status set_enum(ParquetColumn& column, const format::Datatype& type) {
   return {};
 }
 
+bool is_string(const format::Datatype& type) {
+  return type.cls == DatatypeClass::String ||
+         (type.cls == DatatypeClass::VariableLength && type.variable_string);
+}
+
+// h5py's booleans.
+bool is_boolean(const format::Datatype& type) {
+  return type.cls == DatatypeClass::Enum && text::datatype_text(type) == "|b1";
+}
+
 Status add_column(const Column& source, std::vector<ParquetColumn>& out) {
   const format::Datatype& type = *source.type;
   ParquetColumn column{.name = utf8_name(source.name), .offset = source.offset};
@@ -91,6 +99,20 @@ Status add_column(const Column& source, std::vector<ParquetColumn>& out) {
       column.offset = source.offset + (own ? i * part.size : type.members[i].offset);
       out.push_back(column);
     }
+    return {};
+  }
+  if (is_string(type)) {
+    column.physical = kByteArray;
+    column.conversion = Conversion::Text;
+    column.string_type = source.type;
+    out.push_back(std::move(column));
+    return {};
+  }
+  if (is_boolean(type)) {
+    column.physical = kBoolean;
+    column.conversion = Conversion::Bits;
+    column.stored_bytes = 1;
+    out.push_back(std::move(column));
     return {};
   }
   switch (type.cls) {
@@ -107,140 +129,103 @@ Status add_column(const Column& source, std::vector<ParquetColumn>& out) {
       column.value_bytes = column.stored_bytes = type.size;
       break;
     default:
-      return fail(no_form("members that are neither numbers nor bytes"));
+      return fail(no_form("members that are neither numbers, strings nor bytes"));
   }
   out.push_back(std::move(column));
   return {};
 }
 
+// Bytes of a row for the purpose of a group's size, where strings are held elsewhere than in the row.
+std::uint64_t weight_of_row(const Table& table) {
+  constexpr std::uint64_t kString = 64;  // of variable length, a guess
+  std::uint64_t bytes = table.row_bytes;
+  for (const Column& column : table.columns)
+    if (column.type->has_variable_part) bytes += kString;
+  return bytes;
+}
+
 // Whole rows of chunks where they are small, so that a group needs no chunk that its neighbour needs.
 std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Table& table,
-                            std::uint64_t columns) {
-  const std::uint64_t least_groups_rows = divide_up(table.rows * columns, kMaxFooterEntries);
-  std::uint64_t rows = std::max<std::uint64_t>({1, kGroupBytes / table.row_bytes, least_groups_rows});
+                            std::uint64_t columns, std::uint64_t most) {
+  const std::uint64_t least = std::max<std::uint64_t>(1, divide_up(table.rows * columns, kMaxFooterEntries));
+  const std::uint64_t rows = std::max(least, std::min(kGroupBytes / weight_of_row(table), most));
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
   const std::uint64_t unit = chunked && !dataset.layout.chunk_dims.empty() ? dataset.layout.chunk_dims[0] : 1;
-  return unit <= 4 * rows ? divide_up(rows, unit) * unit : rows;
+  return unit <= 4 * rows && divide_up(rows, unit) * unit <= most ? divide_up(rows, unit) * unit : rows;
 }
 
 }  // namespace
 
-Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& dataset) {
+Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& dataset, std::uint64_t most_rows) {
   H5_ASSIGN(const Table table, table_of(dataset));
   ParquetLayout layout;
   for (const Column& column : table.columns) {
     H5_TRY(add_column(column, layout.columns_));
     if (layout.columns_.size() > kMaxColumns) return fail(no_form("too many columns"));
   }
-  layout.rows_ = table.rows;
-  if (!checked_mul(table.rows, layout.columns_.size())) return fail(no_form("too many rows"));
-  layout.rows_per_group_ = rows_of_group(dataset, table, layout.columns_.size());
   std::uint64_t bytes_of_row = 0;
-  for (const ParquetColumn& column : layout.columns_) bytes_of_row += column.value_bytes;
+  for (ParquetColumn& column : layout.columns_) {
+    bytes_of_row += column.value_bytes;
+    if (column.conversion == Conversion::Text) column.string_index = layout.string_columns_++;
+  }
+  layout.rows_ = table.rows;
+  // Offsets, with the headers of pages, are below 2^63.
+  if (checked_mul(table.rows, std::max<std::uint64_t>(layout.columns_.size(), bytes_of_row))
+          .value_or(format::kUnlimited) > kMaxValueBytes)
+    return fail(no_form("too many rows"));
+  layout.rows_per_group_ = rows_of_group(dataset, table, layout.columns_.size(), most_rows);
   const auto group = checked_mul(layout.rows_per_group_, std::max(bytes_of_row, table.row_bytes));
   if (!group || *group > 4 * kMaxGroupBytes) return fail(no_form("too many rows"));
+  if (layout.string_columns_ == 0) layout.set_offsets();
   return layout;
 }
 
-std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_t rows) const {
-  const auto bytes = static_cast<std::int32_t>(rows * column.value_bytes);
-  std::string out;
-  ThriftWriter thrift(out);
-  thrift.begin();
-  thrift.i32(1, kDataPage);
-  thrift.i32(2, bytes);
-  thrift.i32(3, bytes);
-  thrift.begin(5);
-  thrift.i32(1, static_cast<std::int32_t>(rows));
-  thrift.i32(2, kPlain);
-  thrift.i32(3, kRle);
-  thrift.i32(4, kRle);
-  thrift.end();
-  thrift.end();
-  return out;
+void ParquetLayout::set_strings(ParquetStrings strings) {
+  strings_ = std::move(strings);
+  for (ParquetColumn& column : columns_)
+    if (column.conversion == Conversion::Text && strings_.utf8[column.string_index]) column.converted = kUtf8;
+  set_offsets();
 }
 
-std::uint64_t ParquetLayout::group_bytes(std::uint64_t rows) const {
+void ParquetLayout::set_offsets() {
+  if (groups() == 0) return;
+  if (string_columns_ == 0) {
+    whole_group_ = group_bytes(0);
+    last_group_ = group_bytes(groups() - 1);
+    return;
+  }
+  offsets_ = {kParquetMagic.size()};
+  for (std::uint64_t group = 0; group < groups(); ++group)
+    offsets_.push_back(offsets_.back() + group_bytes(group));
+}
+
+std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64_t group) const {
+  switch (column.conversion) {
+    case Conversion::Text:
+      return strings_.page_bytes[static_cast<std::size_t>(group) * string_columns_ + column.string_index];
+    case Conversion::Bits:
+      return divide_up(rows_of(group), 8);
+    default:
+      return rows_of(group) * column.value_bytes;
+  }
+}
+
+std::uint64_t ParquetLayout::group_bytes(std::uint64_t group) const {
   std::uint64_t bytes = 0;
   for (const ParquetColumn& column : columns_)
-    bytes += page_header(column, rows).size() + rows * column.value_bytes;
+    bytes += page_header(column, group).size() + page_bytes(column, group);
   return bytes;
 }
 
 std::uint64_t ParquetLayout::group_offset(std::uint64_t group) const {
-  const std::uint64_t whole = std::min(group, rows_ / rows_per_group_);
-  std::uint64_t offset = kParquetMagic.size() + whole * group_bytes(rows_per_group_);
-  if (group > whole) offset += group_bytes(rows_of(whole));
-  return offset;
+  if (!offsets_.empty()) return offsets_[static_cast<std::size_t>(std::min(group, groups()))];
+  if (group < groups()) return kParquetMagic.size() + group * whole_group_;
+  return kParquetMagic.size() + (groups() == 0 ? 0 : (groups() - 1) * whole_group_ + last_group_);
 }
 
-void ParquetLayout::write_row_group(ThriftWriter& out, std::uint64_t group) const {
-  const std::uint64_t rows = rows_of(group);
-  std::uint64_t offset = group_offset(group);
-  out.begin();
-  out.list_of_structs(1, columns_.size());
-  for (const ParquetColumn& column : columns_) {
-    const std::uint64_t bytes = page_header(column, rows).size() + rows * column.value_bytes;
-    out.begin();
-    out.i64(2, static_cast<std::int64_t>(offset));
-    out.begin(3);
-    out.i32(1, column.physical);
-    out.list_of_i32(2, 1);
-    out.element(kPlain);
-    out.list_of_texts(3, 1);
-    out.element(std::string_view(column.name));
-    out.i32(4, kUncompressed);
-    out.i64(5, static_cast<std::int64_t>(rows));
-    out.i64(6, static_cast<std::int64_t>(bytes));
-    out.i64(7, static_cast<std::int64_t>(bytes));
-    out.i64(9, static_cast<std::int64_t>(offset));
-    out.end();
-    out.end();
-    offset += bytes;
-  }
-  out.i64(2, static_cast<std::int64_t>(group_bytes(rows)));
-  out.i64(3, static_cast<std::int64_t>(rows));
-  out.end();
-}
-
-std::string ParquetLayout::footer() const {
-  std::string out;
-  ThriftWriter thrift(out);
-  thrift.begin();
-  thrift.i32(1, 1);
-  thrift.list_of_structs(2, columns_.size() + 1);
-  thrift.begin();
-  thrift.text(4, "schema");
-  thrift.i32(5, static_cast<std::int32_t>(columns_.size()));
-  thrift.end();
-  for (const ParquetColumn& column : columns_) {
-    thrift.begin();
-    thrift.i32(1, column.physical);
-    if (column.physical == kFixedBytes) thrift.i32(2, static_cast<std::int32_t>(column.value_bytes));
-    thrift.i32(3, kRequired);
-    thrift.text(4, column.name);
-    if (column.converted) thrift.i32(6, *column.converted);
-    thrift.end();
-  }
-  thrift.i64(3, static_cast<std::int64_t>(rows_));
-  thrift.list_of_structs(4, static_cast<std::size_t>(groups()));
-  for (std::uint64_t group = 0; group < groups(); ++group) write_row_group(thrift, group);
-  const auto named = [](const ParquetColumn& column) { return !column.enum_names.empty(); };
-  if (const auto count = std::ranges::count_if(columns_, named); count > 0) {
-    thrift.list_of_structs(5, static_cast<std::size_t>(count));
-    for (const ParquetColumn& column : columns_) {
-      if (!named(column)) continue;
-      thrift.begin();
-      thrift.text(1, "enum:" + column.name);
-      thrift.text(2, column.enum_names);
-      thrift.end();
-    }
-  }
-  thrift.text(6, "h5mount");
-  thrift.end();
-  const std::uint64_t length = out.size();
-  for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(length >> (8 * i) & 0xFF);
-  return out.append(kParquetMagic);
+std::uint64_t ParquetLayout::group_at(std::uint64_t offset) const {
+  if (offsets_.empty()) return (offset - kParquetMagic.size()) / whole_group_;
+  return static_cast<std::uint64_t>(std::ranges::upper_bound(offsets_, offset) - offsets_.begin()) - 1;
 }
 
 }  // namespace h5mount::view

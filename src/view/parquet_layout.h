@@ -1,5 +1,5 @@
-// Where everything stands in a Parquet file of a table (format specification of Apache Parquet), from shape
-// and type alone:
+// Where everything stands in a Parquet file of a table (format specification of Apache Parquet): from shape
+// and type alone, but for strings, the lengths of which have to be measured.
 //
 //   0      P A R 1
 //          row groups: for each column a page header and its values (PLAIN, no compression, REQUIRED)
@@ -18,36 +18,59 @@ struct ParquetColumn {
   std::string name;                            // UTF-8
   std::int32_t physical = 0;                   // parquet.thrift `Type`
   std::optional<std::int32_t> converted = {};  // parquet.thrift `ConvertedType`
-  std::uint32_t value_bytes = 0;               // in the file
+  std::uint32_t value_bytes = 0;               // in the file; of strings and booleans none
   std::uint64_t offset = 0;                    // bytes, within a row of the table
   std::uint32_t stored_bytes = 0;              // there
   format::ByteOrder order = format::ByteOrder::Little;
-  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat } conversion = {};
-  std::string enum_names = {};  // JSON object, name to number
+  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text };
+  Conversion conversion = Conversion::Bytes;
+  std::string enum_names = {};           // JSON object, name to number
+  format::DatatypePtr string_type = {};  // of strings
+  std::size_t string_index = 0;          // among the columns of strings
+};
+
+// What one pass over the columns of strings finds.
+struct ParquetStrings {
+  std::vector<std::uint64_t> page_bytes;  // of each row group, of each of these columns in order
+  std::vector<bool> utf8;                 // whether all of a column's strings are: else they are plain bytes
 };
 
 class ParquetLayout {
  public:
-  // UnsupportedFeature, with a short phrase, where Parquet has no form for a type.
-  static Result<ParquetLayout> of(const object::DatasetDescription& dataset);
+  // UnsupportedFeature, with a short phrase, where Parquet has no form for a type. `most_rows`: of a group.
+  // Nothing is known of strings before set_strings.
+  static Result<ParquetLayout> of(const object::DatasetDescription& dataset,
+                                  std::uint64_t most_rows = format::kUnlimited);
+  void set_strings(ParquetStrings strings);
 
   const std::vector<ParquetColumn>& columns() const { return columns_; }
+  std::size_t string_columns() const { return string_columns_; }
+  const ParquetStrings& strings() const { return strings_; }
   std::uint64_t rows() const { return rows_; }
   std::uint64_t rows_per_group() const { return rows_per_group_; }
   std::uint64_t groups() const { return divide_up(rows_, rows_per_group_); }
   std::uint64_t rows_of(std::uint64_t group) const {
     return std::min(rows_per_group_, rows_ - group * rows_per_group_);
   }
-  std::uint64_t group_offset(std::uint64_t group) const;  // bytes, from the file's start; also the footer's
-  std::string page_header(const ParquetColumn& column, std::uint64_t rows) const;
+  // Bytes, from the file's start; of the group behind the last one also the footer's.
+  std::uint64_t group_offset(std::uint64_t group) const;
+  std::uint64_t group_at(std::uint64_t offset) const;
+  std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
+  std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
   std::string footer() const;  // with its length and the magic
+  // Of a table without strings; costs nothing for each group.
+  std::uint64_t footer_size() const;
 
  private:
-  std::uint64_t group_bytes(std::uint64_t rows) const;
-  void write_row_group(class ThriftWriter& out, std::uint64_t group) const;
+  std::uint64_t group_bytes(std::uint64_t group) const;
+  void set_offsets();
 
   std::vector<ParquetColumn> columns_;
+  std::size_t string_columns_ = 0;
   std::uint64_t rows_ = 0, rows_per_group_ = 1;
+  ParquetStrings strings_;
+  std::uint64_t whole_group_ = 0, last_group_ = 0;  // bytes, where all groups but the last have one size
+  std::vector<std::uint64_t> offsets_;              // of groups, and of the footer, where there are strings
 };
 
 inline constexpr std::string_view kParquetMagic = "PAR1";

@@ -47,7 +47,7 @@ f = h5py.File(P)
 assert names('csv') == ['a.csv', 'b.csv', 'complex', 'complex.csv', 'empty', 'empty.csv', 'one', 'ordered',
                         'ordered.csv', 'run', 'uneven'], names('csv')
 assert 'run.csv' not in names('csv') and 'g.csv' in names('csv/run')
-assert names('parquet/run') == ['g'] and 'complex.parquet' in names('parquet')
+assert names('parquet/run') == ['g', 'g.parquet'] and 'complex.parquet' in names('parquet')
 assert error('csv/uneven.csv') == error('csv/one.csv') == error('csv/.csv') == 'ENOENT'
 g = f['run/g']
 header = ['both.u', 'both.v', 'count', 'name', 'text', 'time']

@@ -34,14 +34,17 @@ class Thrift:  # the compact protocol: structs as {field: value}
             assert head >> 4
             field += head >> 4; out[field] = self.value(head & 15)
 def parquet(name):
+    size = os.path.getsize(V + '/' + name)
     data = read(name)
-    assert os.path.getsize(V + '/' + name) == len(data) and data[:4] == data[-4:] == b'PAR1'
+    assert data[:4] == data[-4:] == b'PAR1'
+    assert os.path.getsize(V + '/' + name) == len(data) and (size == len(data) or '/strings' in name)
     length, = struct.unpack('<I', data[-8:-4])
     footer = Thrift(data, len(data) - 8 - length)
     meta = footer.value(12)
     assert footer.at == len(data) - 8
     root, schema = meta[2][0], meta[2][1:]
     assert root[5] == len(schema) and all(s[3] == 0 for s in schema)
+    for s in schema: assert (s.get(6) == 0) == (s.get(10) == {1: {}})
     kinds = {1: 'i4', 2: 'i8', 4: 'f4', 5: 'f8'}
     unsigned = {11: 'u1', 12: 'u2', 13: 'u4', 14: 'u8', 15: 'i1', 16: 'i2', 17: 'i4', 18: 'i8'}
     columns, end = [[] for _ in schema], 4
@@ -55,9 +58,20 @@ def parquet(name):
             page = Thrift(data, c[9]); header = page.value(12)
             assert header[1] == 0 and header[2] == header[3]
             assert header[5][1] == group[3] and header[5][2] == 0
-            dtype = 'V%d' % s[2] if s[1] == 7 else kinds[s[1]]
-            values = np.frombuffer(data, dtype, group[3], page.at)
-            if 6 in s:
+            if s[1] == 0:
+                assert header[3] == (group[3] + 7) // 8
+                values = np.unpackbits(np.frombuffer(data, 'u1', header[3], page.at), bitorder='little')
+                values = values[:group[3]].astype(bool)
+            elif s[1] == 6:
+                values, at = np.empty(group[3], object), page.at
+                for i in range(group[3]):
+                    n, = struct.unpack_from('<I', data, at)
+                    values[i] = data[at + 4:at + 4 + n]; at += 4 + n
+                    if 6 in s: values[i] = values[i].decode()
+                assert at == page.at + header[3]
+            else:
+                values = np.frombuffer(data, 'V%d' % s[2] if s[1] == 7 else kinds[s[1]], group[3], page.at)
+            if 6 in s and s[1] != 6:
                 stored = np.dtype(unsigned[s[6]])
                 values = values.view('u%d' % values.itemsize if stored.kind == 'u' else values.dtype)
                 assert (values.astype(stored) == values).all()
@@ -90,7 +104,7 @@ with h5py.File('f.h5', 'w') as f:
     f['empty'] = np.zeros(0, 'i4')
     f.create_dataset('wide', data=r.random((5000, 200)), chunks=(300, 7), shuffle=True, compression='gzip')
     f.create_dataset('long', data=np.arange(2000003), chunks=(100000,), maxshape=(None,))
-    f['strings'] = np.array([b'a']); f['text'] = ['a']; f['cube'] = np.zeros((2, 2, 2))
+    f.create_dataset('vlen', (2,), h5py.vlen_dtype('i4')); f['cube'] = np.zeros((2, 2, 2))
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   EXPECT_EQ(mount.in("ls .h5/parquet").out, "empty.parquet\nlong.parquet\nt.parquet\nwide.parquet\n");
@@ -106,12 +120,72 @@ for name in 'i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 e raw'.split(): equal(got[name], want
 equal(got['f2'], want['f2'].astype('f4'))
 equal(got['c.real'], want['c'].real); equal(got['c.imag'], want['c'].imag)
 for i in range(2): equal(got['n.x.%d' % i], want['n']['x'][:, i])
-equal(got['on'], want['on'].astype('i1'))
+equal(got['on'], want['on'])
 assert parquet('parquet/empty.parquet')[0] == {'value': None}
 equal(parquet('parquet/long.parquet')[0]['value'], f['long'][()])
 wide = parquet('parquet/wide.parquet')[0]
 assert list(wide) == [str(i) for i in range(200)]
 for i in range(200): equal(wide[str(i)], f['wide'][:, i])
+)");
+}
+
+TEST_F(ParquetViewTest, StringsAreTextWhereTheyAreUtf8) {
+  write(R"(
+t = np.dtype([('n', 'i4'), ('fixed', 'S6'), ('text', h5py.string_dtype()),
+              ('bytes', h5py.string_dtype('ascii')), ('on', '?')])
+rows = np.zeros(70000, t)
+rows['n'] = np.arange(70000); rows['on'] = rows['n'] % 3 == 0
+rows['fixed'] = [b'', b'a', b'sixsix', 'é'.encode()] * 17500
+rows['text'] = ['', 'naïve', 'x' * 40, '\n', '"'] * 14000
+rows['bytes'] = [b'', b'\xff', b'ok', b'x'] * 17500
+with h5py.File('f.h5', 'w') as f:
+    f.create_dataset('strings', data=rows, chunks=(1000,))
+    f['strings_alone'] = np.array([b'a', b'', b'bc'])
+    f['strings_empty'] = np.zeros(0, 'S3')
+    f['strings_long'] = [c * 100000 for c in 'abcdefg' * 100]  # more than a row group takes
+    g = f.create_group('strings_group'); g['a'] = ['x', 'y']; g['b'] = [1, 2]
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+f = h5py.File(P)
+got = parquet('parquet/strings.parquet')[0]
+want = f['strings'][()]
+assert (got['n'] == want['n']).all() and (got['on'] == want['on']).all()
+assert list(got['fixed']) == [v.decode() for v in want['fixed']]
+assert list(got['text']) == [v.decode() for v in want['text']]
+assert list(got['bytes']) == list(want['bytes'])
+assert list(parquet('parquet/strings_alone.parquet')[0]['value']) == ['a', '', 'bc']
+assert parquet('parquet/strings_empty.parquet')[0] == {'value': None}
+assert list(parquet('parquet/strings_long.parquet')[0]['value']) == [c * 100000 for c in 'abcdefg' * 100]
+group = parquet('parquet/strings_group.parquet')[0]
+assert list(group['a']) == ['x', 'y'] and list(group['b']) == [1, 2]
+)");
+}
+
+TEST_F(ParquetViewTest, SizesAreKnownWithoutReading) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    for n in (0, 1, 4194304, 4194305, 13 * 4194304, 14 * 4194304, 15 * 4194304, 16 * 4194304 + 1, 2**33 + 7):
+        f.create_dataset('i1_%d' % n, (n,), 'i1', chunks=(4096,), maxshape=(None,))
+        f.create_dataset('b_%d' % n, (n,), '?', chunks=(4096,), maxshape=(None,))
+    f.create_dataset('c', (2**31,), [('a', 'i1'), ('b', 'f8'), ('c', '?')], chunks=(4096,))
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+for name in os.listdir(V + '/parquet'):
+    size = os.path.getsize(V + '/parquet/' + name)
+    with open(V + '/parquet/' + name, 'rb') as f:
+        assert os.path.getsize(V + '/parquet/' + name) == f.seek(0, 2) == size, name
+        f.seek(-8, 2)
+        end = f.read()
+        assert len(end) == 8 and end[4:] == b'PAR1'
+        length, = struct.unpack('<I', end[:4])
+        f.seek(-8 - length, 2)
+        footer = Thrift(f.read(length))
+        meta = footer.value(12)
+        assert footer.at == length and sum(g[3] for g in meta[4]) == meta[3]
+        last = meta[4][-1][1][-1][3] if meta[4] else {9: 4, 7: 0}
+        assert last[9] + last[7] == size - 8 - length
 )");
 }
 

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""Holds every file under /.h5/parquet of a mount against h5py, as readers that others wrote read it: DuckDB and
+hyparquet, through scripts/read_parquet.mjs.
+
+    scripts/compare_parquet.py MOUNTPOINT FILE.h5
+"""
+import json
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def columns(name, values):
+    """The columns of a table: name and values, as the view splits them."""
+    kind = values.dtype
+    if kind.names:
+        for member in kind.names:
+            yield from columns(f'{name}.{member}' if name else member, values[member])
+    elif values.ndim > 1:
+        for place in np.ndindex(values.shape[1:]):
+            yield from columns('.'.join([name, *map(str, place)]).lstrip('.'), values[(slice(None), *place)])
+    elif kind.kind == 'c':
+        yield name + '.real', values.real
+        yield name + '.imag', values.imag
+    else:
+        yield name, values
+
+
+def expected(item):
+    if isinstance(item, h5py.Group):
+        members = [(name, item[name]) for name in item]
+        parts = [(name, d) for name, d in members if isinstance(d, h5py.Dataset) and d.ndim == 1]
+        return [column for name, d in parts for column in columns(name, d[()])]
+    values = item[()] if item.ndim else item[()].reshape(1)
+    return list(columns('' if values.dtype.names or item.ndim == 2 else 'value', values))
+
+
+def same(cell, value):
+    if isinstance(value, (bytes, np.bytes_)):
+        return cell == bytes(value).decode(errors='replace') or cell == bytes(value).hex()
+    if isinstance(value, np.void):
+        return cell == bytes(value).hex()
+    if isinstance(value, np.bool_):
+        return cell == bool(value)
+    if isinstance(value, np.integer):
+        return int(cell) == int(value)
+    seen = float(cell)
+    return seen == float(value) or (np.isnan(seen) and np.isnan(value))
+
+
+def compare(reader, path, item):
+    out = subprocess.run(['node', f'{HERE}/read_parquet.mjs', reader, path], capture_output=True, text=True)
+    if out.returncode:
+        return out.stderr.strip().splitlines()[-1]
+    names, *rows = map(json.loads, out.stdout.splitlines())
+    want = expected(item)
+    if names != [name for name, _ in want]:
+        return f'columns {names}'
+    if len(rows) != len(want[0][1]):
+        return f'{len(rows)} rows'
+    for i, (name, values) in enumerate(want):
+        for row, value in zip(rows, values):
+            if not same(row[i], value):
+                return f'{name}: {row[i]!r}, not {value!r}'
+    return None
+
+
+def main():
+    mountpoint, source = sys.argv[1:]
+    base = f'{mountpoint}/.h5/parquet'
+    compared, wrong = 0, 0
+    with h5py.File(source, 'r') as file:
+        for directory, _, names in os.walk(base):
+            for name in sorted(names):
+                path = f'{directory}/{name}'
+                item = file[os.path.relpath(path, base).removesuffix('.parquet')]
+                for reader in ('duckdb', 'hyparquet'):
+                    compared += 1
+                    if why := compare(reader, path, item):
+                        wrong += 1
+                        print(f'{reader}: {path}: {why}')
+    print(f'{compared} compared, {wrong} differ')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

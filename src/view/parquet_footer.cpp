@@ -1,0 +1,163 @@
+// The metadata of a Parquet file: the headers of its pages and its footer.
+#include "parquet_layout.h"
+#include "parquet_types.h"
+#include "thrift_writer.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using namespace parquet;
+
+// Bytes of a number that is not negative, as ThriftWriter::i64 writes it.
+unsigned number_bytes(std::uint64_t value) {
+  unsigned bytes = 1;
+  for (value <<= 1; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+// The sum of number_bytes over `count` numbers from `first` on, `step` apart.
+std::uint64_t all_number_bytes(std::uint64_t first, std::uint64_t step, std::uint64_t count) {
+  std::uint64_t bytes = 0;
+  while (count > 0) {
+    const unsigned each = number_bytes(first);
+    const std::uint64_t end = 1ULL << (7 * each - 1);  // of the numbers of so many bytes
+    const std::uint64_t alike = std::min(count, divide_up(end - first, step));
+    bytes += alike * each;
+    first += alike * step;
+    count -= alike;
+  }
+  return bytes;
+}
+
+void write_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
+  out.list_of_structs(2, columns.size() + 1);
+  out.begin();
+  out.text(4, "schema");
+  out.i32(5, static_cast<std::int32_t>(columns.size()));
+  out.end();
+  for (const ParquetColumn& column : columns) {
+    out.begin();
+    out.i32(1, column.physical);
+    if (column.physical == kFixedBytes) out.i32(2, static_cast<std::int32_t>(column.value_bytes));
+    out.i32(3, kRequired);
+    out.text(4, column.name);
+    if (column.converted) out.i32(6, *column.converted);
+    if (column.converted == kUtf8) {
+      out.begin(10);  // LogicalType, a union
+      out.begin(1);   // StringType
+      out.end();
+      out.end();
+    }
+    out.end();
+  }
+}
+
+void write_row_group(ThriftWriter& out, const ParquetLayout& layout, std::uint64_t group) {
+  const auto rows = static_cast<std::int64_t>(layout.rows_of(group));
+  const std::uint64_t begin = layout.group_offset(group);
+  std::uint64_t offset = begin;
+  out.begin();
+  out.list_of_structs(1, layout.columns().size());
+  for (const ParquetColumn& column : layout.columns()) {
+    const std::uint64_t bytes = layout.page_header(column, group).size() + layout.page_bytes(column, group);
+    out.begin();
+    out.i64(2, static_cast<std::int64_t>(offset));
+    out.begin(3);
+    out.i32(1, column.physical);
+    out.list_of_i32(2, 1);
+    out.element(kPlain);
+    out.list_of_texts(3, 1);
+    out.element(std::string_view(column.name));
+    out.i32(4, kUncompressed);
+    out.i64(5, rows);
+    out.i64(6, static_cast<std::int64_t>(bytes));
+    out.i64(7, static_cast<std::int64_t>(bytes));
+    out.i64(9, static_cast<std::int64_t>(offset));
+    out.end();
+    out.end();
+    offset += bytes;
+  }
+  out.i64(2, static_cast<std::int64_t>(offset - begin));
+  out.i64(3, rows);
+  out.end();
+}
+
+// The names of enumerations' values.
+void write_key_values(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
+  const auto named = [](const ParquetColumn& column) { return !column.enum_names.empty(); };
+  const auto count = std::ranges::count_if(columns, named);
+  if (count == 0) return;
+  out.list_of_structs(5, static_cast<std::size_t>(count));
+  for (const ParquetColumn& column : columns) {
+    if (!named(column)) continue;
+    out.begin();
+    out.text(1, "enum:" + column.name);
+    out.text(2, column.enum_names);
+    out.end();
+  }
+}
+
+}  // namespace
+
+std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_t group) const {
+  const auto bytes = static_cast<std::int32_t>(page_bytes(column, group));
+  std::string out;
+  ThriftWriter thrift(out);
+  thrift.begin();
+  thrift.i32(1, kDataPage);
+  thrift.i32(2, bytes);
+  thrift.i32(3, bytes);
+  thrift.begin(5);
+  thrift.i32(1, static_cast<std::int32_t>(rows_of(group)));
+  thrift.i32(2, kPlain);
+  thrift.i32(3, kRle);
+  thrift.i32(4, kRle);
+  thrift.end();
+  thrift.end();
+  return out;
+}
+
+std::string ParquetLayout::footer() const {
+  std::string out;
+  ThriftWriter thrift(out);
+  thrift.begin();
+  thrift.i32(1, 1);
+  write_schema(thrift, columns_);
+  thrift.i64(3, static_cast<std::int64_t>(rows_));
+  thrift.list_of_structs(4, static_cast<std::size_t>(groups()));
+  for (std::uint64_t group = 0; group < groups(); ++group) write_row_group(thrift, *this, group);
+  write_key_values(thrift, columns_);
+  thrift.text(6, "h5mount");
+  thrift.end();
+  const std::uint64_t length = out.size();
+  for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(length >> (8 * i) & 0xFF);
+  return out.append(kParquetMagic);
+}
+
+// Whole groups differ in their offsets alone, each of which stands there twice.
+std::uint64_t ParquetLayout::footer_size() const {
+  if (groups() <= 2) return footer().size();
+  ParquetLayout ends = *this;  // the first and the last group
+  ends.rows_ = rows_per_group_ + rows_of(groups() - 1);
+  std::string first;
+  ThriftWriter thrift(first);
+  write_row_group(thrift, *this, 0);
+  const std::uint64_t between = groups() - 2;
+  std::uint64_t size = ends.footer().size() + between * first.size();
+  size += number_bytes(rows_) - number_bytes(ends.rows_);
+  constexpr std::uint64_t kShortList = 15;  // a list's length then fits its first byte
+  if (groups() >= kShortList) size += divide_up(std::bit_width(groups()), 7);
+  std::uint64_t offset = group_offset(0), last = group_offset(groups() - 1), second = group_offset(1);
+  for (const ParquetColumn& column : columns_) {
+    const std::uint64_t whole = page_header(column, 0).size() + page_bytes(column, 0);
+    size += 2 * all_number_bytes(offset + whole_group_, whole_group_, between);
+    size -= 2 * between * number_bytes(offset);
+    size += 2 * number_bytes(last) - 2 * number_bytes(second);
+    const std::uint64_t left = page_header(column, groups() - 1).size() + page_bytes(column, groups() - 1);
+    offset += whole, last += left, second += left;
+  }
+  return size;
+}
+
+}  // namespace h5mount::view

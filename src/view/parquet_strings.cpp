@@ -1,0 +1,194 @@
+#include "parquet_strings.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "h5mount/base/bytes.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/base/utf8.h"
+#include "row_text.h"
+
+namespace h5mount::view {
+
+namespace {
+
+constexpr std::size_t kLengthBytes = 4;
+
+// Text of variable-length strings all together, as for datasets that are shown as text.
+constexpr std::uint64_t kMaxVariableText = 1ULL << 30;
+constexpr std::uint64_t kMaxVariableTextPerFileByte = 1024;
+
+Status too_long() {
+  return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
+// One pass over the row groups of a layout.
+class Pass {
+ public:
+  Pass(const Source& source, const Table& table, const ParquetLayout& layout)
+      : source_(source), table_(table), layout_(layout) {
+    for (const ParquetColumn& column : layout.columns())
+      if (column.conversion == ParquetColumn::Conversion::Text) columns_.push_back(&column);
+    found_.page_bytes.resize(static_cast<std::size_t>(layout.groups()) * columns_.size());
+    found_.utf8.assign(columns_.size(), true);
+  }
+
+  // Groups [0, groups) are as they were.
+  void take_over(const ParquetStrings& before, std::uint64_t groups) {
+    first_ = groups;
+    const auto count = static_cast<std::size_t>(groups) * columns_.size();
+    std::ranges::copy_n(before.page_bytes.begin(), static_cast<std::ptrdiff_t>(count),
+                        found_.page_bytes.begin());
+    if (groups > 0) found_.utf8 = before.utf8;
+  }
+
+  Result<ParquetStrings> run() {
+    const auto count = static_cast<std::size_t>(layout_.groups() - first_);
+    const auto job = [&](std::size_t i) { measure(first_ + i); };
+    if (source_.environment.workers)
+      source_.environment.workers->for_each_index(count, job);
+    else
+      for (std::size_t i = 0; i < count; ++i) job(i);
+    if (error_) return fail(*std::move(error_));
+    return std::move(found_);
+  }
+  // A group has more text than is rendered at a time.
+  bool has_long_strings() const { return has_long_strings_; }
+
+ private:
+  bool following() const { return source_.values.file && source_.values.file->following(); }
+
+  std::uint64_t most_bytes() const {
+    const auto& file = source_.values.file;
+    if (!source_.reader->description().type->has_variable_part || !file) return format::kUnlimited;
+    return kMaxVariableText + kMaxVariableTextPerFileByte * file->addresses()->size();
+  }
+
+  void measure(std::uint64_t group) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (error_) return;
+    }
+    std::vector<std::byte> rows(static_cast<std::size_t>(layout_.rows_of(group) * table_.row_bytes));
+    Status read = source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows);
+    std::uint64_t group_bytes = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
+      bytes = layout_.rows_of(group) * kLengthBytes;
+      if (read) read = measure(*columns_[i], rows, bytes);
+      group_bytes += bytes;
+      if (read && group_bytes > kMaxBlockText) read = too_long();
+      if (total_.fetch_add(bytes) + bytes > most_bytes())
+        note({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"});
+    }
+    if (read) return;
+    // What is being written is read again rather than taken for damaged.
+    const ErrorCode why = read.error().code();
+    if (why == ErrorCode::LimitExceeded) has_long_strings_ = true;
+    if (why == ErrorCode::LimitExceeded || why == ErrorCode::Stale || following()) note(read.error());
+  }
+
+  // Adds to `bytes` those of the strings.
+  Status measure(const ParquetColumn& column, ByteSpan rows, std::uint64_t& bytes) {
+    std::string text;
+    bool utf8 = true;
+    for (std::size_t at = column.offset; at < rows.size(); at += table_.row_bytes) {
+      text.clear();
+      H5_TRY(text::append_string(*column.string_type, rows.subspan(at, column.string_type->size),
+                                 source_.values, text));
+      bytes += text.size();
+      utf8 = utf8 && is_utf8(text);
+      if (bytes > kMaxBlockText)
+        return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
+    }
+    if (utf8) return {};
+    const std::lock_guard lock(mutex_);
+    found_.utf8[column.string_index] = false;
+    return {};
+  }
+
+  void note(Error error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+
+  const Source& source_;
+  const Table& table_;
+  const ParquetLayout& layout_;
+  std::vector<const ParquetColumn*> columns_;  // of strings
+  std::uint64_t first_ = 0;                    // group that is measured
+  std::atomic<std::uint64_t> total_ = 0;
+  std::atomic<bool> has_long_strings_ = false;
+  std::mutex mutex_;  // guards what follows but for page_bytes, where each group has its own
+  ParquetStrings found_;
+  std::optional<Error> error_;
+};
+
+std::uint64_t same_groups(const ParquetLayout& layout, const ParquetLayout& before, const Table& table,
+                          std::span<const dataset::ByteRange> stale) {
+  std::uint64_t rows = std::min(layout.rows(), before.rows());
+  for (const dataset::ByteRange& range : stale)
+    if (range.end > range.begin) rows = std::min(rows, range.begin / table.row_bytes);
+  return rows / layout.rows_per_group();
+}
+
+bool same_columns(const ParquetLayout& a, const ParquetLayout& b) {
+  return std::ranges::equal(a.columns(), b.columns(), [](const ParquetColumn& x, const ParquetColumn& y) {
+    return x.name == y.name && x.physical == y.physical && x.offset == y.offset;
+  });
+}
+
+}  // namespace
+
+Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
+                              const text::ValueContext& context, std::string& out) {
+  const std::size_t begin = out.size();
+  for (std::size_t at = column.offset; at < rows.size(); at += row_bytes) {
+    const std::size_t start = out.size();
+    out.append(kLengthBytes, '\0');
+    H5_TRY(
+        text::append_string(*column.string_type, rows.subspan(at, column.string_type->size), context, out));
+    const std::uint64_t length = out.size() - start - kLengthBytes;
+    for (std::size_t i = 0; i < kLengthBytes; ++i)
+      out[start + i] = static_cast<char>(length >> (8 * i) & 0xFF);
+    if (out.size() - begin > kMaxBlockText) return too_long();
+  }
+  return {};
+}
+
+Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
+                                              const ParquetLayout* before,
+                                              std::span<const dataset::ByteRange> stale) {
+  const auto cells = checked_mul(table.rows, layout.string_columns());
+  if (!cells || *cells > limits::kMaxTextElements)
+    return fail({ErrorCode::LimitExceeded, "too many values to be shown as a table"});
+  for (;;) {
+    Pass pass(source, table, layout);
+    if (before != nullptr && before->rows_per_group() == layout.rows_per_group() &&
+        same_columns(*before, layout))
+      pass.take_over(before->strings(), same_groups(layout, *before, table, stale));
+    auto strings = pass.run();
+    if (strings) {
+      layout.set_strings(*std::move(strings));
+      return layout;
+    }
+    if (!pass.has_long_strings()) return fail(strings.error());
+    constexpr std::uint64_t kShrink = 8;
+    H5_ASSIGN(ParquetLayout smaller,
+              ParquetLayout::of(source.reader->description(),
+                                std::max<std::uint64_t>(1, layout.rows_per_group() / kShrink)));
+    if (smaller.rows_per_group() >= layout.rows_per_group()) return fail(strings.error());
+    layout = std::move(smaller);
+  }
+}
+
+}  // namespace h5mount::view
