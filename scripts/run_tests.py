@@ -8,7 +8,7 @@ one (exit code 77 is a skip). A program that crashes or exceeds its time limit i
 line is
 `N passed, N failed, N skipped`; the exit code is 1 where a test failed or fewer than N ran.
 """
-import argparse, collections, concurrent.futures, json, os, signal, subprocess, sys, tempfile, time
+import argparse, collections, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, time
 
 Outcome = collections.namedtuple("Outcome", "name passed failed skipped seconds output")
 SKIP_CODE = 77
@@ -34,8 +34,15 @@ def run(command, environment, directory, timeout):
         return code, said.read().decode("utf-8", "replace")
 
 
-def count(report):
-    """(passed, names of failed tests, {reason: number of skipped tests}) from GoogleTest's JSON."""
+def skip_reason(name, output):
+    """Why GoogleTest skipped a test: its JSON does not say so before version 1.13."""
+    of_test = output.partition(f"[ RUN      ] {name}\n")[2].partition("[  SKIPPED ]")[0]
+    said = re.search(r": Skipped\n(.*)", of_test)
+    return said[1].strip() if said else ""
+
+
+def count(report, output):
+    """(passed, names of failed tests, {reason: number of skipped tests}) of a GoogleTest program."""
     passed, failed, skipped = 0, [], collections.Counter()
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
@@ -44,8 +51,7 @@ def count(report):
             if test.get("failures"):
                 failed.append(f"{suite['name']}.{test['name']}")
             elif test.get("result") == "SKIPPED":
-                reasons = test.get("skipped") or [{}]
-                skipped[reasons[0].get("message", "").strip().split("\n")[-1]] += 1
+                skipped[skip_reason(f"{suite['name']}.{test['name']}", output)] += 1
             else:
                 passed += 1
     return passed, failed, skipped
@@ -68,7 +74,7 @@ def run_program(test, timeout_factor=1):
                 report = json.load(file)
     seconds = time.monotonic() - began
     if report is not None:
-        passed, failed, skipped = count(report)
+        passed, failed, skipped = count(report, output)
         if code != 0 and not failed:
             failed = [f"{test['name']} ended with {code}"]
         return Outcome(test["name"], passed, failed, skipped, seconds, output)

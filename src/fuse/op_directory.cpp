@@ -59,7 +59,8 @@ class Page {
     if (position < kDots) {
       name_.assign(position + 1, '.');
     } else {
-      const auto item = plus_ ? listing.at(position - kDots) : listing.typed_at(position - kDots);
+      const std::size_t at = position - kDots;
+      const auto item = plus_ ? listing.at(at, made_) : listing.typed_at(at, made_);
       name_.assign(item.name);
       entry.attr.st_mode = item.type_known ? type_bits(item.type) : 0;
       if (item.ino != 0) entry.attr.st_ino = item.ino;
@@ -98,6 +99,7 @@ class Page {
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   std::string name_;
+  std::string made_;  // by the listing
   std::vector<tree::NodeId> looked_up_;
 };
 

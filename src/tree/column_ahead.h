@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "h5mount/tree/tree.h"
-#include "h5mount/view/text_image.h"
+#include "h5mount/view/text_lines.h"
 #include "stride_pattern.h"
 
 namespace h5mount::tree {

@@ -1,6 +1,7 @@
 #include "dataset_image.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "h5mount/base/checked.h"
@@ -92,15 +93,17 @@ Result<DatasetReaderPtr> DatasetImage::reader(Version& version, metadata::RetryB
   });
 }
 
-Result<TextImagePtr> DatasetImage::text(Version& version, metadata::RetryBudget& budget) {
-  return version.text.get([&]() -> Result<TextImagePtr> {
+Result<ComputedFilePtr> DatasetImage::text(Version& version, metadata::RetryBudget& budget) {
+  return version.text.get([&]() -> Result<ComputedFilePtr> {
     H5_ASSIGN(DatasetReaderPtr bytes, reader(version, budget));
     // The text before is valid up to the first element that may read otherwise now.
     std::uint64_t same = version.same;
     for (const dataset::ByteRange& range : bytes->take_outdated()) same = std::min(same, range.begin);
     version.same = same;
-    return TextImage::measure(std::move(bytes), file_->value_context(file_->file()->reread()),
-                              context().environment.cache, version.text_before.get(), same);
+    const std::array<dataset::ByteRange, 1> stale{{{same, format::kUnlimited}}};
+    return view::make_element_lines(
+        {std::move(bytes), file_->value_context(file_->file()->reread()), context().environment},
+        version.text_before.get(), stale);
   });
 }
 
@@ -195,7 +198,9 @@ SizePublisher::Ranges DatasetImage::stale_ranges(Version& version) {
   metadata::RetryBudget budget;
   if (version.text_before) {
     const auto made = text(version, budget);
-    return {{made ? (*made)->same_bytes() : 0, format::kUnlimited}};
+    if (!made) return {{0, format::kUnlimited}};
+    const std::array<dataset::ByteRange, 1> stale{{{version.same, format::kUnlimited}}};
+    return (*made)->stale_since(*version.text_before, stale);
   }
   if (!version.reader_before) return {};
   const auto made = reader(version, budget);
@@ -203,7 +208,7 @@ SizePublisher::Ranges DatasetImage::stale_ranges(Version& version) {
 }
 
 void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
-  std::optional<TextImagePtr> known;
+  std::optional<ComputedFilePtr> known;
   metadata::RetryBudget budget;
   if (depth == StatDepth::Listing) {
     if (const VersionPtr newest = version_.load()) known = newest->text.peek();

@@ -1,12 +1,12 @@
 // DatasetImage: the bytes of one dataset's file: its row-major image, or its text
-// (h5mount/view/text_image.h). What is made of a dataset on demand is a version, kept here; in a growing file
+// (h5mount/view/text_lines.h). What is made of a dataset on demand is a version, kept here; in a growing file
 // there is a new one for each snapshot that the dataset is read in. Threads: any.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include "h5mount/base/shared_slot.h"
-#include "h5mount/view/text_image.h"
+#include "h5mount/view/text_lines.h"
 #include "node.h"
 #include "object_facts.h"
 #include "size_publisher.h"
@@ -14,7 +14,7 @@
 
 namespace h5mount::tree {
 
-using view::DatasetReaderPtr, view::TextImage, view::TextImagePtr, view::is_shown_as_text;
+using view::ComputedFilePtr, view::DatasetReaderPtr, view::is_shown_as_text;
 
 Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description);
 
@@ -34,11 +34,11 @@ class DatasetImage final : public ViewedData {
   // Exactly one of the two is set; immutable.
   struct Bytes {
     DatasetReaderPtr raw;
-    TextImagePtr text;
+    ComputedFilePtr text;
     std::uint64_t size() const { return raw ? raw->size() : text->size(); }
     Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
                 dataset::Pieces& out) const {
-      return raw ? raw->read(offset, length, pattern, out) : text->read(offset, length, out);
+      return raw ? raw->read(offset, length, pattern, out) : text->read(offset, length, pattern, out);
     }
   };
   Result<Bytes> bytes() {
@@ -84,10 +84,10 @@ class DatasetImage final : public ViewedData {
     const OpenedObjectPtr object;
     const std::uint64_t number;  // from 1 on; a later one is of a later snapshot
     OnceValue<DatasetReaderPtr> reader;
-    OnceValue<TextImagePtr> text;
+    OnceValue<ComputedFilePtr> text;
     // What the versions before have made, to continue; null in a file that does not grow.
     const DatasetReaderPtr reader_before;
-    const TextImagePtr text_before;
+    const ComputedFilePtr text_before;
     // Bytes of elements up to which the text before is still valid.
     std::atomic<std::uint64_t> same;
     const std::shared_ptr<SizePublisher> publisher;  // of all versions
@@ -96,7 +96,7 @@ class DatasetImage final : public ViewedData {
   Result<VersionPtr> version(metadata::RetryBudget& budget);
   Result<DatasetDescriptionPtr> describe(const OpenedObject& object);
   Result<DatasetReaderPtr> reader(Version& version, metadata::RetryBudget& budget);
-  Result<TextImagePtr> text(Version& version, metadata::RetryBudget& budget);
+  Result<ComputedFilePtr> text(Version& version, metadata::RetryBudget& budget);
   bool continues(const Version& before, const OpenedObjectPtr& object) const;
   void publish(Version& version, NodeId node, NodeStat& stat);
   SizePublisher::Ranges stale_ranges(Version& version);

@@ -20,8 +20,9 @@ class GroupListing : public DirectoryListing {
                std::optional<Error> damage);
 
   std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position) const override;
-  Item typed_at(std::size_t position) const override;
+  Item at(std::size_t position, std::string&) const override;
+  Item typed_at(std::size_t position, std::string&) const override;
+  std::string_view name(std::size_t position) const;  // as shown
   const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
 
   // The link at a position, without a soft link's target.

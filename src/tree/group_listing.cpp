@@ -60,10 +60,14 @@ GroupListing::GroupListing(ServedFilePtr file, std::vector<format::Link> links, 
   }
 }
 
-DirectoryListing::Item GroupListing::at(std::size_t position) const {
+std::string_view GroupListing::name(std::size_t position) const {
+  return std::string_view(text_).substr(items_[position].offset, items_[position].shown_bytes);
+}
+
+DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {
   const Stored& item = items_[position];
   const bool hard = item.type == static_cast<std::uint8_t>(format::LinkType::Hard);
-  return {.name = std::string_view(text_).substr(item.offset, item.shown_bytes),
+  return {.name = name(position),
           .type = hard ? NodeType::File : NodeType::Symlink,
           .ino = item.ino,
           .type_known = !hard};
@@ -71,8 +75,8 @@ DirectoryListing::Item GroupListing::at(std::size_t position) const {
 
 // A group is a directory here or a symlink to its place: that only a lookup tells, which whoever walks makes
 // anyway.
-DirectoryListing::Item GroupListing::typed_at(std::size_t position) const {
-  Item item = at(position);
+DirectoryListing::Item GroupListing::typed_at(std::size_t position, std::string& made) const {
+  Item item = at(position, made);
   if (item.type_known) return item;
   const auto kind = object::peek_object_kind(*file_->metadata(), items_[position].address);
   item.type_known = kind && *kind != object::ObjectKind::Group;
@@ -92,7 +96,7 @@ format::Link GroupListing::link(std::size_t position) const {
 CutNames GroupListing::cut_names() const {
   CutNames names;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    const std::string_view shown = at(i).name;
+    const std::string_view shown = name(i);
     if (may_be_cut(shown)) names.emplace(shown, link(i).name);
   }
   return names;

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "h5mount/base/log.h"
+#include "h5mount/view/view.h"
 #include "object_facts.h"
 #include "open_files.h"
 #include "virtual_directories.h"
@@ -88,7 +89,7 @@ class OpenStatus : public OpenLive {
   explicit OpenStatus(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
-    add_part(text_, offset, length, out);
+    view::add_text(text_, offset, length, out);
     return {};
   }
 

@@ -46,10 +46,10 @@ bool is_string(const format::Datatype& type) {
 }
 
 // A scalar string is a JSON string here.
-Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute) {
+Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most) {
   if (attribute.damage) return fail(*attribute.damage);
-  H5_ASSIGN(const std::string value, text::value_text(*attribute.type, attribute.space, attribute.data,
-                                                      file.value_context(), kMaxValueBytes));
+  H5_ASSIGN(const std::string value,
+            text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(), most));
   if (attribute.space.kind != format::DataspaceKind::Scalar || !is_string(*attribute.type))
     return strict_json(value);
   std::string out;
@@ -57,7 +57,8 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
   return out;
 }
 
-void add_attributes(ServedFile& file, const OpenedObject& object, Line& line) {
+// Stops behind `most` bytes: values may share what they refer to, so that one object can ask for any amount.
+void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line) {
   std::string values = "{", failed;
   const auto add = [](std::string& to, std::string_view name, std::string_view json) {
     if (to.size() > 1) to += ',';
@@ -73,7 +74,9 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line) {
   const Status walked = object::for_each_attribute(
       *file.metadata(), object.object,
       [&](const object::Attribute& attribute) {
-        const auto value = attribute_json(file, attribute);
+        const std::size_t used = values.size() + failed.size();
+        if (used >= most) return false;
+        const auto value = attribute_json(file, attribute, std::min(kMaxValueBytes, most - used));
         if (value)
           add(values, attribute.name, *value);
         else
@@ -119,7 +122,8 @@ void add_structure(ServedFile& file, const OpenedObject& object, Line& line) {
   }
 }
 
-void add_object(ServedFile& file, const OpenedObject& object, Line& line) {
+// `most`: bytes that the attributes may take.
+void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
@@ -137,7 +141,7 @@ void add_object(ServedFile& file, const OpenedObject& object, Line& line) {
         line.text("error", description.error().text());
       break;
   }
-  add_attributes(file, object, line);
+  add_attributes(file, object, most, line);
 }
 
 std::string joined(std::string_view parent, std::string_view name) {
@@ -152,7 +156,7 @@ class Walk {
   Status run() {
     H5_ASSIGN(const OpenedObjectPtr root, file_->object(file_->root_address()));
     Line line("/");
-    add_object(*file_, *root, line);
+    add_object(*file_, *root, left(), line);
     H5_TRY(write(std::move(line)));
     H5_TRY(enter(GroupContents(file_, file_->root_address(), 0), "/"));
     while (!pending_.empty()) {
@@ -173,6 +177,8 @@ class Walk {
     std::string path;
     std::size_t next = 0;
   };
+
+  std::size_t left() const { return static_cast<std::size_t>(most_bytes_ - out_.size()); }
 
   Status write(Line line) {
     out_ += std::move(line).end();
@@ -208,7 +214,7 @@ class Walk {
       add_link(*link, line);
       return write(std::move(line));
     }
-    add_object(*file_, **object, line);
+    add_object(*file_, **object, left(), line);
     H5_TRY(write(std::move(line)));
     if ((*object)->object.kind != object::ObjectKind::Group) return {};
     return enter(GroupContents(file_, link->address, parent.depth() + 1), path);

@@ -65,9 +65,11 @@ class MirrorListing : public DirectoryListing {
   }
 
   std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position) const override {
-    const Stored& item = items_[position];
-    return {.name = std::string_view(text_).substr(item.offset, item.bytes), .type = item.type};
+  std::string_view name(std::size_t position) const {
+    return std::string_view(text_).substr(items_[position].offset, items_[position].bytes);
+  }
+  Item at(std::size_t position, std::string&) const override {
+    return {.name = name(position), .type = items_[position].type};
   }
 
   // A directory's name, which no file may have.
@@ -84,7 +86,7 @@ class MirrorListing : public DirectoryListing {
   // What the name at a position means; nothing where it is no name of the mirror's.
   std::optional<MirrorEntry> entry(const Mirror& mirror, std::size_t position) const {
     const auto odd = parts_.find(position);
-    if (odd == parts_.end()) return mirror.decode(at(position).name);
+    if (odd == parts_.end()) return mirror.decode(name(position));
     const std::uint32_t link = link_position(position);
     MirrorEntry entry{.link = {}, .part = odd->second};
     if (link != kRoot) entry.link = links_->link(link).name;
@@ -159,7 +161,7 @@ class MirrorNode : public Node {
 
   Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
     const auto* mirrored = dynamic_cast<const MirrorListing*>(&listing);
-    if (mirrored == nullptr) return child(listing.at(position).name);
+    if (mirrored == nullptr) return child(listing.name_at(position));
     const std::optional<MirrorEntry> entry = mirrored->entry(*mirror_, position);
     if (!entry) return fail(no_such_entry());
     const std::uint32_t at = mirrored->link_position(position);
@@ -262,7 +264,7 @@ class MirrorNode : public Node {
   Result<NodePtr> child_by_listing(std::string_view shown) {
     H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing());
     for (std::size_t i = 0; i < made->size(); ++i)
-      if (made->at(i).name == shown) return listed_child(*made, i);
+      if (made->name(i) == shown) return listed_child(*made, i);
     return fail(made->damage() != nullptr ? *made->damage() : no_such_entry());
   }
 
@@ -282,10 +284,10 @@ class MirrorNode : public Node {
 
   void keep_directory_names(const GroupListing& links, MirrorListing& out) const {
     for (std::size_t i = 0; i < links.size(); ++i) {
-      if (!links.at(i).name.ends_with(mirror_->suffix())) continue;
+      if (!links.name(i).ends_with(mirror_->suffix())) continue;
       const auto link = contents_.find_listed(links, i);
       const auto target = link ? target_of(*link, links.retries()) : Result<Target>(fail(link.error()));
-      if (target && stands_alone(*target)) out.keep(std::string(links.at(i).name));
+      if (target && stands_alone(*target)) out.keep(std::string(links.name(i)));
     }
   }
 

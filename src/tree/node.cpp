@@ -54,7 +54,7 @@ Result<std::shared_ptr<const DirectoryListing>> Node::list() {
 }
 
 Result<NodePtr> Node::listed_child(const DirectoryListing& listing, std::size_t position) {
-  return child(listing.at(position).name);
+  return child(listing.name_at(position));
 }
 
 Result<std::string> Node::readlink() {

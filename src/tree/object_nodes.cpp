@@ -255,7 +255,7 @@ class GroupNode : public ObjectNode {
 
   Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
     const auto* links = dynamic_cast<const GroupListing*>(&listing);
-    if (links == nullptr) return child(listing.at(position).name);
+    if (links == nullptr) return child(listing.name_at(position));
     H5_ASSIGN(const format::Link link, contents_.find_listed(*links, position));
     return node_of(link, links->retries());
   }

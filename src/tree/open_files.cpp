@@ -1,6 +1,6 @@
 #include "open_files.h"
 
-#include <algorithm>
+#include "h5mount/view/view.h"
 
 namespace h5mount::tree {
 
@@ -8,12 +8,13 @@ namespace {
 
 class OpenText : public OpenNode {
  public:
-  explicit OpenText(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
+  OpenText(std::shared_ptr<const std::string> text, bool sized) : text_(std::move(text)), sized_(sized) {}
 
   bool keeps_pages() const override { return false; }
+  bool direct() const override { return !sized_; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
-    add_part(text_, offset, length, out);
+    view::add_text(text_, offset, length, out);
     return {};
   }
 
@@ -29,24 +30,17 @@ class OpenText : public OpenNode {
 
  private:
   std::shared_ptr<const std::string> text_;
+  bool sized_;
 };
 
 }  // namespace
-
-void add_part(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
-              dataset::Pieces& out) {
-  if (offset >= text->size()) return;
-  const auto begin = static_cast<std::size_t>(offset);
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, text->size() - begin));
-  out.add(as_bytes(*text).subspan(begin, count), text);
-}
 
 std::shared_ptr<OpenNode> open_text(std::string text) {
   return open_text(std::make_shared<const std::string>(std::move(text)));
 }
 
-std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text) {
-  return std::make_shared<OpenText>(std::move(text));
+std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text, bool sized) {
+  return std::make_shared<OpenText>(std::move(text), sized);
 }
 
 }  // namespace h5mount::tree

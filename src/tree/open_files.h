@@ -10,11 +10,8 @@ namespace h5mount::tree {
 
 // A text held in memory as long as the file is open.
 std::shared_ptr<OpenNode> open_text(std::string text);
-// One that several share.
-std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text);
-
-// Adds the bytes [offset, offset + length) of a text, as far as it has them; `out` keeps the text.
-void add_part(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
-              dataset::Pieces& out);
+// One that several share, or that does something when it goes. `sized`: false where a stat made before did
+// not know the size, so that the kernel must not use it.
+std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text, bool sized = true);
 
 }  // namespace h5mount::tree

@@ -47,7 +47,7 @@ class PartNames : public DirectoryListing {
  public:
   void add(std::string name, NodeType type) { items_.emplace_back(std::move(name), type); }
   std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position) const override {
+  Item at(std::size_t position, std::string&) const override {
     return {.name = items_[position].first, .type = items_[position].second};
   }
 

@@ -29,7 +29,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
     H5_ASSIGN(const auto tree, usable());
     auto found = tree->lookup_listed(parent, listing, position);
-    if (found && parent == kRootNode) remember(tree, listing.at(position).name);
+    if (found && parent == kRootNode) remember(tree, listing.name_at(position));
     return found;
   }
   void forget(NodeId id, std::uint64_t count) override { current()->forget(id, count); }

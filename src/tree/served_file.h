@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "byte_budget.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/text/value_text.h"
@@ -30,9 +31,7 @@ struct ViewContext {
   TreeOptions options;
   std::shared_ptr<ExternalFiles> external;
   std::shared_ptr<OpenNodes> open_nodes;
-  // Of all attributes that are open as files. One may take it all.
-  static constexpr std::uint64_t kMaxOpenTextBytes = 1ULL << 30;
-  std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(kMaxOpenTextBytes);
+  std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(limits::kMaxOpenTextBytes);
 };
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
 

@@ -168,7 +168,7 @@ class CountNode : public Node {
 class FilesListing : public DirectoryListing {
  public:
   std::size_t size() const override { return kLists.size() + 1; }
-  Item at(std::size_t position) const override {
+  Item at(std::size_t position, std::string&) const override {
     return {.name = position < kLists.size() ? kLists[position].name : kCount, .type = NodeType::File};
   }
 };

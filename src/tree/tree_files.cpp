@@ -36,36 +36,6 @@ constexpr std::string_view kReadme =
     "text/PATH                  any dataset as text, an element or a row of the last dimension a line\n"
     "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
-class OpenTreeText : public OpenNode {
- public:
-  OpenTreeText(std::shared_ptr<const std::string> text, std::shared_ptr<ByteBudget> budget)
-      : text_(std::move(text)), budget_(std::move(budget)) {}
-  ~OpenTreeText() override { budget_->give_back(text_->size()); }
-  OpenTreeText(const OpenTreeText&) = delete;
-  OpenTreeText& operator=(const OpenTreeText&) = delete;
-
-  // The size was not known when the name was looked up.
-  bool keeps_pages() const override { return false; }
-  bool direct() const override { return true; }
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
-    view::add_text(text_, offset, length, out);
-    return {};
-  }
-  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
-    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return offset;
-  }
-  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
-    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return text_->size();
-  }
-
- private:
-  std::shared_ptr<const std::string> text_;
-  std::shared_ptr<ByteBudget> budget_;
-};
-
 // The size is that of the text that was opened last.
 class MetadataNode : public Node {
  public:
@@ -82,15 +52,19 @@ class MetadataNode : public Node {
 
   Result<std::shared_ptr<OpenNode>> open() override {
     std::string lines;
-    H5_TRY(append_metadata_lines(file_, ViewContext::kMaxOpenTextBytes, lines));
+    H5_TRY(append_metadata_lines(file_, limits::kMaxOpenTextBytes, lines));
     H5_TRY(file_->followed().confirm_unchanged());
-    if (!context_->open_texts->take(lines.size()))
+    const std::uint64_t bytes = lines.size();
+    if (!context_->open_texts->take(bytes))
       return fail({ErrorCode::LimitExceeded, "too much text is open at once"});
-    auto text = std::make_shared<const std::string>(std::move(lines));
-    auto opened = std::make_shared<OpenTreeText>(text, context_->open_texts);
+    const auto give_back = [budget = context_->open_texts, bytes](const std::string* text) {
+      delete text;
+      budget->give_back(bytes);
+    };
+    const std::shared_ptr<const std::string> text(new std::string(std::move(lines)), give_back);
     const std::lock_guard lock(mutex_);
-    size_ = text->size();
-    return opened;
+    size_ = bytes;
+    return open_text(text, false);
   }
 
  private:

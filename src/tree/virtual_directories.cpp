@@ -42,7 +42,7 @@ class FixedListing : public DirectoryListing {
   };
   explicit FixedListing(std::vector<Stored> items) : items_(std::move(items)) {}
   std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position) const override {
+  Item at(std::size_t position, std::string&) const override {
     return {.name = items_[position].name, .type = items_[position].type, .ino = items_[position].ino};
   }
 

@@ -81,7 +81,7 @@ class ZarrListing : public DirectoryListing {
   void note(const Error& error) { noted_.note(error); }
   void close() { damage_ = noted_.error("groups and arrays"); }
   std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position) const override {
+  Item at(std::size_t position, std::string&) const override {
     return {.name = items_[position].first, .type = items_[position].second};
   }
   const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
@@ -185,15 +185,13 @@ class ZarrArrayNode : public Node {
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
     H5_ASSIGN(view::ZarrArray array, described());
-    if (array.chunk_count() > kMaxListedChunks)
+    if (array.chunk_count() > limits::kMaxListedChunks)
       return fail({ErrorCode::LimitExceeded, "more chunks than a directory can list"});
     return std::make_shared<const ArrayListing>(store_, std::move(array));
   }
   bool listing_lasts() const override { return !image_->grows(); }
 
  private:
-  static constexpr std::uint64_t kMaxListedChunks = 1ULL << 32;
-
   // Names are made as they are asked for.
   class ArrayListing : public DirectoryListing {
    public:
@@ -202,13 +200,10 @@ class ZarrArrayNode : public Node {
     std::size_t size() const override {
       return files_.size() + static_cast<std::size_t>(array_.chunk_count());
     }
-    Item at(std::size_t position) const override {
+    Item at(std::size_t position, std::string& made) const override {
       if (position < files_.size()) return {.name = files_[position].name, .type = NodeType::File};
-      thread_local std::array<std::string, 4> names;  // of the last items that this thread asked for
-      thread_local std::size_t next = 0;
-      std::string& name = names[next++ % names.size()];
-      name = array_.chunk_name(position - files_.size());
-      return {.name = name, .type = NodeType::File};
+      made = array_.chunk_name(position - files_.size());
+      return {.name = made, .type = NodeType::File};
     }
 
    private:

@@ -159,7 +159,7 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
     }
     const std::string own = own_name(group, *child, encoding, links->retries());
     child->shown =
-        zarr_name(own == child->link.name ? std::string(links->at(i).name) : encode_name(own), version3);
+        zarr_name(own == child->link.name ? std::string(links->name(i)) : encode_name(own), version3);
     H5_TRY(each(*std::move(child)));
   }
   if (damaged && links->damage() != nullptr) damaged(*links->damage());

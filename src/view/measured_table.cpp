@@ -3,19 +3,18 @@
 #include <atomic>
 #include <mutex>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/once_value.h"
 #include "table_file.h"
 
 namespace h5mount::view {
 
 namespace {
 
-// Text of variable-length values all together, as for datasets that are shown as text.
-constexpr std::uint64_t kMaxVariableText = 1ULL << 30;
-constexpr std::uint64_t kMaxVariableTextPerFileByte = 1024;
-// A block whose rows cannot all be read is cut into at most so many parts; what is left is damaged.
-constexpr std::size_t kMaxPartsOfBlock = 256;
+// Damaged parts of a block; what follows the last is taken for damaged too.
+constexpr std::size_t kMaxDamagedParts = 128;
 
 class MeasuredTable final : public RowsFile {
  public:
@@ -25,9 +24,7 @@ class MeasuredTable final : public RowsFile {
   std::uint64_t size() const override { return header_bytes() + text_bytes(); }
 
   Status measure(const MeasuredTable* before, std::span<const dataset::ByteRange> stale) {
-    const auto cells = checked_mul(table().rows, table().columns.size());
-    if (!cells || *cells > limits::kMaxTextElements)
-      return fail({ErrorCode::LimitExceeded, "too many values to be shown as a table"});
+    H5_TRY(check_extent());
     if (before != nullptr) take_over(*before, stale);
     const std::uint64_t first = parts_.empty() ? 0 : parts_.back().row + parts_.back().rows;
     std::vector<std::vector<Part>> blocks(
@@ -78,10 +75,33 @@ class MeasuredTable final : public RowsFile {
   }
   std::uint64_t text_bytes() const { return parts_.empty() ? 0 : parts_.back().offset + parts_.back().bytes; }
 
+  Status check_extent() const {
+    const object::DatasetDescription& dataset = source().reader->description();
+    const std::uint64_t elements = dataset.element_size == 0 ? 0 : dataset.image_bytes / dataset.element_size;
+    const auto cells = checked_mul(table().rows, table().columns.size());
+    if (cells && std::max(elements, *cells) <= limits::kMaxTextElements) return {};
+    return fail(Error(ErrorCode::LimitExceeded, "too many values to be shown as text").with_found(elements));
+  }
+
   std::uint64_t most_text() const {
     const auto& file = source().values.file;
-    if (!source().reader->description().type->has_variable_part || !file) return format::kUnlimited;
-    return kMaxVariableText + kMaxVariableTextPerFileByte * file->addresses()->size();
+    const format::Datatype& type = *source().reader->description().type;
+    if (!file || (!type.has_variable_part && !type.has_reference)) return format::kUnlimited;
+    return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->addresses()->stored_bytes();
+  }
+
+  // The bytes of a row that holds the fill value only, where nothing of these rows is allocated.
+  std::optional<std::uint64_t> unallocated_row_bytes(std::uint64_t row, std::uint64_t rows) {
+    const auto data = source().reader->find_data(row * table().row_bytes);
+    const bool hole =
+        data ? *data >= (row + rows) * table().row_bytes : data.error().code() == ErrorCode::NotFound;
+    if (!hole) return std::nullopt;
+    const auto bytes = fill_row_.get([&]() -> Result<std::uint64_t> {
+      std::string text;
+      H5_TRY(render(row, row + 1, text));
+      return text.size();
+    });
+    return bytes ? std::optional(*bytes) : std::nullopt;
   }
 
   // Whole blocks of rows that are the same; the last one goes on growing.
@@ -96,7 +116,7 @@ class MeasuredTable final : public RowsFile {
     if (same_rows(before, stale) == before.table().rows) share_blocks(before);
   }
 
-  std::vector<Part> measure_block(std::uint64_t row, Pass& pass) const {
+  std::vector<Part> measure_block(std::uint64_t row, Pass& pass) {
     {
       const std::lock_guard lock(pass.mutex);
       if (pass.error) return {};
@@ -104,7 +124,10 @@ class MeasuredTable final : public RowsFile {
     const std::uint64_t rows = std::min(rows_per_block(), table().rows - row);
     std::vector<Part> parts;
     std::string text;
-    if (const Status done = render(row, row + rows, text)) {
+    const auto fill_bytes = unallocated_row_bytes(row, rows);
+    if (fill_bytes && *fill_bytes <= kMaxBlockText / rows) {
+      parts.push_back({row, rows, 0, *fill_bytes * rows, false});
+    } else if (const Status done = render(row, row + rows, text)) {
       parts.push_back({row, rows, 0, text.size(), false});
       // What the reader asks for first, as far as it leaves most of the cache to the dataset.
       if (pass.bytes + text.size() <= source().environment.cache->budget() / 4) keep(parts[0], text);
@@ -166,16 +189,20 @@ class MeasuredTable final : public RowsFile {
     std::vector<Part> parts;
     std::vector<std::byte> rows;
     std::string text;
+    const auto too_many = [&] {
+      return parts.size() >= kMaxDamagedParts &&
+             static_cast<std::size_t>(std::ranges::count(parts, true, &Part::damaged)) >= kMaxDamagedParts;
+    };
     for (std::uint64_t row = first, end = 0; row < last; row = end) {
       end = std::min(last, next_boundary(row));
-      if (parts.size() >= kMaxPartsOfBlock || !load_rows(row, end, rows)) {
+      if (too_many() || !load_rows(row, end, rows)) {
         add_damaged(parts, row, end - row);
         continue;
       }
       const std::byte* at = rows.data();
       for (std::uint64_t i = row; i < end; ++i, at += table().row_bytes) {
         text.clear();
-        if (parts.size() < kMaxPartsOfBlock && text_of(at, text))
+        if (!too_many() && text_of(at, text))
           add_rows(parts, {i, 1, 0, text.size(), false});
         else
           add_damaged(parts, i, 1);
@@ -189,6 +216,7 @@ class MeasuredTable final : public RowsFile {
   }
 
   std::vector<Part> parts_;
+  OnceValue<std::uint64_t> fill_row_;  // bytes of its text
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "raw.h"
 
-#include <algorithm>
-
-#include "h5mount/view/text_image.h"
+#include "h5mount/view/text_lines.h"
 
 namespace h5mount::view {
 
@@ -43,12 +41,7 @@ Result<ComputedFilePtr> make_raw(Source source, const ComputedFile* before,
                                  std::span<const dataset::ByteRange> stale) {
   if (!is_shown_as_text(*source.reader->description().type))
     return std::make_shared<RawFile>(std::move(source.reader));
-  std::uint64_t same = format::kUnlimited;
-  for (const dataset::ByteRange& range : stale) same = std::min(same, range.begin);
-  H5_ASSIGN(ComputedFilePtr made,
-            TextImage::measure(std::move(source.reader), std::move(source.values), source.environment.cache,
-                               dynamic_cast<const TextImage*>(before), same));
-  return made;
+  return make_element_lines(std::move(source), before, stale);
 }
 
 }  // namespace h5mount::view

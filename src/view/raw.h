@@ -1,4 +1,4 @@
-// The elements as they are stored, or as text where their type has no byte form (text_image.h): of parts of
+// The elements as they are stored, or as text where their type has no byte form (text_lines.h): of parts of
 // datasets, as the file's own tree shows whole ones.
 #pragma once
 

@@ -10,7 +10,7 @@
 
 namespace h5mount::view {
 
-// Text that is rendered at a time; more is LimitExceeded.
+// Text that is rendered at a time; only a single row may have more.
 inline constexpr std::size_t kMaxBlockText = 64U << 20;
 
 class RowText {

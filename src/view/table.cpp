@@ -23,19 +23,19 @@ bool is_nested(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::Compound && !is_complex(type);
 }
 
-// How many columns an element takes; more than kMaxTableColumns where that is too many.
+// How many columns an element takes; more than limits::kMaxTableColumns where that is too many.
 std::uint64_t columns_of(const format::Datatype& type) {
   if (!is_nested(type)) return 1;
   std::uint64_t count = 0;
   if (type.cls == format::DatatypeClass::Array) {
     count = columns_of(*type.base);
     for (const std::uint32_t dim : type.dims)
-      count = checked_mul(count, std::uint64_t{dim}).value_or(kMaxTableColumns + 1);
+      count = checked_mul(count, std::uint64_t{dim}).value_or(limits::kMaxTableColumns + 1);
     return count;
   }
   for (const format::CompoundMember& member : type.members) {
     count += columns_of(*member.type);
-    if (count > kMaxTableColumns) break;
+    if (count > limits::kMaxTableColumns) break;
   }
   return count;
 }
@@ -99,7 +99,7 @@ std::uint64_t element_columns(const object::DatasetDescription& dataset) {
   if (!dataset.joined) return columns_of(*dataset.type);
   std::uint64_t count = 0;
   for (const format::CompoundMember& member : dataset.type->members)
-    count = std::min(kMaxTableColumns + 1, count + columns_of(*member.type));
+    count = std::min(limits::kMaxTableColumns + 1, count + columns_of(*member.type));
   return count;
 }
 
@@ -121,9 +121,9 @@ std::optional<std::string> table_unfit(const object::DatasetDescription& dataset
   if (space.rank() == 0 && !has_members(dataset)) return "a scalar";
   const auto columns = checked_mul(element_columns(dataset), row_elements(space));
   if (columns == 0) return "no columns";
-  if (!columns || *columns > kMaxTableColumns) return "too many columns";
+  if (!columns || *columns > limits::kMaxTableColumns) return "too many columns";
   const auto row_bytes = checked_mul(dataset.element_size, row_elements(space));
-  if (!row_bytes || *row_bytes > kMaxTableRowBytes) return "rows too large";
+  if (!row_bytes || *row_bytes > limits::kMaxTableRowBytes) return "rows too large";
   return std::nullopt;
 }
 

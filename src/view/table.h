@@ -8,13 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/view/view.h"
 
 namespace h5mount::view {
-
-// Each column has a name and a type in memory while its file is open; a row, as stored, is read at once.
-inline constexpr std::uint64_t kMaxTableColumns = 65'536;
-inline constexpr std::uint64_t kMaxTableRowBytes = 64U << 20;
 
 struct Column {
   std::string name;  // no two columns have the same

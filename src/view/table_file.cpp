@@ -36,8 +36,11 @@ Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& ou
   std::vector<std::byte> rows;
   H5_TRY(load_rows(first, last, rows));
   const std::byte* at = rows.data();
-  for (std::uint64_t row = first; row < last; ++row, at += table().row_bytes)
+  for (std::uint64_t row = first; row < last; ++row, at += table().row_bytes) {
     H5_TRY(text_->append_row(at, source().values, out));
+    if (out.size() > kMaxBlockText && last - first > 1)
+      return fail({ErrorCode::LimitExceeded, "rows with too much text for one block"});
+  }
   return {};
 }
 
@@ -51,8 +54,8 @@ void TableFile::keep(const Part& part, const std::string& text) const {
 
 Result<cache::BlockPtr> TableFile::block(const Part& part) const {
   if (part.damaged) {
-    std::vector<std::byte> rows;
-    H5_TRY(load_rows(part.row, part.row + part.rows, rows));
+    std::string text;
+    H5_TRY(render(part.row, part.row + part.rows, text));
     return fail({ErrorCode::InvalidValue, "rows that could not be read when the table was measured"});
   }
   const auto size = static_cast<std::size_t>(part.bytes);

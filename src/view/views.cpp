@@ -5,7 +5,7 @@
 #include "parquet.h"
 #include "raw.h"
 #include "table_views.h"
-#include "text_rows.h"
+#include "text_lines.h"
 
 namespace h5mount::view {
 

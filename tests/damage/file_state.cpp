@@ -87,7 +87,7 @@ class Walk {
     const auto listing = tree_.open_directory(place.node);
     if (!ok(listing, "opendir", place)) return;
     for (std::size_t i = 0; i < (*listing)->size() && waiting_.size() < kMostNodes; ++i) {
-      const std::string name((*listing)->at(i).name);
+      const std::string name = (*listing)->name_at(i);
       Place child{0, place.path + "/" + name};
       const auto found = tree_.lookup(place.node, name);
       out_.entries[child.path];

@@ -73,7 +73,7 @@ class FakeTree final : public tree::Tree {
   }
   Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing,
                                     std::size_t position) override {
-    const auto name = listing.at(position).name;
+    const std::string name = listing.name_at(position);
     if (name == "unreadable") return fail(Error(ErrorCode::InvalidValue, "bad header"));
     return entry(static_cast<const Listing&>(listing).ids[position]);
   }
@@ -102,7 +102,7 @@ class FakeTree final : public tree::Tree {
   struct Listing final : tree::DirectoryListing {
     Listing(FakeTree& owner, std::vector<tree::NodeId> all) : tree(owner), ids(std::move(all)) {}
     std::size_t size() const override { return ids.size(); }
-    Item at(std::size_t position) const override {
+    Item at(std::size_t position, std::string&) const override {
       const FakeNode& node = tree.nodes_.at(ids[position]);
       return {node.name, node.type, ids[position]};
     }

@@ -121,9 +121,9 @@ class Walk {
     above.push_back(ino);
     std::unordered_set<std::string> names;
     for (std::size_t i = 0; i < (*listing)->size() && within_bounds(); ++i) {
-      const tree::DirectoryListing::Item item = (*listing)->at(i);
-      check_name(place, item.name);
-      if (!names.emplace(item.name).second) violation("the same name twice", place.path);
+      const std::string name = (*listing)->name_at(i);
+      check_name(place, name);
+      if (!names.insert(name).second) violation("the same name twice", place.path);
       enter(place, **listing, i, above);
     }
     look_up_absent(place, **listing);
@@ -135,7 +135,7 @@ class Walk {
     (void)timed("lookup", place.path, [&] { return tree_.lookup(place.node, "a name that is not there"); });
     const std::size_t step = std::max<std::size_t>(1, listing.size() / 32);
     for (std::size_t i = 0; i < listing.size() && within_bounds(); i += step) {
-      const std::string name = std::string(listing.at(i).name).substr(0, 200) + "-";
+      const std::string name = listing.name_at(i).substr(0, 200) + "-";
       const auto found = timed("lookup", place.path, [&] { return tree_.lookup(place.node, name); });
       if (found) tree_.forget(found->node, 1);
     }
@@ -150,11 +150,11 @@ class Walk {
   // Looks up a listed name by name and by position; both must agree.
   void enter(const Place& place, const tree::DirectoryListing& listing, std::size_t position,
              const std::vector<std::uint64_t>& above) {
-    const std::string path = place.path + "/" + std::string(listing.at(position).name);
+    const std::string path = place.path + "/" + listing.name_at(position);
     const auto entry =
         timed("lookup_listed", path, [&] { return tree_.lookup_listed(place.node, listing, position); });
     const auto again =
-        timed("lookup", path, [&] { return tree_.lookup(place.node, listing.at(position).name); });
+        timed("lookup", path, [&] { return tree_.lookup(place.node, listing.name_at(position)); });
     if (again) tree_.forget(again->node, 1);
     if (!entry) return;
     if (again && again->stat.ino != entry->stat.ino)

@@ -135,43 +135,20 @@ for chunk in range(10):
 
 // A growing dataset moves nothing: only header and end change.
 TEST_F(ViewsTest, NpyOfAGrowingDataset) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
-    f.create_dataset('wide', data=np.ones((10, 7)), chunks=(4, 4), maxshape=(None, 7))
-    f.swmr_mode = True
-)");
-  write(R"(
-import subprocess
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    for n in range(1, 11):
-        while not os.path.exists("go%d" % n): time.sleep(.01)
-        if n == 10: break
-        old, new = 1000 + 777 * (n - 1), 1000 + 777 * n
-        f["d"].resize((new,)); f["d"][old:] = np.arange(old, new)
-        f["wide"].resize((10 + 5 * n, 7)); f["wide"][10 + 5 * (n - 1):] = n
-        f.flush()
-        open("done%d" % n, "w").close()
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-import time
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
+f.create_dataset('wide', data=np.ones((10, 7)), chunks=(4, 4), maxshape=(None, 7))
+)",
+                R"(
+old, new = 1000 + 777 * (n - 1), 1000 + 777 * n
+f['d'].resize((new,)); f['d'][old:] = np.arange(old, new)
+f['wide'].resize((10 + 5 * n, 7)); f['wide'][10 + 5 * (n - 1):] = n
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
-def until(made, what):
-    for _ in range(300):
-        if made(): return
-        time.sleep(.02)
-    assert False, what
 held = open(V + '/npy/d.npy', 'rb')
 for n in range(1, 10):
-    open('go%d' % n, 'w').close()
-    until(lambda: os.path.exists('done%d' % n), 'the writer')
+    advance(n)
     length = 1000 + 777 * n
     until(lambda: len(np.load(V + '/npy/d.npy')) == length, 'the array grows')
     same(np.load(V + '/npy/d.npy'), np.arange(length))
@@ -181,7 +158,7 @@ for n in range(1, 10):
     held.seek(0); assert held.read() == read('npy/d.npy')
     until(lambda: np.load(V + '/npy/wide.npy').shape == (10 + 5 * n, 7), 'rows')
     assert (np.load(V + '/npy/wide.npy')[10:] == np.repeat(np.arange(1, n + 1), 5)[:, None]).all()
-open('go10', 'w').close()
+finish()
 )");
 }
 

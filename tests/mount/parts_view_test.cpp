@@ -142,46 +142,26 @@ for name in ('plain', 'two/none', 'two/pos/z', 'two/id/x', 'mixed/s.npy', 'two/i
 }
 
 TEST_F(ViewsTest, SlicesOfAGrowingDataset) {
-  write(R"(
-import subprocess, time
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    rows = np.arange(3000).reshape(1000, 3)
-    f.create_dataset('d', data=rows, chunks=(64, 2), maxshape=(None, 3), compression='gzip')
-    f.swmr_mode = True
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    for n in range(1, 7):
-        while not os.path.exists("go%d" % n): time.sleep(.01)
-        if n == 6: break
-        f["d"].resize((1000 + 501 * n, 3))
-        f["d"][-501:] = np.arange(3 * (499 + 501 * n), 3 * (1000 + 501 * n)).reshape(501, 3)
-        f.flush()
-        open("done%d" % n, "w").close()
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+rows = np.arange(3000).reshape(1000, 3)
+f.create_dataset('d', data=rows, chunks=(64, 2), maxshape=(None, 3), compression='gzip')
+)",
+                R"(
+f['d'].resize((1000 + 501 * n, 3))
+f['d'][-501:] = np.arange(3 * (499 + 501 * n), 3 * (1000 + 501 * n)).reshape(501, 3)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
-def until(made, what):
-    for _ in range(300):
-        if made(): return
-        time.sleep(.02)
-    assert False, what
 held = open(V + '/slice/d/:,1', 'rb')
 for n in range(1, 6):
-    open('go%d' % n, 'w').close()
-    until(lambda: os.path.exists('done%d' % n), 'the writer')
+    advance(n)
     whole = np.arange(3 * (1000 + 501 * n)).reshape(-1, 3)
     until(lambda: len(read('slice/d/:,1')) == 8 * len(whole), 'the column grows')
     for text in (':,1', '::100', '-1', '10:20', '-5:,0'):
         want = eval('whole[' + text + ']')
         until(lambda: read('slice/d/' + text) == np.ascontiguousarray(want).tobytes(), text)
     held.seek(0); assert held.read() == np.ascontiguousarray(whole[:, 1]).tobytes()
-open('go6', 'w').close()
+finish()
 )");
 }
 

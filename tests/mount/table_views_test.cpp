@@ -193,43 +193,21 @@ for row, want in ((0, None), (51000, None), (51200 + 300, 'EIO'), (61440 - 300, 
 }
 
 TEST_F(TableViewsTest, LogsFollowAGrowingTable) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f.create_dataset('d', data=np.arange(5000), chunks=(300,), maxshape=(None,), compression='gzip')
-    f.swmr_mode = True
-)");
-  write(R"(
-import subprocess
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    for n in range(1, 7):
-        while not os.path.exists("go%d" % n): time.sleep(.01)
-        if n == 6: break
-        old, new = 5000 + 777 * (n - 1), 5000 + 777 * n
-        f["d"].resize((new,)); f["d"][old:] = np.arange(old, new)
-        f.flush()
-        open("done%d" % n, "w").close()
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-import time
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+f.create_dataset('d', data=np.arange(5000), chunks=(300,), maxshape=(None,), compression='gzip')
+)",
+                R"(
+old, new = 5000 + 777 * (n - 1), 5000 + 777 * n
+f['d'].resize((new,)); f['d'][old:] = np.arange(old, new)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
 import subprocess
-os.chdir(os.path.dirname(P))
-def until(made, what):
-    for _ in range(500):
-        if made(): return
-        time.sleep(.02)
-    assert False, what
+os.chdir(D)
 tail = subprocess.Popen(['tail', '-n', '+1', '-f', V + '/ndjson/d.ndjson'], stdout=open('tail.out', 'wb'))
 try:
     for n in range(1, 6):
-        open('go%d' % n, 'w').close()
-        until(lambda: os.path.exists('done%d' % n), 'the writer')
+        advance(n)
         length = 5000 + 777 * n
         until(lambda: len(read('csv/d.csv').splitlines()) == 1 + length, 'csv')
         assert read('csv/d.csv').decode() == 'value\n' + ''.join('%d\n' % i for i in range(length))
@@ -238,7 +216,7 @@ try:
     assert [json.loads(line)['value'] for line in open('tail.out')] == list(range(length))
 finally:
     tail.kill(); tail.wait()
-    open('go6', 'w').close()
+    finish()
 )");
 }
 

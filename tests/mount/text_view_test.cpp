@@ -33,5 +33,49 @@ assert read('slice/table/1') == np.array([.75, 1, 1.25]).tobytes()
 )");
 }
 
+// Rows that were never written all have the fill value's text, whose length need not be measured row by row.
+TEST_F(ViewsTest, TextOfMostlyUnwrittenDatasets) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    f.create_dataset('d', (30_000_000,), 'f8', chunks=(4096,), fillvalue=-1.5)[4095:4097] = [7, 8]
+    f.create_dataset('too_many', (1 << 30, 1 << 20), 'f8')
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+for name in ('text/d', 'csv/d.csv'):
+    header = b'value\n' if name.startswith('csv') else b''
+    fill, one = (b'-1.5\n', 4)
+    size = os.path.getsize(V + '/' + name)
+    assert size == len(header) + 5 * (30_000_000 - 2) + 2 * one, (name, size)
+    with open(V + '/' + name, 'rb') as f:
+        assert f.read(len(header) + 5) == header + fill
+        f.seek(len(header) + 5 * 4095); assert f.read(13) == b'7.0\n8.0\n' + fill
+        f.seek(size - 10); assert f.read() == 2 * fill
+assert error('text/too_many') == 'EIO', error('text/too_many')
+)");
+}
+
+// A string whose heap object is gone is an error of its own bytes, one in place of its line.
+TEST_F(ViewsTest, DamageOfTextStaysLocal) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    f['s'] = ['%05d' % i + 'x' * 8186 for i in range(10)]
+with open('f.h5', 'r+b') as f:
+    at = f.read().index(b'00004x') - 16  # the object's number in its collection
+    f.seek(at); f.write(bytes([99]))
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+for name in ('../s', 'text/s'):
+    fd = os.open(V + '/' + name, os.O_RDONLY)
+    assert os.fstat(fd).st_size == 9 * 8192 + 1, os.fstat(fd).st_size
+    for i in range(10):  # in another page than the damaged byte
+        if i != 4: assert os.pread(fd, 5, 8192 * i + 4096 - (8191 if i > 4 else 0)) == b'xxxxx', (name, i)
+    try: os.pread(fd, 1, 4 * 8192); assert False, name
+    except OSError as e: assert e.errno == errno.EIO
+    os.close(fd)
+)");
+}
+
 }  // namespace
 }  // namespace h5mount::test

@@ -231,37 +231,21 @@ except OSError: pass
 }
 
 TEST_F(ZarrTest, FollowsAFileThatGrows) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
-    f.swmr_mode = True
-import subprocess, time
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    while not os.path.exists("go"): time.sleep(.01)
-    f["d"].resize((2000,)); f["d"][1000:] = np.arange(1000, 2000); f.flush()
-    open("done", "w").close()
-    while not os.path.exists("end"): time.sleep(.01)
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
+)",
+                R"(
+f['d'].resize((2000,)); f['d'][1000:] = np.arange(1000, 2000)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
 same(zarr.open_array(Z + '/d', 'r')[:], np.arange(1000))
-open('go', 'w').close()
-for _ in range(500):
-    if os.path.exists('done') and zarr.open_array(Z + '/d', 'r').shape == (2000,): break
-    time.sleep(.02)
-for _ in range(100):
-    if np.array_equal(zarr.open_array(Z + '/d', 'r')[:], np.arange(2000)): break
-    time.sleep(.02)
+advance(1)
+until(lambda: zarr.open_array(Z + '/d', 'r').shape == (2000,), 'the shape')
+until(lambda: np.array_equal(zarr.open_array(Z + '/d', 'r')[:], np.arange(2000)), 'the rows')
 same(zarr.open_array(Z + '/d', 'r')[:], np.arange(2000))
 assert len(os.listdir(Z + '/d')) == 2 + 7
-open('end', 'w').close()
+finish()
 )");
 }
 

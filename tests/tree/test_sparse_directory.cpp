@@ -35,7 +35,7 @@ class SparseDirectory : public testing::Test {
     const auto listing = tree_->open_directory(directory);
     EXPECT_TRUE(listing) << listing.error().text();
     if (!listing) return names;
-    for (std::size_t i = 0; i < (*listing)->size(); ++i) names.emplace_back((*listing)->at(i).name);
+    for (std::size_t i = 0; i < (*listing)->size(); ++i) names.push_back((*listing)->name_at(i));
     return names;
   }
 

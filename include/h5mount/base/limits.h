@@ -55,13 +55,35 @@ inline constexpr unsigned kMaxFamilyMembers = 65'536;         // each member is 
 inline constexpr std::size_t kMaxWalkedObjects = 4U << 20;
 // Groups whose path is held in memory while mounted.
 inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;
-// Elements of a dataset shown as text: each is rendered to compute the size of the text.
+// Names of external files collected from the links that were listed.
+inline constexpr std::size_t kMaxRememberedNameBytes = 64U << 20;
+// Indices that a directory of slices lists; others can be named.
+inline constexpr std::uint64_t kMaxListedSlices = 64U << 10;
+// Chunks that the directory of a Zarr array lists: readdir's positions are made from their numbers.
+inline constexpr std::uint64_t kMaxListedChunks = 1ULL << 32;
+// Texts that are held as long as they are open (attributes, metadata.jsonl), all together. One may take it
+// all.
+inline constexpr std::uint64_t kMaxOpenTextBytes = 1ULL << 30;
+
+// ---- datasets as text and as tables
+
+// Elements and cells of a text that takes a pass to measure: each is rendered.
 inline constexpr std::uint64_t kMaxTextElements = 1ULL << 30;
+// Text of variable-length values and of references, all of a dataset together: so much, and so much for each
+// byte of the file. They may share what they refer to, so that a small file can ask for any amount; a sound
+// one shares little.
+inline constexpr std::uint64_t kMaxVariableText = 1ULL << 30;
+inline constexpr std::uint64_t kMaxVariableTextPerFileByte = 1024;
 // Links of a group that is shown as a table: all are followed to find that out, also to list its parent.
 inline constexpr std::size_t kMaxTableLinks = 4'096;
-// Names of external files collected from the links that were listed.
-inline constexpr std::uint64_t kMaxListedSlices =
-    64U << 10;  // indices that a directory of slices lists; others can be named
-inline constexpr std::size_t kMaxRememberedNameBytes = 64U << 20;
+// Each column has a name and a type in memory while its file is open.
+inline constexpr std::uint64_t kMaxTableColumns = 65'536;
+// A row, as stored, is read at once.
+inline constexpr std::uint64_t kMaxTableRowBytes = 64U << 20;
+// Strings of variable length in one Zarr chunk, as stored and as text, held in memory while it is open.
+inline constexpr std::uint64_t kMaxStringChunkBytes = 256U << 20;
+// Chunks of a Zarr array with codecs: one that was never written is put into a frame of the codec, which is
+// held in memory while it is open. Arrays of larger ones are shown without codecs.
+inline constexpr std::uint64_t kMaxFramedChunkBytes = 256U << 20;
 
 }  // namespace h5mount::limits

@@ -70,7 +70,7 @@ struct Entry {
 class DirectoryListing {
  public:
   struct Item {
-    std::string_view name;  // as shown
+    std::string_view name;  // as shown; valid while the listing and `made` are
     NodeType type;
     std::uint64_t ino = 0;  // as stat gives it; 0 where the link alone does not tell
     bool type_known =
@@ -78,10 +78,15 @@ class DirectoryListing {
   };
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;
-  virtual Item at(std::size_t position) const = 0;
+  // `made` takes the name where the listing does not hold it.
+  virtual Item at(std::size_t position, std::string& made) const = 0;
+  std::string name_at(std::size_t position) const {
+    std::string made;
+    return std::string(at(position, made).name);
+  }
   // The same with the type, where the first bytes of the object's header give it: for readers that get the
   // listing alone, and would otherwise look up every entry.
-  virtual Item typed_at(std::size_t position) const { return at(position); }
+  virtual Item typed_at(std::size_t position, std::string& made) const { return at(position, made); }
   // Why entries may be missing: a reader is given the entries that can be read, and then this error. Null
   // where the listing is complete.
   virtual const Error* damage() const { return nullptr; }

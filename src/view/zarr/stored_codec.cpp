@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/view/zarr.h"
 
 namespace h5mount::view {
@@ -170,7 +171,8 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
       return std::nullopt;
     }
   }
-  if (!frame_size(out.compressor, chunk_bytes)) return std::nullopt;
+  if (chunk_bytes > limits::kMaxFramedChunkBytes || !frame_size(out.compressor, chunk_bytes))
+    return std::nullopt;
   return out;
 }
 

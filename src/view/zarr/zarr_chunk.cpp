@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "chunk_image.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 #include "stored_chunk.h"
 
 namespace h5mount::view {
@@ -67,29 +69,74 @@ class PackedElements final : public ComputedFile {
               dataset::Pieces& out) const override {
     if (offset >= size()) return {};
     length = std::min(length, size() - offset);
-    const std::uint64_t first = offset / type_.bytes, end = (offset + length - 1) / type_.bytes + 1;
-    std::vector<std::byte> stored(static_cast<std::size_t>((end - first) * stored_bytes()));
-    H5_TRY(chunk_->read_into(first * stored_bytes(), stored));
-    const auto block = std::make_shared<std::vector<std::byte>>();
-    block->resize(static_cast<std::size_t>((end - first) * type_.bytes));
-    std::byte* to = block->data();
-    for (std::size_t at = 0; at < stored.size(); at += static_cast<std::size_t>(stored_bytes())) {
-      for (const ZarrType::Segment& part : type_.segments) {
-        std::memcpy(to, stored.data() + at + part.offset, static_cast<std::size_t>(part.bytes));
-        if (part.reversed > 0)
-          for (std::uint64_t i = 0; i < part.bytes; i += part.reversed)
-            std::reverse(to + i, to + i + part.reversed);
-        to += part.bytes;
+    const auto block = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(length));
+    std::vector<std::byte> stored, packed;
+    const std::uint64_t batch = kBatchBytes / stored_bytes(), end = offset + length;
+    for (std::uint64_t at = offset; at < end;) {
+      const std::uint64_t first = at / type_.bytes, last = (end - 1) / type_.bytes + 1;
+      const std::uint64_t count = std::clamp<std::uint64_t>(batch, 1, last - first);
+      const std::uint64_t stop = std::min(end, (first + count) * type_.bytes),
+                          skip = at - first * type_.bytes;
+      const auto to = MutableByteSpan(*block).subspan(static_cast<std::size_t>(at - offset),
+                                                      static_cast<std::size_t>(stop - at));
+      if (batch == 0) {
+        H5_TRY(read_large(first, skip, to));
+      } else {
+        stored.resize(static_cast<std::size_t>(count * stored_bytes()));
+        packed.resize(static_cast<std::size_t>(count * type_.bytes));
+        H5_TRY(chunk_->read_into(first * stored_bytes(), stored));
+        pack(stored, packed);
+        std::memcpy(to.data(), packed.data() + skip, to.size());
       }
+      at = stop;
     }
-    out.add(ByteSpan(*block).subspan(static_cast<std::size_t>(offset - first * type_.bytes),
-                                     static_cast<std::size_t>(length)),
-            block);
+    out.add(*block, block);
     return {};
   }
 
  private:
+  static constexpr std::uint64_t kBatchBytes = 1U << 20;  // of stored elements read at a time
+
   std::uint64_t stored_bytes() const { return chunk_->description().element_size; }
+
+  static void reverse_items(const ZarrType::Segment& part, MutableByteSpan bytes) {
+    if (part.reversed == 0) return;
+    for (std::size_t i = 0; i < bytes.size(); i += part.reversed)
+      std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                   bytes.begin() + static_cast<std::ptrdiff_t>(i + part.reversed));
+  }
+
+  void pack(ByteSpan stored, MutableByteSpan to) const {
+    for (; !stored.empty(); stored = stored.subspan(static_cast<std::size_t>(stored_bytes()))) {
+      for (const ZarrType::Segment& part : type_.segments) {
+        const auto bytes = static_cast<std::size_t>(part.bytes);
+        std::memcpy(to.data(), stored.data() + part.offset, bytes);
+        reverse_items(part, to.first(bytes));
+        to = to.subspan(bytes);
+      }
+    }
+  }
+
+  // The packed bytes from `skip` on of an element that is too large to be read whole: of each segment the
+  // items that they touch.
+  Status read_large(std::uint64_t element, std::uint64_t skip, MutableByteSpan to) const {
+    std::vector<std::byte> items;
+    std::uint64_t begin = 0;  // of the segment, packed
+    for (const ZarrType::Segment& part : type_.segments) {
+      const std::uint64_t from = std::max(begin, skip), stop = std::min(begin + part.bytes, skip + to.size());
+      if (from < stop) {
+        const std::uint64_t item = std::max<std::uint64_t>(1, part.reversed);
+        const std::uint64_t first = (from - begin) / item * item;
+        items.resize(static_cast<std::size_t>(divide_up(stop - begin, item) * item - first));
+        H5_TRY(chunk_->read_into(element * stored_bytes() + part.offset + first, items));
+        reverse_items(part, items);
+        std::memcpy(to.data() + (from - skip), items.data() + (from - begin - first),
+                    static_cast<std::size_t>(stop - from));
+      }
+      begin += part.bytes;
+    }
+    return {};
+  }
 
   DatasetReaderPtr chunk_;
   ZarrType type_;
@@ -113,14 +160,11 @@ void put_u32(std::string& out, std::size_t at, std::uint64_t value) {
   for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<char>(value >> (8 * i) & 0xFF);
 }
 
-// Held in memory as long as the file is open.
-constexpr std::uint64_t kMaxStringChunkBytes = 2ULL << 30;
-
 Result<std::string> encode_strings(const Source& source) {
   const object::DatasetDescription& chunk = source.reader->description();
   const std::uint64_t count = source.reader->size() / chunk.element_size;
   const Error too_large(ErrorCode::LimitExceeded, "too many bytes of strings in one chunk");
-  if (source.reader->size() > kMaxStringChunkBytes) return fail(too_large);
+  if (source.reader->size() > limits::kMaxStringChunkBytes) return fail(too_large);
   std::vector<std::byte> stored(static_cast<std::size_t>(source.reader->size()));
   H5_TRY(source.reader->read_into(0, stored));
   std::string out(4, '\0');
@@ -133,7 +177,7 @@ Result<std::string> encode_strings(const Source& source) {
                                                         static_cast<std::size_t>(chunk.element_size)),
                                source.values, out));
     put_u32(out, at, out.size() - at - 4);
-    if (out.size() > kMaxStringChunkBytes) return fail(too_large);
+    if (out.size() > limits::kMaxStringChunkBytes) return fail(too_large);
   }
   return out;
 }

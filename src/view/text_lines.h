@@ -1,8 +1,8 @@
-// Datasets as text for people and line tools: an element a line, or, of numbers in more than one dimension, a
-// row of the last dimension with single spaces.
+// The view text/: an element a line, or, of numbers in more than one dimension, a row of the last dimension
+// with single spaces; strings without quotes.
 #pragma once
 
-#include "h5mount/view/view.h"
+#include "h5mount/view/text_lines.h"
 
 namespace h5mount::view {
 

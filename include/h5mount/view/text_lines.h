@@ -1,0 +1,18 @@
+// Datasets as lines of text, measured by one parallel pass: the file of a dataset whose elements have no byte
+// form of their own, and the view text/. Threads: any.
+#pragma once
+
+#include "h5mount/view/view.h"
+
+namespace h5mount::view {
+
+// True where a dataset of this type has no byte form of its own: strings of variable length become lines, all
+// else that is variable-length or refers to something becomes JSON lines.
+bool is_shown_as_text(const format::Datatype& type);
+
+// Such a dataset as an element a line. Elements that cannot be read are errors of the bytes that stand for
+// them. `before` and `stale`: as for View::make.
+Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* before,
+                                           std::span<const dataset::ByteRange> stale);
+
+}  // namespace h5mount::view
