@@ -30,10 +30,11 @@ constexpr std::string_view kReadme =
     "plain.zarr/, stored.zarr/  the file as a Zarr store, decoded or as it is stored\n"
     "slice/PATH/SELECTION       what NumPy's indexing selects: slice/image/10:20,:,3 or ::100 or -1 or "
     "...,0;\n"
-    "                           with another view's suffix as that: SELECTION.npy, .csv\n"
+    "                           with another view's suffix as that: SELECTION.npy, .csv, .tif\n"
     "sparse/PATH/               coordinates and values of a sparse dataset\n"
     "status                     the mount's counters\n"
     "text/PATH                  any dataset as text, an element or a row of the last dimension a line\n"
+    "tiff/PATH.tif              images and stacks of images (pages), with RGB(A) and palettes\n"
     "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
 // The size is that of the text that was opened last.

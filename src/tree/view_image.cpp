@@ -50,9 +50,9 @@ Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
   }
   std::vector<dataset::ByteRange> stale = made->reader->take_outdated();
   if (!known) stale = {{0, format::kUnlimited}};
-  H5_ASSIGN(made->file,
-            of_.view->make({made->reader, file_->value_context(file_->file()->reread()), environment},
-                           known ? state.before->file.get() : nullptr, stale));
+  H5_ASSIGN(made->file, of_.view->make({made->reader, file_->value_context(file_->file()->reread()),
+                                        environment, file_->file()},
+                                       known ? state.before->file.get() : nullptr, stale));
   if (state.before) note_stale(state, *made, stale, node);
   return made;
 }

@@ -6,6 +6,7 @@
 #include "raw.h"
 #include "table_views.h"
 #include "text_lines.h"
+#include "tiff.h"
 
 namespace h5mount::view {
 
@@ -17,6 +18,7 @@ constexpr std::array kViews = {
     View{"npy", ".npy", npy_unfit, npy_size, make_npy},
     View{"text", "", text_unfit, text_size, make_text},
     View{"parquet", ".parquet", parquet_unfit, parquet_size, make_parquet, true},
+    View{"tiff", ".tif", tiff_unfit, tiff_size, make_tiff},
     View{"tsv", ".tsv", table_unfit, measured_size, make_tsv, true},
 };
 

@@ -57,6 +57,7 @@ struct Source {
   DatasetReaderPtr reader;
   text::ValueContext values;             // for what elements refer to
   dataset::ReadEnvironment environment;  // cache and workers
+  object::OpenedFilePtr file;            // that the dataset is of: for others that it refers to
 };
 
 struct View {

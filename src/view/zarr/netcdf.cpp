@@ -7,6 +7,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "../object_attributes.h"
 #include "zarr_type_parts.h"
 
 namespace h5mount::view {
@@ -23,13 +24,6 @@ constexpr std::array<std::string_view, 4> kScaleAttributes = {"CLASS", "DIMENSIO
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file,
-                                              const object::Object& object, std::string_view name) {
-  auto found = object::find_attribute(file, object, name);
-  if (!found || found->damage) return std::nullopt;
-  return *std::move(found);
 }
 
 std::string string_of(const metadata::FileMetadata& file, const object::Object& object,
@@ -85,12 +79,7 @@ std::vector<std::uint64_t> scales_of(const text::ValueContext& values, const obj
     return out;
   const std::size_t bytes = list->type->size;
   for (std::size_t i = 0; i < rank && (i + 1) * bytes <= list->data.size(); ++i) {
-    const text::ValueContext noting{values.file, [&](std::uint64_t address) -> std::optional<std::string> {
-                                      if (out[i] == 0) out[i] = address;
-                                      return std::string();
-                                    }};
-    std::string ignored;
-    (void)text::append_json(*list->type, list->data.subspan(i * bytes, bytes), noting, ignored);
+    out[i] = first_reference(values, *list->type, list->data.subspan(i * bytes, bytes));
   }
   return out;
 }

@@ -1,0 +1,24 @@
+#include "object_attributes.h"
+
+namespace h5mount::view {
+
+std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file,
+                                              const object::Object& object, std::string_view name) {
+  auto found = object::find_attribute(file, object, name);
+  if (!found || found->damage) return std::nullopt;
+  return *std::move(found);
+}
+
+std::uint64_t first_reference(const text::ValueContext& values, const format::Datatype& type,
+                              ByteSpan element) {
+  std::uint64_t out = 0;
+  const text::ValueContext noting{values.file, [&](std::uint64_t address) -> std::optional<std::string> {
+                                    if (out == 0) out = address;
+                                    return std::string();
+                                  }};
+  std::string ignored;
+  (void)text::append_json(type, element, noting, ignored);
+  return out;
+}
+
+}  // namespace h5mount::view

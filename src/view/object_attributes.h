@@ -1,0 +1,21 @@
+// Attributes that say what a dataset means: dimension scales, images.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "h5mount/object/object.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::view {
+
+// Nothing where there is none or its value cannot be read.
+std::optional<object::Attribute> attribute_of(const metadata::FileMetadata& file,
+                                              const object::Object& object, std::string_view name);
+
+// The address of the first object that a value refers to; 0 where it refers to none.
+std::uint64_t first_reference(const text::ValueContext& values, const format::Datatype& type,
+                              ByteSpan element);
+
+}  // namespace h5mount::view

@@ -1,0 +1,154 @@
+#include "tiff.h"
+
+#include <algorithm>
+
+#include "h5mount/base/checked.h"
+#include "object_attributes.h"
+#include "tiff_layout.h"
+
+namespace h5mount::view {
+
+namespace {
+
+class TiffFile final : public ComputedFile {
+ public:
+  TiffFile(TiffLayout layout, std::string head, bool indexed, DatasetReaderPtr reader)
+      : layout_(layout),
+        head_(std::make_shared<const std::string>(std::move(head))),
+        indexed_(indexed),
+        reader_(std::move(reader)) {}
+
+  std::uint64_t size() const override { return layout_.size; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+              dataset::Pieces& out) const override {
+    if (offset >= size()) return {};
+    const std::uint64_t end = offset + std::min(length, size() - offset);
+    if (offset < kImage) {
+      const std::uint64_t part = std::min(end, kImage) - offset;
+      add_text(head_, offset, part, out);
+      offset += part;
+    }
+    if (offset < std::min(end, image_end())) {
+      const std::uint64_t part = std::min(end, image_end()) - offset;
+      H5_TRY(reader_->read(offset - kImage, part, pattern, out));
+      offset += part;
+    }
+    if (offset < end) add_directories(offset, end - offset, out);
+    return {};
+  }
+
+  // The image does not move; the directories lie behind it.
+  std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    const auto* other = dynamic_cast<const TiffFile*>(&before);
+    if (other == nullptr) return {{0, format::kUnlimited}};
+    std::vector<dataset::ByteRange> out;
+    if (*other->head_ != *head_) out.push_back({0, kImage});
+    for (const dataset::ByteRange& range : stale)
+      out.push_back({range.begin + kImage, checked_add(range.end, kImage).value_or(format::kUnlimited)});
+    if (other->layout_ != layout_ || other->indexed_ != indexed_)
+      out.push_back({std::min(other->image_end(), image_end()), format::kUnlimited});
+    return out;
+  }
+
+  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+    if (offset < kImage || offset >= image_end()) return offset;
+    const auto found = reader_->find_data(offset - kImage);
+    if (!found && found.error().code() == ErrorCode::NotFound) return image_end();
+    H5_TRY(found);
+    return *found + kImage;
+  }
+  Result<std::uint64_t> find_hole(std::uint64_t offset) const override {
+    if (offset >= image_end()) return size();
+    H5_ASSIGN(const std::uint64_t found, reader_->find_hole(offset - std::min(offset, kImage)));
+    return found == reader_->size() ? size() : found + kImage;
+  }
+
+ private:
+  static constexpr std::uint64_t kImage = TiffLayout::kImage;
+  std::uint64_t image_end() const { return kImage + reader_->size(); }
+
+  // From behind the image on: a gap of some bytes, then the directories.
+  void add_directories(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) const {
+    const auto text = std::make_shared<std::string>();
+    const std::uint64_t end = offset + length;
+    std::uint64_t begin = offset;  // of the text
+    if (offset < layout_.directories) {
+      text->resize(static_cast<std::size_t>(layout_.directories - offset), '\0');
+    } else {
+      begin = layout_.directories +
+              (offset - layout_.directories) / layout_.directory_bytes * layout_.directory_bytes;
+    }
+    while (begin + text->size() < end)
+      append_tiff_directory(layout_, indexed_,
+                            (begin + text->size() - layout_.directories) / layout_.directory_bytes, *text);
+    add_text(text, offset - begin, length, out);
+  }
+
+  TiffLayout layout_;
+  std::shared_ptr<const std::string> head_;
+  bool indexed_;
+  DatasetReaderPtr reader_;
+};
+
+bool is_image(const text::ValueContext& values, const object::Object& object) {
+  const auto attribute = attribute_of(*values.file, object, "CLASS");
+  std::string text;
+  return attribute && attribute->data.size() == attribute->type->size &&
+         text::append_string(*attribute->type, attribute->data, values, text) && text == "IMAGE";
+}
+
+// The palette of an HDF5 image (HDF5 Image and Palette Specification): the first that its attribute PALETTE
+// refers to, where it has bytes of red, green and blue. Empty where there is none.
+Result<std::vector<std::byte>> palette_of(const Source& source) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{3} * 256;
+  const metadata::FileMetadata& file = *source.values.file;
+  std::vector<std::byte> out;
+  const auto image = object::open_object(file, source.reader->description().address);
+  if (!image || !is_image(source.values, *image)) return out;
+  const auto reference = attribute_of(file, *image, "PALETTE");
+  if (!reference || !reference->type->has_reference || reference->data.size() < reference->type->size)
+    return out;
+  const std::uint64_t address =
+      first_reference(source.values, *reference->type, reference->data.first(reference->type->size));
+  if (address == 0) return out;
+  H5_ASSIGN(const object::Object palette, object::open_object(file, address));
+  if (palette.kind != object::ObjectKind::Dataset) return out;
+  H5_ASSIGN(object::DatasetDescription description, object::describe_dataset(file, palette));
+  const std::vector<std::uint64_t>& dims = description.space.dims;
+  if (dims.size() != 2 || dims[1] != 3 || description.element_size != 1 ||
+      description.image_bytes > kMaxBytes)
+    return out;
+  H5_ASSIGN(const DatasetReaderPtr reader,
+            dataset::DatasetReader::open(source.environment, source.file, std::move(description)));
+  out.resize(static_cast<std::size_t>(reader->size()));
+  H5_TRY(reader->read_into(0, out));
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> tiff_unfit(const object::DatasetDescription& dataset) {
+  const auto layout = tiff_layout(dataset);
+  if (layout || layout.error().code() == ErrorCode::TooLarge) return std::nullopt;
+  return layout.error().text();
+}
+
+std::optional<std::uint64_t> tiff_size(const object::DatasetDescription& dataset) {
+  const auto layout = tiff_layout(dataset);
+  if (!layout) return std::nullopt;
+  return layout->size;
+}
+
+Result<ComputedFilePtr> make_tiff(Source source, const ComputedFile*, std::span<const dataset::ByteRange>) {
+  H5_ASSIGN(const TiffLayout layout, tiff_layout(source.reader->description()));
+  std::vector<std::byte> palette;
+  if (layout.may_be_indexed()) {
+    H5_ASSIGN(palette, palette_of(source));
+  }
+  return std::make_shared<const TiffFile>(layout, tiff_head(layout, palette), !palette.empty(),
+                                          std::move(source.reader));
+}
+
+}  // namespace h5mount::view

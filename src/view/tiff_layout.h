@@ -1,0 +1,50 @@
+// Where things are in a TIFF file of a dataset, and the bytes that are not the dataset's:
+//
+//   0             header: byte order, version, place of the first directory
+//   64            values of the directories that do not fit in them, the same for all
+//   4096          the dataset's image: the pages one behind the other, each one strip
+//   directories   one a page, all of one length, at a multiple of 8
+//
+// The image begins at a page of memory and does not move when the dataset grows. Its size follows from the
+// dataset's shape and type alone: a directory has room for a palette whether there is one or not.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "h5mount/object/object.h"
+
+namespace h5mount::view {
+
+struct TiffLayout {
+  static constexpr std::uint64_t kImage = 4096;
+
+  bool big = false;  // BigTIFF: offsets of 8 bytes
+  bool big_endian = false;
+  std::uint32_t width = 0, height = 0;
+  std::uint32_t samples = 1;  // of a pixel
+  std::uint32_t bits = 8;     // of a sample
+  std::uint32_t format = 1;   // of samples: 1 unsigned, 2 signed, 3 floating-point
+  std::uint64_t pages = 0;
+  std::uint64_t page_bytes = 0;       // of the image
+  std::uint64_t directories = 0;      // where the first one is
+  std::uint64_t directory_bytes = 0;  // of one
+  std::uint64_t size = 0;             // of the file
+
+  // Whether a palette can say what its samples mean.
+  bool may_be_indexed() const { return samples == 1 && bits == 8 && format == 1; }
+  bool operator==(const TiffLayout&) const = default;
+};
+
+// UnsupportedFeature, with a short phrase as its text, for a dataset that is no image; TooLarge where the
+// file would be larger than a file can be.
+Result<TiffLayout> tiff_layout(const object::DatasetDescription& dataset);
+
+// The first kImage bytes. `palette`: red, green and blue of at most 256 colours, or empty.
+std::string tiff_head(const TiffLayout& layout, ByteSpan palette);
+
+// Appends the directory of a page.
+void append_tiff_directory(const TiffLayout& layout, bool indexed, std::uint64_t page, std::string& out);
+
+}  // namespace h5mount::view
