@@ -21,7 +21,19 @@ constexpr std::uint64_t kDefaultMaxChildren = 64;
 // A scan skips this many damaged nodes and then stops.
 constexpr unsigned kMaxDamagedNodes = 4'096;
 
-using NodePtr = std::shared_ptr<const format::ChunkBTree1Node>;
+// `cut`: the node has more children than it says, behind its last key.
+struct Loaded {
+  std::shared_ptr<const format::ChunkBTree1Node> node;
+  bool cut = false;
+
+  const format::ChunkBTree1Node* operator->() const { return node.get(); }
+  Error children_missing() const {
+    const format::Field& field = node->entries_used;
+    return Error(ErrorCode::InvalidValue, kNode, field.name, field.offset)
+        .with_found(field.value)
+        .with_detail("the node lacks chunks that lie behind its last entry");
+  }
+};
 
 class BTree1Index final : public ChunkIndex {
  public:
@@ -34,9 +46,9 @@ class BTree1Index final : public ChunkIndex {
 
  private:
   friend class Walk;
-  Result<NodePtr> load_root() const;
-  Result<NodePtr> load_child(const format::ChunkBTree1Node& parent, std::size_t i) const;
-  Result<NodePtr> load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const;
+  Result<Loaded> load_root() const;
+  Result<Loaded> load_child(const format::ChunkBTree1Node& parent, std::size_t i) const;
+  Result<Loaded> load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const;
   Result<format::ChunkBTree1Node> read_node(std::uint64_t address,
                                             const format::ChunkBTree1Bounds& bounds) const;
   ChunkRecord record(const format::ChunkBTree1Node::Child& child) const;
@@ -47,7 +59,7 @@ class BTree1Index final : public ChunkIndex {
 };
 
 // A position in the tree's leaves and the path to it. After an error `next` continues after the node that
-// could not be read.
+// could not be read, or had fewer children than it should.
 class Walk {
  public:
   explicit Walk(const BTree1Index& index) : index_(index) {}
@@ -55,7 +67,7 @@ class Walk {
   // Moves to the first leaf entry that is not before `scaled` (null: the first entry). False after the last
   // one.
   Result<bool> start(const std::uint64_t* scaled) {
-    H5_ASSIGN(NodePtr root, index_.load_root());
+    H5_ASSIGN(Loaded root, index_.load_root());
     push(std::move(root), scaled);
     return descend(scaled);
   }
@@ -70,11 +82,11 @@ class Walk {
 
  private:
   struct Step {
-    NodePtr node;
+    Loaded node;
     std::size_t at;
   };
 
-  void push(NodePtr node, const std::uint64_t* scaled) {
+  void push(Loaded node, const std::uint64_t* scaled) {
     std::size_t at = 0;
     if (scaled != nullptr) {
       at = node->upper_bound(scaled);
@@ -92,13 +104,15 @@ class Walk {
     while (!path_.empty()) {
       Step& top = path_.back();
       if (top.at >= top.node->size()) {
+        const Loaded left = std::move(top.node);
         path_.pop_back();
+        if (left.cut) return fail(left.children_missing());
         if (!path_.empty()) ++path_.back().at;
         scaled = nullptr;  // all further entries are after it
         continue;
       }
       if (top.node->level == 0) return true;
-      auto below = index_.load_child(*top.node, top.at);
+      auto below = index_.load_child(*top.node.node, top.at);
       if (!below) return fail(std::move(below).error());
       push(*std::move(below), scaled);
     }
@@ -110,15 +124,18 @@ class Walk {
 };
 
 Result<ChunkRecord> BTree1Index::find(std::span<const std::uint64_t> scaled) const {
-  H5_ASSIGN(NodePtr node, load_root());
+  H5_ASSIGN(Loaded node, load_root());
   for (;;) {
     const std::size_t upper = node->upper_bound(scaled.data());
+    const bool behind =
+        format::compare_coordinates(node->key(node->size()), scaled.data(), scaled.size()) <= 0;
+    if (node.cut && upper == node->size() && behind) return fail(node.children_missing());
     if (upper == 0) return ChunkRecord{};
     if (node->level == 0) {
       const bool there = format::compare_coordinates(node->key(upper - 1), scaled.data(), scaled.size()) == 0;
       return there ? record(node->children[upper - 1]) : ChunkRecord{};
     }
-    H5_ASSIGN(node, load_child(*node, upper - 1));
+    H5_ASSIGN(node, load_child(*node.node, upper - 1));
   }
 }
 
@@ -160,23 +177,27 @@ Status BTree1Index::for_each(const Visit& visit) const {
   }
 }
 
-Result<NodePtr> BTree1Index::load_root() const {
+Result<Loaded> BTree1Index::load_root() const {
   return load_node(root_, format::ChunkBTree1Bounds{});
 }
 
-Result<NodePtr> BTree1Index::load_child(const format::ChunkBTree1Node& parent, std::size_t i) const {
+Result<Loaded> BTree1Index::load_child(const format::ChunkBTree1Node& parent, std::size_t i) const {
   return load_node(parent.children[i].address, {.level = static_cast<std::uint8_t>(parent.level - 1),
                                                 .first = parent.key(i),
-                                                .end = i + 1 < parent.size() ? parent.key(i + 1) : nullptr});
+                                                .end = i + 1 < parent.size() ? parent.key(i + 1) : nullptr,
+                                                .last_key = parent.key(i + 1)});
 }
 
 // A cached node that violates these bounds is decoded again to obtain the error with its offset.
-Result<NodePtr> BTree1Index::load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const {
-  if (auto kept = cache_.find(address); kept && bounds.contains(*kept)) return kept;
+Result<Loaded> BTree1Index::load_node(std::uint64_t address, const format::ChunkBTree1Bounds& bounds) const {
+  if (auto kept = cache_.find(address); kept && bounds.contains(*kept)) {
+    const bool cut = bounds.cut_short(*kept);
+    return Loaded{std::move(kept), cut};
+  }
   H5_ASSIGN(format::ChunkBTree1Node node, read_node(address, bounds));
   auto shared = std::make_shared<const format::ChunkBTree1Node>(std::move(node));
   cache_.insert(address, shared, shared->memory());
-  return shared;
+  return Loaded{shared, bounds.cut_short(*shared)};
 }
 
 Result<format::ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address,

@@ -4,8 +4,7 @@
 //   entries x { key | child (O) } | key | unused space up to 2K entries
 //   key: stored size (4) | filter mask (4) | element offsets (8 x rank) | offset within the element (8)
 //
-// O: size of offsets. There is no checksum. The last key only bounds the tree from above and writers often do
-// not update it, so it is not read; neither are the sibling addresses, which a descent does not need.
+// O: size of offsets. There is no checksum. The sibling addresses are not read: a descent does not need them.
 #include "h5mount/format/chunk_btree1.h"
 
 #include <algorithm>
@@ -77,7 +76,17 @@ void decode_pairs(Cursor& cursor, ByteSpan pairs, std::uint64_t file_offset,
   }
 }
 
-// Checks the node's first and last key against the bounds set by its parent.
+// Where it is no multiple of the chunk it is no bound of the node's either, and differs from the parent's.
+void decode_last_key(Cursor& cursor, std::span<const std::uint64_t> chunk_dims, ChunkBTree1Node& node) {
+  node.last_key_is_of_chunk = cursor.u32("last_key_chunk_size") != 0;
+  cursor.u32("last_key_filter_mask");
+  const ByteSpan offsets = cursor.bytes(8 * (node.rank + 1), "last_key");
+  if (!cursor.ok()) return;
+  std::uint64_t* const key = node.keys.data() + node.size() * node.rank;
+  if (scale_key(key, offsets.data(), chunk_dims) != node.rank) std::fill_n(key, node.rank, kUnlimited);
+}
+
+// Checks the node's first and last child's key against the bounds set by its parent.
 void check_bounds(Cursor& cursor, const Field& first, const Field& last, const ChunkBTree1Bounds& bounds,
                   const ChunkBTree1Node& node) {
   if (!cursor.ok() || node.size() == 0) return;
@@ -94,6 +103,11 @@ bool ChunkBTree1Bounds::contains(const ChunkBTree1Node& node) const {
          (!before(node.key(0), node.rank) && !not_before_end(node.key(node.size() - 1), node.rank));
 }
 
+bool ChunkBTree1Bounds::cut_short(const ChunkBTree1Node& node) const {
+  if (last_key == nullptr) return node.last_key_is_of_chunk;
+  return compare_coordinates(node.key(node.size()), last_key, node.rank) != 0;
+}
+
 std::size_t ChunkBTree1Node::upper_bound(const std::uint64_t* scaled) const {
   std::size_t low = 0, high = size();
   while (low < high) {
@@ -107,7 +121,8 @@ std::size_t ChunkBTree1Node::upper_bound(const std::uint64_t* scaled) const {
 }
 
 std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::uint64_t entries) {
-  return kPrefixFixed + 2 * std::uint64_t{sizes.offsets} + entries * (key_bytes(rank) + sizes.offsets);
+  return kPrefixFixed + 2 * std::uint64_t{sizes.offsets} + entries * (key_bytes(rank) + sizes.offsets) +
+         key_bytes(rank);
 }
 
 Result<std::uint16_t> decode_chunk_btree1_entries(Cursor& cursor) {
@@ -128,7 +143,7 @@ Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const
   else
     cursor.require_at_most(limits::kMaxTreeDepth, "too deep");
   cursor.u16("entries_used");
-  const Field entries = cursor.last();
+  const Field entries = node.entries_used = cursor.last();
   const std::size_t width = cursor.sizes().offsets;
   cursor.skip(width, "left_sibling_address");
   cursor.skip(width, "right_sibling_address");
@@ -136,12 +151,13 @@ Result<ChunkBTree1Node> decode_chunk_btree1_node(Cursor& cursor, std::span<const
   const std::size_t count = cursor.count(entries, stride, UINT16_MAX);
   const std::uint64_t at = cursor.here();
   const ByteSpan pairs = cursor.bytes(count * stride, "keys_and_children");
-  node.keys.resize(count * node.rank);
+  node.keys.resize((count + 1) * node.rank);
   node.children.resize(count);
   decode_pairs(cursor, pairs, at, chunk_dims, node);
   const auto key_field = [&](std::size_t i) {
     return Field{"chunk_offset", at + i * stride + 8, load_le<std::uint64_t>(&pairs[i * stride + 8])};
   };
+  decode_last_key(cursor, chunk_dims, node);
   if (count > 0) check_bounds(cursor, key_field(0), key_field(count - 1), bounds, node);
   return cursor.finish(std::move(node));
 }

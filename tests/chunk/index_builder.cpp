@@ -98,6 +98,9 @@ struct Builder {
     std::vector<Pointer> below;
     for (const auto& [scaled, r] : out.chunks) below.push_back({scaled, r});
     const std::size_t width = 5;
+    Pointer end = below.back();  // the key behind the last chunk
+    end.record = {};
+    for (std::uint64_t& coordinate : end.key) ++coordinate;
     for (unsigned level = 0; level == 0 || below.size() > 1; ++level) {
       std::vector<Pointer> nodes;
       for (std::size_t i = 0; i < below.size(); i += width) {
@@ -111,7 +114,7 @@ struct Builder {
         w.address(format::kUndefinedAddress);
         w.address(format::kUndefinedAddress);
         for (std::size_t k = 0; k <= n; ++k) {
-          const Pointer& p = below[i + std::min(k, n - 1)];
+          const Pointer& p = i + k < below.size() ? below[i + k] : end;
           w.uint(p.record.stored_size, 4);
           w.uint(p.record.filter_mask, 4);
           for (std::size_t d = 0; d < p.key.size(); ++d) w.uint(p.key[d] * out.layout.chunk_dims[d], 8);

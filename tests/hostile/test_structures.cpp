@@ -124,6 +124,7 @@ TEST(HostileFields, NodesOfChunks) {
   n.u32("size", 9).u32("mask", 0).u64("chunk_offset[0]", 4).u64("chunk_offset[1]", 0).u64("element", 0);
   n.address("child", 0x100).u32("size[1]", 9).u32("mask[1]", 0).u64("chunk_offset[2]", 8);
   n.u64("chunk_offset[3]", 10).u64("element[1]", 0).address("child[1]", 0x200);
+  n.u32("last_size", 0).u32("last_mask", 0).u64("last_key", 12).u64("last_key[1]", 20).u64("element[2]", 0);
   const std::vector<std::uint64_t> dims = {4, 10}, first = {1, 0}, behind = {3, 0};
   const auto child = [&](format::Cursor& c) {
     return format::decode_chunk_btree1_node(c, dims,
@@ -147,11 +148,36 @@ TEST(HostileFields, ARootOfChunksIsAsDeepAsTheLimit) {
   const auto root = [](std::uint64_t level) {
     NamedFields n("ChunkBTree1Node");
     n.text("signature", "TREE").u8("node_type", 1).u8("node_level", level).u16("entries_used", 0);
-    return n.address("left", kNone).address("right", kNone);
+    n.address("left", kNone).address("right", kNone);
+    return n.u32("last_size", 0).u32("last_mask", 0).u64("last_key", 0).u64("element", 0);
   };
   const std::vector<std::uint64_t> dims = {4};
   const auto decode = [&](format::Cursor& c) { return format::decode_chunk_btree1_node(c, dims, {}); };
   expect_rejected(root(limits::kMaxTreeDepth), {"node_level", limits::kMaxTreeDepth + 1, kLimit}, decode);
+}
+
+// What stands behind the children that the node counts must not be a child's key.
+TEST(HostileFields, NodesOfChunksCountTheirChildren) {
+  NamedFields n("ChunkBTree1Node");
+  n.text("signature", "TREE").u8("node_type", 1).u8("node_level", 0).u16("entries_used", 2);
+  n.address("left", kNone).address("right", kNone);
+  for (std::uint64_t i = 0; i < 2; ++i)
+    n.u32("size", 9).u32("mask", 0).u64("chunk_offset", 4 * i).u64("element", 0).address("child", 0x100);
+  n.u32("last_size", 0).u32("last_mask", 0).u64("last_key", 8).u64("last_element", 0);
+  const std::vector<std::uint64_t> dims = {4}, next = {2}, other = {3};
+  const auto cut_short = [&](std::uint64_t entries, const std::uint64_t* parent) {
+    const NamedFields changed = n.with("entries_used", entries);
+    format::Cursor cursor = changed.cursor();
+    const auto node = format::decode_chunk_btree1_node(cursor, dims, {});
+    EXPECT_TRUE(node) << node.error().text();
+    return node && format::ChunkBTree1Bounds{.last_key = parent}.cut_short(*node);
+  };
+  EXPECT_FALSE(cut_short(2, nullptr));
+  EXPECT_FALSE(cut_short(2, next.data()));
+  EXPECT_TRUE(cut_short(2, other.data()));
+  EXPECT_TRUE(cut_short(1, nullptr));
+  EXPECT_TRUE(cut_short(1, next.data()));
+  EXPECT_TRUE(cut_short(0, nullptr));
 }
 
 const format::ArrayOfChunks kFilteredChunks{.record = {.client = format::ChunkClient::Filtered},

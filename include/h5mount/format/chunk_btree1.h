@@ -19,7 +19,7 @@ inline int compare_coordinates(const std::uint64_t* a, const std::uint64_t* b, s
 }
 
 // The used part of a node, keys as scaled coordinates (element offset / chunk dimension). Invariant, which
-// searches and scans depend on: keys ascend strictly; the decoder rejects others.
+// searches and scans depend on: the children's keys ascend strictly; the decoder rejects others.
 struct ChunkBTree1Node {
   struct Child {
     std::uint64_t address = kUndefinedAddress;  // level 0: of the chunk; above: of the node one level down
@@ -29,11 +29,14 @@ struct ChunkBTree1Node {
 
   std::uint8_t level = 0;
   std::size_t rank = 0;
-  std::vector<std::uint64_t> keys;  // rank entries per child: the first chunk below it
+  // rank entries per child: the first chunk below it; and the last key, behind every chunk of the node.
+  std::vector<std::uint64_t> keys;
   std::vector<Child> children;
+  Field entries_used;
+  bool last_key_is_of_chunk = false;  // it has the size of a stored chunk, as only a child's own key has
 
   std::size_t size() const { return children.size(); }
-  const std::uint64_t* key(std::size_t i) const { return keys.data() + i * rank; }
+  const std::uint64_t* key(std::size_t i) const { return keys.data() + i * rank; }  // i <= size()
   std::size_t memory() const {
     return sizeof *this + keys.size() * sizeof keys[0] + children.size() * sizeof(Child);
   }
@@ -56,9 +59,14 @@ struct ChunkBTree1Bounds {
   }
   // Whether a node that was decoded under another parent satisfies these bounds too.
   bool contains(const ChunkBTree1Node& node) const;
+
+  const std::uint64_t* last_key = nullptr;  // the parent's key behind this child; null for a root
+  // Whether the node has more children than it says: its last key is then that of a child. A node's last key
+  // is its parent's next one, and a root's is no chunk's (docs/format-notes.md).
+  bool cut_short(const ChunkBTree1Node& node) const;
 };
 
-// Bytes of a node with `entries` children, without the last key, which is not read.
+// Bytes of a node with `entries` children.
 std::uint64_t chunk_btree1_node_bytes(FileSizes sizes, std::size_t rank, std::uint64_t entries);
 
 // Decodes the node's prefix only and returns its number of children.
