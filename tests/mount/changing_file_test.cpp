@@ -235,6 +235,46 @@ for new in sorted(glob.glob('new-*.h5')): os.rename(new, new.replace('new', 'run
   EXPECT_EQ(mount.in(kByte).out, "9");
 }
 
+// The file that takes the name is written in SWMR mode: it is followed as the first one was, from the moment
+// it is taken up.
+TEST_F(ChangingFileTest, AReplacementThatGrowsIsFollowed) {
+  constexpr const char* kWriter = R"(
+import h5py, numpy as np, os, sys, time
+name, value = sys.argv[1], int(sys.argv[2])
+with h5py.File(name, 'w', libver='latest') as f:
+    d = f.create_dataset('d', (10,), 'u1', maxshape=(None,), chunks=(64,), data=np.full(10, value, 'u1'))
+    f.swmr_mode = True
+    open('ready%d' % value, 'w').close()
+    for step in range(1, 4):
+        while not os.path.exists('go%d.%d' % (value, step)) and not os.path.exists('end'): time.sleep(.01)
+        d.resize((10 + 100 * step,)); d[-100:] = value; d.flush()
+    while not os.path.exists('end'): time.sleep(.01)
+)";
+  std::ofstream(place / "writer.py") << kWriter;
+  const auto start = [&](const std::string& name, const std::string& value) {
+    made("subprocess.Popen([sys.executable, 'writer.py', '" + name + "', '" + value +
+         "'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)\n"
+         "while not os.path.exists('ready" +
+         value + "'): time.sleep(.01)");
+  };
+  const auto advance = [&](const std::string& step) { std::ofstream(place / ("go" + step)).put('.'); };
+  const std::string count = "od -An -v -tu1 d | tr -s ' ' '\\n' | sort | uniq -c | tail -1 | tr -s ' '";
+  start("f.h5", "7");
+  mounted("f.h5", "-o reload");
+  advance("7.1");
+  EXPECT_EQ(once(count, " 110 7\n"), " 110 7\n");
+  start("next.h5", "9");
+  std::filesystem::rename(place / "next.h5", place / "f.h5");
+  EXPECT_EQ(once(count, " 10 9\n"), " 10 9\n");
+  advance("7.2");  // nobody sees the old one
+  for (const char* const step : {"1", "2", "3"}) {
+    advance(std::string("9.") + step);
+    const std::string wanted = " " + std::to_string(10 + 100 * std::stoi(step)) + " 9\n";
+    EXPECT_EQ(once(count, wanted), wanted);
+  }
+  std::ofstream(place / "end").put('.');
+}
+
 TEST_F(ChangingFileTest, WithoutReloadAReplacedFileIsStale) {
   made("make('f.h5', 7); make('new.h5', 9)");
   mounted("f.h5");

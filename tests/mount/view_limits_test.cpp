@@ -1,0 +1,67 @@
+// The limits of views, on both sides.
+#include "views.h"
+
+namespace h5mount::test {
+namespace {
+
+TEST_F(ViewsTest, LimitsOfViewsHoldOnBothSides) {
+  write(R"(
+from h5py import h5d, h5p, h5s, h5t
+def sparse_chunks(f, name, shape, chunks):  # gzip, nothing written
+    f.create_dataset(name, shape, 'u1', chunks=chunks, compression='gzip', shuffle=True)
+with h5py.File('f.h5', 'w') as f:
+    f.create_dataset('most_elements', (1 << 30,), 'u1')
+    f.create_dataset('too_many_elements', ((1 << 30) + 1,), 'u1')
+    f.create_dataset('most_columns', (2, 65536), 'u1')
+    f.create_dataset('too_many_columns', (2, 65537), 'u1')
+    f.create_dataset('widest', (2,), np.dtype([('s', 'S%d' % (64 << 20))]))
+    f.create_dataset('too_wide', (2,), np.dtype([('s', 'S%d' % ((64 << 20) + 1))]))
+    f.create_dataset('most_slices', (65536, 2), 'u1')
+    f.create_dataset('more_slices', (65537, 2), 'u1')
+    sparse_chunks(f, 'largest_frame', (1, 256 << 20), (1, 256 << 20))
+    sparse_chunks(f, 'too_large_frame', (1, (256 << 20) + 1), (1, (256 << 20) + 1))
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+import json
+assert os.path.getsize(V + '/csv/most_elements.csv') == len('value\n') + (2 << 30)
+assert error('csv/too_many_elements.csv') == 'EIO'
+assert os.path.getsize(V + '/text/most_elements') == 2 << 30
+assert error('text/too_many_elements') == 'EIO'
+shown = set(os.listdir(V + '/csv'))
+assert {'most_columns.csv', 'widest.csv'} <= shown, shown
+assert not {'too_many_columns.csv', 'too_wide.csv'} & shown, shown
+assert read('csv/most_columns.csv').count(b',') == 3 * 65535
+lines = [json.loads(line) for line in open(V + '/metadata.jsonl')]
+views = {line['path']: line.get('views', {}) for line in lines}
+assert views['/too_many_columns']['csv'] == 'too many columns' and views['/too_wide']['csv'] == 'rows too large'
+assert len(os.listdir(V + '/slice/most_slices')) == len(os.listdir(V + '/slice/more_slices')) == 65536
+assert read('slice/more_slices/65536') == bytes(2)
+arrays = [json.loads(read('stored.zarr/%s/.zarray' % name)) for name in ('largest_frame', 'too_large_frame')]
+assert arrays[0]['compressor'] and arrays[1]['compressor'] is None, arrays
+)");
+}
+
+// A virtual dataset of a virtual dataset, and so on.
+TEST_F(ViewsTest, VirtualDatasetsNestToTheirLimit) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    f['v0'] = np.arange(5)
+    for i in range(1, 11):
+        layout = h5py.VirtualLayout((5,), 'i8')
+        layout[:] = h5py.VirtualSource('.', 'v%d' % (i - 1), (5,))
+        f.create_virtual_dataset('v%d' % i, layout)
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+seen = []
+for i in range(11):
+    try: seen.append(read('../v%d' % i) == np.arange(5).tobytes())
+    except OSError as e: seen.append(e.errno)
+print(seen)
+assert seen == [True] * 9 + [errno.EIO] * 2, seen
+)");
+}
+
+}  // namespace
+}  // namespace h5mount::test
