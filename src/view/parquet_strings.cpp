@@ -4,19 +4,14 @@
 #include <mutex>
 
 #include "h5mount/base/bytes.h"
-#include "h5mount/base/limits.h"
 #include "h5mount/base/utf8.h"
-#include "row_text.h"
+#include "table_file.h"
 
 namespace h5mount::view {
 
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;
-
-// Text of variable-length strings all together, as for datasets that are shown as text.
-constexpr std::uint64_t kMaxVariableText = 1ULL << 30;
-constexpr std::uint64_t kMaxVariableTextPerFileByte = 1024;
 
 Status too_long() {
   return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
@@ -67,12 +62,6 @@ class Pass {
  private:
   bool following() const { return source_.values.file && source_.values.file->following(); }
 
-  std::uint64_t most_bytes() const {
-    const auto& file = source_.values.file;
-    if (!source_.reader->description().type->has_variable_part || !file) return format::kUnlimited;
-    return kMaxVariableText + kMaxVariableTextPerFileByte * file->addresses()->size();
-  }
-
   void measure(std::uint64_t group) {
     {
       const std::lock_guard lock(mutex_);
@@ -87,7 +76,7 @@ class Pass {
       if (read) read = measure(*columns_[i], rows, bytes);
       group_bytes += bytes;
       if (read && group_bytes > kMaxBlockText) read = too_long();
-      if (total_.fetch_add(bytes) + bytes > most_bytes())
+      if (total_.fetch_add(bytes) + bytes > max_variable_text(source_))
         note({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"});
     }
     if (read) return;
