@@ -29,7 +29,11 @@ class MeasuredTable final : public RowsFile {
     const std::uint64_t first = parts_.empty() ? 0 : parts_.back().row + parts_.back().rows;
     std::vector<std::vector<Part>> blocks(
         static_cast<std::size_t>(divide_up(table().rows - first, rows_per_block())));
-    Pass pass{.rows = table().rows - first, .most = most_text(), .done = {}, .bytes = {}, .mutex = {}};
+    Pass pass{.rows = table().rows - first,
+              .most = max_variable_text(source()),
+              .done = {},
+              .bytes = {},
+              .mutex = {}};
     const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
     if (source().environment.workers)
       source().environment.workers->for_each_index(blocks.size(), job);
@@ -81,13 +85,6 @@ class MeasuredTable final : public RowsFile {
     const auto cells = checked_mul(table().rows, table().columns.size());
     if (cells && std::max(elements, *cells) <= limits::kMaxTextElements) return {};
     return fail(Error(ErrorCode::LimitExceeded, "too many values to be shown as text").with_found(elements));
-  }
-
-  std::uint64_t most_text() const {
-    const auto& file = source().values.file;
-    const format::Datatype& type = *source().reader->description().type;
-    if (!file || (!type.has_variable_part && !type.has_reference)) return format::kUnlimited;
-    return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->addresses()->stored_bytes();
   }
 
   // The bytes of a row that holds the fill value only, where nothing of these rows is allocated.

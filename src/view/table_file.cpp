@@ -19,6 +19,13 @@ std::uint64_t rows_of_block(const Table& table) {
 
 }  // namespace
 
+std::uint64_t max_variable_text(const Source& source) {
+  const metadata::FileMetadataPtr& file = source.values.file;
+  const format::Datatype& type = *source.reader->description().type;
+  if (!file || (!type.has_variable_part && !type.has_reference)) return format::kUnlimited;
+  return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->addresses()->stored_bytes();
+}
+
 TableFile::TableFile(Source source, Table table, std::string header, std::string trailer)
     : source_(std::move(source)),
       table_(std::move(table)),

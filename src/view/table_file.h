@@ -26,6 +26,10 @@ class BlockOwner {
   std::uint64_t id_;
 };
 
+// How many bytes the text of all variable-length values and references of a dataset may have together;
+// kUnlimited where it has none of them.
+std::uint64_t max_variable_text(const Source& source);
+
 class TableFile : public ComputedFile, public std::enable_shared_from_this<TableFile> {
  public:
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
