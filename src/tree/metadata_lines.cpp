@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "group_contents.h"
 #include "h5mount/view/view.h"
 #include "object_facts.h"
+#include "object_walk.h"
 
 namespace h5mount::tree {
 
@@ -144,87 +144,22 @@ void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, 
   add_attributes(file, object, most, line);
 }
 
-std::string joined(std::string_view parent, std::string_view name) {
-  return fmt::format("{}/{}", parent == "/" ? "" : parent, name);
-}
-
-class Walk {
+class MetadataWriter final : public ObjectVisitor {
  public:
-  Walk(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out)
+  MetadataWriter(ServedFile& file, std::uint64_t most_bytes, std::string& out)
       : file_(file), most_bytes_(most_bytes), out_(out) {}
 
-  Status run() {
-    H5_ASSIGN(const OpenedObjectPtr root, file_->object(file_->root_address()));
-    Line line("/");
-    add_object(*file_, *root, left(), line);
-    H5_TRY(write(std::move(line)));
-    H5_TRY(enter(GroupContents(file_, file_->root_address(), 0), "/"));
-    while (!pending_.empty()) {
-      Pending& group = pending_.back();
-      if (group.next == group.links->size()) {
-        pending_.pop_back();
-        continue;
-      }
-      H5_TRY(visit(group.contents, *group.links, group.next++, std::string(group.path)));
-    }
-    return {};
-  }
-
- private:
-  struct Pending {
-    GroupContents contents;
-    std::shared_ptr<const GroupListing> links;
-    std::string path;
-    std::size_t next = 0;
-  };
-
-  std::size_t left() const { return static_cast<std::size_t>(most_bytes_ - out_.size()); }
-
-  Status write(Line line) {
-    out_ += std::move(line).end();
-    if (out_.size() <= most_bytes_) return {};
-    return fail({ErrorCode::LimitExceeded, "the tree's metadata are too long a text"});
-  }
-
-  Status write_error(std::string_view path, const Error& error) {
-    Line line(path);
-    line.text("error", error.text());
+  Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
+    Line line(place.path);
+    add_object(file_, object, static_cast<std::size_t>(most_bytes_ - out_.size()), line);
     return write(std::move(line));
   }
 
-  Status enter(GroupContents contents, std::string path) {
-    const auto links = contents.list();
-    if (!links) return write_error(path, links.error());
-    if (const Error* damage = (*links)->damage()) H5_TRY(write_error(path, *damage));
-    pending_.push_back({std::move(contents), *links, std::move(path)});
-    return {};
-  }
-
-  Status visit(const GroupContents& parent, const GroupListing& links, std::size_t position,
-               const std::string& parent_path) {
-    const auto link = parent.find_listed(links, position);
-    if (!link) return write_error(joined(parent_path, links.link(position).name), link.error());
-    const std::string path = joined(parent_path, link->name);
-    const LinkTarget target = parent.resolve(*link, links.retries());
-    if (const auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
-      return write_error(path, broken->why);
-    Line line(path);
-    const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
-    if (object == nullptr) {
-      add_link(*link, line);
-      return write(std::move(line));
-    }
-    add_object(*file_, **object, left(), line);
-    H5_TRY(write(std::move(line)));
-    if ((*object)->object.kind != object::ObjectKind::Group) return {};
-    return enter(GroupContents(file_, link->address, parent.depth() + 1), path);
-  }
-
-  // One that is no object at its own place.
-  void add_link(const format::Link& link, Line& line) {
+  Status visit_link(const WalkedPlace& place, const format::Link& link, const SymlinkPath&) override {
+    Line line(place.path);
     if (link.is(format::LinkType::Hard)) {
       line.text("kind", "hard");
-      line.text("target", file_->path_of_object(link.address));
+      line.text("target", file_.path_of_object(link.address));
     } else if (link.is(format::LinkType::Soft) || link.is(format::LinkType::External)) {
       line.text("kind", link.is(format::LinkType::Soft) ? "soft" : "external");
       line.text("target", link.target);
@@ -233,12 +168,25 @@ class Walk {
       line.text("kind", "user-defined");
       line.json("class", fmt::format("{}", link.type));
     }
+    return write(std::move(line));
   }
 
-  const ServedFilePtr& file_;
+  Status visit_damage(const WalkedPlace& place, const Error& why) override {
+    Line line(place.path);
+    line.text("error", why.text());
+    return write(std::move(line));
+  }
+
+ private:
+  Status write(Line line) {
+    out_ += std::move(line).end();
+    if (out_.size() <= most_bytes_) return {};
+    return fail({ErrorCode::LimitExceeded, "the tree's metadata are too long a text"});
+  }
+
+  ServedFile& file_;
   const std::uint64_t most_bytes_;
   std::string& out_;
-  std::vector<Pending> pending_;  // the groups from the root down to the one that is being visited
 };
 
 }  // namespace
@@ -267,7 +215,8 @@ std::string strict_json(std::string_view json) {
 }
 
 Status append_metadata_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out) {
-  return Walk(file, most_bytes, out).run();
+  MetadataWriter writer(*file, most_bytes, out);
+  return walk_objects(file, writer);
 }
 
 }  // namespace h5mount::tree

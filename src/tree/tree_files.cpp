@@ -1,7 +1,8 @@
-// /.h5/metadata.jsonl and /.h5/README: texts about the whole file, made when they are opened.
+// /.h5/metadata.jsonl, /.h5/list.txt and /.h5/README: texts about the whole file, made when they are opened.
 #include <mutex>
 
 #include "h5mount/view/view.h"
+#include "list_lines.h"
 #include "metadata_lines.h"
 #include "object_facts.h"
 #include "open_files.h"
@@ -21,6 +22,7 @@ constexpr std::string_view kReadme =
     "                           equally long datasets of one dimension\n"
     "external/FILE/             the files that external links lead to\n"
     "fields/PATH/MEMBER         a member of a compound dataset, packed; MEMBER.npy with a header\n"
+    "list.txt                   the whole tree for people: shapes, types, filters, link targets, attributes\n"
     "log                        the mount's last thousand messages\n"
     "metadata.jsonl             the whole tree, a JSON object a line: jq 'select(.kind == \"dataset\") | "
     ".path'\n"
@@ -37,11 +39,22 @@ constexpr std::string_view kReadme =
     "tiff/PATH.tif              images and stacks of images (pages), with RGB(A) and palettes\n"
     "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
+// Appends the text; LimitExceeded where it would be longer than so many bytes.
+using MakeTreeText = Status (*)(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out);
+
+Status append_list_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out) {
+  return list_lines(file, [&](std::string_view lines) -> Status {
+    out += lines;
+    if (out.size() <= most_bytes) return {};
+    return fail({ErrorCode::LimitExceeded, "the tree's list is too long a text"});
+  });
+}
+
 // The size is that of the text that was opened last.
-class MetadataNode : public Node {
+class TreeTextNode : public Node {
  public:
-  explicit MetadataNode(const VirtualDirectorySetup& setup)
-      : Node(virtual_key("metadata.jsonl")), context_(setup.context), file_(setup.main) {}
+  TreeTextNode(const VirtualDirectorySetup& setup, std::string name, MakeTreeText make)
+      : Node(virtual_key(std::move(name))), context_(setup.context), file_(setup.main), make_(make) {}
 
   Result<NodeStat> stat(StatDepth) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
@@ -53,7 +66,7 @@ class MetadataNode : public Node {
 
   Result<std::shared_ptr<OpenNode>> open() override {
     std::string lines;
-    H5_TRY(append_metadata_lines(file_, limits::kMaxOpenTextBytes, lines));
+    H5_TRY(make_(file_, limits::kMaxOpenTextBytes, lines));
     H5_TRY(file_->followed().confirm_unchanged());
     const std::uint64_t bytes = lines.size();
     if (!context_->open_texts->take(bytes))
@@ -71,6 +84,7 @@ class MetadataNode : public Node {
  private:
   ViewContextPtr context_;
   ServedFilePtr file_;
+  const MakeTreeText make_;
   std::mutex mutex_;
   std::uint64_t size_ = 0;  // guarded by mutex_
 };
@@ -93,7 +107,11 @@ class ReadmeNode : public Node {
 }  // namespace
 
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup) {
-  return std::make_shared<MetadataNode>(setup);
+  return std::make_shared<TreeTextNode>(setup, "metadata.jsonl", append_metadata_lines);
+}
+
+NodePtr make_list_file(const VirtualDirectorySetup& setup) {
+  return std::make_shared<TreeTextNode>(setup, "list.txt", append_list_lines);
 }
 
 NodePtr make_readme_file(const VirtualDirectorySetup& setup) {

@@ -23,6 +23,7 @@ constexpr std::array kVirtualDirectories = {
     VirtualDirectory{"attributes", make_attributes_directory},
     VirtualDirectory{"external", make_external_directory},
     VirtualDirectory{"fields", make_fields_directory},
+    VirtualDirectory{"list.txt", make_list_file},
     VirtualDirectory{"log", make_log_file},
     VirtualDirectory{"plain.zarr", make_plain_zarr_directory},
     VirtualDirectory{"metadata.jsonl", make_metadata_file},

@@ -48,8 +48,10 @@ NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup);
 NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup);
 NodePtr make_zarr3_directory(const VirtualDirectorySetup& setup);
 
-// /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/README: what there is under /.h5.
+// /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/list.txt: the same for people.
+// /.h5/README: what there is under /.h5.
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
+NodePtr make_list_file(const VirtualDirectorySetup& setup);
 NodePtr make_readme_file(const VirtualDirectorySetup& setup);
 
 // A directory of known names. `path` tells it from others.

@@ -1,0 +1,15 @@
+// The whole tree of a file for people: what /.h5/list.txt holds. Threads: any.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "served_file.h"
+
+namespace h5mount::tree {
+
+// A line for the root and for every link, by the paths that the mount shows, and lines of their attributes.
+// `out` is given those of one place at a time; an error that it gives ends the walk.
+Status list_lines(const ServedFilePtr& file, const std::function<Status(std::string_view lines)>& out);
+
+}  // namespace h5mount::tree
