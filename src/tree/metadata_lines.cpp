@@ -6,6 +6,7 @@
 #include <array>
 
 #include "h5mount/view/view.h"
+#include "h5mount/view/zarr.h"
 #include "object_facts.h"
 #include "object_walk.h"
 
@@ -91,15 +92,22 @@ void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t mo
 
 // The views that cannot show a dataset, with the reason.
 void add_absent_views(const object::DatasetDescription& dataset, Line& line) {
+  using view::ZarrEncoding;
+  constexpr std::array<std::pair<std::string_view, ZarrEncoding>, 3> kStores = {
+      {{"plain.zarr", ZarrEncoding::Plain},
+       {"stored.zarr", ZarrEncoding::Stored},
+       {"v3.zarr", ZarrEncoding::Version3}}};
   std::string absent;
-  for (const view::View& view : view::views()) {
-    const std::optional<std::string> why = view.unfit(dataset);
-    if (!why) continue;
+  const auto add = [&](std::string_view view, std::string_view why) {
     absent += absent.empty() ? '{' : ',';
-    text::append_json_string(view.directory, absent);
+    text::append_json_string(view, absent);
     absent += ':';
-    text::append_json_string(*why, absent);
-  }
+    text::append_json_string(why, absent);
+  };
+  for (const view::View& view : view::views())
+    if (const std::optional<std::string> why = view.unfit(dataset)) add(view.directory, *why);
+  for (const auto& [store, encoding] : kStores)
+    if (const auto array = view::ZarrArray::of(dataset, encoding); !array) add(store, array.error().text());
   if (!absent.empty()) line.json("views", absent + "}");
 }
 

@@ -22,6 +22,8 @@ with h5py.File('f.h5', 'w') as f:
     f['odd "\n\t é'] = 1
     f[b'bytes \xff'] = 2
     f['null'] = h5py.Empty('i4')
+    f.create_dataset('lists', shape=(2,), dtype=h5py.vlen_dtype('i4'))
+    f['rows'] = np.zeros(2, [('a', 'i4', (2,))])
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
@@ -32,7 +34,7 @@ lines = [json.loads(line, parse_constant=refuse) for line in text.decode().split
 tree = {line['path']: line for line in lines}
 assert len(tree) == len(lines)
 assert set(tree) == {'/', '/g', '/g/d', '/g/type', '/g/up', '/strings', '/soft', '/out', '/zz', '/null',
-                     '/odd "\n\t é', '/bytes \udcff'}, set(tree)
+                     '/odd "\n\t é', '/bytes \udcff', '/lists', '/rows'}, set(tree)
 assert lines[0]['path'] == '/' and lines[0]['attributes'] == {'title': 'root'}
 d = tree['/g/d']
 assert d['kind'] == 'dataset' and d['shape'] == [10, 10] and d['maxshape'] == [None, 10]
@@ -42,6 +44,9 @@ assert d['storage_size'] == h5py.File(P)['g/d'].id.get_storage_size()
 assert d['attributes'] == {'nan': ['NaN', 'Infinity', '-Infinity', 1.5], 'text': 'say "NaN"\n',
                            'nested': [[0, 1], [2, 3]]}
 assert 'views' not in d and 'npy' in tree['/strings']['views']
+stores = {'plain.zarr', 'stored.zarr', 'v3.zarr'}
+assert stores <= set(tree['/lists']['views']) and stores <= set(tree['/null']['views'])
+assert tree['/rows']['views'].keys() & stores == {'v3.zarr'} and 'tiff' in tree['/rows']['views']
 assert tree['/soft']['kind'] == 'soft' and tree['/soft']['target'] == '/nowhere'
 out = tree['/out']
 assert out['kind'] == 'external' and out['file'] == 'other.h5' and out['target'] == '/x'
@@ -52,7 +57,9 @@ assert tree['/null']['shape'] is None
 import subprocess
 counted = subprocess.run(['wc', '-c', V + '/metadata.jsonl'], capture_output=True).stdout
 assert int(counted.split()[0]) == len(text)
-assert b'npy/PATH.npy' in read('README')
+# Everything that is there is explained.
+page = read('README').decode()
+for name in os.listdir(V): assert name in ('README',) or '\n' + name in page or ', ' + name in page, name
 )");
 }
 
