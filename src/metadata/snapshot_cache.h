@@ -34,7 +34,7 @@ class SnapshotCache {
     std::shared_ptr<const T> value;
   };
 
-  // Two entries may meet here: then the second is not kept.
+  // Where two entries meet, the later one is kept.
   static std::uint64_t mixed(std::uint64_t snapshot, std::uint64_t key) {
     constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
     return key ^ snapshot * kGoldenRatio;

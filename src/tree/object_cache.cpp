@@ -1,16 +1,15 @@
 #include "object_cache.h"
 
-#include <algorithm>
+#include "h5mount/base/lru_cache.h"
 
 namespace h5mount::tree {
 
 namespace {
 
-constexpr std::size_t kMostObjects = 4096;
-constexpr std::size_t kMostBytes = 8U << 20;
+constexpr std::size_t kMaxBytes = 8U << 20;
 
 std::size_t cost_of(const OpenedObject& opened) {
-  std::size_t bytes = 512;
+  std::size_t bytes = 1024;
   for (const metadata::HeaderMessage& message : opened.object.header->messages)
     bytes += sizeof message + message.body.size();
   return bytes;
@@ -18,43 +17,30 @@ std::size_t cost_of(const OpenedObject& opened) {
 
 }  // namespace
 
-OpenedObjectPtr ObjectCache::find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) {
-  const std::lock_guard lock(mutex_);
-  if (snapshot_ != snapshot) return nullptr;
-  const auto found = by_address_.find(address);
-  if (found == by_address_.end()) return nullptr;
-  const auto entry = found->second;
-  recent_.splice(recent_.begin(), recent_, entry);
-  return entry->object;
+struct ObjectCache::OfSnapshot {
+  explicit OfSnapshot(metadata::FileMetadataPtr of) : snapshot(std::move(of)) {}
+  const metadata::FileMetadataPtr snapshot;
+  LruCache<OpenedObject> objects{kMaxBytes, 1};
+};
+
+OpenedObjectPtr ObjectCache::find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) const {
+  const auto newest = newest_.load();
+  return newest && newest->snapshot == snapshot ? newest->objects.find(address) : nullptr;
 }
 
-void ObjectCache::insert(std::uint64_t address, OpenedObjectPtr object) {
-  const std::size_t bytes = cost_of(*object);
-  std::list<Entry> dropped;  // destroyed after the lock is given back
-  metadata::FileMetadataPtr snapshot = object->snapshot;
-  const std::lock_guard lock(mutex_);
-  if (snapshot_ && snapshot->number() < snapshot_->number()) return;
-  if (snapshot_ != snapshot) {
-    snapshot_.swap(snapshot);
-    dropped.swap(recent_);
-    by_address_.clear();
-    bytes_ = 0;
+// Null where there is a newer one.
+std::shared_ptr<ObjectCache::OfSnapshot> ObjectCache::newest(const metadata::FileMetadataPtr& snapshot) {
+  std::shared_ptr<OfSnapshot> newest = newest_.load();
+  while (!newest || newest->snapshot != snapshot) {
+    if (newest && snapshot->number() < newest->snapshot->number()) return nullptr;
+    auto next = std::make_shared<OfSnapshot>(snapshot);
+    if (newest_.compare_exchange(newest, next)) return next;
   }
-  if (const auto found = by_address_.find(address); found != by_address_.end()) {
-    recent_.splice(recent_.end(), recent_, found->second);
-    drop_last();
-  }
-  recent_.push_front({address, std::move(object), bytes});
-  by_address_[address] = recent_.begin();
-  bytes_ += bytes;
-  while (recent_.size() > 1 && (recent_.size() > kMostObjects || bytes_ > kMostBytes)) drop_last();
+  return newest;
 }
 
-void ObjectCache::drop_last() {
-  const Entry& last = recent_.back();
-  bytes_ -= last.bytes;
-  by_address_.erase(last.address);
-  recent_.pop_back();
+void ObjectCache::insert(std::uint64_t address, const OpenedObjectPtr& object) {
+  if (const auto kept = newest(object->snapshot)) kept->objects.insert(address, object, cost_of(*object));
 }
 
 }  // namespace h5mount::tree

@@ -1,17 +1,16 @@
 // ObjectCache: recently opened objects of one snapshot of a file, so that a lookup and the requests that
-// follow it read a header once. Bounded by count and by bytes; the least recently used goes first. Threads:
-// any; no lock is held while reading.
+// follow it read a header once. Bounded in bytes; the least recently used goes first. Threads: any; no lock
+// is held while reading.
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "h5mount/base/once_value.h"
+#include "h5mount/base/shared_slot.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
 
@@ -56,23 +55,16 @@ using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
 class ObjectCache {
  public:
   // Null where there is none of this snapshot.
-  OpenedObjectPtr find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot);
-  // Objects of an older snapshot are dropped; into a newer one nothing is put.
-  void insert(std::uint64_t address, OpenedObjectPtr object);
+  OpenedObjectPtr find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) const;
+  // Replaces the one at this address. Objects of older snapshots are dropped; one that is itself of an older
+  // snapshot is not kept.
+  void insert(std::uint64_t address, const OpenedObjectPtr& object);
 
  private:
-  struct Entry {
-    std::uint64_t address;
-    OpenedObjectPtr object;
-    std::size_t bytes;
-  };
-  void drop_last();
+  struct OfSnapshot;
+  std::shared_ptr<OfSnapshot> newest(const metadata::FileMetadataPtr& snapshot);
 
-  std::mutex mutex_;                    // guards what follows
-  metadata::FileMetadataPtr snapshot_;  // of all objects
-  std::list<Entry> recent_;             // most recent first
-  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_address_;
-  std::size_t bytes_ = 0;
+  SharedSlot<OfSnapshot> newest_;
 };
 
 }  // namespace h5mount::tree

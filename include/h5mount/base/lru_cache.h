@@ -28,19 +28,16 @@ class LruCache {
     return at->second->value;
   }
 
+  // Replaces the value that the key has.
   void insert(std::uint64_t key, std::shared_ptr<const T> value, std::size_t bytes) {
     if (bytes > capacity_ && at_least_ == 0) return;
     std::list<Entry> dropped;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
-    if (index_.contains(key)) return;
+    if (const auto before = index_.find(key); before != index_.end()) drop(before->second, dropped);
     order_.push_front({key, bytes, std::move(value)});
     index_.emplace(key, order_.begin());
     held_ += bytes;
-    while (held_ > capacity_ && order_.size() > at_least_) {
-      held_ -= order_.back().bytes;
-      index_.erase(order_.back().key);
-      dropped.splice(dropped.begin(), order_, std::prev(order_.end()));
-    }
+    while (held_ > capacity_ && order_.size() > at_least_) drop(std::prev(order_.end()), dropped);
   }
 
   void clear() {
@@ -57,6 +54,12 @@ class LruCache {
     std::size_t bytes;
     std::shared_ptr<const T> value;
   };
+  void drop(typename std::list<Entry>::iterator entry, std::list<Entry>& dropped) {
+    held_ -= entry->bytes;
+    index_.erase(entry->key);
+    dropped.splice(dropped.begin(), order_, entry);
+  }
+
   std::size_t capacity_;
   std::size_t at_least_;
   std::size_t held_ = 0;
