@@ -61,11 +61,13 @@ TEST(LruCache, WhatExceedsTheCapacityIsKeptOnlyAmongTheLastUsed) {
   EXPECT_TRUE(lenient.find(2));
 }
 
-TEST(LruCache, AKeyIsInsertedOnceAndClearedWithTheRest) {
+TEST(LruCache, AKeysValueIsReplacedAndClearedWithTheRest) {
   LruCache<int> cache(100);
-  cache.insert(1, std::make_shared<int>(1), 10);
-  cache.insert(1, std::make_shared<int>(2), 10);
-  EXPECT_EQ(*cache.find(1), 1);
+  cache.insert(1, std::make_shared<int>(1), 60);
+  cache.insert(1, std::make_shared<int>(2), 60);
+  EXPECT_EQ(*cache.find(1), 2);
+  cache.insert(2, std::make_shared<int>(3), 40);
+  EXPECT_TRUE(cache.find(1)) << "the value before gave its bytes back";
   cache.clear();
   EXPECT_FALSE(cache.find(1));
   for (std::uint64_t key = 0; key < 10; ++key) cache.insert(key, std::make_shared<int>(0), 10);
