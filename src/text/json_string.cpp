@@ -46,11 +46,23 @@ void append_ascii(char c, std::string& out) {
     out.push_back(c);
 }
 
+// How many bytes at the start stand for themselves.
+std::size_t plain_bytes(std::string_view bytes) {
+  // Bytes that are not ASCII are below zero.
+  const auto special = [](char c) { return static_cast<signed char>(c) < 0x20 || c == '"' || c == '\\'; };
+  return static_cast<std::size_t>(std::ranges::find_if(bytes, special) - bytes.begin());
+}
+
 }  // namespace
 
 void append_json_string(std::string_view bytes, std::string& out) {
   out.push_back('"');
   while (!bytes.empty()) {
+    if (const std::size_t plain = plain_bytes(bytes); plain > 0) {
+      out.append(bytes, 0, plain);
+      bytes.remove_prefix(plain);
+      continue;
+    }
     const std::size_t length = utf8_length(bytes);
     if (length == 0)
       append_u_escape("\\udc", static_cast<unsigned char>(bytes[0]), out);

@@ -70,7 +70,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
   VariablePart part;
   std::string_view text;
   if (type.cls == format::DatatypeClass::String) {
-    text = without_padding(as_text(element), type.padding);
+    text = fixed_string(type, element);
   } else {
     H5_ASSIGN(part, load_variable_part(writer, element, 1));
     // Whatever its padding says, a variable-length string ends at its NUL, as it does for every C program.
@@ -234,6 +234,11 @@ Status append_json(const format::Datatype& type, ByteSpan element, const ValueCo
   H5_TRY(need_bytes(type, element));
   ValueWriter writer = make_writer(context, out);
   return write_element(writer, type, element.first(type.size));
+}
+
+std::string_view fixed_string(const format::Datatype& type, ByteSpan element) {
+  return without_padding(as_text(element.first(std::min<std::size_t>(type.size, element.size()))),
+                         type.padding);
 }
 
 Status append_string(const format::Datatype& type, ByteSpan element, const ValueContext& context,

@@ -159,13 +159,6 @@ void append_strict(std::string_view number, std::string& out) {
     out += number;
 }
 
-// The number that was appended from `start` on.
-void make_strict(std::size_t start, std::string& out) {
-  const std::string number = out.substr(start);
-  out.resize(start);
-  append_strict(number, out);
-}
-
 // The same for every number of a JSON text.
 void append_strict_numbers(std::string_view json, std::string& out) {
   bool in_string = false;
@@ -219,6 +212,10 @@ Cell::Cell(const Column& column)
       number_(number_of(*column.type)) {}
 
 Status Cell::append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const {
+  if (kind_ == Kind::Text && type_->cls == DatatypeClass::String) {
+    out += text::fixed_string(*type_, element(row));
+    return {};
+  }
   if (kind_ == Kind::Text) return text::append_string(*type_, element(row), context, out);
   if (kind_ == Kind::Complex) return append_complex(*type_, element(row), context, out);
   std::string json;
@@ -230,19 +227,29 @@ Status Cell::append_plain(const std::byte* row, const text::ValueContext& contex
   return {};
 }
 
+char* Cell::make_strict(char* begin, char* end) {
+  std::string text;
+  append_strict({begin, end}, text);
+  return std::ranges::copy(text, begin).out;
+}
+
 Status Cell::append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const {
   const std::size_t start = out.size();
-  if (number_ != nullptr) {
-    out.resize_and_overwrite(start + kMaxNumber, [&](char* text, std::size_t) {
-      return static_cast<std::size_t>(number_(row + offset_, text + start) - text);
-    });
-    if (kind_ == Kind::Float && (out.back() == 'N' || out.back() == 'y')) make_strict(start, out);
+  if (is_number()) {
+    char number[kMaxNumber];
+    out.append(number, write_json(row, number));
+    return {};
+  }
+  if (kind_ == Kind::Text && type_->cls == DatatypeClass::String) {
+    text::append_json_string(text::fixed_string(*type_, element(row)), out);
     return {};
   }
   std::string text;
   if (kind_ == Kind::Float) {
     H5_TRY(text::append_json(*type_, element(row), context, out));
-    make_strict(start, out);
+    const std::string number = out.substr(start);
+    out.resize(start);
+    append_strict(number, out);
     return {};
   }
   if (kind_ != Kind::Complex) {

@@ -18,16 +18,14 @@ class Cell {
   // text' has them; complex numbers as Python writes them, without brackets; texts and all else unquoted,
   // as their own bytes, where they are one string; else JSON.
   Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
-  // A plain number and the delimiter behind it, written without a detour; false where the value is none.
-  bool append_number(const std::byte* row, char delimiter, std::string& out) const {
-    if (number_ == nullptr) return false;
-    const std::size_t start = out.size();
-    out.resize_and_overwrite(start + kMaxNumber + 1, [&](char* text, std::size_t) {
-      char* end = number_(row + offset_, text + start);
-      *end++ = delimiter;
-      return static_cast<std::size_t>(end - text);
-    });
-    return true;
+  // Integers and floats of the usual formats, which are written to memory without a detour: at most
+  // kMaxNumber bytes, of which the end is given.
+  static constexpr std::size_t kMaxNumber = 32;
+  bool is_number() const { return number_ != nullptr; }
+  char* write_plain(const std::byte* row, char* out) const { return number_(row + offset_, out); }
+  char* write_json(const std::byte* row, char* out) const {
+    char* end = number_(row + offset_, out);
+    return kind_ == Kind::Float && (end[-1] == 'N' || end[-1] == 'y') ? make_strict(out, end) : end;
   }
   // The same as strict JSON: NaN is null, an infinity a string, a complex number an array.
   Status append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const;
@@ -36,7 +34,8 @@ class Cell {
   std::optional<std::size_t> json_width() const;
 
  private:
-  static constexpr std::size_t kMaxNumber = 32;           // bytes that a plain number takes at most
+  // NaN and infinities as append_json has them.
+  static char* make_strict(char* begin, char* end);
   using Number = char* (*)(const std::byte*, char* out);  // gives the end
 
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }

@@ -30,6 +30,15 @@ class PaddedTable final : public RowsFile {
   }
   std::uint64_t part_at(std::uint64_t offset) const override { return offset / width_ / rows_per_block(); }
 
+  Status render_part(const Part& part, MutableByteSpan out) const override {
+    std::vector<std::byte> rows;
+    H5_TRY(load_rows(part.row, part.row + part.rows, rows));
+    if (text().write_rows(rows.data(), static_cast<std::size_t>(part.rows),
+                          static_cast<std::size_t>(table().row_bytes), reinterpret_cast<char*>(out.data())))
+      return {};
+    return RowsFile::render_part(part, out);
+  }
+
   // The rows that are asked for may do without what is damaged.
   Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error,
                       dataset::Pieces& out) const override {

@@ -1,5 +1,8 @@
 #include "row_text.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 
 namespace h5mount::view {
@@ -19,11 +22,15 @@ Status within_bound(const std::string& out) {
   return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
 }
 
+bool all_numbers(const std::vector<Cell>& cells) {
+  return std::ranges::all_of(cells, &Cell::is_number);
+}
+
 class DelimitedRows final : public RowText {
  public:
-  DelimitedRows(const Table& table, char delimiter) : cells_(cells_of(table)), delimiter_(delimiter) {
-    const char special[] = {delimiter, '"', '\n', '\r'};
-    special_.assign(special, sizeof special);
+  DelimitedRows(const Table& table, char delimiter)
+      : cells_(cells_of(table)), all_numbers_(all_numbers(cells_)), delimiter_(delimiter) {
+    for (const char c : {delimiter, '"', '\n', '\r'}) special_[static_cast<unsigned char>(c)] = true;
     for (const Column& column : table.columns) {
       const std::size_t start = header_.size();
       header_ += column.name;
@@ -35,11 +42,28 @@ class DelimitedRows final : public RowText {
 
   std::string header() const override { return header_; }
 
+  Status append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
+                     const text::ValueContext& context, std::string& out) const override {
+    if (!all_numbers_) return RowText::append_rows(rows, count, row_bytes, context, out);
+    const std::size_t start = out.size(), most = cells_.size() * (Cell::kMaxNumber + 1);
+    out.resize_and_overwrite(start + count * most, [&](char* text, std::size_t) {
+      char* to = text + start;
+      for (std::size_t i = 0; i < count; ++i) to = write_numbers(rows + i * row_bytes, to);
+      return static_cast<std::size_t>(to - text);
+    });
+    return {};
+  }
+
   Status append_row(const std::byte* row, const text::ValueContext& context,
                     std::string& out) const override {
     for (const Cell& cell : cells_) {
-      if (cell.append_number(row, delimiter_, out)) continue;
       const std::size_t start = out.size();
+      if (cell.is_number()) {
+        char number[Cell::kMaxNumber];
+        out.append(number, cell.write_plain(row, number));
+        out += delimiter_;
+        continue;
+      }
       H5_TRY(cell.append_plain(row, context, out));
       if (cell.kind() != Cell::Kind::Integer && cell.kind() != Cell::Kind::Float) {
         end_field(start, out);
@@ -52,13 +76,23 @@ class DelimitedRows final : public RowText {
   }
 
  private:
+  char* write_numbers(const std::byte* row, char* to) const {
+    for (const Cell& cell : cells_) {
+      to = cell.write_plain(row, to);
+      *to++ = delimiter_;
+    }
+    to[-1] = '\n';
+    return to;
+  }
+
   // Quotes the field that was appended from `start` on, where it needs that.
   void end_field(std::size_t start, std::string& out) const {
     if (out.size() == start) {
       if (cells_.size() == 1) out += "\"\"";
       return;
     }
-    if (out.find_first_of(special_, start) == std::string::npos) return;
+    const auto special = [&](char c) { return special_[static_cast<unsigned char>(c)]; };
+    if (std::none_of(out.begin() + static_cast<std::ptrdiff_t>(start), out.end(), special)) return;
     const std::string field = out.substr(start);
     out.resize(start);
     out += '"';
@@ -70,14 +104,15 @@ class DelimitedRows final : public RowText {
   }
 
   std::vector<Cell> cells_;
+  bool all_numbers_;
   char delimiter_;
-  std::string special_;
+  std::array<bool, 256> special_{};  // of characters
   std::string header_;
 };
 
 class JsonRows final : public RowText {
  public:
-  explicit JsonRows(const Table& table) : cells_(cells_of(table)) {
+  explicit JsonRows(const Table& table) : cells_(cells_of(table)), all_numbers_(all_numbers(cells_)) {
     std::size_t fixed = std::string_view("}\n").size();
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       std::string key = i == 0 ? "{" : ",";
@@ -92,6 +127,12 @@ class JsonRows final : public RowText {
   }
 
   std::optional<std::size_t> row_width() const override { return width_; }
+
+  bool write_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes, char* out) const override {
+    if (!all_numbers_ || !width_) return false;
+    for (std::size_t i = 0; i < count; ++i) out = write_numbers(rows + i * row_bytes, out);
+    return true;
+  }
 
   Status append_row(const std::byte* row, const text::ValueContext& context,
                     std::string& out) const override {
@@ -110,13 +151,34 @@ class JsonRows final : public RowText {
   }
 
  private:
+  char* write_numbers(const std::byte* row, char* to) const {
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      to = std::ranges::copy(keys_[i], to).out;
+      char* const end = to + widths_[i];
+      std::fill(cells_[i].write_json(row, to), end, ' ');
+      to = end;
+    }
+    return std::ranges::copy(std::string_view("}\n"), to).out;
+  }
+
   std::vector<Cell> cells_;
+  bool all_numbers_;
   std::vector<std::string> keys_;    // with what stands before them and the colon
   std::vector<std::size_t> widths_;  // of the values; empty where rows differ in length
   std::optional<std::size_t> width_;
 };
 
 }  // namespace
+
+Status RowText::append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
+                            const text::ValueContext& context, std::string& out) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    H5_TRY(append_row(rows + i * row_bytes, context, out));
+    if (out.size() > kMaxBlockText && count > 1)
+      return fail({ErrorCode::LimitExceeded, "rows with too much text for one block"});
+  }
+  return {};
+}
 
 RowTextPtr delimited_rows(const Table& table, char delimiter) {
   return std::make_shared<DelimitedRows>(table, delimiter);

@@ -18,11 +18,16 @@ class RowText {
   virtual ~RowText() = default;
 
   virtual std::string header() const { return {}; }
-  // Appends the row that begins at `row`, with its newline.
+  // Appends the rows that begin `row_bytes` apart, with their newlines.
+  virtual Status append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
+                             const text::ValueContext& context, std::string& out) const;
+  // Appends one.
   virtual Status append_row(const std::byte* row, const text::ValueContext& context,
                             std::string& out) const = 0;
   // The length of every row, newline included, where all have the same.
   virtual std::optional<std::size_t> row_width() const { return std::nullopt; }
+  // Where all rows have one length and only plain numbers: writes the text of these to `out`; else false.
+  virtual bool write_rows(const std::byte*, std::size_t, std::size_t, char*) const { return false; }
 };
 using RowTextPtr = std::shared_ptr<const RowText>;
 

@@ -42,13 +42,8 @@ Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector
 Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& out) const {
   std::vector<std::byte> rows;
   H5_TRY(load_rows(first, last, rows));
-  const std::byte* at = rows.data();
-  for (std::uint64_t row = first; row < last; ++row, at += table().row_bytes) {
-    H5_TRY(text_->append_row(at, source().values, out));
-    if (out.size() > kMaxBlockText && last - first > 1)
-      return fail({ErrorCode::LimitExceeded, "rows with too much text for one block"});
-  }
-  return {};
+  return text_->append_rows(rows.data(), static_cast<std::size_t>(last - first),
+                            static_cast<std::size_t>(table().row_bytes), source().values, out);
 }
 
 void TableFile::keep(const Part& part, const std::string& text) const {
@@ -67,15 +62,16 @@ Result<cache::BlockPtr> TableFile::block(const Part& part) const {
   }
   const auto size = static_cast<std::size_t>(part.bytes);
   return blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, size,
-                                      [&](cache::Block& block) -> Status {
-                                        std::string text;
-                                        text.reserve(size);
-                                        H5_TRY(render(part.row, part.row + part.rows, text));
-                                        if (text.size() != size)
-                                          return fail({ErrorCode::Stale, "the text's length has changed"});
-                                        std::memcpy(block.bytes().data(), text.data(), size);
-                                        return {};
-                                      });
+                                      [&](cache::Block& block) { return render_part(part, block.bytes()); });
+}
+
+Status TableFile::render_part(const Part& part, MutableByteSpan out) const {
+  std::string text;
+  text.reserve(out.size());
+  H5_TRY(render(part.row, part.row + part.rows, text));
+  if (text.size() != out.size()) return fail({ErrorCode::Stale, "the text's length has changed"});
+  std::memcpy(out.data(), text.data(), out.size());
+  return {};
 }
 
 Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error why, dataset::Pieces&) const {

@@ -62,6 +62,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 
   // Appends a part: that of rows [first, last).
   virtual Status render(std::uint64_t first, std::uint64_t last, std::string& out) const = 0;
+  // The same to memory of the part's size.
+  virtual Status render_part(const Part& part, MutableByteSpan out) const;
   Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const;
   // Leaves a part's text in the cache.
   void keep(const Part& part, const std::string& text) const;

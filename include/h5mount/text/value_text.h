@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "h5mount/format/dataspace.h"
 #include "h5mount/format/datatype.h"
@@ -32,6 +33,9 @@ Status append_json(const format::Datatype& type, ByteSpan element, const ValueCo
 // Appends a string element's own bytes: fixed (padding and terminator removed) or variable-length.
 Status append_string(const format::Datatype& type, ByteSpan element, const ValueContext& context,
                      std::string& out);
+
+// The bytes of an element of a fixed-length string type, without padding and terminator.
+std::string_view fixed_string(const format::Datatype& type, ByteSpan element);
 
 inline constexpr std::size_t kAnyLength = ~std::size_t{0};
 
