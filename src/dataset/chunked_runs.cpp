@@ -10,6 +10,8 @@ namespace {
 
 // A read of a few bytes costs as much as copying so many out of the system's cache.
 constexpr std::uint64_t kBytesPerRead = 8U << 10;
+// What is read at once of what lies between two copies: small enough to stay in a processor's cache.
+constexpr std::uint64_t kSpanBytes = 256U << 10;
 // Absent chunks of this size are not made a block of fill values.
 constexpr std::uint64_t kLargeChunk = 1U << 20;
 
@@ -50,14 +52,58 @@ std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRu
   return wanted;
 }
 
+// Chunks that are stored as they are, `address` being that of the chunk.
+class PlainCopies {
+ public:
+  PlainCopies(const io::ByteSource& source, std::uint64_t address, const std::vector<Copy>& copies,
+              MutableByteSpan out)
+      : source_(source), address_(address), copies_(copies), out_(out) {}
+
+  Status run() {
+    for (std::size_t first = 0; first < copies_.size();) {
+      std::size_t last = first + 1;
+      const std::uint64_t begin = copies_[first].in_chunk;
+      while (last < copies_.size() && copies_[last].in_chunk >= end_of(last - 1) &&
+             copies_[last].in_chunk + copies_[last].bytes - begin <= kSpanBytes)
+        ++last;
+      H5_TRY(copy(first, last));
+      first = last;
+    }
+    return {};
+  }
+
+ private:
+  std::uint64_t end_of(std::size_t i) const { return copies_[i].in_chunk + copies_[i].bytes; }
+  MutableByteSpan place(const Copy& copy) const {
+    return out_.subspan(static_cast<std::size_t>(copy.in_reply), static_cast<std::size_t>(copy.bytes));
+  }
+
+  // Those that lie within one span of the chunk: each alone, or out of the whole span.
+  Status copy(std::size_t first, std::size_t last) {
+    const std::uint64_t begin = copies_[first].in_chunk, bytes = end_of(last - 1) - begin;
+    if ((last - first) * kBytesPerRead <= bytes || last - first == 1) {
+      for (std::size_t i = first; i < last; ++i)
+        H5_TRY(source_.read_at(address_ + copies_[i].in_chunk, place(copies_[i])));
+      return {};
+    }
+    span_.resize(static_cast<std::size_t>(kSpanBytes));
+    H5_TRY(source_.read_at(address_ + begin, MutableByteSpan(span_).first(static_cast<std::size_t>(bytes))));
+    for (std::size_t i = first; i < last; ++i)
+      std::memcpy(place(copies_[i]).data(), span_.data() + (copies_[i].in_chunk - begin), copies_[i].bytes);
+    return {};
+  }
+
+  const io::ByteSource& source_;
+  std::uint64_t address_;
+  const std::vector<Copy>& copies_;
+  MutableByteSpan out_;
+  std::vector<std::byte> span_;
+};
+
 Status copy_parts(const ChunkStore& store, const WantedChunk& wanted, const chunk::ChunkRecord& record,
                   MutableByteSpan out) {
-  for (const Copy& copy : wanted.copies) {
-    const MutableByteSpan to =
-        out.subspan(static_cast<std::size_t>(copy.in_reply), static_cast<std::size_t>(copy.bytes));
-    if (Status read = store.source().read_at(record.address + copy.in_chunk, to); !read)
-      return fail(store.located(read.error(), wanted.chunk, &record));
-  }
+  if (Status read = PlainCopies(store.source(), record.address, wanted.copies, out).run(); !read)
+    return fail(store.located(read.error(), wanted.chunk, &record));
   return {};
 }
 
@@ -71,12 +117,11 @@ void fill_parts(const FillPattern& fill, const WantedChunk& wanted, MutableByteS
 Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out) {
   const ChunkStore& store = blocks.store();
   const std::uint64_t chunk_bytes = blocks.plan().chunk_bytes();
-  const bool few = !store.filtered() && wanted.copies.size() * kBytesPerRead < chunk_bytes;
-  if ((few || chunk_bytes >= kLargeChunk) && blocks.growth() == nullptr &&
+  if ((!store.filtered() || chunk_bytes >= kLargeChunk) && blocks.growth() == nullptr &&
       !blocks.cache()->contains_or_pending(blocks.chunk_key(wanted.chunk))) {
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
     if (!record.allocated()) return fill_parts(store.fill(), wanted, out), Status();
-    if (few && record.stored_size == chunk_bytes) return copy_parts(store, wanted, record, out);
+    if (!store.filtered() && record.stored_size == chunk_bytes) return copy_parts(store, wanted, record, out);
   }
   H5_ASSIGN(const cache::BlockPtr block, blocks.chunk_block(wanted.chunk));
   for (const Copy& copy : wanted.copies)

@@ -15,6 +15,8 @@ namespace {
 
 // Damaged parts of a block; what follows the last is taken for damaged too.
 constexpr std::size_t kMaxDamagedParts = 128;
+// Of a block that is halved to find the rows that cannot be read.
+constexpr std::size_t kMaxFailedReads = 64;
 
 class MeasuredTable final : public RowsFile {
  public:
@@ -159,13 +161,12 @@ class MeasuredTable final : public RowsFile {
         source().reader->description().address, done, pass.rows);
   }
 
-  // The first row behind `row` that may lie in other chunks.
-  std::uint64_t next_boundary(std::uint64_t row) const {
+  // Rows of a chunk, where rows of one cannot be read one without the other; else nothing.
+  std::optional<std::uint64_t> chunk_rows() const {
     const object::DatasetDescription& dataset = source().reader->description();
     const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
-    if (!chunked || dataset.layout.chunk_dims.empty()) return format::kUnlimited;
-    const std::uint64_t rows = dataset.layout.chunk_dims[0];
-    return checked_add(row / rows * rows, rows).value_or(format::kUnlimited);
+    if (!chunked || dataset.layout.chunk_dims.empty()) return std::nullopt;
+    return dataset.layout.chunk_dims[0];
   }
 
   static void add_rows(std::vector<Part>& parts, Part next) {
@@ -181,31 +182,50 @@ class MeasuredTable final : public RowsFile {
     add_rows(parts, {row, rows, 0, rows * table().columns.size(), true});
   }
 
-  // The rows that can be read and those that cannot: by chunks, and where a chunk can be read row by row.
-  std::vector<Part> split(std::uint64_t first, std::uint64_t last) const {
-    std::vector<Part> parts;
-    std::vector<std::byte> rows;
-    std::string text;
-    const auto too_many = [&] {
+  // The parts of a block some rows of which cannot be read.
+  struct Split {
+    std::vector<Part> parts = {};
+    std::size_t failed = 0;  // attempts to read some rows
+    std::vector<std::byte> rows = {};
+    std::string text = {};
+
+    bool too_many() const {
       return parts.size() >= kMaxDamagedParts &&
              static_cast<std::size_t>(std::ranges::count(parts, true, &Part::damaged)) >= kMaxDamagedParts;
-    };
-    for (std::uint64_t row = first, end = 0; row < last; row = end) {
-      end = std::min(last, next_boundary(row));
-      if (too_many() || !load_rows(row, end, rows)) {
-        add_damaged(parts, row, end - row);
-        continue;
-      }
-      const std::byte* at = rows.data();
-      for (std::uint64_t i = row; i < end; ++i, at += table().row_bytes) {
-        text.clear();
-        if (!too_many() && text_of(at, text))
-          add_rows(parts, {i, 1, 0, text.size(), false});
-        else
-          add_damaged(parts, i, 1);
-      }
     }
-    return parts;
+  };
+
+  // The rows that can be read and those that cannot: by chunks, else by halves.
+  std::vector<Part> split(std::uint64_t first, std::uint64_t last) const {
+    Split out;
+    const std::optional<std::uint64_t> unit = chunk_rows();
+    for (std::uint64_t row = first, end = 0; row < last; row = end) {
+      end = unit ? std::min(last, checked_add(row / *unit * *unit, *unit).value_or(last)) : last;
+      split_rows(row, end, !unit, out);
+    }
+    return std::move(out.parts);
+  }
+
+  void split_rows(std::uint64_t first, std::uint64_t last, bool halve, Split& out) const {
+    if (out.too_many()) return add_damaged(out.parts, first, last - first);
+    if (load_rows(first, last, out.rows)) return add_loaded(first, last, out);
+    if (!halve || last - first == 1 || ++out.failed > kMaxFailedReads)
+      return add_damaged(out.parts, first, last - first);
+    const std::uint64_t middle = first + (last - first) / 2;
+    split_rows(first, middle, halve, out);
+    split_rows(middle, last, halve, out);
+  }
+
+  // Row by row, as the values of some may not be had.
+  void add_loaded(std::uint64_t first, std::uint64_t last, Split& out) const {
+    const std::byte* at = out.rows.data();
+    for (std::uint64_t i = first; i < last; ++i, at += table().row_bytes) {
+      out.text.clear();
+      if (!out.too_many() && text_of(at, out.text))
+        add_rows(out.parts, {i, 1, 0, out.text.size(), false});
+      else
+        add_damaged(out.parts, i, 1);
+    }
   }
 
   bool text_of(const std::byte* row, std::string& out) const {
