@@ -30,7 +30,8 @@ MAY_USE = {
     "view": ["text", "dataset", "object", "metadata", "format"],
     "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter"],
     "fuse": ["tree", "dataset"],
-    "cli": ["fuse", "tree", "dataset", "object", "cache", "filter", "format", "io"],
+    "front": ["tree", "text", "dataset"],
+    "cli": ["fuse", "front", "tree", "dataset", "object", "cache", "filter", "format", "io"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

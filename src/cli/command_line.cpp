@@ -9,9 +9,20 @@
 namespace h5mount::cli {
 namespace {
 
-using Parsed = Result<std::variant<MountCommand, UnmountCommand, Told>>;
+using Parsed = Result<Command>;
 
 constexpr const char* kSeeHelp = " (h5mount --help tells more)";
+
+constexpr const char* kFrontHelp = R"(
+Without a mount, in any container and as any user:
+  h5mount --list [-l] [-R] FILE [PATH...]    names; -l what each is; -R all below, with -l attributes too
+  h5mount --cat FILE PATH...                 bytes
+  h5mount --stat FILE PATH...                a JSON line each, with all attributes
+  h5mount --tar FILE [PATH...]               a pax archive, to be unpacked by tar --xattrs -x
+  h5mount --copy FILE PATH DESTINATION       onto disk; once more to go on after an interruption
+PATH is one in the mount, /.h5/... as well; -o works as for a mount.
+Their exit codes: 0; 1 where something could not be read or written, which is named on stderr; 2 as above.
+)";
 
 constexpr const char* kLastHelp = R"(
 What mount(8) and fstab pass (defaults, noauto, nofail, _netdev, user, x-systemd.…) is accepted as well.
@@ -22,7 +33,7 @@ Exit codes: 0 mounted; 1 usage, or FILE is missing or cannot be read; 2 FILE is 
 32 the mount failed.)";
 
 std::string footer() {
-  return "\nOptions after -o, separated by commas:\n" + mount_options_help() + kLastHelp;
+  return "\nOptions after -o, separated by commas:\n" + mount_options_help() + kLastHelp + "\n" + kFrontHelp;
 }
 
 Error usage_error(std::string text) {
@@ -61,8 +72,8 @@ Error unknown_option(const std::string& word) {
   const std::string bare = name.substr(0, name.find('='));
   const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
   const std::string shown = "unknown option " + escape_for_log(word);
-  static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help",
-                                                    "version"};
+  static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help", "version",
+                                                    "list",       "cat",   "stat",          "tar",  "copy"};
   const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
   if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
   return usage_error(meant.empty() ? shown + kSeeHelp
@@ -80,6 +91,11 @@ Status check_surplus(const std::vector<std::string>& words) {
                   "): several files cannot be mounted at one place; mount each on a directory of its own"));
 }
 
+Status check_local(const std::string& file) {
+  if (file.find("://") == std::string::npos) return {};
+  return fail(usage_error(file + " is a URL: only local files can be read; download it first"));
+}
+
 Status check_arguments(const Words& words) {
   if (words.file.empty())
     return fail(usage_error(std::string("usage: h5mount [-o opt,...] FILE MOUNTPOINT") + kSeeHelp));
@@ -87,9 +103,7 @@ Status check_arguments(const Words& words) {
     return fail(
         usage_error("no MOUNTPOINT: h5mount " + escape_for_log(words.file) + " DIRECTORY" + kSeeHelp));
   }
-  if (words.file.find("://") != std::string::npos) {
-    return fail(usage_error(words.file + " is a URL: only local files can be mounted; download it first"));
-  }
+  H5_TRY(check_local(words.file));
   std::error_code none;
   if (std::filesystem::is_directory(words.file, none) &&
       std::filesystem::is_regular_file(words.mountpoint, none)) {
@@ -198,13 +212,91 @@ Parsed parse_umount_helper(int count, const char* const* words) {
   return command;
 }
 
+// ---- commands without a mount
+
+struct FrontName {
+  const char* option;
+  FrontCommand::Kind kind;
+  const char* usage;
+  std::size_t least_paths;
+};
+constexpr FrontName kFrontNames[] = {
+    {"--list", FrontCommand::Kind::List, "[-l] [-R] FILE [PATH...]", 0},
+    {"--cat", FrontCommand::Kind::Cat, "FILE PATH...", 1},
+    {"--stat", FrontCommand::Kind::Stat, "FILE PATH...", 1},
+    {"--tar", FrontCommand::Kind::Tar, "FILE [PATH...]", 0},
+    {"--copy", FrontCommand::Kind::Copy, "FILE PATH DESTINATION", 2},
+};
+
+// The command that the words before a "--" name; null: a mount.
+const FrontName* find_front_name(int count, const char* const* words) {
+  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
+    for (const FrontName& name : kFrontNames)
+      if (words[i] == std::string_view(name.option)) return &name;
+  }
+  return nullptr;
+}
+
+Parsed finish_front(const FrontName& name, FrontCommand command, const Words& said) {
+  const bool too_many = command.kind == FrontCommand::Kind::Copy && command.paths.size() > 2;
+  if (said.file.empty() || command.paths.size() < name.least_paths || too_many)
+    return fail(usage_error(fmt::format("usage: h5mount {} {}{}", name.option, name.usage, kSeeHelp)));
+  H5_ASSIGN(command.options, parse_mount_options(said.options, false));
+  H5_TRY(check_local(said.file));
+  command.file = absolute(said.file);
+  if (command.kind == FrontCommand::Kind::Copy) {
+    command.destination = absolute_directory(command.paths.back());
+    command.paths.pop_back();
+  }
+  return command;
+}
+
+// The PATHs among what is left: after a "--" all words, before it those that are no options.
+Result<std::vector<std::string>> path_words(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  bool names_only = false;
+  for (const std::string& word : words) {
+    if (!names_only && word == "--") {
+      names_only = true;
+      continue;
+    }
+    if (!names_only && word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
+    out.push_back(word);
+  }
+  return out;
+}
+
+Parsed parse_front(const FrontName& name, int count, const char* const* words) {
+  CLI::App app("Shows what a mount of an HDF5 file would, without one.", "h5mount");
+  app.footer(kFrontHelp);
+  Words said;
+  FrontCommand command;
+  command.kind = name.kind;
+  app.allow_extras();  // PATHs: as an option of several words they would be split where one is in brackets
+  app.add_option("FILE", said.file);
+  app.add_option("-o", said.options)->allow_extra_args(false);
+  bool named = false;
+  app.add_flag(name.option, named);
+  if (command.kind == FrontCommand::Kind::List) {
+    app.add_flag("-l", command.details);
+    app.add_flag("-R", command.recursive);
+  }
+  std::optional<Parsed> told;
+  H5_TRY(parse_with(app, count, words, told));
+  if (told) return *told;
+  H5_ASSIGN(command.paths, path_words(app.remaining()));
+  return finish_front(name, std::move(command), said);
+}
+
 }  // namespace
 
 Parsed parse_command_line(int count, const char* const* words) {
   const std::string_view name = count > 0 ? words[0] : "";
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last.starts_with("umount.")) return parse_umount_helper(count, words);
-  return last.starts_with("mount.") ? parse_mount_helper(count, words) : parse_h5mount(count, words);
+  if (last.starts_with("mount.")) return parse_mount_helper(count, words);
+  const FrontName* const front = find_front_name(count, words);
+  return front != nullptr ? parse_front(*front, count, words) : parse_h5mount(count, words);
 }
 
 }  // namespace h5mount::cli

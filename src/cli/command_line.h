@@ -21,13 +21,24 @@ struct MountCommand {
   bool check_only = false;  // mount -f: go through the motions
 };
 
+// A command over the tree without a mount.
+struct FrontCommand {
+  enum class Kind { List, Cat, Stat, Tar, Copy };
+  Kind kind = Kind::List;
+  std::string file;  // absolute
+  MountOptions options;
+  std::vector<std::string> paths;           // in the tree
+  std::string destination;                  // of Copy
+  bool details = false, recursive = false;  // of List
+};
+
 // Words to print and be done (-h, -V).
 struct Told {
   std::string text;
 };
 
 // What the words ask for. InvalidValue: they cannot be understood.
-Result<std::variant<MountCommand, UnmountCommand, Told>> parse_command_line(int count,
-                                                                            const char* const* words);
+using Command = std::variant<MountCommand, UnmountCommand, FrontCommand, Told>;
+Result<Command> parse_command_line(int count, const char* const* words);
 
 }  // namespace h5mount::cli

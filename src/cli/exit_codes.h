@@ -7,6 +7,7 @@ namespace h5mount::cli {
 
 inline constexpr int kExitUsage = 1;
 inline constexpr int kExitUnreadable = 1;
+inline constexpr int kExitPartial = 1;  // without a mount: something could not be read or written
 inline constexpr int kExitBadFile = 2;
 inline constexpr int kExitMountFailed = 32;
 

@@ -3,8 +3,10 @@
 #include <exception>
 
 #include "exit_codes.h"
+#include "front_command.h"
 #include "h5mount/filter/plugins.h"
 #include "mount_command.h"
+#include "open_source.h"
 #include "process_limits.h"
 
 namespace {
@@ -23,6 +25,7 @@ int run(int count, const char* const* words) {
     return 0;
   }
   if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);
+  if (const auto* front = std::get_if<FrontCommand>(&*parsed)) return run_front(*front);
   return run_mount(std::get<MountCommand>(*parsed));
 }
 

@@ -8,7 +8,4 @@ namespace h5mount::cli {
 // has been printed.
 int run_mount(const MountCommand& command);
 
-// `h5mount: FILE: words`, on stderr.
-void tell(const std::string& about, const std::string& words);
-
 }  // namespace h5mount::cli

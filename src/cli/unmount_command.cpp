@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "exit_codes.h"
-#include "mount_command.h"
+#include "open_source.h"
 #include "release_notice.h"
 
 namespace h5mount::cli {

@@ -7,7 +7,7 @@
 namespace h5mount::cli {
 namespace {
 
-Result<std::variant<MountCommand, UnmountCommand, Told>> parse(std::vector<const char*> words) {
+Result<Command> parse(std::vector<const char*> words) {
   return parse_command_line(static_cast<int>(words.size()), words.data());
 }
 
@@ -112,6 +112,32 @@ TEST(CommandLine, TheUmountHelpersLetters) {
   EXPECT_FALSE(std::get<UnmountCommand>(*out).force);
   EXPECT_FALSE(parse({"umount.fuse.h5mount"}));
   EXPECT_FALSE(parse({"umount.fuse.h5mount", "/m", "-z"}));
+}
+
+FrontCommand front_command(std::vector<const char*> words) {
+  const auto out = parse(std::move(words));
+  EXPECT_TRUE(out) << (out ? "" : out.error().text());
+  return out && std::holds_alternative<FrontCommand>(*out) ? std::get<FrontCommand>(*out) : FrontCommand{};
+}
+
+TEST(CommandLine, CommandsWithoutAMount) {
+  const FrontCommand list =
+      front_command({"h5mount", "/a.h5", "x", "--list", "-lR", "-o", "external=any", "y"});
+  EXPECT_EQ(list.kind, FrontCommand::Kind::List);
+  EXPECT_EQ(list.file, "/a.h5");
+  EXPECT_TRUE(list.details && list.recursive);
+  EXPECT_EQ(list.options.external, object::ExternalPolicy::Any);
+  EXPECT_EQ(list.paths, (std::vector<std::string>{"x", "y"}));
+  const FrontCommand cat = front_command({"h5mount", "--cat", "--", "/a.h5", "-l", "[a,b]", "--"});
+  EXPECT_EQ(cat.paths, (std::vector<std::string>{"-l", "[a,b]", "--"}));
+  const FrontCommand copy = front_command({"h5mount", "--copy", "/a.h5", "/x", "/out/"});
+  EXPECT_EQ(copy.paths, std::vector<std::string>{"/x"});
+  EXPECT_EQ(copy.destination, "/out");
+  EXPECT_FALSE(parse({"h5mount", "--cat", "/a.h5"}));
+  EXPECT_FALSE(parse({"h5mount", "--cat", "-l", "/a.h5", "x"}));
+  EXPECT_FALSE(parse({"h5mount", "--copy", "/a.h5", "x"}));
+  EXPECT_FALSE(parse({"h5mount", "--copy", "/a.h5", "x", "y", "z"}));
+  EXPECT_TRUE(std::holds_alternative<Told>(*parse({"h5mount", "--tar", "--help"})));
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// PathWalk: a path of the mounted tree to its node, as the kernel resolves one: symlinks are followed within
+// the tree, `..` of the root is the root. Paths consist of names as the tree shows them (encoded); a leading
+// `/` makes no difference. Threads: any.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::front {
+
+// Owns one reference of a node that was looked up.
+class NodeReference {
+ public:
+  NodeReference() = default;
+  NodeReference(std::shared_ptr<tree::Tree> tree, tree::NodeId node) : tree_(std::move(tree)), node_(node) {}
+  ~NodeReference() {
+    if (tree_) tree_->forget(node_, 1);
+  }
+  NodeReference(NodeReference&& other) noexcept
+      : tree_(std::move(other.tree_)), node_(std::exchange(other.node_, tree::kRootNode)) {}
+  NodeReference& operator=(NodeReference&& other) noexcept {
+    std::swap(tree_, other.tree_);
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  NodeReference(const NodeReference&) = delete;
+  NodeReference& operator=(const NodeReference&) = delete;
+
+  tree::NodeId id() const { return node_; }
+
+ private:
+  std::shared_ptr<tree::Tree> tree_;
+  tree::NodeId node_ = tree::kRootNode;
+};
+
+struct FoundNode {
+  NodeReference node;
+  tree::NodeStat stat;  // of depth Listing
+  std::string path;     // without symlinks, `.` and `..`; names joined by `/`, none in front; empty: the root
+};
+
+// Whether a symlink at the end of a path is followed. One that a `/` follows always is.
+enum class LastLink { Follow, Keep };
+
+// Errors: NotFound where a name is missing, or something on the way is no directory; InvalidValue after too
+// many symlinks; what a lookup gives.
+Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last);
+
+// `directory` and a name in it, joined.
+std::string joined_path(std::string_view directory, std::string_view name);
+
+}  // namespace h5mount::front

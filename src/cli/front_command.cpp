@@ -1,0 +1,61 @@
+#include "front_command.h"
+
+#include <unistd.h>
+
+#include "exit_codes.h"
+#include "h5mount/front/commands.h"
+#include "open_source.h"
+
+namespace h5mount::cli {
+namespace {
+
+using Kind = FrontCommand::Kind;
+
+Status run_command(const FrontCommand& command, const front::Context& context) {
+  switch (command.kind) {
+    case Kind::Cat:
+      return front::cat(context, command.paths);
+    case Kind::Stat:
+      return front::stat(context, command.paths);
+    case Kind::List:
+      return front::list(context, command.paths,
+                         {command.details, command.recursive, ::isatty(STDOUT_FILENO) == 1});
+    case Kind::Tar:
+    case Kind::Copy:
+      break;
+  }
+  return fail(Error(ErrorCode::Internal, "an unknown command"));
+}
+
+// "h5mount: FILE: /PATH: words"
+front::FailureHandler failure_handler(const std::string& file, bool& any) {
+  return [&file, &any](std::string_view path, const Error& error) {
+    any = true;
+    std::string place(path);
+    if (!place.starts_with('/')) place.insert(place.begin(), '/');
+    const std::string words = error.text();
+    tell("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
+  };
+}
+
+}  // namespace
+
+int run_front(const FrontCommand& command) {
+  set_log_level(command.options.log_level.value_or(LogLevel::Warning));
+  OpenedSource source = open_source(command.file, command.options);
+  if (source.code != 0) return source.code;
+  const auto cache = make_cache(command.options);
+  const auto status = std::make_shared<MountStatus>(command.file, cache);
+  const auto tree = make_tree(command.file, command.options, source.files, cache, status);
+  if (!tree) {
+    tell(command.file, tree.error().text());
+    return kExitBadFile;
+  }
+  bool any_failed = false;
+  front::Output out(STDOUT_FILENO);
+  const Status done = run_command(command, {*tree, out, failure_handler(command.file, any_failed)});
+  if (!done) tell(command.file, done.error().text());
+  return done && !any_failed ? 0 : kExitPartial;
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "command_line.h"
+
+namespace h5mount::cli {
+
+// Runs a command over the tree without a mount. Gives the exit code; what went wrong has been printed.
+int run_front(const FrontCommand& command);
+
+}  // namespace h5mount::cli

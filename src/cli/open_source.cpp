@@ -1,0 +1,132 @@
+#include "open_source.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
+#include "h5mount/format/superblock.h"
+#include "source_check.h"
+
+namespace h5mount::cli {
+namespace {
+
+constexpr std::uint64_t kLeastCache = 32ULL << 20;
+constexpr std::uint64_t kMostCacheUnasked = 1ULL << 30;
+
+// A container's own bound, where it has one.
+std::uint64_t memory_bytes() {
+  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
+  std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::ifstream bound("/sys/fs/cgroup/memory.max");
+  std::uint64_t most = 0;
+  if (bound >> most && most > 0) memory = std::min(memory, most);
+  return memory;
+}
+
+std::uint64_t cache_bytes(const MountOptions& options) {
+  if (options.cache_bytes) return *options.cache_bytes;
+  return std::clamp(memory_bytes() / 4, kLeastCache, kMostCacheUnasked);
+}
+
+unsigned decoding_threads(const MountOptions& options) {
+  return options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
+}
+
+object::ExternalAccess external_access(const MountOptions& options) {
+  // With allow_other every user reads with our rights: what the file names is not opened for them unasked.
+  object::ExternalAccess out(options.external.value_or(
+      options.allow_other ? object::ExternalPolicy::None : object::ExternalPolicy::Beneath));
+  out.directories = options.external_directories;
+  out.for_others = options.allow_other;
+  out.refused_types.push_back("fuse." + options.subtype);
+  out.read_environment();
+  return out;
+}
+
+tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status) {
+  return {options.uid, options.gid, options.file_umask, options.directory_umask,
+          [status] { return status->text(); }};
+}
+
+Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& mount) {
+  metadata::MetadataOptions options;
+  options.force = mount.force;
+  options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
+                   : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
+                                              : metadata::Follow::Never;
+  options.keep_replaced = mount.reload;
+  return object::FileSet::open(file, external_access(mount), options);
+}
+
+// The file's name as it means the same from every working directory, symlinks in it as they are: they may
+// lead to another file when it is opened again.
+std::string absolute(const std::string& file) {
+  std::error_code trouble;
+  const auto absolute = std::filesystem::absolute(file, trouble);
+  return trouble ? file : absolute.string();
+}
+
+// A file that ends before its superblock says is a copy that was not finished: what is left of it is mounted,
+// with a warning (on stderr, as nothing has been detached yet, and in /.h5/log), and what lies beyond its end
+// fails where it is read.
+void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
+  const format::Superblock& superblock = file.superblock();
+  const std::uint64_t end = file.base_address() + file.addresses()->size();
+  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return;
+  log(LogLevel::Warning,
+      "{}: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond cannot be read",
+      name, end, superblock.end_of_file);
+}
+
+}  // namespace
+
+OpenedSource open_source(const std::string& file, const MountOptions& options) {
+  if (const Status readable = check_source(file); !readable) {
+    tell(file, readable.error().text());
+    return {kExitUnreadable, nullptr};
+  }
+  filter::use_filter_plugins({.directories = options.plugins});
+  auto files = open_files(file, options);
+  if (files) return {0, *std::move(files)};
+  tell(file, explain_refusal(file, files.error()).text());
+  return {files.error().code() == ErrorCode::Io ? kExitUnreadable : kExitBadFile, nullptr};
+}
+
+std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options) {
+  return std::make_shared<cache::BlockCache>(cache_bytes(options));
+}
+
+Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
+                                              const std::shared_ptr<object::FileSet>& files,
+                                              const std::shared_ptr<cache::BlockCache>& cache,
+                                              const std::shared_ptr<MountStatus>& status) {
+  const auto workers = std::make_shared<cache::WorkerPool>(decoding_threads(options));
+  status->set_files(files);
+  const auto again = [file = absolute(file), options, status, cache,
+                      workers]() -> Result<tree::Tree::Source> {
+    H5_ASSIGN(auto opened, open_files(file, options));
+    status->set_files(opened);
+    return tree::Tree::Source{{cache, workers, std::move(opened)}, tree_options(options, status)};
+  };
+  const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status)};
+  H5_ASSIGN(auto tree, options.reload ? tree::Tree::make_reloading(first, again)
+                                      : tree::Tree::make(first.environment, first.options));
+  H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
+  warn_of_missing_end(file, *files->main()->metadata);
+  return tree;
+}
+
+void tell(const std::string& about, const std::string& words) {
+  const bool said = about.empty() || words.find(about) != std::string::npos;
+  const std::string line = said ? words : about + ": " + words;
+  std::fprintf(stderr, "h5mount: %s\n", escape_for_log(line).c_str());
+}
+
+}  // namespace h5mount::cli

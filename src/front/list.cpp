@@ -1,0 +1,88 @@
+
+#include "h5mount/base/log.h"
+#include "h5mount/front/commands.h"
+#include "object_line.h"
+#include "tree_walk.h"
+
+namespace h5mount::front {
+namespace {
+
+// Names of what is in one directory, or whole paths of all that is below one.
+class Lister : public Visitor {
+ public:
+  Lister(const Context& context, const ListOptions& options, bool whole_paths)
+      : context_(context), options_(options), whole_paths_(whole_paths || options.recursive) {}
+
+  Result<bool> visit(const FoundNode& found) override {
+    const bool enter = depth_ == 0 || options_.recursive;
+    const bool directory = found.stat.type == tree::NodeType::Directory;
+    // A directory that is named is listed, not shown itself, but for the one line that -R begins with.
+    if (depth_ > 0 || !directory || options_.recursive) H5_TRY(show(found));
+    if (directory && enter) ++depth_;
+    return enter;
+  }
+
+  Status leave(const FoundNode&) override {
+    --depth_;
+    return {};
+  }
+
+ private:
+  std::string shown_name(const FoundNode& found) const {
+    const std::string name = whole_paths_ ? "/" + found.path : found.path.substr(found.path.rfind('/') + 1);
+    return options_.for_terminal ? escape_for_log(name) : name;
+  }
+
+  Status show(const FoundNode& found) {
+    if (!options_.details) return context_.out.add(shown_name(found) + "\n");
+    const tree::RequestScope scope(*context_.tree);
+    return context_.out.add(object_line(*context_.tree, found, shown_name(found), options_.recursive));
+  }
+
+  const Context& context_;
+  const ListOptions& options_;
+  bool whole_paths_;
+  unsigned depth_ = 0;  // of directories that are being walked
+};
+
+// Names alone need no object to be opened.
+Status list_names(const Context& context, const FoundNode& directory, bool whole_paths, bool for_terminal) {
+  const tree::RequestScope scope(*context.tree);
+  const auto listing = context.tree->open_directory(directory.node.id());
+  if (!listing) {
+    context.failed(directory.path, listing.error());
+    return {};
+  }
+  for (std::size_t i = 0; i < (*listing)->size(); ++i) {
+    const std::string_view name = (*listing)->at(i).name;
+    const std::string shown = whole_paths ? "/" + joined_path(directory.path, name) : std::string(name);
+    H5_TRY(context.out.add((for_terminal ? escape_for_log(shown) : shown) + "\n"));
+  }
+  if (const Error* damage = (*listing)->damage()) context.failed(directory.path, *damage);
+  return {};
+}
+
+}  // namespace
+
+Status list(const Context& context, Paths paths, const ListOptions& options) {
+  static const std::string kRoot = "/";
+  const Paths places = paths.empty() ? Paths(&kRoot, 1) : paths;
+  for (const std::string& path : places) {
+    auto found = find_path(context.tree, path, options.details ? LastLink::Keep : LastLink::Follow);
+    if (!found) {
+      context.failed(path, found.error());
+      continue;
+    }
+    const bool names_only = !options.details && !options.recursive;
+    if (names_only && found->stat.type == tree::NodeType::Directory) {
+      H5_TRY(list_names(context, *found, places.size() > 1, options.for_terminal));
+    } else {
+      Lister lister(context, options, places.size() > 1);
+      H5_TRY(walk(context.tree, *std::move(found), lister, context.failed));
+    }
+    H5_TRY(context.out.flush());
+  }
+  return {};
+}
+
+}  // namespace h5mount::front

@@ -1,0 +1,92 @@
+#include "h5mount/front/path_walk.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace h5mount::front {
+namespace {
+
+constexpr unsigned kMaxLinks = 40;                         // as Linux counts them
+constexpr std::size_t kMaxPending = std::size_t{1} << 16;  // names still to be looked up, symlinks among them
+
+class Resolver {
+ public:
+  explicit Resolver(const std::shared_ptr<tree::Tree>& tree) : tree_(tree) {}
+
+  Result<FoundNode> resolve(std::string_view path, LastLink last) {
+    H5_TRY(push(path));
+    while (!pending_.empty()) {
+      const std::string name = std::move(pending_.back());
+      pending_.pop_back();
+      H5_TRY(step(name, last == LastLink::Follow || !pending_.empty()));
+    }
+    if (!steps_.empty()) return std::move(steps_.back());
+    H5_ASSIGN(const tree::NodeStat stat, tree_->stat(tree::kRootNode, tree::StatDepth::Listing));
+    return FoundNode{NodeReference(), stat, {}};
+  }
+
+ private:
+  // The names of a path, the first one on top; a `/` at its end as `.`, which only a directory has.
+  Status push(std::string_view path) {
+    std::vector<std::string> names;
+    for (std::size_t begin = 0; begin <= path.size();) {
+      const std::size_t end = std::min(path.find('/', begin), path.size());
+      if (end > begin) names.emplace_back(path.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (path.ends_with('/')) names.emplace_back(".");
+    if (names.size() > kMaxPending - pending_.size())
+      return fail(Error(ErrorCode::LimitExceeded, "the path has too many names"));
+    pending_.insert(pending_.end(), std::make_move_iterator(names.rbegin()),
+                    std::make_move_iterator(names.rend()));
+    return {};
+  }
+
+  Status step(const std::string& name, bool follow) {
+    const tree::RequestScope scope(*tree_);
+    if (!steps_.empty() && steps_.back().stat.type != tree::NodeType::Directory)
+      return fail(Error(ErrorCode::NotFound, fmt::format("/{} is not a directory", steps_.back().path)));
+    if (name == ".") return {};
+    if (name == "..") {
+      if (!steps_.empty()) steps_.pop_back();
+      return {};
+    }
+    const tree::NodeId directory = steps_.empty() ? tree::kRootNode : steps_.back().node.id();
+    const std::string path = joined_path(steps_.empty() ? std::string() : steps_.back().path, name);
+    auto found = tree_->lookup(directory, name);
+    if (!found && found.error().code() == ErrorCode::NotFound)
+      return fail(Error(ErrorCode::NotFound, fmt::format("no such file or directory: /{}", path)));
+    if (!found) return fail(found.error());
+    NodeReference node(tree_, found->node);
+    if (found->stat.type == tree::NodeType::Symlink && follow) return follow_link(node.id(), path);
+    steps_.push_back({std::move(node), found->stat, path});
+    return {};
+  }
+
+  Status follow_link(tree::NodeId link, const std::string& path) {
+    if (++links_ > kMaxLinks)
+      return fail(Error(ErrorCode::InvalidValue, fmt::format("/{}: too many symlinks", path)));
+    H5_ASSIGN(const std::string target, tree_->readlink(link));
+    if (target.starts_with('/'))
+      return fail(Error(ErrorCode::NotFound, fmt::format("/{} leads out of the tree", path)));
+    return push(target);
+  }
+
+  const std::shared_ptr<tree::Tree>& tree_;
+  std::vector<std::string> pending_;  // names that follow, the next one last
+  std::vector<FoundNode> steps_;      // from below the root to where the resolution stands
+  unsigned links_ = 0;
+};
+
+}  // namespace
+
+Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last) {
+  return Resolver(tree).resolve(path, last);
+}
+
+std::string joined_path(std::string_view directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
+
+}  // namespace h5mount::front

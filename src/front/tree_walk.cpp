@@ -1,0 +1,89 @@
+#include "tree_walk.h"
+
+#include <vector>
+
+namespace h5mount::front {
+namespace {
+
+// A directory that is being walked.
+struct Level {
+  FoundNode directory;
+  std::shared_ptr<const tree::DirectoryListing> listing;
+  std::size_t next = 0;
+};
+
+class Walk {
+ public:
+  Walk(const std::shared_ptr<tree::Tree>& tree, Visitor& visitor, const FailureHandler& failed)
+      : tree_(tree), visitor_(visitor), failed_(failed) {}
+
+  Status run(FoundNode start) {
+    H5_TRY(visit(std::move(start)));
+    while (!levels_.empty()) {
+      Level& level = levels_.back();
+      if (level.next < level.listing->size()) {
+        H5_TRY(visit_entry(level, level.next++));
+        continue;
+      }
+      if (const Error* damage = level.listing->damage()) failed_(level.directory.path, *damage);
+      H5_TRY(visitor_.leave(level.directory));
+      levels_.pop_back();
+    }
+    return {};
+  }
+
+ private:
+  Status visit(FoundNode found) {
+    const bool directory = found.stat.type == tree::NodeType::Directory;
+    H5_ASSIGN(const bool enter, visitor_.visit(found));
+    if (!directory || !enter) return {};
+    const tree::RequestScope scope(*tree_);
+    auto listing = tree_->open_directory(found.node.id());
+    if (!listing) {
+      failed_(found.path, listing.error());
+      return visitor_.leave(found);
+    }
+    levels_.push_back({std::move(found), *std::move(listing), 0});
+    return {};
+  }
+
+  Status visit_entry(const Level& level, std::size_t position) {
+    std::string path = joined_path(level.directory.path, level.listing->at(position).name);
+    auto entry = [&] {
+      const tree::RequestScope scope(*tree_);
+      return tree_->lookup_listed(level.directory.node.id(), *level.listing, position);
+    }();
+    if (!entry) {
+      failed_(path, entry.error());
+      return {};
+    }
+    return visit({NodeReference(tree_, entry->node), entry->stat, std::move(path)});
+  }
+
+  const std::shared_ptr<tree::Tree>& tree_;
+  Visitor& visitor_;
+  const FailureHandler& failed_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+Status walk(const std::shared_ptr<tree::Tree>& tree, FoundNode start, Visitor& visitor,
+            const FailureHandler& failed) {
+  return Walk(tree, visitor, failed).run(std::move(start));
+}
+
+Status walk_paths(const std::shared_ptr<tree::Tree>& tree, Paths paths, Visitor& visitor,
+                  const FailureHandler& failed) {
+  static const std::string kRoot = "/";
+  for (const std::string& path : paths.empty() ? Paths(&kRoot, 1) : paths) {
+    auto found = find_path(tree, path, LastLink::Keep);
+    if (!found)
+      failed(path, found.error());
+    else
+      H5_TRY(walk(tree, *std::move(found), visitor, failed));
+  }
+  return {};
+}
+
+}  // namespace h5mount::front
