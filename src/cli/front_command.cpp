@@ -21,6 +21,7 @@ Status run_command(const FrontCommand& command, const front::Context& context) {
       return front::list(context, command.paths,
                          {command.details, command.recursive, ::isatty(STDOUT_FILENO) == 1});
     case Kind::Tar:
+      return front::tar(context, command.paths);
     case Kind::Copy:
       break;
   }

@@ -1,16 +1,16 @@
+#include "file_reader.h"
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
 
 namespace h5mount::front {
 namespace {
 
-constexpr std::uint64_t kRequestBytes = 8U << 20;
-
+// To the end, wherever that is by then.
 Status copy_out(tree::Tree& tree, tree::OpenNode& file, Output& out) {
   for (std::uint64_t offset = 0;;) {
     const tree::RequestScope scope(tree);
     dataset::Pieces pieces;
-    H5_TRY(file.read(offset, kRequestBytes, pieces));
+    H5_TRY(file.read(offset, kReadBytes, pieces));
     if (pieces.total() == 0) return {};
     offset += pieces.total();
     H5_TRY(out.add(pieces));

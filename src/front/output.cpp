@@ -42,12 +42,14 @@ Status Output::flush_if_full() {
 
 Status Output::add(std::string_view text) {
   text_ += text;
+  added_ += text.size();
   return flush_if_full();
 }
 
 Status Output::add(const dataset::Pieces& pieces) {
   text_to_pieces();
   pending_.append(pieces);
+  added_ += pieces.total();
   return flush_if_full();
 }
 
@@ -75,7 +77,6 @@ Status Output::flush() {
       broken_ = true;
       return fail(io_error(errno, name_));
     }
-    written_ += static_cast<std::uint64_t>(done);
     skipped += static_cast<std::size_t>(done);
     while (first < list.size() && skipped >= list[first].bytes.size()) skipped -= list[first++].bytes.size();
   }

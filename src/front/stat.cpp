@@ -3,6 +3,7 @@
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
 #include "h5mount/text/value_text.h"
+#include "xattrs.h"
 
 namespace h5mount::front {
 namespace {
@@ -19,25 +20,17 @@ std::string_view type_name(tree::NodeType type) {
   return "file";
 }
 
-// An attribute that cannot be read is passed to `failed`, and the others are there.
-Status append_xattrs(const Context& context, const FoundNode& found, std::string& out) {
-  H5_ASSIGN(const auto names, context.tree->list_xattrs(found.node.id()));
+void append_xattrs(const Context& context, const FoundNode& found, std::string& out) {
   out += ",\"xattrs\":{";
   bool first = true;
-  for (const std::string& name : names) {
-    const auto value = context.tree->get_xattr(found.node.id(), name);
-    if (!value) {
-      context.failed(found.path, value.error().within(name));
-      continue;
-    }
+  for (const auto& [name, value] : read_xattrs(*context.tree, found, context.failed)) {
     if (!first) out += ',';
     first = false;
     text::append_json_string(name, out);
     out += ':';
-    text::append_json_string(*value, out);
+    text::append_json_string(value, out);
   }
   out += '}';
-  return {};
 }
 
 Status stat_one(const Context& context, const std::string& path) {
@@ -54,7 +47,7 @@ Status stat_one(const Context& context, const std::string& path) {
     line += ",\"target\":";
     text::append_json_string(target, line);
   }
-  H5_TRY(append_xattrs(context, found, line));
+  append_xattrs(context, found, line);
   line += "}\n";
   return context.out.add(line);
 }

@@ -9,6 +9,8 @@
 
 namespace h5mount::front {
 
+inline constexpr std::size_t kMaxSymlinkBytes = 4095;  // PATH_MAX less the terminator: what a mount shows
+
 class Visitor {
  public:
   virtual ~Visitor() = default;

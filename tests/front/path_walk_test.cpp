@@ -86,7 +86,7 @@ TEST(Output, TextAndPiecesInOrderThroughASlowPipe) {
   ::close(ends[1]);
   reader.join();
   ::close(ends[0]);
-  EXPECT_EQ(out.written(), expected.size());
+  EXPECT_EQ(out.added(), expected.size());
   EXPECT_TRUE(got == expected);
 }
 

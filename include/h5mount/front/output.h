@@ -22,7 +22,7 @@ class Output {
   Status flush();
 
   bool broken() const { return broken_; }
-  std::uint64_t written() const { return written_; }
+  std::uint64_t added() const { return added_; }  // bytes since the start, written or not
 
  private:
   void text_to_pieces();
@@ -32,7 +32,7 @@ class Output {
   std::string name_;
   dataset::Pieces pending_;
   std::string text_;  // what follows the pieces
-  std::uint64_t written_ = 0;
+  std::uint64_t added_ = 0;
   bool broken_ = false;
 };
 

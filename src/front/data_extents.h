@@ -1,0 +1,17 @@
+// Where an open file has data and where holes, as lseek(2) would say.
+#pragma once
+
+#include <vector>
+
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::front {
+
+// The parts of [0, size) that are data, ascending and apart; what lies between them reads as zeros. At most
+// `most`: where there are more, short holes count as data.
+Result<std::vector<dataset::ByteRange>> data_extents(tree::OpenNode& file, std::uint64_t size,
+                                                     std::size_t most);
+
+std::uint64_t total_bytes(const std::vector<dataset::ByteRange>& extents);
+
+}  // namespace h5mount::front

@@ -1,0 +1,39 @@
+// Headers of tar members: ustar, with a pax header before it for what that cannot say. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount::front {
+
+inline constexpr std::size_t kTarBlock = 512;
+
+enum class TarType : char { File = '0', HardLink = '1', Symlink = '2', Directory = '5' };
+
+struct TarMember {
+  TarType type = TarType::File;
+  std::string name;    // with a `/` at the end of a directory's
+  std::string target;  // of links
+  std::uint64_t size = 0;
+  std::uint32_t mode = 0, uid = 0, gid = 0;
+  std::int64_t mtime = 0;
+  std::vector<std::pair<std::string, std::string>> xattrs;
+  bool sparse = false;
+  std::vector<dataset::ByteRange> extents = {};  // where `sparse`: of a file of `size` bytes
+};
+
+// The whole header, and of a sparse file (GNU.sparse 1.0) the map that its data begin with: whole blocks.
+std::string tar_header(const TarMember& member);
+
+// Zeros up to the next block.
+std::string tar_padding(std::uint64_t bytes);
+
+// The end of an archive of so many bytes, up to a whole record of 20 blocks.
+std::string tar_end(std::uint64_t bytes);
+
+}  // namespace h5mount::front

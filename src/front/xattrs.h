@@ -1,0 +1,17 @@
+// All extended attributes of a node.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "h5mount/front/commands.h"
+#include "h5mount/front/path_walk.h"
+
+namespace h5mount::front {
+
+// In the tree's order. What cannot be read is passed to `failed`, and the others are there.
+std::vector<std::pair<std::string, std::string>> read_xattrs(tree::Tree& tree, const FoundNode& found,
+                                                             const FailureHandler& failed);
+
+}  // namespace h5mount::front
