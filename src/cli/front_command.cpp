@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "copy_command.h"
 #include "exit_codes.h"
 #include "h5mount/front/commands.h"
 #include "open_source.h"
@@ -23,7 +24,7 @@ Status run_command(const FrontCommand& command, const front::Context& context) {
     case Kind::Tar:
       return front::tar(context, command.paths);
     case Kind::Copy:
-      break;
+      return run_copy(command, context.tree, context.failed);
   }
   return fail(Error(ErrorCode::Internal, "an unknown command"));
 }

@@ -4,12 +4,30 @@
 
 namespace h5mount::front {
 
+namespace {
+
+// Of a file whose size nobody knows until it is read.
+Result<std::uint64_t> measured(tree::OpenNode& file) {
+  for (std::uint64_t size = 0;;) {
+    dataset::Pieces pieces;
+    H5_TRY(file.read(size, kReadBytes, pieces));
+    if (pieces.total() == 0) return size;
+    size += pieces.total();
+  }
+}
+
+}  // namespace
+
 Result<FileReader> FileReader::open(const std::shared_ptr<tree::Tree>& tree, tree::NodeId node) {
   const tree::RequestScope scope(*tree);
   // Some sizes are known only once the file is open.
   H5_ASSIGN(auto file, tree->open(node));
   H5_ASSIGN(const tree::NodeStat stat, tree->stat(node, tree::StatDepth::Size));
-  return FileReader(tree, std::move(file), stat.size);
+  std::uint64_t size = stat.size;
+  if (file->direct()) {
+    H5_ASSIGN(size, measured(*file));
+  }
+  return FileReader(tree, std::move(file), size);
 }
 
 Status FileReader::read(std::uint64_t begin, std::uint64_t end, const Taker& take) {
@@ -24,18 +42,6 @@ Status FileReader::read(std::uint64_t begin, std::uint64_t end, const Taker& tak
     begin += pieces.total();
   }
   return {};
-}
-
-Result<dataset::Pieces> FileReader::read_start(std::uint64_t most) {
-  dataset::Pieces out;
-  while (out.total() < most) {
-    const tree::RequestScope scope(*tree_);
-    dataset::Pieces pieces;
-    H5_TRY(file_->read(out.total(), std::min(kReadBytes, most - out.total()), pieces));
-    if (pieces.total() == 0) break;
-    out.append(std::move(pieces));
-  }
-  return out;
 }
 
 }  // namespace h5mount::front

@@ -15,7 +15,7 @@ class FileReader {
  public:
   static Result<FileReader> open(const std::shared_ptr<tree::Tree>& tree, tree::NodeId node);
 
-  std::uint64_t size() const { return size_; }  // when it was opened
+  std::uint64_t size() const { return size_; }  // as it was opened
   tree::OpenNode& file() { return *file_; }
 
   // Pieces are only valid as long as `take` runs where they are `kernel_only`: it has to copy them, and an
@@ -23,9 +23,6 @@ class FileReader {
   using Taker = std::function<Status(const dataset::Pieces& pieces, std::uint64_t offset)>;
   // All of [begin, end). Stale where the file is shorter.
   Status read(std::uint64_t begin, std::uint64_t end, const Taker& take);
-  // Up to `most` bytes from the start on; fewer where the file ends before.
-  Result<dataset::Pieces> read_start(std::uint64_t most);
-
   Status revalidate() { return file_->revalidate(); }
 
  private:

@@ -13,7 +13,7 @@ class Lister : public Visitor {
   Lister(const Context& context, const ListOptions& options, bool whole_paths)
       : context_(context), options_(options), whole_paths_(whole_paths || options.recursive) {}
 
-  Result<bool> visit(const FoundNode& found) override {
+  Result<bool> visit(FoundNode& found) override {
     const bool enter = depth_ == 0 || options_.recursive;
     const bool directory = found.stat.type == tree::NodeType::Directory;
     // A directory that is named is listed, not shown itself, but for the one line that -R begins with.

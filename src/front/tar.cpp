@@ -16,7 +16,7 @@ class TarWriter : public Visitor {
  public:
   explicit TarWriter(const Context& context) : context_(context) {}
 
-  Result<bool> visit(const FoundNode& found) override {
+  Result<bool> visit(FoundNode& found) override {
     const Status done = found.stat.type == tree::NodeType::Directory ? write_directory(found)
                         : found.stat.type == tree::NodeType::Symlink ? write_symlink(found)
                                                                      : write_file(found);
@@ -77,26 +77,22 @@ class TarWriter : public Visitor {
   Status write_content(const FoundNode& found, FileReader& reader, TarMember& out) {
     const bool held = total_bytes(out.extents) <= kMaxHeldBytes;
     dataset::Pieces content;
-    if (held && !out.sparse) {
-      // Some files have another length each time they are opened.
-      H5_ASSIGN(content, reader.read_start(kMaxHeldBytes));
-      out.size = content.total();
-    } else {
-      H5_TRY(read_extents(reader, out, [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
-        if (held) content.append(pieces);
-        return {};
-      }));
-    }
+    H5_TRY(read_extents(reader, out, [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
+      if (held) content.append(pieces);
+      return {};
+    }));
     out.xattrs = read_xattrs(*context_.tree, found, context_.failed);
     const std::uint64_t start = context_.out.added();
     inside_member_ = true;
     H5_TRY(context_.out.add(tar_header(out)));
-    if (held)
+    if (held) {
       H5_TRY(write_pieces(reader, content));
-    else
-      H5_TRY(read_extents(reader, out, [&](const dataset::Pieces& pieces, std::uint64_t) {
+    } else {
+      const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) {
         return write_pieces(reader, pieces);
-      }));
+      };
+      H5_TRY(read_extents(reader, out, take));
+    }
     H5_TRY(context_.out.add(tar_padding(context_.out.added() - start)));
     inside_member_ = false;
     return {};

@@ -14,8 +14,9 @@ inline constexpr std::size_t kMaxSymlinkBytes = 4095;  // PATH_MAX less the term
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  // An error ends the walk. False for a directory that is not entered.
-  virtual Result<bool> visit(const FoundNode& found) = 0;
+  // An error ends the walk. False for a directory that is not entered. What is no directory may be moved
+  // from.
+  virtual Result<bool> visit(FoundNode& found) = 0;
   // After all that is in a directory.
   virtual Status leave(const FoundNode& directory) { return (void)directory, Status{}; }
 };

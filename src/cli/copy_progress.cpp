@@ -1,0 +1,66 @@
+#include "copy_progress.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace h5mount::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{500};
+constexpr double kMib = 1 << 20;
+
+std::string amount(double done, double all, bool counted) {
+  return counted ? fmt::format("{:.1f} of {:.1f} MiB", done / kMib, all / kMib)
+                 : fmt::format("{:.1f} MiB", done / kMib);
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace
+
+std::string progress_text(const front::CopyProgress& progress, std::chrono::duration<double> elapsed) {
+  const auto done = static_cast<double>(progress.bytes.load());
+  const auto all = static_cast<double>(progress.all_bytes.load());
+  const bool counted = progress.counted;
+  std::string out = amount(done, all, counted);
+  out += counted ? fmt::format(", {} of {} files", progress.files.load(), progress.all_files.load())
+                 : fmt::format(", {} files", progress.files.load());
+  // What was there already tells nothing about the rate.
+  const double rate =
+      (done - static_cast<double>(progress.kept_bytes.load())) / std::max(elapsed.count(), 1e-3);
+  out += fmt::format(", {:.1f} MiB/s", rate / kMib);
+  if (counted && rate > 0 && all >= done) out += fmt::format(", {} left", duration((all - done) / rate));
+  return out;
+}
+
+ProgressLine::ProgressLine(const front::CopyProgress& progress) : progress_(progress) {
+  thread_ = std::thread([this] {
+    std::unique_lock lock(mutex_);
+    while (!ending_.wait_for(lock, kInterval, [this] { return ended_; })) show();
+  });
+}
+
+ProgressLine::~ProgressLine() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  ending_.notify_all();
+  thread_.join();
+  show();
+  std::fputc('\n', stderr);
+}
+
+// Erases to the end of the line, as the text may have become shorter.
+void ProgressLine::show() {
+  std::fprintf(stderr, "\r%s\033[K",
+               progress_text(progress_, std::chrono::steady_clock::now() - start_).c_str());
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,36 @@
+// A line on a terminal that says how far a copy is.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "h5mount/front/copy.h"
+
+namespace h5mount::cli {
+
+// "12.3 of 64.0 MiB, 45 of 100 files, 120.0 MiB/s, 1:05 left"
+std::string progress_text(const front::CopyProgress& progress, std::chrono::duration<double> elapsed);
+
+// Rewrites the line on stderr until it is destroyed.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const front::CopyProgress& progress);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+ private:
+  void show();
+
+  const front::CopyProgress& progress_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::condition_variable ending_;
+  bool ended_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace h5mount::cli

@@ -1,0 +1,310 @@
+#include "h5mount/front/copy.h"
+
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "copy_file.h"
+#include "copy_jobs.h"
+#include "file_reader.h"
+#include "h5mount/base/log.h"
+#include "tree_walk.h"
+#include "xattrs.h"
+
+namespace h5mount::front {
+namespace {
+
+constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of one file
+
+// Of files with several names: the first copy, which the others are linked to. Threads: any.
+class FirstNames {
+ public:
+  // Nothing: this is the first, and `settle` is to be called for it. Else the path of the first once it is
+  // there, empty where it could not be copied.
+  std::optional<std::string> claim(std::uint64_t ino) {
+    std::unique_lock lock(mutex_);
+    const auto [place, first] = names_.try_emplace(ino);
+    if (first) return std::nullopt;
+    const Name& name = place->second;  // stays where it is, whatever is added
+    settled_.wait(lock, [&] { return name.settled; });
+    return name.path;
+  }
+
+  void settle(std::uint64_t ino, std::string path) {
+    const std::lock_guard lock(mutex_);
+    names_[ino] = {std::move(path), true};
+    settled_.notify_all();
+  }
+
+ private:
+  struct Name {
+    std::string path;
+    bool settled = false;
+  };
+  std::mutex mutex_;
+  std::condition_variable settled_;
+  std::unordered_map<std::uint64_t, Name> names_;  // guarded by mutex_
+};
+
+struct SettleAtEnd {
+  FirstNames& names;
+  std::uint64_t ino;
+  std::string path;  // empty: it could not be copied
+  ~SettleAtEnd() { names.settle(ino, std::move(path)); }
+};
+
+// A file or symlink: what a job needs to know.
+struct Work {
+  FoundNode found;
+  CopyDirectoryPtr directory;
+  std::string name;
+  std::string below;  // its path below the top directory
+};
+
+class Copy : public Visitor {
+ public:
+  Copy(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options, const FailureHandler& failed)
+      : tree_(tree), options_(options), failed_([this, &failed](std::string_view path, const Error& error) {
+          const std::lock_guard lock(mutex_);
+          failed(path, error);
+        }) {}
+
+  Status run(FoundNode start) {
+    start_length_ = start.path.empty() ? 0 : start.path.size() + 1;
+    if (start.stat.type != tree::NodeType::Directory) H5_TRY(open_top(start.path));
+    Status walked;
+    {
+      CopyJobs jobs(std::max(options_.threads, 1U));
+      jobs_ = &jobs;
+      walked = walk(tree_, std::move(start), *this, failed_);
+    }
+    directories_.clear();
+    const std::lock_guard lock(mutex_);
+    if (refused_xattrs_ > 0)
+      log(LogLevel::Warning, "{}: the file system did not take {} attributes, the first of them of /{}",
+          options_.destination, refused_xattrs_, refused_path_);
+    return ended_ ? Status(fail(*ended_)) : walked;
+  }
+
+  Result<bool> visit(FoundNode& found) override {
+    H5_TRY(check_stop());
+    if (found.stat.type == tree::NodeType::Directory) return enter(found);
+    const std::string name = name_of(found);
+    std::string below = directories_.empty() ? name : found.path.substr(start_length_);
+    const auto work = std::make_shared<Work>(
+        Work{std::move(found), directories_.empty() ? top_ : directories_.back(), name, std::move(below)});
+    jobs_->add([this, work] { copy_one(*work); });
+    return true;
+  }
+
+  Status leave(const FoundNode&) override {
+    directories_.pop_back();
+    return {};
+  }
+
+ private:
+  // The directory that a file is copied into, and its name there.
+  Status open_top(const std::string& path) {
+    const std::string& place = options_.destination;
+    struct stat there = {};
+    const bool into = ::stat(place.c_str(), &there) == 0 && S_ISDIR(there.st_mode);
+    const std::size_t end = place.rfind('/');
+    top_name_ = into ? path.substr(path.rfind('/') + 1) : place.substr(end + 1);
+    H5_ASSIGN(top_, CopyDirectory::open(into                       ? place
+                                        : end == std::string::npos ? "."
+                                                                   : place.substr(0, end + 1)));
+    return top_->remove_leftovers(top_name_);
+  }
+
+  std::string name_of(const FoundNode& found) const {
+    return directories_.empty() ? top_name_ : found.path.substr(found.path.rfind('/') + 1);
+  }
+
+  Result<bool> enter(const FoundNode& found) {
+    auto made = directories_.empty() ? CopyDirectory::make_top(options_.destination, found.stat)
+                                     : CopyDirectory::make(directories_.back(), name_of(found), found.stat);
+    if (!made) {
+      if (!top_ || is_full(made.error())) return fail(made.error());
+      failed_(found.path, made.error());
+      return false;
+    }
+    if (!top_) top_ = *made;
+    count_refused(found.path, set_xattrs((*made)->fd(), read_xattrs(*tree_, found, failed_)));
+    directories_.push_back(*std::move(made));
+    return true;
+  }
+
+  void copy_one(const Work& work) {
+    if (!check_stop()) return;
+    Status done;
+    try {
+      done = work.found.stat.type == tree::NodeType::Symlink ? copy_link(work) : copy_file(work);
+    } catch (const std::exception& exception) {
+      done = fail(Error(ErrorCode::Internal, exception.what()));
+    }
+    if (done) {
+      add_progress(1, 0, 0);
+    } else if (is_full(done.error())) {
+      end(done.error().within("/" + work.found.path));
+    } else if (check_stop()) {
+      failed_(work.found.path, done.error());
+    }
+  }
+
+  Status copy_link(const Work& work) {
+    const tree::RequestScope scope(*tree_);
+    H5_ASSIGN(const std::string target, tree_->readlink(work.found.node.id()));
+    return copy_symlink(*work.directory, work.name, target, work.found.stat);
+  }
+
+  Status copy_file(const Work& work) {
+    if (work.found.stat.nlink <= 1) return copy_content(work);
+    const std::uint64_t ino = work.found.stat.ino;
+    const auto first = names_.claim(ino);
+    if (first && !first->empty()) {
+      add_progress(0, work.found.stat.size, 0);
+      return link_file(*top_, *first, *work.directory, work.name);
+    }
+    SettleAtEnd end{names_, ino, {}};
+    H5_TRY(copy_content(work));
+    end.path = work.below;
+    return {};
+  }
+
+  Status copy_content(const Work& work) {
+    tree::NodeStat stat = work.found.stat;
+    if (!stat.complete) {
+      const tree::RequestScope scope(*tree_);
+      H5_ASSIGN(stat, tree_->stat(work.found.node.id(), tree::StatDepth::Size));
+    }
+    if (is_whole(*work.directory, work.name, stat, options_.source_changed)) {
+      add_progress(0, stat.size, stat.size);
+      return {};
+    }
+    H5_ASSIGN(FileReader reader, FileReader::open(tree_, work.found.node.id()));
+    H5_ASSIGN(TemporaryFile file, TemporaryFile::make(work.directory, work.name));
+    H5_TRY(write_content(reader, file));
+    count_refused(work.found.path, set_xattrs(file.fd(), read_xattrs(*tree_, work.found, failed_)));
+    H5_TRY(set_status(file.fd(), stat));
+    H5_TRY(check_stop());
+    return file.rename_to(work.name);
+  }
+
+  Status write_content(FileReader& reader, TemporaryFile& file) {
+    H5_ASSIGN(const auto extents, data_extents(reader.file(), reader.size(), kMaxExtents));
+    add_progress(0, reader.size() - total_bytes(extents), 0);
+    if (::ftruncate(file.fd(), static_cast<off_t>(reader.size())) != 0)
+      return fail(io_error(errno, "cannot be given its size"));
+    const auto take = [&](const dataset::Pieces& pieces, std::uint64_t offset) -> Status {
+      H5_TRY(check_stop());
+      add_progress(0, pieces.total(), 0);
+      return file.write(pieces, offset);
+    };
+    for (const dataset::ByteRange& extent : extents) H5_TRY(reader.read(extent.begin, extent.end, take));
+    return {};
+  }
+
+  // ---- what all threads share
+
+  static bool is_full(const Error& error) {
+    const int reason = error.code() == ErrorCode::Io ? error.errno_value() : 0;
+    return reason == ENOSPC || reason == EDQUOT || reason == EROFS;
+  }
+
+  Status check_stop() {
+    const std::lock_guard lock(mutex_);
+    if (!ended_ && options_.stop != nullptr && options_.stop->load())
+      ended_ = Error(ErrorCode::Stale, "interrupted; the same command goes on");
+    return ended_ ? Status(fail(*ended_)) : Status();
+  }
+
+  void end(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) ended_ = why;
+  }
+
+  void count_refused(const std::string& path, std::size_t count) {
+    if (count == 0) return;
+    const std::lock_guard lock(mutex_);
+    if (refused_xattrs_ == 0) refused_path_ = path;
+    refused_xattrs_ += count;
+  }
+
+  void add_progress(std::uint64_t files, std::uint64_t bytes, std::uint64_t kept) {
+    if (options_.progress == nullptr) return;
+    options_.progress->files += files;
+    options_.progress->bytes += bytes;
+    options_.progress->kept_bytes += kept;
+  }
+
+  const std::shared_ptr<tree::Tree>& tree_;
+  const CopyOptions& options_;
+  const FailureHandler failed_;  // one at a time
+  CopyJobs* jobs_ = nullptr;
+  CopyDirectoryPtr top_;                       // where `below` of each work begins
+  std::string top_name_;                       // of the start, in `top_`
+  std::size_t start_length_ = 0;               // of the start's path and the `/` behind it
+  std::vector<CopyDirectoryPtr> directories_;  // those that are being walked
+  FirstNames names_;
+  std::mutex mutex_;
+  std::optional<Error> ended_;      // guarded by mutex_: why nothing more is copied
+  std::size_t refused_xattrs_ = 0;  // guarded by mutex_
+  std::string refused_path_;        // guarded by mutex_
+};
+
+// Adds up what there is to be copied.
+class Count : public Visitor {
+ public:
+  Count(const std::atomic<bool>& done, CopyProgress& progress) : done_(done), progress_(progress) {}
+
+  Result<bool> visit(FoundNode& found) override {
+    if (done_) return fail(Error(ErrorCode::Stale, "nobody needs the count any more"));
+    if (found.stat.type == tree::NodeType::Directory) return true;
+    progress_.all_files += 1;
+    if (found.stat.type == tree::NodeType::File) progress_.all_bytes += found.stat.size;
+    return true;
+  }
+
+ private:
+  const std::atomic<bool>& done_;
+  CopyProgress& progress_;
+};
+
+// Counts beside the copy, which goes on meanwhile.
+class CountThread {
+ public:
+  CountThread(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options) {
+    if (options.progress == nullptr) return;
+    thread_ = std::thread([this, tree, path = options.path, progress = options.progress] {
+      Count count(done_, *progress);
+      auto start = find_path(tree, path, LastLink::Keep);
+      // What cannot be looked at is reported by the copy.
+      if (start && walk(tree, *std::move(start), count, [](std::string_view, const Error&) {}))
+        progress->counted = true;
+    });
+  }
+  ~CountThread() {
+    done_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  CountThread(const CountThread&) = delete;
+  CountThread& operator=(const CountThread&) = delete;
+
+ private:
+  std::atomic<bool> done_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Status copy(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options,
+            const FailureHandler& failed) {
+  H5_ASSIGN(FoundNode start, find_path(tree, options.path, LastLink::Keep));
+  const CountThread counting(tree, options);
+  return Copy(tree, options, failed).run(std::move(start));
+}
+
+}  // namespace h5mount::front

@@ -1,0 +1,115 @@
+#include "copy_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "h5mount/base/log.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::front {
+namespace {
+
+constexpr std::string_view kTemporary = ".h5mount-copy-";
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr ::mode_t kWhileWritten = 0700;
+
+// Of all temporary names of one file.
+std::string temporary_prefix(const std::string& name) {
+  return fmt::format("{}{:016x}-", kTemporary, tree::fnv1a(name));
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+}  // namespace
+
+Result<CopyDirectoryPtr> CopyDirectory::open(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), kDirectory));
+  if (!fd) return fail(io_error(errno, path));
+  return CopyDirectoryPtr(new CopyDirectory(std::move(fd)));
+}
+
+Result<CopyDirectoryPtr> CopyDirectory::make_top(const std::string& path, const tree::NodeStat& stat) {
+  const bool made = ::mkdir(path.c_str(), kWhileWritten) == 0;
+  if (!made && errno != EEXIST) return fail(io_error(errno, "the directory cannot be made"));
+  H5_ASSIGN(CopyDirectoryPtr out, open(path));
+  H5_TRY(out->take_over(made, stat));
+  return out;
+}
+
+Result<CopyDirectoryPtr> CopyDirectory::make(const CopyDirectoryPtr& parent, const std::string& name,
+                                             const tree::NodeStat& stat) {
+  const bool made = ::mkdirat(parent->fd(), name.c_str(), kWhileWritten) == 0;
+  if (!made && errno != EEXIST) return fail(io_error(errno, "the directory cannot be made"));
+  // No symlink that was there before leads out of the destination.
+  UniqueFd fd(::openat(parent->fd(), name.c_str(), kDirectory | O_NOFOLLOW));
+  if (!fd) return fail(io_error(errno, "what is there is in the way of a directory"));
+  CopyDirectoryPtr out(new CopyDirectory(std::move(fd)));
+  out->parent_ = parent;
+  H5_TRY(out->take_over(made, stat));
+  return out;
+}
+
+Status CopyDirectory::take_over(bool made, const tree::NodeStat& stat) {
+  // One that an earlier copy finished may be read-only. Where it is another user's, its mode and times stay.
+  if (made || ::fchmod(fd_.get(), kWhileWritten) == 0) stat_ = stat;
+  return made ? Status() : remove_leftovers({});
+}
+
+CopyDirectory::~CopyDirectory() {
+  if (!stat_) return;
+  if (const Status done = set_status(fd(), *stat_); !done)
+    log(LogLevel::Warning, "a directory: {}", done.error().text());
+}
+
+Status CopyDirectory::remove_leftovers(const std::string& name) const {
+  UniqueFd fd(::openat(fd_.get(), ".", kDirectory));
+  if (!fd) return fail(io_error(errno, "the directory cannot be listed"));
+  const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
+  if (!directory) return fail(io_error(errno, "the directory cannot be listed"));
+  fd.release();
+  const std::string prefix = name.empty() ? std::string(kTemporary) : temporary_prefix(name);
+  while (const dirent* entry = ::readdir(directory.get())) {
+    // Directories and the like are none of ours, and unlink refuses them.
+    if (std::string_view(entry->d_name).starts_with(prefix)) ::unlinkat(fd_.get(), entry->d_name, 0);
+  }
+  return {};
+}
+
+std::string CopyDirectory::temporary_name(const std::string& name) {
+  static std::atomic<std::uint64_t> number = 0;
+  return fmt::format("{}{}-{}", temporary_prefix(name), ::getpid(), number.fetch_add(1));
+}
+
+Status set_status(int fd, const tree::NodeStat& stat) {
+  if (::fchown(fd, stat.uid, stat.gid) != 0 && errno != EPERM && errno != EINVAL)
+    return fail(io_error(errno, "the owner cannot be set"));
+  if (::fchmod(fd, stat.mode & 07777) != 0) return fail(io_error(errno, "the mode cannot be set"));
+  const auto [access, change] = file_times(stat);
+  const std::array<std::timespec, 2> times{access, change};
+  if (::futimens(fd, times.data()) != 0) return fail(io_error(errno, "the times cannot be set"));
+  return {};
+}
+
+std::size_t set_xattrs(int fd, const Xattrs& xattrs) {
+  std::size_t refused = 0;
+  for (const auto& [name, value] : xattrs)
+    if (::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) != 0) ++refused;
+  return refused;
+}
+
+std::pair<std::timespec, std::timespec> file_times(const tree::NodeStat& stat) {
+  const std::timespec time = {static_cast<std::time_t>(stat.mtime), 0};
+  return {time, time};
+}
+
+}  // namespace h5mount::front

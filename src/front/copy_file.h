@@ -1,0 +1,48 @@
+// One file of a copy: written under a temporary name, renamed when it is whole.
+#pragma once
+
+#include <functional>
+
+#include "copy_directory.h"
+#include "h5mount/front/copy.h"
+#include "h5mount/front/path_walk.h"
+
+namespace h5mount::front {
+
+// A file under a temporary name, removed unless it was renamed.
+class TemporaryFile {
+ public:
+  static Result<TemporaryFile> make(CopyDirectoryPtr directory, const std::string& name);
+  ~TemporaryFile();
+  TemporaryFile(TemporaryFile&& other) noexcept
+      : directory_(std::move(other.directory_)),
+        temporary_(std::exchange(other.temporary_, {})),
+        fd_(std::move(other.fd_)) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // Io with errno where the descriptor took no more.
+  Status write(const dataset::Pieces& pieces, std::uint64_t offset);
+  Status rename_to(const std::string& name);
+
+ private:
+  TemporaryFile(CopyDirectoryPtr directory, std::string temporary, UniqueFd fd)
+      : directory_(std::move(directory)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+
+  CopyDirectoryPtr directory_;
+  std::string temporary_;  // empty: renamed
+  UniqueFd fd_;
+};
+
+// True where `name` is the whole copy of a file of this size and time.
+bool is_whole(const CopyDirectory& directory, const std::string& name, const tree::NodeStat& stat,
+              const std::timespec& source_changed);
+
+// Another name of the file at `first`, a path below `top`; what was there is replaced.
+Status link_file(const CopyDirectory& top, const std::string& first, const CopyDirectory& directory,
+                 const std::string& name);
+
+Status copy_symlink(const CopyDirectory& directory, const std::string& name, const std::string& target,
+                    const tree::NodeStat& stat);
+
+}  // namespace h5mount::front
