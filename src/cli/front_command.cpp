@@ -48,7 +48,7 @@ int run_front(const FrontCommand& command) {
   if (source.code != 0) return source.code;
   const auto cache = make_cache(command.options);
   const auto status = std::make_shared<MountStatus>(command.file, cache);
-  const auto tree = make_tree(command.file, command.options, source.files, cache, status);
+  const auto tree = make_tree(command.file, command.options, source.files, cache, status, FailedReads::Named);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;

@@ -48,7 +48,8 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   const auto cache = make_cache(command.options);
   const auto status = std::make_shared<MountStatus>(command.file, cache);
   const StatusReport report(status);
-  auto tree = make_tree(command.file, command.options, std::exchange(files, nullptr), cache, status);
+  auto tree = make_tree(command.file, command.options, std::exchange(files, nullptr), cache, status,
+                        FailedReads::Logged);
   if (!tree) {
     tell(command.file, tree.error().text());
     return kExitBadFile;

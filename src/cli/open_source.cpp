@@ -50,9 +50,14 @@ object::ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
-tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status) {
-  return {options.uid, options.gid, options.file_umask, options.directory_umask,
-          [status] { return status->text(); }};
+tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
+                               FailedReads failed_reads) {
+  return {options.uid,
+          options.gid,
+          options.file_umask,
+          options.directory_umask,
+          [status] { return status->text(); },
+          failed_reads == FailedReads::Logged};
 }
 
 Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& mount) {
@@ -106,16 +111,18 @@ std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options) {
 Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
                                               const std::shared_ptr<object::FileSet>& files,
                                               const std::shared_ptr<cache::BlockCache>& cache,
-                                              const std::shared_ptr<MountStatus>& status) {
+                                              const std::shared_ptr<MountStatus>& status,
+                                              FailedReads failed_reads) {
   const auto workers = std::make_shared<cache::WorkerPool>(decoding_threads(options));
   status->set_files(files);
-  const auto again = [file = absolute(file), options, status, cache,
+  const auto again = [file = absolute(file), options, status, failed_reads, cache,
                       workers]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_files(file, options));
     status->set_files(opened);
-    return tree::Tree::Source{{cache, workers, std::move(opened)}, tree_options(options, status)};
+    return tree::Tree::Source{{cache, workers, std::move(opened)},
+                              tree_options(options, status, failed_reads)};
   };
-  const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status)};
+  const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status, failed_reads)};
   H5_ASSIGN(auto tree, options.reload ? tree::Tree::make_reloading(first, again)
                                       : tree::Tree::make(first.environment, first.options));
   H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));

@@ -23,12 +23,16 @@ OpenedSource open_source(const std::string& file, const MountOptions& options);
 // Decoded data that stay in memory: as asked for, else a part of the machine's or the container's memory.
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options);
 
+// Whether what cannot be read is logged by the tree, or named by whoever reads.
+enum class FailedReads { Logged, Named };
+
 // `file`: opened once more where it is reloaded. `status` is the text of /.h5/status. Warns of a file whose
 // end is missing: what is left of it is shown.
 Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
                                               const std::shared_ptr<object::FileSet>& files,
                                               const std::shared_ptr<cache::BlockCache>& cache,
-                                              const std::shared_ptr<MountStatus>& status);
+                                              const std::shared_ptr<MountStatus>& status,
+                                              FailedReads failed_reads);
 
 // `h5mount: FILE: words`, on stderr.
 void tell(const std::string& about, const std::string& words);

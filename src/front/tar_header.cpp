@@ -1,6 +1,7 @@
 // POSIX.1-2001 pax: a member may be preceded by one of type 'x', whose data are records `LENGTH KEY=VALUE\n`,
 // the length counting itself. GNU tar's own keys: SCHILY.xattr.NAME, GNU.sparse.*; as in it, a `=` in the
-// name of an attribute is written `%3D` and a `%` `%25`.
+// name of an attribute is written `%3D` and a `%` `%25`. Names are bytes, whatever they mean: where they are
+// no UTF-8, GNU tar writes them so too.
 #include "tar_header.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <numeric>
 
 #include "data_extents.h"
-#include "h5mount/base/utf8.h"
 
 namespace h5mount::front {
 namespace {
@@ -82,15 +82,6 @@ std::string xattr_key(std::string_view name) {
   return out;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 // `N\n`, then `OFFSET\nBYTES\n` of each extent; the last one ends where the file does.
 std::string sparse_map(const TarMember& member) {
   std::vector<dataset::ByteRange> extents = member.extents;
@@ -103,7 +94,6 @@ std::string sparse_map(const TarMember& member) {
 
 std::string records(const TarMember& member, std::uint64_t stored_bytes) {
   std::string out;
-  if (!is_utf8(member.name) || !is_utf8(member.target)) append_record(out, "hdrcharset", "BINARY");
   if (member.sparse) {
     append_record(out, "GNU.sparse.major", "1");
     append_record(out, "GNU.sparse.minor", "0");

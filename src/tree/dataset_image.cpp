@@ -137,7 +137,7 @@ Result<DatasetDescriptionPtr> DatasetImage::newest_description() {
 
 void DatasetImage::note_failure(std::uint64_t offset, const Error& error) {
   file_->failures().note(address_, file_->metadata()->number(), offset, error);
-  file_->report(file_->path_of(place_), error);
+  if (file_->context().options.logs_failed_reads) file_->report(file_->path_of(place_), error);
 }
 
 void DatasetImage::note_missing_sources(const DatasetReaderPtr& reader) {

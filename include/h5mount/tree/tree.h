@@ -29,6 +29,7 @@ struct TreeOptions {
   std::optional<std::uint32_t> uid, gid;              // instead of the file's
   std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits taken away
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
+  bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
 };
 
 // Counters of requests and failures for /.h5/status. Relaxed; of all trees together.
