@@ -4,7 +4,9 @@
     compare_copies.py [--limit BYTES] H5MOUNT FILE_OR_DIRECTORY…
 
 Every file is mounted and copied three times; compared are types, bytes, modes, owners, times, link counts, symlinks and
-extended attributes; holes are held against those of the mount (cp also makes holes of zeros in data). Where cp cannot read an object, the others have to leave it out and say so.
+extended attributes; holes are held against those of the mount (cp also makes holes of zeros in data). Where an
+object cannot be read, cp leaves a part of it, and nothing of a directory that cannot be listed whole; the others have to
+leave out what cannot be read, and to say so.
 Files that open as no mount, or whose datasets take more than the limit (apparent size, 1 GiB by default), are counted
 and left out. Prints what differs and the counts; exit code 1 where anything differs. Needs a right to mount.
 """
@@ -61,13 +63,13 @@ def data_pages(path):
     return out
 
 
-def differences(name, mount, reference, copy, unreadable):
+def differences(name, mount, reference, copy, unreadable, cp_whole):
     one, other = entries(reference), entries(copy)
     links = [collections.defaultdict(set), collections.defaultdict(set)]
     for path in sorted(one.keys() | other.keys()):
         shown = f'{name}: {os.fsdecode(path)}'
         if path not in other or path not in one:
-            if path not in unreadable:
+            if path not in unreadable and (path in one or cp_whole):
                 yield f'{shown}: only in {"cp" if path in one else "the other"}'
             continue
         if path in unreadable:
@@ -77,7 +79,7 @@ def differences(name, mount, reference, copy, unreadable):
         for field in ('st_mode', 'st_uid', 'st_gid', 'st_nlink', 'st_mtime_ns'):
             if field != 'st_nlink' and stat.S_ISLNK(a.st_mode) and field == 'st_mode':
                 continue
-            if getattr(a, field) != getattr(b, field) and not (unreadable and stat.S_ISDIR(a.st_mode)):
+            if getattr(a, field) != getattr(b, field) and cp_whole:
                 yield f'{shown}: {field} {getattr(a, field)} {getattr(b, field)}'
         left, right = os.path.join(reference, path), os.path.join(copy, path)
         if stat.S_ISLNK(a.st_mode):
@@ -125,7 +127,8 @@ class Comparison:
         quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for name in (b'cp', b'tar', b'copy'):
             os.mkdir(place + b'/' + name)
-        subprocess.run([b'cp', b'-a', place + b'/mount/.', place + b'/cp'], **quiet)
+        cp = subprocess.run([b'cp', b'-a', place + b'/mount/.', place + b'/cp'], **quiet)
+        self.cp_whole = cp.returncode == 0
         tar = subprocess.Popen([self.program, '--tar', file], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         unpack = subprocess.run(['tar', '--xattrs', '-xpf', '-', '-C', place + b'/tar'], stdin=tar.stdout,
                                 stderr=subprocess.PIPE)
@@ -147,8 +150,8 @@ class Comparison:
                 return
             unreadable = unreadable_files(mount)
             self.copies(file, place)
-            found = [*differences(f'{file}: tar', mount, place + b'/cp', place + b'/tar', unreadable),
-                     *differences(f'{file}: copy', mount, place + b'/cp', place + b'/copy', unreadable)]
+            found = [*differences(f'{file}: tar', mount, place + b'/cp', place + b'/tar', unreadable, self.cp_whole),
+                     *differences(f'{file}: copy', mount, place + b'/cp', place + b'/copy', unreadable, self.cp_whole)]
             for name, code in (('tar', self.tar_code), ('copy', self.copy_code)):
                 if unreadable and code == 0:
                     found.append(f'{file}: {name}: exit code 0 though {len(unreadable)} files cannot be read')

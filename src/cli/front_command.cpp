@@ -53,6 +53,7 @@ int run_front(const FrontCommand& command) {
     tell(command.file, tree.error().text());
     return kExitBadFile;
   }
+  const auto pin = (*tree)->pin();  // one file from the beginning to the end, also where it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
   const Status done = run_command(command, {*tree, out, failure_handler(command.file, any_failed)});

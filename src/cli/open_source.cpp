@@ -126,7 +126,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
   H5_ASSIGN(auto tree, options.reload ? tree::Tree::make_reloading(first, again)
                                       : tree::Tree::make(first.environment, first.options));
   H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
-  warn_of_missing_end(file, *files->main()->metadata);
+  warn_of_missing_end(file, *files->main()->snapshot());
   return tree;
 }
 

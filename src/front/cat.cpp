@@ -6,9 +6,8 @@ namespace h5mount::front {
 namespace {
 
 // To the end, wherever that is by then.
-Status copy_out(tree::Tree& tree, tree::OpenNode& file, Output& out) {
+Status copy_out(tree::OpenNode& file, Output& out) {
   for (std::uint64_t offset = 0;;) {
-    const tree::RequestScope scope(tree);
     dataset::Pieces pieces;
     H5_TRY(file.read(offset, kReadBytes, pieces));
     if (pieces.total() == 0) return {};
@@ -25,7 +24,7 @@ Status cat_one(const Context& context, const std::string& path) {
   if (found.stat.type == tree::NodeType::Directory)
     return fail(Error(ErrorCode::InvalidValue, "is a directory"));
   H5_ASSIGN(const auto file, context.tree->open(found.node.id()));
-  const Status done = copy_out(*context.tree, *file, context.out);
+  const Status done = copy_out(*file, context.out);
   H5_TRY(context.out.flush());
   return done;
 }

@@ -155,7 +155,6 @@ class Copy : public Visitor {
   }
 
   Status copy_link(const Work& work) {
-    const tree::RequestScope scope(*tree_);
     H5_ASSIGN(const std::string target, tree_->readlink(work.found.node.id()));
     return copy_symlink(*work.directory, work.name, target, work.found.stat);
   }
@@ -177,7 +176,6 @@ class Copy : public Visitor {
   Status copy_content(const Work& work) {
     tree::NodeStat stat = work.found.stat;
     if (!stat.complete) {
-      const tree::RequestScope scope(*tree_);
       H5_ASSIGN(stat, tree_->stat(work.found.node.id(), tree::StatDepth::Size));
     }
     if (is_whole(*work.directory, work.name, stat, options_.source_changed)) {

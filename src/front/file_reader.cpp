@@ -19,7 +19,6 @@ Result<std::uint64_t> measured(tree::OpenNode& file) {
 }  // namespace
 
 Result<FileReader> FileReader::open(const std::shared_ptr<tree::Tree>& tree, tree::NodeId node) {
-  const tree::RequestScope scope(*tree);
   // Some sizes are known only once the file is open.
   H5_ASSIGN(auto file, tree->open(node));
   H5_ASSIGN(const tree::NodeStat stat, tree->stat(node, tree::StatDepth::Size));
@@ -32,7 +31,6 @@ Result<FileReader> FileReader::open(const std::shared_ptr<tree::Tree>& tree, tre
 
 Status FileReader::read(std::uint64_t begin, std::uint64_t end, const Taker& take) {
   while (begin < end) {
-    const tree::RequestScope scope(*tree_);
     dataset::Pieces pieces;
     H5_TRY(file_->read(begin, std::min(kReadBytes, end - begin), pieces));
     if (pieces.total() == 0)

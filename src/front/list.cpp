@@ -35,7 +35,6 @@ class Lister : public Visitor {
 
   Status show(const FoundNode& found) {
     if (!options_.details) return context_.out.add(shown_name(found) + "\n");
-    const tree::RequestScope scope(*context_.tree);
     return context_.out.add(object_line(*context_.tree, found, shown_name(found), options_.recursive));
   }
 
@@ -47,15 +46,14 @@ class Lister : public Visitor {
 
 // Names alone need no object to be opened.
 Status list_names(const Context& context, const FoundNode& directory, bool whole_paths, bool for_terminal) {
-  const tree::RequestScope scope(*context.tree);
   const auto listing = context.tree->open_directory(directory.node.id());
   if (!listing) {
     context.failed(directory.path, listing.error());
     return {};
   }
   for (std::size_t i = 0; i < (*listing)->size(); ++i) {
-    const std::string_view name = (*listing)->at(i).name;
-    const std::string shown = whole_paths ? "/" + joined_path(directory.path, name) : std::string(name);
+    const std::string name = (*listing)->name_at(i);
+    const std::string shown = whole_paths ? "/" + joined_path(directory.path, name) : name;
     H5_TRY(context.out.add((for_terminal ? escape_for_log(shown) : shown) + "\n"));
   }
   if (const Error* damage = (*listing)->damage()) context.failed(directory.path, *damage);

@@ -44,7 +44,6 @@ class Resolver {
   }
 
   Status step(const std::string& name, bool follow) {
-    const tree::RequestScope scope(*tree_);
     if (!steps_.empty() && steps_.back().stat.type != tree::NodeType::Directory)
       return fail(Error(ErrorCode::NotFound, fmt::format("/{} is not a directory", steps_.back().path)));
     if (name == ".") return {};

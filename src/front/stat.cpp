@@ -35,7 +35,6 @@ void append_xattrs(const Context& context, const FoundNode& found, std::string& 
 
 Status stat_one(const Context& context, const std::string& path) {
   H5_ASSIGN(const FoundNode found, find_path(context.tree, path, LastLink::Keep));
-  const tree::RequestScope scope(*context.tree);
   H5_ASSIGN(const tree::NodeStat stat, context.tree->stat(found.node.id(), tree::StatDepth::Full));
   std::string line = "{\"path\":";
   text::append_json_string("/" + found.path, line);

@@ -48,7 +48,6 @@ class TarWriter : public Visitor {
 
   Status write_symlink(const FoundNode& found) {
     TarMember out = member(found, TarType::Symlink);
-    const tree::RequestScope scope(*context_.tree);
     H5_ASSIGN(out.target, context_.tree->readlink(found.node.id()));
     if (out.target.size() > kMaxSymlinkBytes)
       return fail(Error(ErrorCode::LimitExceeded, "the target of the symlink is too long"));

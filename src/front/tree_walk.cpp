@@ -37,7 +37,6 @@ class Walk {
     const bool directory = found.stat.type == tree::NodeType::Directory;
     H5_ASSIGN(const bool enter, visitor_.visit(found));
     if (!directory || !enter) return {};
-    const tree::RequestScope scope(*tree_);
     auto listing = tree_->open_directory(found.node.id());
     if (!listing) {
       failed_(found.path, listing.error());
@@ -48,11 +47,8 @@ class Walk {
   }
 
   Status visit_entry(const Level& level, std::size_t position) {
-    std::string path = joined_path(level.directory.path, level.listing->at(position).name);
-    auto entry = [&] {
-      const tree::RequestScope scope(*tree_);
-      return tree_->lookup_listed(level.directory.node.id(), *level.listing, position);
-    }();
+    std::string path = joined_path(level.directory.path, level.listing->name_at(position));
+    auto entry = tree_->lookup_listed(level.directory.node.id(), *level.listing, position);
     if (!entry) {
       failed_(path, entry.error());
       return {};

@@ -4,7 +4,6 @@ namespace h5mount::front {
 
 std::vector<std::pair<std::string, std::string>> read_xattrs(tree::Tree& tree, const FoundNode& found,
                                                              const FailureHandler& failed) {
-  const tree::RequestScope scope(tree);
   std::vector<std::pair<std::string, std::string>> out;
   const auto names = tree.list_xattrs(found.node.id());
   if (!names) {

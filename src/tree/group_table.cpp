@@ -156,7 +156,7 @@ Result<DatasetReaderPtr> GroupTable::newest_reader(metadata::RetryBudget& budget
 
 void GroupTable::note_failure(std::uint64_t offset, const Error& error) {
   file_->failures().note(address_, file_->metadata()->number(), offset, error);
-  file_->report(file_->path_of(place_), error);
+  if (file_->context().options.logs_failed_reads) file_->report(file_->path_of(place_), error);
 }
 
 void GroupTable::note_missing_sources(const DatasetReaderPtr&) {

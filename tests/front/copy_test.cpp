@@ -116,7 +116,9 @@ print(128 - code, int(1000 * (time.time() - start)))
 with h5py.File('f.h5') as f:
     for place, _, names in os.walk('y'):
         for name in names:
-            if not name.startswith('.h5mount'): assert os.path.getsize(place + '/' + name) in (0, f[os.path.relpath(place + '/' + name, 'y')].nbytes)
+            path = os.path.join(place, name)
+            if not name.startswith('.h5mount'):
+                assert os.path.getsize(path) == f[os.path.relpath(path, 'y')].nbytes, path
             else: assert ')" + std::string(signal) +
                                  R"(' == 'KILL', name
 )");

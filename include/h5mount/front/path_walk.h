@@ -1,6 +1,6 @@
 // PathWalk: a path of the mounted tree to its node, as the kernel resolves one: symlinks are followed within
 // the tree, `..` of the root is the root. Paths consist of names as the tree shows them (encoded); a leading
-// `/` makes no difference. Threads: any.
+// `/` makes no difference. The caller holds the tree's pin. Threads: any.
 #pragma once
 
 #include <memory>
