@@ -162,10 +162,10 @@ class Copy : public Visitor {
   Status copy_file(const Work& work) {
     if (work.found.stat.nlink <= 1) return copy_content(work);
     const std::uint64_t ino = work.found.stat.ino;
-    const auto first = names_.claim(ino);
-    if (first && !first->empty()) {
-      add_progress(0, work.found.stat.size, 0);
-      return link_file(*top_, *first, *work.directory, work.name);
+    if (const auto first = names_.claim(ino); first && !first->empty()) {
+      const Status linked = link_file(*top_, *first, *work.directory, work.name);
+      if (linked) add_progress(0, work.found.stat.size, 0);
+      if (linked || !takes_no_link(linked.error())) return linked;
     }
     SettleAtEnd end{names_, ino, {}};
     H5_TRY(copy_content(work));
@@ -206,6 +206,13 @@ class Copy : public Visitor {
   }
 
   // ---- what all threads share
+
+  // Some file systems have no hard links, and each has a most of them: 65,000 on ext4. What follows is then
+  // linked to another copy.
+  static bool takes_no_link(const Error& error) {
+    const int reason = error.errno_value();
+    return reason == EMLINK || reason == EPERM || reason == EOPNOTSUPP;
+  }
 
   static bool is_full(const Error& error) {
     const int reason = error.code() == ErrorCode::Io ? error.errno_value() : 0;

@@ -1,11 +1,43 @@
+#include <fmt/format.h>
 
 #include "h5mount/base/log.h"
 #include "h5mount/front/commands.h"
-#include "object_line.h"
+#include "h5mount/tree/object_line.h"
 #include "tree_walk.h"
 
 namespace h5mount::front {
 namespace {
+
+class NodeXattrs final : public tree::XattrSource {
+ public:
+  NodeXattrs(tree::Tree& tree, tree::NodeId node) : tree_(tree), node_(node) {}
+  Result<std::vector<std::string>> list() const override { return tree_.list_xattrs(node_); }
+  Result<std::string> get(std::string_view name) const override { return tree_.get_xattr(node_, name); }
+
+ private:
+  tree::Tree& tree_;
+  tree::NodeId node_;
+};
+
+// What is no object of the file: a view, a directory of views.
+std::string describe_other(tree::Tree& tree, const FoundNode& found) {
+  if (found.stat.type == tree::NodeType::Directory) return "Directory";
+  const auto exact = tree.stat(found.node.id(), tree::StatDepth::Size);
+  return fmt::format("File of {} bytes", exact ? exact->size : found.stat.size);
+}
+
+// As /.h5/list.txt has it.
+std::string described(tree::Tree& tree, const FoundNode& found, const std::string& name, bool attributes) {
+  if (found.stat.type == tree::NodeType::Symlink) {
+    const auto target = tree.readlink(found.node.id());
+    return tree::object_line(name,
+                             target ? tree::describe_symlink(*target) : "error: " + target.error().text());
+  }
+  const NodeXattrs xattrs(tree, found.node.id());
+  const std::string object = tree::describe_object(xattrs);
+  std::string out = tree::object_line(name, object.empty() ? describe_other(tree, found) : object);
+  return attributes ? out + tree::describe_attributes(xattrs) : out;
+}
 
 // Names of what is in one directory, or whole paths of all that is below one.
 class Lister : public Visitor {
@@ -28,14 +60,10 @@ class Lister : public Visitor {
   }
 
  private:
-  std::string shown_name(const FoundNode& found) const {
-    const std::string name = whole_paths_ ? "/" + found.path : found.path.substr(found.path.rfind('/') + 1);
-    return options_.for_terminal ? escape_for_log(name) : name;
-  }
-
   Status show(const FoundNode& found) {
-    if (!options_.details) return context_.out.add(shown_name(found) + "\n");
-    return context_.out.add(object_line(*context_.tree, found, shown_name(found), options_.recursive));
+    const std::string name = whole_paths_ ? "/" + found.path : found.path.substr(found.path.rfind('/') + 1);
+    if (options_.details) return context_.out.add(described(*context_.tree, found, name, options_.recursive));
+    return context_.out.add((options_.for_terminal ? escape_for_log(name) : name) + "\n");
   }
 
   const Context& context_;

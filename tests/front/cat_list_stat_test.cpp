@@ -61,12 +61,14 @@ TEST_F(CatListStat, ListGivesNamesPathsOrDetails) {
   EXPECT_EQ(in("$H5MOUNT --list f.h5").out, "again\ngroup\nlink\nloop\nlost\nto_group\nwords\n");
   EXPECT_EQ(in("$H5MOUNT --list -R f.h5 | wc -l").out, "10\n");
   const std::string details = in("$H5MOUNT --list -lR f.h5").out;
+  EXPECT_EQ(details, in("$H5MOUNT --cat f.h5 /.h5/list.txt").out);
   for (const char* words :
-       {"/group/packed            dataset <u2 [100,100]  chunked [16,32]  shuffle,deflate\n",
-        "/group/numbers           dataset <i4 [1000]\n    @units = K\n",
-        "/link                    link -> group/numbers\n",
-        "/                        group\n    @title = a \"small\" file\n"})
+       {"/group/packed            Dataset {100, 100} <u2, chunked {16, 32}, shuffle, deflate\n",
+        "/group/numbers           Dataset {1000} <i4\n    @units = K\n",
+        "/link                    Link -> group/numbers\n",
+        "/                        Group\n    @title = a \"small\" file\n"})
     EXPECT_NE(details.find(words), std::string::npos) << details;
+  EXPECT_EQ(in("$H5MOUNT --list -l f.h5 words").out, "words                    Dataset {2} utf8\n");
   EXPECT_EQ(in("$H5MOUNT --list f.h5 /.h5/npy/group").out, "numbers.npy\npacked.npy\n");
 }
 

@@ -131,6 +131,14 @@ with h5py.File('f.h5') as f:
   EXPECT_EQ(same.err, "");
 }
 
+// ext4 has 65,000 links a file.
+TEST_F(CopyTest, MoreLinksThanTheFileSystemHas) {
+  write("f['0'] = 1\nfor i in range(1, 66000): f['g/%d' % i] = f['0']");
+  const Outcome out = in("$H5MOUNT --copy f.h5 / x && ls x/g | wc -l && ls x/g | grep -c h5mount", 300);
+  EXPECT_EQ(out.out, "65999\n0\n") << out.err;
+  EXPECT_EQ(out.err, "");
+}
+
 TEST_F(CopyTest, WhatCannotBeReadIsNamedAndNotThere) {
   write(R"(
 d = f.create_dataset('damaged', (1 << 20,), 'u1', chunks=(1 << 19,), fletcher32=True)
