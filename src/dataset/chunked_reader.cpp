@@ -23,7 +23,8 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
 ChunkedReader::ChunkedReader(object::DatasetDescription description, ChunkedBlocksPtr blocks)
     : DatasetReader(std::move(description)),
       blocks_(std::move(blocks)),
-      allocation_(blocks_->plan(), blocks_->store().index()) {
+      allocation_(blocks_->plan(), blocks_->store().index()),
+      sequence_(std::make_shared<const ChunkSequence>(blocks_)) {
   const ChunkStore& store = blocks_->store();
   const StrategyFacts facts{blocks_->plan(), store.filtered(), store.may_decode_partially(),
                             store.unallocated(), blocks_->cache()->budget()};
@@ -97,6 +98,7 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
   }
   H5_ASSIGN(const cache::BlockPtr block, blocks_->chunk_block(chunk));
   out.add(block->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), block);
+  sequence_->chunk_read(chunk);
   return {};
 }
 

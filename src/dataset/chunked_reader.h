@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "allocation_map.h"
+#include "chunk_sequence.h"
 #include "chunked_blocks.h"
 #include "h5mount/dataset/stored_chunks.h"
 #include "read_strategy.h"
@@ -50,6 +51,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
 
   ChunkedBlocksPtr blocks_;
   AllocationMap allocation_;
+  const std::shared_ptr<const ChunkSequence> sequence_;
   std::array<ReadStrategyPtr, kStrategyKinds> strategies_;     // by kind; null: not used
   std::array<const ReadStrategy*, kAccessKinds> by_access_{};  // of strategies_
 };

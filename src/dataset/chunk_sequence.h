@@ -1,0 +1,38 @@
+// ChunkSequence: read-ahead for readers that want chunks one by one (read_chunk), each as a file of its own.
+// Who reads them in their order is given the next ones from the cache. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "chunked_blocks.h"
+#include "readahead.h"
+
+namespace h5mount::dataset {
+
+class ChunkSequence final : public ReadaheadUnits, public std::enable_shared_from_this<ChunkSequence> {
+ public:
+  explicit ChunkSequence(ChunkedBlocksPtr blocks);
+
+  // After bytes of a chunk were given.
+  void chunk_read(std::uint64_t chunk) const;
+
+  std::uint64_t unit_end(std::uint64_t chunk) const override { return (chunk + 1) * kStep; }
+  bool unit_cached(std::uint64_t chunk) const override {
+    return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
+  }
+  void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
+
+ private:
+  // ReadPattern takes requests for neighbours where they are near one another. Chunks are noted as if each
+  // had more bytes than that: only the next one is in order, as chunks of a column would be decoded in vain.
+  static constexpr std::uint64_t kStep = 2 * ReadPattern::kReorder;
+  static constexpr std::uint64_t kMaxChunk = format::kUnlimited / kStep / 2;
+
+  ChunkedBlocksPtr blocks_;
+  Readahead readahead_;
+  mutable ReadPattern pattern_;
+  mutable std::atomic<std::uint64_t> last_ = format::kUnlimited;
+};
+
+}  // namespace h5mount::dataset
