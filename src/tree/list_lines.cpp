@@ -1,5 +1,7 @@
 #include "list_lines.h"
 
+#include "attribute_values.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/object_line.h"
 #include "object_facts.h"
@@ -9,17 +11,22 @@ namespace h5mount::tree {
 
 namespace {
 
+// `work`: counts bytes of values, which the lines have a part of only.
 class ObjectXattrs final : public XattrSource {
  public:
-  ObjectXattrs(ServedFile& file, const OpenedObject& object) : file_(file), object_(object) {}
+  ObjectXattrs(ServedFile& file, const OpenedObject& object, std::uint64_t& work)
+      : file_(file), object_(object), work_(work) {}
   Result<std::vector<std::string>> list() const override { return list_object_xattrs(file_, object_); }
   Result<std::string> get(std::string_view name) const override {
-    return get_object_xattr(file_, object_, name);
+    auto value = get_object_xattr(file_, object_, name);
+    work_ += value ? value->size() : value.error().code() == ErrorCode::TooLarge ? kMaxXattrBytes : 0;
+    return value;
   }
 
  private:
   ServedFile& file_;
   const OpenedObject& object_;
+  std::uint64_t& work_;
 };
 
 class ListWriter final : public ObjectVisitor {
@@ -27,7 +34,10 @@ class ListWriter final : public ObjectVisitor {
   ListWriter(ServedFile& file, const std::function<Status(std::string_view)>& out) : file_(file), out_(out) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
-    const ObjectXattrs xattrs(file_, object);
+    // Links may share objects, so that a small file can ask for any amount.
+    if (work_ > limits::kMaxOpenTextBytes)
+      return fail({ErrorCode::LimitExceeded, "more attributes than a list can have"});
+    const ObjectXattrs xattrs(file_, object, work_);
     return out_(object_line(place.shown, describe_object(xattrs)) + describe_attributes(xattrs));
   }
   Status visit_link(const WalkedPlace& place, const format::Link&, const SymlinkPath& symlink) override {
@@ -40,6 +50,7 @@ class ListWriter final : public ObjectVisitor {
  private:
   ServedFile& file_;
   const std::function<Status(std::string_view)>& out_;
+  std::uint64_t work_ = 0;
 };
 
 }  // namespace

@@ -98,7 +98,6 @@ Result<std::string> scalar_json(const Datatype& type, const Zarr3Scalar& scalar,
 }
 
 Result<std::string> element_json(const Datatype& type, ByteSpan element) {
-  if (type.cls == DatatypeClass::Array) return element_json(*type.base, element.first(type.base->size));
   H5_ASSIGN(const NumpyType numpy, numpy_type(type));
   if (!numpy.description.starts_with('[')) {
     H5_ASSIGN(const Zarr3Scalar scalar, zarr3_scalar(numpy));
@@ -176,7 +175,9 @@ bool is_number(const Datatype& type) {
 
 Result<std::string> zarr3_fill_value(const object::DatasetDescription& dataset,
                                      const text::ValueContext& values) {
-  const Datatype& type = *dataset.type;
+  const Datatype* element_type = dataset.type.get();  // of an array datatype: that of its first item
+  while (element_type->cls == DatatypeClass::Array) element_type = element_type->base.get();
+  const Datatype& type = *element_type;
   const std::vector<std::byte> zeros(dataset.fill.value.size() < type.size ? type.size : 0);
   const ByteSpan element = zeros.empty() ? ByteSpan(dataset.fill.value).first(type.size) : ByteSpan(zeros);
   if (type.cls != DatatypeClass::VariableLength) return element_json(type, element);

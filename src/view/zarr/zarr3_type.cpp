@@ -20,7 +20,7 @@ namespace {
 using format::DatatypeClass;
 
 // The metadata hold a fill value, that of raw bytes as a list of numbers.
-constexpr std::uint64_t kMaxElementBytes = 16U << 20;
+constexpr std::uint64_t kMaxElementBytes = 1U << 20;
 constexpr std::uint64_t kMaxRawBytes = 64U << 10;
 
 Error no_type(std::string why) {
@@ -76,6 +76,7 @@ Result<ZarrType> struct_type(const format::Datatype& type) {
 }
 
 Result<ZarrType> element_type(const format::Datatype& type, bool in_struct) {
+  if (type.size > kMaxElementBytes) return fail(no_type("elements of too many bytes"));
   H5_ASSIGN(const NumpyType numpy, numpy_type(type));
   if (numpy.description.starts_with('[')) return struct_type(type);
   return scalar_type(type, numpy, in_struct);
@@ -84,7 +85,6 @@ Result<ZarrType> element_type(const format::Datatype& type, bool in_struct) {
 }  // namespace
 
 Result<ZarrType> version3_type(const format::Datatype& type) {
-  if (type.size > kMaxElementBytes) return fail(no_type("elements of too many bytes"));
   if (type.cls == DatatypeClass::VariableLength && type.variable_string) {
     ZarrType out{.dtype = R"("string")", .dims = {}, .segments = {}, .variable_strings = true};
     H5_TRY(add_segment(out, {0, type.size}));
