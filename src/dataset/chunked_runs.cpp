@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint64_t kBytesPerRead = 8U << 10;
 // What is read at once of what lies between two copies: small enough to stay in a processor's cache.
 constexpr std::uint64_t kSpanBytes = 256U << 10;
+// So little is copied before a worker is awake.
+constexpr std::uint64_t kNoWorkers = 2U << 20;
 // Absent chunks of this size are not made a block of fill values.
 constexpr std::uint64_t kLargeChunk = 1U << 20;
 
@@ -113,6 +115,20 @@ void fill_parts(const FillPattern& fill, const WantedChunk& wanted, MutableByteS
                out.subspan(static_cast<std::size_t>(copy.in_reply), static_cast<std::size_t>(copy.bytes)));
 }
 
+// Bytes from the first to the last one that is wanted of each chunk.
+std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
+  std::uint64_t bytes = 0;
+  for (const WantedChunk& chunk : wanted) {
+    std::uint64_t begin = format::kUnlimited, end = 0;
+    for (const Copy& copy : chunk.copies) {
+      begin = std::min(begin, copy.in_chunk);
+      end = std::max(end, copy.in_chunk + copy.bytes);
+    }
+    bytes += end - begin;
+  }
+  return bytes;
+}
+
 // In a file that is followed every block goes through the cache, which notes what may yet change.
 Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out) {
   const ChunkStore& store = blocks.store();
@@ -135,6 +151,10 @@ Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
   if (runs.size() == 1) return read_into(runs[0].offset, out);
   if (blocks_->store().unallocated()) return DatasetReader::read_runs(runs, out);
   const std::vector<WantedChunk> wanted = chunks_of(blocks_->plan(), runs);
+  if (!blocks_->store().filtered() && spanned_bytes(wanted) <= kNoWorkers) {
+    for (const WantedChunk& chunk : wanted) H5_TRY(copy_chunk(*blocks_, chunk, out));
+    return {};
+  }
   std::vector<Status> done(wanted.size());
   blocks_->workers()->for_each_index(wanted.size(),
                                      [&](std::size_t i) { done[i] = copy_chunk(*blocks_, wanted[i], out); });

@@ -173,6 +173,34 @@ class Bench:
                      lambda: self.cold('pencils', 'cat', options=options, needed=512), [
                          Other('C H5Dread, whole', lambda: self.h5dread('whole', 'pencils'), 1)])
 
+    def tables(self):
+        """Numbers as text, the pass that measures CSV included."""
+        for file in ('integers', 'floats'):
+            dump = ['h5dump', '-y', '-w', '0', '-d', '/d', self.paths[file]]
+            for view in ('csv', 'ndjson'):
+                ours = lambda f=file, v=view: self.cold(f, 'cat', names=(f'.h5/{v}/d.{v}',))
+                self.compare(f'{file} as {view}, cat', ours, [
+                    Other("pandas' to_csv", lambda f=file: self.h5py('pandas', f), 10, 2),
+                    Other('h5dump -y -w 0', lambda d=dump: run(d), 10, 2),
+                    Other("Python's csv over h5py", lambda f=file: self.h5py('csv', f), 10, 2)])
+
+    def one_read(self, file, name):
+        """A file of a fresh mount, from `open` to the last byte."""
+        with self.mount(file) as mount:
+            begin = time.monotonic()
+            fd = os.open(f'{mount.place}/{name}', os.O_RDONLY)
+            while os.read(fd, MIB):
+                pass
+            os.close(fd)
+            return Sample(time.monotonic() - begin, 0)
+
+    def slices(self):
+        for file in ('plain-tiles', 'tiles'):
+            for selection in (':,5', '::100', '1000:1200,2000:2200', ':,::64'):
+                self.compare(f'{file}, slice {selection}',
+                             lambda f=file, s=selection: self.one_read(f, f'.h5/slice/d/{s}'), [
+                                 Other('h5py', lambda f=file, s=selection: self.h5py('selection', f, s), 2)])
+
     def together(self):
         """Several readers: the sum of their throughput compared with one reader's."""
         one = lambda names, **more: self.cold('four-tiles', 'cat', names=names, **more)

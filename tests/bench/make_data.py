@@ -23,6 +23,7 @@ class Sizes:
         self.tile_bytes = self.tile_rows * self.tile_columns * 4
         self.series_chunks = 16384 if short else 65536  # of 2,048 float32
         self.pencil_rows = 8192 if short else 32768    # of 4,096 float32: 128 or 512 MiB
+        self.numbers = 500_000 if short else 4_000_000  # of a table of one column
         self.datasets = 100_000
         self.links = 100_000
         self.chunks = 1_000_000
@@ -93,6 +94,13 @@ def make_series(path, sizes):
         write_chunks(file, 'd', (sizes.series_chunks * 2048,), (2048,), True)
 
 
+def make_numbers(path, sizes, kind):
+    random = np.random.RandomState(1)
+    values = random.normal(size=sizes.numbers) if kind == 'f8' else random.randint(-10**6, 10**6, sizes.numbers)
+    with h5py.File(path, 'w', libver='latest') as file:
+        file.create_dataset('d', data=values.astype(kind), chunks=(65536,))
+
+
 def make_pencils(path, sizes):
     with h5py.File(path, 'w', libver='latest') as file:
         write_chunks(file, 'd', (sizes.pencil_rows, 4096), (sizes.pencil_rows, 8), True, 16)
@@ -136,6 +144,8 @@ def makers(sizes):
         f'plain-tiles-{sizes.tile_rows}.h5': lambda p: make_tiles(p, sizes, False),
         f'four-tiles-{sizes.tile_rows}.h5': lambda p: make_four_tiles(p, sizes),
         f'series-{sizes.series_chunks}.h5': lambda p: make_series(p, sizes),
+        f'integers-{sizes.numbers}.h5': lambda p: make_numbers(p, sizes, 'i4'),
+        f'floats-{sizes.numbers}.h5': lambda p: make_numbers(p, sizes, 'f8'),
         f'pencils-{sizes.pencil_rows}.h5': lambda p: make_pencils(p, sizes),
         'extensible-10.h5': lambda p: make_many_chunks(p, 10, 'latest'),
         'btree-10.h5': lambda p: make_many_chunks(p, 10, 'earliest'),

@@ -12,7 +12,7 @@ import make_data
 import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ('contiguous', 'tiles', 'series', 'pencils', 'together', 'million', 'names', 'peaks')
+GROUPS = ('contiguous', 'tiles', 'series', 'pencils', 'tables', 'slices', 'together', 'million', 'names', 'peaks')
 
 
 def machine():
