@@ -42,10 +42,10 @@ void close_others(int count, const char* const* words) {
 }
 
 // The first file opened would be given the number of a missing one, and then be written to as if it were a
-// standard stream.
+// standard stream. What is written to a standard output that is missing fails, as it would have.
 void fill_standard_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
-    if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDWR);
+    if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
 void raise_descriptor_limit() {

@@ -60,8 +60,14 @@ Result<CopyDirectoryPtr> CopyDirectory::make(const CopyDirectoryPtr& parent, con
 }
 
 Status CopyDirectory::take_over(bool made, const tree::NodeStat& stat) {
-  // One that an earlier copy finished may be read-only. Where it is another user's, its mode and times stay.
-  if (made || ::fchmod(fd_.get(), kWhileWritten) == 0) stat_ = stat;
+  struct stat there = {};
+  if (!made && ::fstat(fd_.get(), &there) != 0) return fail(io_error(errno, "the directory"));
+  // One that an earlier copy finished is read-only. Others keep their mode meanwhile, as they may be in use.
+  const bool writable = made || (there.st_mode & S_IWUSR) != 0;
+  const bool ours = made || there.st_uid == ::geteuid() || ::geteuid() == 0;
+  if (!writable && ours && ::fchmod(fd_.get(), kWhileWritten) != 0)
+    return fail(io_error(errno, "the directory cannot be written"));
+  if (ours) stat_ = stat;  // of another user's directory mode and times stay
   return made ? Status() : remove_leftovers({});
 }
 

@@ -120,6 +120,28 @@ TEST_F(CatListStat, AFullDiskAndABrokenPipeAreTold) {
   EXPECT_EQ(lines_in(ignored.err), 1) << ignored.err;
 }
 
+TEST_F(CatListStat, AClosedOutputIsAnError) {
+  const Outcome closed = in("$H5MOUNT --cat f.h5 words >&-; echo $? >code; cat code");
+  EXPECT_EQ(closed.out, "1\n");
+  EXPECT_NE(closed.err.find("standard output: Bad file descriptor"), std::string::npos) << closed.err;
+}
+
+TEST_F(CatListStat, AnInterruptEndsEachWithinASecond) {
+  write(
+      "f.create_dataset('large', (1 << 40,), 'u1', fillvalue=1, chunks=(1 << 20,))\n"
+      "for i in range(20000): f['many/%d' % i] = i");
+  const Outcome out = python(R"(
+for words in ['--cat', 'f.h5', 'large'], ['--tar', 'f.h5', 'large'], ['--list', '-lR', 'f.h5'] + ['/'] * 100:
+    command = subprocess.Popen([os.environ['H5MOUNT'], *words], stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    assert command.poll() is None, words
+    command.send_signal(2)
+    start = time.time()
+    assert command.wait() == -2 and time.time() - start < 1, words
+)");
+  EXPECT_EQ(out.code, 0) << out.err;
+}
+
 TEST_F(CatListStat, SourcesThatAreNoneAreRefusedAsByAMount) {
   EXPECT_EQ(in("$H5MOUNT --cat missing.h5 x").code, 1);
   EXPECT_EQ(in("echo nothing >text.h5; $H5MOUNT --list text.h5").code, 2);
