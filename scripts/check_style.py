@@ -29,9 +29,10 @@ MAY_USE = {
     "text": ["metadata", "format", "filter"],
     "view": ["text", "dataset", "object", "metadata", "format"],
     "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter"],
+    "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset"],
-    "cli": ["fuse", "front", "tree", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

@@ -2,10 +2,13 @@
 
 #include <atomic>
 
+#include "h5mount/base/checksum_count.h"
+
 namespace h5mount {
 namespace {
 
 std::atomic<bool> g_enabled{true};
+std::atomic<std::uint64_t> g_verified{0};
 
 struct State {
   std::uint32_t a, b, c;
@@ -77,6 +80,13 @@ void set_metadata_checksums_enabled(bool on) {
 }
 bool metadata_checksums_enabled() {
   return g_enabled.load(std::memory_order_relaxed);
+}
+
+void count_metadata_checksum() {
+  g_verified.fetch_add(1, std::memory_order_relaxed);
+}
+std::uint64_t metadata_checksums_verified() {
+  return g_verified.load(std::memory_order_relaxed);
 }
 
 }  // namespace h5mount

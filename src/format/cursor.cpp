@@ -1,6 +1,7 @@
 #include "h5mount/format/cursor.h"
 
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/checksum_count.h"
 
 namespace h5mount::format {
 
@@ -52,6 +53,7 @@ void Cursor::checksum() {
   if (error_) return;
   const std::uint32_t computed = lookup3_checksum(bytes_.first(position_));
   const std::uint32_t stored = u32("checksum");
+  count_metadata_checksum();
   if (!error_ && stored != computed && metadata_checksums_enabled())
     error_ = Error(ErrorCode::ChecksumMismatch, structure_, field_, last().offset)
                  .with_found(stored)

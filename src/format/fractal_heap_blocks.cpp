@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checksum.h"
+#include "h5mount/base/checksum_count.h"
 #include "h5mount/base/limits.h"
 
 namespace h5mount::format {
@@ -91,8 +92,8 @@ Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::
   if (!header.checksummed_direct_blocks) return cursor.finish();
   const std::size_t hole = cursor.position();
   cursor.u32("checksum");
-  if (cursor.ok() && metadata_checksums_enabled())
-    cursor.require_equal(checksum_with_hole(block, hole), "", ErrorCode::ChecksumMismatch);
+  if (cursor.ok() && metadata_checksums_enabled()) count_metadata_checksum();
+  cursor.require_equal(checksum_with_hole(block, hole), "", ErrorCode::ChecksumMismatch);
   return cursor.finish();
 }
 

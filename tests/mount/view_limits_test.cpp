@@ -34,7 +34,8 @@ assert not {'too_many_columns.csv', 'too_wide.csv'} & shown, shown
 assert read('csv/most_columns.csv').count(b',') == 3 * 65535
 lines = [json.loads(line) for line in open(V + '/metadata.jsonl')]
 views = {line['path']: line.get('views', {}) for line in lines}
-assert views['/too_many_columns']['csv'] == 'too many columns' and views['/too_wide']['csv'] == 'rows too large'
+assert views['/too_many_columns']['csv'] == 'too many columns'
+assert views['/too_wide']['csv'] == 'rows too large'
 assert len(os.listdir(V + '/slice/most_slices')) == len(os.listdir(V + '/slice/more_slices')) == 65536
 assert read('slice/more_slices/65536') == bytes(2)
 arrays = [json.loads(read('stored.zarr/%s/.zarray' % name)) for name in ('largest_frame', 'too_large_frame')]

@@ -1,0 +1,53 @@
+// Verification of whole files: every object that the root leads to, its header, links and attributes with
+// their values, and every byte of raw data that a checksum or a filter can say something about.
+//
+// Damage is found, not guessed: a finding is an error that a reader of that object would get. Threads: the
+// check runs on the environment's workers and the calling thread; a Report is called by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "h5mount/dataset/dataset_reader.h"
+
+namespace h5mount::check {
+
+enum class Severity : std::uint8_t {
+  Damage,     // the file is not sound, or bytes of it cannot be read
+  Note,       // no damage: a file that it names is missing or refused, bytes lie behind its end
+  Unchecked,  // this build cannot check it (an unknown filter or version)
+};
+
+struct Finding {
+  Severity severity = Severity::Damage;
+  std::string path;  // of the object; empty for the file as a whole
+  Error error;
+};
+
+struct Totals {
+  std::uint64_t objects = 0, attributes = 0, chunks = 0;
+  std::uint64_t data_bytes = 0;                        // raw data in the file, as stored
+  std::uint64_t unprotected_bytes = 0;                 // of these: covered by no checksum
+  std::uint64_t checksums = 0;                         // of metadata, that were verified
+  std::uint64_t damage = 0, notes = 0, unchecked = 0;  // findings
+};
+
+class Report {
+ public:
+  virtual ~Report() = default;
+  virtual void found(const Finding& finding) = 0;
+  // Called every so often. False: the check ends as soon as it can.
+  virtual bool go_on(const Totals& so_far) = 0;
+};
+
+struct Options {
+  bool quick = false;  // metadata only: no raw data is read
+};
+
+// Findings that are listed; more are counted.
+inline constexpr std::uint64_t kMaxFindings = 100'000;
+
+// Checks the main file of the environment.
+Totals check_file(const dataset::ReadEnvironment& environment, const Options& options, Report& report);
+
+}  // namespace h5mount::check

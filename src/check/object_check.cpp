@@ -1,0 +1,124 @@
+#include "object_check.h"
+
+#include "h5mount/format/btree2_node.h"
+#include "h5mount/metadata/btree2.h"
+#include "h5mount/object/file_set.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::check {
+
+namespace {
+
+std::string joined(const std::string& parent, const std::string& name) {
+  return (parent == "/" ? "/" : parent + "/") + name;
+}
+
+// References and variable-length parts are followed: a value that can be written as text is sound.
+Status check_value(const Context& context, const object::Attribute& attribute) {
+  if (attribute.damage) return fail(*attribute.damage);
+  const text::ValueContext values{context.metadata, [](std::uint64_t) { return std::nullopt; }};
+  H5_TRY(text::value_text_size(*attribute.type, attribute.space, attribute.data, values));
+  return {};
+}
+
+void check_attributes(const Context& context, const object::Object& object, const std::string& path) {
+  const auto damaged = [&](const Error& error) { context.tally.found(path, error); };
+  const auto check = [&](const object::Attribute& attribute) {
+    context.tally.count(&Totals::attributes);
+    if (const Status sound = check_value(context, attribute); !sound)
+      damaged(sound.error().within("attribute " + attribute.name));
+    return true;
+  };
+  if (const Status walked = object::for_each_attribute(*context.metadata, object, check, damaged); !walked)
+    damaged(walked.error());
+}
+
+void check_external_link(const Context& context, const format::Link& link, const std::string& path) {
+  const auto opened = context.environment.files->open_hdf5(context.file, link.file, object::NameUse::Link);
+  if (!opened) context.tally.note(path, opened.error().within("external link to " + link.file));
+}
+
+void check_group(const Context& context, const object::Object& object, const std::string& path,
+                 std::vector<Child>& children) {
+  const auto damaged = [&](const Error& error) { context.tally.found(path, error); };
+  const auto group = object::Group::open(context.metadata, object);
+  if (!group) return damaged(group.error());
+  const auto visit = [&](const format::Link& link) {
+    const std::string place = joined(path, link.name);
+    if (link.is(format::LinkType::Hard))
+      children.push_back({link.address, place});
+    else if (link.is(format::LinkType::External))
+      check_external_link(context, link, place);
+    return true;
+  };
+  if (const Status walked = (*group)->for_each(visit, damaged); !walked) damaged(walked.error());
+}
+
+// Every node of an index of links or attributes: a reader needs one of the two that an object may have.
+void check_index(const Context& context, std::uint64_t address, std::uint8_t record_type,
+                 const std::string& path) {
+  if (address == format::kUndefinedAddress) return;
+  const auto damaged = [&](const Error& error) { context.tally.found(path, error); };
+  const auto tree = metadata::BTree2::open(context.metadata, address, {.type = record_type});
+  if (!tree) return damaged(tree.error());
+  std::uint64_t count = 0;
+  bool whole = true;
+  const Status walked = (*tree)->for_each(
+      [&](ByteSpan, std::uint64_t) -> Result<bool> {
+        ++count;
+        return true;
+      },
+      [&](const Error& error) {
+        whole = false;
+        damaged(error);
+      });
+  if (!walked) return damaged(walked.error());
+  if (whole && count != (*tree)->record_count())
+    damaged(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", (*tree)->file_offset())
+                .with_found((*tree)->record_count())
+                .with_expected(count));
+}
+
+void check_indexes(const Context& context, const object::Object& object, const std::string& path) {
+  enum RecordType : std::uint8_t { kLinkName = 5, kLinkOrder = 6, kAttributeName = 8, kAttributeOrder = 9 };
+  if (const auto* message = object.header->find(format::MessageType::LinkInfo)) {
+    format::Cursor cursor = message->cursor("LinkInfoMessage");
+    if (const auto info = format::decode_link_info(cursor)) {
+      check_index(context, info->name_index_address, kLinkName, path);
+      check_index(context, info->creation_order_index_address, kLinkOrder, path);
+    }
+  }
+  if (const auto* message = object.header->find(format::MessageType::AttributeInfo)) {
+    format::Cursor cursor = message->cursor("AttributeInfoMessage");
+    if (const auto info = format::decode_attribute_info(cursor)) {
+      check_index(context, info->name_index_address, kAttributeName, path);
+      check_index(context, info->creation_order_index_address, kAttributeOrder, path);
+    }
+  }
+}
+
+}  // namespace
+
+void check_object(const Context& context, const Child& place, std::vector<Child>& children) {
+  context.tally.count(&Totals::objects);
+  const auto damaged = [&](const Error& error) { context.tally.found(place.path, error); };
+  const auto object = object::open_object(*context.metadata, place.address);
+  if (!object) return damaged(object.error());
+  if (object->header->damage) damaged(*object->header->damage);
+  check_attributes(context, *object, place.path);
+  check_indexes(context, *object, place.path);
+  switch (object->kind) {
+    case object::ObjectKind::Group:
+      return check_group(context, *object, place.path, children);
+    case object::ObjectKind::Datatype:
+      if (const auto type = object::committed_datatype(*context.metadata, *object); !type)
+        damaged(type.error());
+      return;
+    case object::ObjectKind::Dataset:
+      const auto description = object::describe_dataset(*context.metadata, *object);
+      if (!description) return damaged(description.error());
+      return check_data(context, place.path, *description);
+  }
+}
+
+}  // namespace h5mount::check

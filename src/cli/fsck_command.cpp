@@ -1,0 +1,278 @@
+#include "fsck_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "h5mount/base/log.h"
+#include "h5mount/check/check.h"
+#include "h5mount/text/value_text.h"
+#include "mount_options.h"
+
+namespace h5mount::cli {
+
+namespace {
+
+std::atomic<bool> g_interrupted{false};
+
+extern "C" void interrupt(int) {
+  g_interrupted.store(true);
+}
+
+std::string_view severity_name(check::Severity severity) {
+  switch (severity) {
+    case check::Severity::Damage:
+      return "damage";
+    case check::Severity::Note:
+      return "note";
+    case check::Severity::Unchecked:
+      return "unchecked";
+  }
+  return "damage";
+}
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  text::append_json_string(text, out);
+  return out;
+}
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+// Findings to stdout, one line each, as they are found; progress beside them.
+class Printer final : public check::Report {
+ public:
+  Printer(const FsckCommand& command, std::string source, std::uint64_t file_bytes)
+      : command_(command),
+        source_(std::move(source)),
+        file_bytes_(file_bytes),
+        bar_(command.progress && command.progress_descriptor < 0 && ::isatty(STDERR_FILENO) == 1) {}
+  ~Printer() override { clear_bar(); }
+  Printer(const Printer&) = delete;
+  Printer& operator=(const Printer&) = delete;
+
+  void found(const check::Finding& finding) override {
+    clear_bar();
+    const std::string place = source_ + (finding.path.empty() ? "" : ":" + finding.path);
+    if (command_.json)
+      print(fmt::format(R"({{"source":{},"path":{},"severity":"{}","code":"{}","why":{}}})",
+                        json_string(source_), json_string(finding.path), severity_name(finding.severity),
+                        error_code_name(finding.error.code()), json_string(finding.error.text())));
+    else if (finding.severity == check::Severity::Damage)
+      print(fmt::format("{}: {}", escape_for_log(place), escape_for_log(finding.error.text())));
+    else
+      print(fmt::format("{}: {}: {}", escape_for_log(place), severity_name(finding.severity),
+                        finding.error.text()));
+  }
+
+  bool go_on(const check::Totals& so_far) override {
+    if (g_interrupted.load()) return false;
+    const auto now = Clock::now();
+    if (!command_.progress || now - shown_ < std::chrono::milliseconds(200)) return true;
+    shown_ = now;
+    if (command_.progress_descriptor >= 0) {
+      const std::string line = fmt::format("1 {} {} {}\n", std::min(so_far.data_bytes, file_bytes_),
+                                           std::max<std::uint64_t>(file_bytes_, 1), source_);
+      (void)!::write(command_.progress_descriptor, line.data(), line.size());
+    } else if (bar_) {
+      show_bar(so_far);
+    }
+    return true;
+  }
+
+  void summarise(const check::Totals& totals) {
+    clear_bar();
+    if (command_.json) {
+      print(fmt::format(
+          R"({{"source":{},"objects":{},"attributes":{},"chunks":{},"data_bytes":{},"unprotected_bytes":{},)"
+          R"("checksums":{},"damage":{},"notes":{},"unchecked":{}}})",
+          json_string(source_), totals.objects, totals.attributes, totals.chunks, totals.data_bytes,
+          totals.unprotected_bytes, totals.checksums, totals.damage, totals.notes, totals.unchecked));
+    } else if (!command_.quiet) {
+      print(
+          fmt::format("{}: {} objects, {} attributes, {} chunks, {} of data, {} metadata checksums verified; "
+                      "no checksum covers {} of data; {} damaged, {} notes, {} unchecked",
+                      escape_for_log(source_), totals.objects, totals.attributes, totals.chunks,
+                      bytes_text(static_cast<double>(totals.data_bytes)), totals.checksums,
+                      bytes_text(static_cast<double>(totals.unprotected_bytes)), totals.damage, totals.notes,
+                      totals.unchecked));
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static void print(const std::string& line) {
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    std::fputc('\n', stdout);
+  }
+
+  void show_bar(const check::Totals& so_far) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    const double rate = seconds > 0 ? static_cast<double>(so_far.data_bytes) / seconds : 0;
+    const double left = file_bytes_ > so_far.data_bytes && rate > 0
+                            ? static_cast<double>(file_bytes_ - so_far.data_bytes) / rate
+                            : 0;
+    fmt::print(stderr, "\r\033[K{}: {} objects, {} of {}, {}/s, {:.0f} s left", source_, so_far.objects,
+               bytes_text(static_cast<double>(so_far.data_bytes)),
+               bytes_text(static_cast<double>(file_bytes_)), bytes_text(rate), left);
+    bar_shown_ = true;
+  }
+  void clear_bar() {
+    if (!bar_shown_) return;
+    std::fputs("\r\033[K", stderr);
+    bar_shown_ = false;
+  }
+
+  const FsckCommand& command_;
+  const std::string source_;
+  const std::uint64_t file_bytes_;
+  const bool bar_;
+  bool bar_shown_ = false;
+  const Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_;
+};
+
+bool is_number(std::string_view word) {
+  return !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// -C and -n have a number behind them or none, as fsck(8) gives them: -C, -C0, -C 0. The other words are
+// left for the parser.
+std::vector<std::string> take_numbers(int count, const char* const* words, FsckCommand& command) {
+  std::vector<std::string> others;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i], letter = word.substr(0, 2);
+    if ((letter != "-C" && letter != "-n") || (word.size() > 2 && !is_number(word.substr(2)))) {
+      others.emplace_back(word);
+      continue;
+    }
+    std::string_view number = word.substr(2);
+    if (number.empty() && i + 1 < count && is_number(words[i + 1])) number = words[++i];
+    const int value = number.empty() ? 0 : std::stoi(std::string(number));
+    if (letter == "-C") {
+      command.progress = true;
+      command.progress_descriptor = value > 0 ? value : -1;
+    } else {
+      command.threads = static_cast<unsigned>(value);
+    }
+  }
+  std::ranges::reverse(others);  // as CLI11 takes them
+  return others;
+}
+
+// `said`: words to print in place of a check.
+Result<FsckCommand> parse(int count, const char* const* words, std::optional<std::string>& said) {
+  FsckCommand command;
+  bool ignored = false;
+  CLI::App app(
+      "Verifies HDF5 files without mounting them: every object, attribute and metadata checksum, and every "
+      "chunk "
+      "through its filters. Prints a line for each finding and a summary of each file. Exit codes, combined: "
+      "0 "
+      "clean, 4 damaged, 8 could not be checked, 16 usage, 32 cancelled.",
+      "fsck.h5");
+  app.add_option("SOURCE", command.sources, "HDF5 files");
+  app.add_flag("-q,--quiet", command.quiet, "print findings only");
+  app.add_flag("--quick", command.quick, "check metadata only; read no data");
+  app.add_flag("--json", command.json, "print a JSON object for each finding and each file");
+  app.add_option("--external", command.external, "files that a file names: as the option of h5mount");
+  app.footer(
+      "  -n [NUMBER]                 threads; one for each core by default\n"
+      "  -C [DESCRIPTOR]             progress: on the terminal, or to a descriptor as fsck(8) reads it");
+  app.add_flag("-a,-p,-y,-t", ignored, "ignored, as fsck(8) passes them: nothing is ever changed");
+  app.set_version_flag("-V,--version", std::string("fsck.h5 " H5MOUNT_VERSION));
+  try {
+    app.parse(take_numbers(count, words, command));
+  } catch (const CLI::CallForVersion& version) {
+    said = std::string(version.what()) + "\n";
+    return command;
+  } catch (const CLI::Success&) {
+    said = app.help();
+    return command;
+  } catch (const CLI::ParseError& error) {
+    return fail({ErrorCode::InvalidValue, error.what()});
+  }
+  if (command.sources.empty()) return fail({ErrorCode::InvalidValue, "no file is named; see fsck.h5 --help"});
+  command.progress = command.progress || !command.quiet;
+  return command;
+}
+
+int complain(const std::string& source, const Error& error) {
+  fmt::print(stderr, "fsck.h5: {}: {}\n", escape_for_log(source), error.text());
+  return kFsckCouldNotRun;
+}
+
+// A file that cannot be opened as HDF5 is damaged; one that cannot be read was not checked.
+int check_source(const FsckCommand& command, const object::ExternalAccess& access, const std::string& source,
+                 const std::shared_ptr<cache::WorkerPool>& workers) {
+  constexpr std::uint64_t kCacheBytes = 64U << 20;
+  metadata::MetadataOptions options;
+  options.force = true;
+  options.follow = metadata::Follow::Never;
+  auto files = object::FileSet::open(source, access, options);
+  if (!files) {
+    const ErrorCode code = files.error().code();
+    if (code == ErrorCode::Io || code == ErrorCode::NotFound || code == ErrorCode::AccessDenied)
+      return complain(source, files.error());
+    Printer(command, source, 0).found({check::Severity::Damage, "", files.error()});
+    return kFsckDamaged;
+  }
+  const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
+                                             *std::move(files)};
+  Printer printer(command, source, environment.files->main()->snapshot()->addresses()->stored_bytes());
+  const check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
+  printer.summarise(totals);
+  return (totals.damage > 0 ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
+}
+
+}  // namespace
+
+int run_fsck(int count, const char* const* words) {
+  std::optional<std::string> said;
+  const auto command = parse(count, words, said);
+  if (!command) {
+    fmt::print(stderr, "fsck.h5: {}\n", command.error().text());
+    return kFsckUsage;
+  }
+  if (said) {
+    std::fputs(said->c_str(), stdout);
+    return kFsckClean;
+  }
+  const auto external = parse_mount_options(
+      command->external.empty() ? std::vector<std::string>() : std::vector{"external=" + command->external},
+      false);
+  if (!external) {
+    fmt::print(stderr, "fsck.h5: {}\n", external.error().text());
+    return kFsckUsage;
+  }
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
+  object::ExternalAccess access(external->external.value_or(object::ExternalPolicy::Beneath));
+  access.directories = external->external_directories;
+  access.read_environment();
+  const unsigned threads =
+      command->threads > 0 ? command->threads : std::max(1U, std::thread::hardware_concurrency());
+  const auto workers = std::make_shared<cache::WorkerPool>(threads);
+  int code = kFsckClean;
+  for (const std::string& source : command->sources) {
+    code |= check_source(*command, access, source, workers);
+    if (g_interrupted.load()) return code | kFsckCancelled;
+  }
+  return std::fflush(stdout) == 0 ? code : code | kFsckCouldNotRun;
+}
+
+}  // namespace h5mount::cli

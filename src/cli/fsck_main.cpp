@@ -1,0 +1,19 @@
+// fsck.h5
+#include <cstdio>
+#include <exception>
+
+#include "fsck_command.h"
+#include "h5mount/filter/plugins.h"
+
+int main(int count, char** words) {
+  using namespace h5mount;
+  try {
+    if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
+    return cli::run_fsck(count, words);
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "fsck.h5: internal error: %s\n", exception.what());
+  } catch (...) {
+    std::fputs("fsck.h5: internal error\n", stderr);
+  }
+  return cli::kFsckCouldNotRun;
+}
