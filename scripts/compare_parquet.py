@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from urllib.parse import unquote
 
 import h5py
 import numpy as np
@@ -18,12 +19,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def columns(name, values):
     """The columns of a table: name and values, as the view splits them."""
     kind = values.dtype
-    if kind.names:
-        for member in kind.names:
-            yield from columns(f'{name}.{member}' if name else member, values[member])
-    elif values.ndim > 1:
+    if values.ndim > 1:
         for place in np.ndindex(values.shape[1:]):
             yield from columns('.'.join([name, *map(str, place)]).lstrip('.'), values[(slice(None), *place)])
+    elif kind.names:
+        for member in kind.names:
+            yield from columns(f'{name}.{member}' if name else member, values[member])
     elif kind.kind == 'c':
         yield name + '.real', values.real
         yield name + '.imag', values.imag
@@ -48,7 +49,7 @@ def same(cell, value):
     if isinstance(value, np.bool_):
         return cell == bool(value)
     if isinstance(value, np.integer):
-        return int(cell) == int(value)
+        return cell == value.tobytes().hex() or int(cell) == int(value)  # bit fields are bytes
     seen = float(cell)
     return seen == float(value) or (np.isnan(seen) and np.isnan(value))
 
@@ -78,7 +79,7 @@ def main():
         for directory, _, names in os.walk(base):
             for name in sorted(names):
                 path = f'{directory}/{name}'
-                item = file[os.path.relpath(path, base).removesuffix('.parquet')]
+                item = file[unquote(os.path.relpath(path, base).removesuffix('.parquet'))]
                 for reader in ('duckdb', 'hyparquet'):
                     compared += 1
                     if why := compare(reader, path, item):
