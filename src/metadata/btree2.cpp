@@ -8,7 +8,7 @@ namespace h5mount::metadata {
 
 namespace {
 
-// Some 250 nodes of 512 bytes (links), all of two levels of chunks.
+// Holds some 250 nodes of 512 bytes (links), or all nodes of two levels of chunks.
 constexpr std::size_t kNodeCacheBytes = 256U << 10;
 
 struct LoadedNode {
@@ -34,7 +34,7 @@ std::string_view node_name(unsigned level) {
   return level == 0 ? format::kBTree2LeafNode : format::kBTree2InternalNode;
 }
 
-// How many records of a node lie before what is sought; `equal` tells whether the one behind them is it.
+// The number of records of a node before the one searched for; `equal`: the record after them is that one.
 struct Position {
   std::size_t before = 0;
   bool equal = false;
@@ -99,7 +99,7 @@ class Tree final : public BTree2 {
   }
 
  private:
-  // Where a walk stands in one node: the next record, and whether the child before it is done.
+  // The position of a walk in one node: the next record, and whether the child before it was visited.
   struct Step {
     NodePtr node;
     std::size_t next = 0;
@@ -109,9 +109,9 @@ class Tree final : public BTree2 {
   // A walk in key order, one step a level: child 0, record 0, child 1, …
   class Walk {
    public:
-    // Both functions outlive the walk. They come by pointer, as a reference member would bind to the
-    // temporary that a lambda or a null pointer becomes. Without `damaged` a node that cannot be read ends
-    // the walk.
+    // Both functions outlive the walk. They are pointers because a reference member would bind to the
+    // temporary that is made from a lambda or a null pointer. Without `damaged` the first error ends the
+    // walk.
     Walk(const Tree& tree, const Visit* visit, const Damaged* damaged)
         : tree_(tree), visit_(visit), damaged_(damaged), guard_(*tree.file_) {}
 
@@ -169,7 +169,7 @@ class Tree final : public BTree2 {
 
     const Tree& tree_;
     const Visit* visit_;
-    const Damaged* damaged_;  // null: nobody asked
+    const Damaged* damaged_;  // null: the first error ends the walk
     WalkGuard guard_;
     std::vector<Step> steps_;
   };
@@ -180,7 +180,7 @@ class Tree final : public BTree2 {
     return format::btree2_node_bytes(header_, file_->sizes(), level, child.record_count);
   }
 
-  // A child of no records, which deletions leave, is sound.
+  // A child without records is sound: deletions leave it.
   Status check(const format::BTree2Child& child, unsigned level) const {
     if (const Status status = format::check_btree2_child(header_, child, level); !status)
       return fail(status.error().within(format::kBTree2Header, offset_));

@@ -34,7 +34,7 @@ FileMetadataPtr FileSnapshot::next(bool following) const {
   return next;
 }
 
-// The extension is read before the image is laid over the file: no image holds it.
+// The extension is read before the image is applied: no image contains it.
 Status FileSnapshot::load_extension() {
   format::Superblock& superblock = parts_->superblock;
   if (superblock.extension_address == format::kUndefinedAddress) return {};
@@ -75,7 +75,7 @@ Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint6
   return read_bytes(address, std::min(length, left), structure);
 }
 
-// Bytes from `address` to the end of the file, or of the image where that reaches further.
+// Bytes from `address` to the end of the file, or of the image where that extends further.
 Result<std::uint64_t> FileSnapshot::bytes_left(std::uint64_t address, std::uint64_t wanted,
                                                std::string_view structure) const {
   const auto offset = checked_add(parts_->base, address);

@@ -12,7 +12,8 @@
 
 namespace h5mount::metadata {
 
-// What does not change while the file is open, and the caches, in which each snapshot has its own entries.
+// The parts that all snapshots of an open file share: constants, and the caches, in which each snapshot has
+// its own entries.
 struct SnapshotParts {
   SnapshotParts(std::shared_ptr<io::ByteSource> opened, std::uint64_t place,
                 const format::Superblock& decoded)
@@ -23,7 +24,7 @@ struct SnapshotParts {
         windows(file) {}
 
   const std::shared_ptr<io::ByteSource> file;
-  const std::uint64_t base;  // of addresses: the superblock's place
+  const std::uint64_t base;  // of addresses: the superblock's offset
   const std::shared_ptr<io::ByteSource> addresses;
   format::Superblock superblock;
   ImageOverlay overlay;
@@ -35,7 +36,7 @@ class FileSnapshot final : public FileMetadata {
  public:
   // The first snapshot: loads the superblock extension into `parts`.
   static Result<FileMetadataPtr> open_first(const std::shared_ptr<SnapshotParts>& parts, bool following);
-  // A later one of the same file. Nothing is read.
+  // A later snapshot of the same file. Reads nothing.
   FileMetadataPtr next(bool following) const;
 
   const format::Superblock& superblock() const override { return parts_->superblock; }

@@ -13,8 +13,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// File times advance by ticks of the kernel's clock: a second write within a tick does not move them.
-// Nanoseconds.
+// Nanoseconds. File times advance by ticks of the kernel's clock: a second write within a tick does not
+// change them.
 constexpr std::int64_t kTick = 20'000'000;
 constexpr std::int64_t kLately = 3'000'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
@@ -27,13 +27,13 @@ std::int64_t wall_now() {
   return nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Whether a write after the change that was seen at `seen` may have left the same mtime behind.
+// Whether a write after the change that was detected at `seen` may have left the same mtime.
 bool within_tick(std::int64_t seen, const io::SourceStamp& stamp) {
   return steady_now() - seen < kTick && wall_now() - stamp.modified < kTick;
 }
 
-// A file whose mtime is close to the present counts as seen to change when it is opened. Its times are not
-// used otherwise: one in the future would count as a recent change until that time has come.
+// A file whose mtime is close to the present counts as changed when it was opened. Its times are not used
+// otherwise: a time in the future would count as a recent change until then.
 std::int64_t first_change(const io::SourceStamp& stamp) {
   return std::llabs(wall_now() - stamp.modified) < kLately ? steady_now() : kNever;
 }
@@ -49,7 +49,7 @@ FileWatch::FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superbl
       change_seen_(first_change(opened)),
       seen_(opened),
       superblock_seen_(superblock_bytes()),
-      racy_(following) {}  // what was read while the file was opened may be older than the stamp
+      racy_(following) {}  // bytes read while the file was opened may be older than the stamp
 
 void FileWatch::check(bool at_once, const Changed& changed) {
   const std::int64_t now = steady_now();
@@ -66,10 +66,10 @@ void FileWatch::check(bool at_once, const Changed& changed) {
   log_transition(before, apply(*stamp, changed));
 }
 
-// True where nothing is left to do. What was read within the clock tick of a change counts as changed once
-// more when the tick is over.
+// True where there is nothing more to do. Bytes read within the clock tick of a change may be older than a
+// second change in that tick, so `changed` is called once more when the tick is over.
 bool FileWatch::settled(const io::SourceStamp& stamp, const Changed& changed) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stamp != seen_) return false;
   if (!racy_) return true;
   racy_ = following() && within_tick(change_seen_.load(std::memory_order_relaxed), stamp);
@@ -81,9 +81,9 @@ FileWatch::State FileWatch::apply(const io::SourceStamp& stamp, const Changed& c
   const State before = state_.load(std::memory_order_acquire);
   const SuperblockBytes superblock = superblock_bytes();
   const State after = state_after(before, stamp);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stamp == seen_ || state_.load(std::memory_order_relaxed) != before)
-    return before;  // another thread was first
+    return before;  // another thread has applied the change
   const bool same = before != State::Following && !stamp.replaced && io::same_bytes(seen_, stamp) &&
                     superblock == superblock_seen_;
   seen_ = stamp;
@@ -110,22 +110,22 @@ FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& sta
   if (options_.follow == Follow::Never) return State::Stale;
   const auto superblock = load_superblock(*file_, place_);
   if (!superblock) {
-    // A checksum that does not fit is of a superblock that is just being written: the next change decides. A
-    // file that had no SWMR writer is stale until then.
+    // A wrong checksum means that the superblock is being written: the next change decides. Until then a file
+    // that had no SWMR writer is stale.
     if (superblock.error().code() != ErrorCode::ChecksumMismatch) return State::Replaced;
     return before == State::Quiet ? State::Stale : before;
   }
   if (options_.follow == Follow::Always || superblock->open_for_swmr_writing()) return State::Following;
   if (superblock->open_for_writing()) return State::Stale;
-  return before == State::Quiet ? State::Stale : before;  // a writer that was followed has ended
+  return before == State::Quiet ? State::Stale : before;  // a followed file: its writer has closed it
 }
 
 void FileWatch::log_transition(State before, State after) const {
   if (after == before) return;
   log(after == State::Following ? LogLevel::Info : LogLevel::Warning, "{}: {}", file_->name(),
-      after == State::Following  ? "a SWMR writer has it now; it is followed"
-      : after == State::Replaced ? "another file has its name now, or it was cut off; mount it again"
-                                 : "it changed while mounted; mount it again");
+      after == State::Following  ? "a SWMR writer has opened it; changes are followed"
+      : after == State::Replaced ? "it was replaced or truncated; mount it again"
+                                 : "it changed while it was mounted; mount it again");
 }
 
 Status FileWatch::status() const {

@@ -14,26 +14,26 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount::metadata {
 
 class FileWatch {
  public:
-  // Whether a file whose superblock has these status flags is followed from the beginning.
+  // Whether a file whose superblock has these status flags is followed when it is opened.
   static bool follows(const MetadataOptions& options, bool swmr_writer) {
     return options.follow == Follow::Always || (options.follow == Follow::Auto && swmr_writer);
   }
 
-  // `opened`: the stamp from before the first byte of the file was read.
+  // `opened`: the stamp taken before the first byte of the file was read.
   FileWatch(std::shared_ptr<io::ByteSource> file, std::uint64_t superblock_place,
             const MetadataOptions& options, bool following, const io::SourceStamp& opened);
 
-  // Checks whether the file changed, unless that was done less than the interval ago and not `at_once`.
-  // Where it did, `changed` is called with whether it is followed now, under the lock: a thread that finds no
-  // change afterwards finds what `changed` did.
+  // Checks whether the file changed, unless a check was made less than the interval ago and `at_once` is
+  // false. After a change, `changed` is called under the lock, with whether the file is followed now: a
+  // thread whose check finds no change sees all effects of earlier calls of `changed`.
   using Changed = std::function<void(bool following)>;
   void check(bool at_once, const Changed& changed);
   Status status() const;
@@ -53,14 +53,15 @@ class FileWatch {
   const std::uint64_t place_;
   const MetadataOptions options_;
   std::atomic<State> state_;
-  // Nanoseconds of the steady clock: the times in the file may be of another clock, or of one that was set
+  // Nanoseconds of the steady clock: file times may be of another machine's clock, or of one that was set
   // back.
   std::atomic<std::int64_t> next_check_ = 0;
   std::atomic<std::int64_t> change_seen_;
-  std::mutex mutex_;  // guards what follows; never held while the file is read
-  io::SourceStamp seen_;
-  SuperblockBytes superblock_seen_;
-  bool racy_ = false;  // what was read since the last change may be older than a second one in the same tick
+  Mutex mutex_;
+  io::SourceStamp seen_ H5_GUARDED_BY(mutex_);
+  SuperblockBytes superblock_seen_ H5_GUARDED_BY(mutex_);
+  bool racy_ H5_GUARDED_BY(mutex_) =
+      false;  // bytes read since the last change may be older than a second change in the same tick
 };
 
 }  // namespace h5mount::metadata

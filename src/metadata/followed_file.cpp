@@ -69,7 +69,7 @@ Result<FileMetadataPtr> FollowedFile::current() {
   return snapshot();
 }
 
-// Of several threads that met the same torn structure one takes the next snapshot, and all use it.
+// Where several threads met the same torn structure, one takes the next snapshot and all use it.
 FileMetadataPtr FollowedFile::snapshot_after(const FileMetadataPtr& torn) {
   (void)revalidate_now();
   FileMetadataPtr newest = newest_.load();

@@ -1,11 +1,11 @@
 #include "h5mount/metadata/fractal_heap.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/lru_cache.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/filter_pipeline.h"
@@ -14,7 +14,7 @@ namespace h5mount::metadata {
 
 namespace {
 
-// Sixteen direct blocks of the usual largest size; the indirect blocks of far larger heaps than there are.
+// Sixteen direct blocks of the usual largest size, and more indirect blocks than heaps of that size have.
 constexpr std::size_t kDirectCacheBytes = 1U << 20;
 constexpr std::size_t kIndirectCacheBytes = 256U << 10;
 
@@ -27,7 +27,7 @@ struct DirectPlace {
   std::uint64_t address = format::kUndefinedAddress;
   std::uint64_t offset = 0;       // in heap space
   std::uint64_t size = 0;         // bytes of heap space, prefix included
-  std::uint64_t stored_size = 0;  // where the heap has filters
+  std::uint64_t stored_size = 0;  // filtered heaps only
   std::uint32_t filter_mask = 0;
 
   bool holds(std::uint64_t at) const { return at >= offset && at - offset < size; }
@@ -119,8 +119,8 @@ class Heap final : public FractalHeap {
   std::shared_ptr<const filter::FilterPipeline> pipeline_;  // null: no filters
   mutable LruCache<DirectBlock> direct_;
   mutable LruCache<IndirectBlock> indirect_;
-  mutable std::mutex huge_mutex_;
-  mutable std::shared_ptr<const BTree2> huge_;
+  mutable Mutex huge_mutex_;
+  mutable std::shared_ptr<const BTree2> huge_ H5_GUARDED_BY(huge_mutex_);
 };
 
 // ---- the doubling table
@@ -135,7 +135,7 @@ Result<DirectPlace> Heap::locate(std::uint64_t offset) const {
   return root;
 }
 
-// Ends: the rows of indirect blocks get fewer on the way down.
+// Terminates: indirect blocks have fewer rows on each level.
 Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
   const format::DoublingTable& table = header_.table;
   std::uint64_t address = header_.root_address;
@@ -148,14 +148,14 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
     format::Cursor cursor = block->block.cursor(kIndirect);
     H5_ASSIGN(const format::HeapBlockEntry child, format::decode_indirect_entry(cursor, header_, entry));
     if (child.address == format::kUndefinedAddress)
-      return fail(bad_offset("in a block that is not there", offset));
+      return fail(bad_offset("in a block that does not exist", offset));
     const std::uint64_t size = table.block_size(entry.row);
     base += entry.offset;
     if (entry.row < table.max_direct_rows)
       return DirectPlace{child.address, base, size, child.filtered_size, child.filter_mask};
     const unsigned child_rows = table.rows_of(size);
     if (child_rows == 0 || child_rows >= rows)
-      return fail(bad_offset("in an indirect block of no size", offset, ErrorCode::InvalidValue));
+      return fail(bad_offset("in an indirect block without rows", offset, ErrorCode::InvalidValue));
     address = child.address;
     rows = child_rows;
   }
@@ -164,8 +164,8 @@ Result<DirectPlace> Heap::locate_below_root(std::uint64_t offset) const {
 Result<IndirectBlockPtr> Heap::load_indirect(std::uint64_t address, std::uint64_t offset,
                                              unsigned rows) const {
   if (auto held = indirect_.find(address); held && held->offset == offset && held->rows == rows) return held;
-  // At most 32,768 entries a row of 20 bytes, and rows for what 64 bits leave beside them: below
-  // kMaxNodeBytes.
+  // Below kMaxNodeBytes: a row has at most 32,768 entries of 20 bytes, and the widths leave few rows in a
+  // 64-bit space.
   const std::uint64_t bytes = header_.indirect_block_bytes(sizes_, rows);
   H5_ASSIGN(MetadataBlock block, file_->read(address, bytes, kIndirect));
   format::Cursor cursor = block.cursor(kIndirect);
@@ -281,12 +281,12 @@ Result<FractalHeap::Object> Heap::read_one(const format::TinyHeapObject& tiny) c
 
 Result<std::shared_ptr<const BTree2>> Heap::huge_tree() const {
   {
-    const std::lock_guard lock(huge_mutex_);
+    const MutexLock lock(huge_mutex_);
     if (huge_) return huge_;
   }
   H5_ASSIGN(auto tree, BTree2::open(file_, header_.huge_btree_address,
                                     format::huge_records(sizes_, header_.filters.has_value())));
-  const std::lock_guard lock(huge_mutex_);
+  const MutexLock lock(huge_mutex_);
   if (!huge_) huge_ = std::move(tree);
   return huge_;
 }
@@ -298,7 +298,7 @@ void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
   const std::size_t count = heap_ids.size() / length;
   std::vector<Sought> sought;
   sought.reserve(count);
-  // What is not managed lies in no block: it is read at once, in the order of the ids.
+  // An object that is not managed lies in no block: it is read at once, in the order of the ids.
   for (std::size_t i = 0; i < count; ++i) {
     const ByteSpan id = heap_ids.subspan(i * length, length);
     const auto decoded = decode(id);
@@ -309,7 +309,7 @@ void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
   }
   std::ranges::sort(sought, {}, [](const Sought& s) { return s.id.offset; });
 
-  DirectPlace place;  // of size 0: holds nothing
+  DirectPlace place;  // size 0: contains no offset
   Result<DirectBlockPtr> block = nullptr;
   for (const Sought& s : sought) {
     if (!place.holds(s.id.offset)) block = next_block(s.id.offset, place);
@@ -317,7 +317,8 @@ void Heap::read_many(ByteSpan heap_ids, const Visit& visit) const {
   }
 }
 
-// The block that holds `offset`, past the cache: each is wanted once. `place` is where it is, or nowhere.
+// The block that contains `offset`, not from the cache and not kept in it: each is used once. `place`
+// receives its position, or becomes empty.
 Result<DirectBlockPtr> Heap::next_block(std::uint64_t offset, DirectPlace& place) const {
   place = {};
   auto located = locate(offset);

@@ -1,5 +1,5 @@
-// One collection of the global heap, its objects found. The bytes of a small one are kept; of a large one
-// only the places of its objects, which are then read one by one.
+// One collection of the global heap and the positions of its objects. The bytes of a small collection are
+// kept; objects of a large one are read from the file one by one.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ struct GlobalHeapCollection {
     std::uint16_t index = 0;
     std::uint64_t position = 0;  // of its data, from the collection's start
     std::uint64_t size = 0;
-    std::uint64_t size_offset = 0;  // absolute, of the field that says it
+    std::uint64_t size_offset = 0;  // of the size field, absolute
   };
   std::uint64_t address = 0;
   std::vector<Entry> entries;                  // by index
   std::shared_ptr<const MetadataBlock> whole;  // null: read objects from the file
-  std::optional<Error> damage;                 // ended the walk: objects behind it are unknown
+  std::optional<Error> damage;                 // the error that ended the walk; objects after it are unknown
 
   std::size_t held_bytes() const {
     return sizeof *this + entries.capacity() * sizeof(Entry) + (whole ? whole->bytes().size() : 0);

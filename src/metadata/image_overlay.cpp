@@ -33,7 +33,7 @@ bool ImageOverlay::apply(std::uint64_t address, MutableByteSpan bytes) const {
   std::size_t given = 0;
   for (; entry != entries_.end() && (entry->address <= address || entry->address - address < bytes.size());
        ++entry) {
-    const std::uint64_t skip = address > entry->address ? address - entry->address : 0;  // of the entry
+    const std::uint64_t skip = address > entry->address ? address - entry->address : 0;  // bytes of the entry
     if (skip >= entry->bytes.size()) continue;
     const auto at = static_cast<std::size_t>(entry->address + skip - address);
     const ByteSpan part = entry->bytes.subspan(static_cast<std::size_t>(skip));

@@ -1,4 +1,4 @@
-// A loaded metadata cache image, laid over the file. Immutable once loaded.
+// A loaded metadata cache image, which replaces bytes of the file. Immutable once loaded.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class ImageOverlay {
   static Result<ImageOverlay> load(const FileMetadata& file, const format::CacheImageMessage& message);
 
   bool empty() const { return entries_.empty(); }
-  // Puts the image's bytes over those of [address, address + bytes.size()); true where it gave every one of
-  // them.
+  // Overwrites `bytes`, read at `address`, with those of the image; true where the image has all of them.
   bool apply(std::uint64_t address, MutableByteSpan bytes) const;
-  // The end of the run of entries that holds `address`; nothing where none does.
+  // The end of the run of adjacent entries that contains `address`; nothing where none does.
   std::uint64_t end_of_run(std::uint64_t address) const;
 
  private:
-  std::vector<std::byte> block_;  // entries' spans point into it: moving keeps them, copying would not
-  std::vector<format::CacheImageEntry> entries_;  // by address
+  std::vector<std::byte>
+      block_;  // the entries' spans point into it: moving preserves them, copying would not
+  std::vector<format::CacheImageEntry> entries_;  // ordered by address
 
  public:
   ImageOverlay() = default;

@@ -10,7 +10,7 @@ namespace h5mount::metadata {
 namespace {
 
 constexpr std::string_view kSegment = "LocalHeapDataSegment";
-constexpr std::uint64_t kFirstGuess = 64;  // most names are shorter
+constexpr std::uint64_t kFirstGuess = 64;  // longer than most names
 
 bool holds_nul(ByteSpan bytes) {
   return std::ranges::find(bytes, std::byte{0}) != bytes.end();
@@ -61,8 +61,8 @@ Result<std::string> LocalHeap::text(std::uint64_t offset) const {
   }
 }
 
-// Blocks do not overlap, so that together they fit in the segment: that ends a list that leads back to
-// itself.
+// Terminates although a list may lead back to itself: blocks do not overlap, so together they fit in the
+// segment.
 std::vector<LocalHeap::FreeBlock> LocalHeap::free_blocks() const {
   std::vector<FreeBlock> out;
   if (!segment_) return out;

@@ -1,4 +1,4 @@
-// Decoded structures that the functions of this module keep per file, bounded in bytes.
+// A file's decoded structures, cached for the functions of this module, bounded in bytes.
 #pragma once
 
 #include "global_heap_collection.h"
@@ -10,7 +10,7 @@ namespace h5mount::metadata {
 struct MetadataCaches {
   SnapshotCache<GlobalHeapCollection> collections{8U << 20};
   // Headers of committed datatypes and other shared messages: thousands of attributes may share one. Other
-  // headers are not kept: a walk of the file asks for each once.
+  // headers are not cached: a walk of the file needs each once.
   SnapshotCache<ObjectHeader> shared_headers{1U << 20};
 };
 

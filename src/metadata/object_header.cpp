@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kHeader = "ObjectHeader";
 constexpr std::string_view kContinuation = "ObjectHeaderContinuation";
 constexpr std::string_view kContinuationMessage = "ObjectHeaderContinuationMessage";
-constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole, and one read brings a window anyway
+constexpr std::uint64_t kFirstRead = 512;  // holds most headers whole; a read loads a whole window anyway
 
 class HeaderLoader {
  public:
@@ -39,7 +39,7 @@ class HeaderLoader {
     std::uint64_t address, length;
   };
 
-  // Version 1 has no checksums: a size that became too small shows only in messages that are missing.
+  // Version 1 has no checksums: a size that was decreased by damage is detected only by missing messages.
   void check_count() {
     if (prefix_.version != 1 || message_count_ >= prefix_.message_count) return;
     note_damage(
@@ -49,7 +49,7 @@ class HeaderLoader {
             .with_detail("messages are missing"));
   }
 
-  // Of several the first is told.
+  // The first of several errors is reported.
   void note_damage(Error error) {
     if (!header_->damage) header_->damage = std::move(error);
   }
@@ -82,7 +82,7 @@ class HeaderLoader {
 
   std::size_t checksum_bytes() const { return format::header_checksum_bytes(prefix_.version); }
 
-  // What a continuation's place says together with those before it. Errors are at the message that holds it.
+  // Checks a continuation against those before it. Errors have the offset of the continuation message.
   Status check_continuation(const format::HeaderContinuation& next) {
     const auto refused = [](ErrorCode code, const format::Field& field) {
       return Error(code, kContinuationMessage, field.name, field.offset).with_found(field.value);
@@ -113,8 +113,8 @@ class HeaderLoader {
     return absorb(std::move(block), static_cast<std::size_t>(length), cursor.position(), kContinuation);
   }
 
-  // The messages of a chunk that is the first `length` bytes of `block`. A chunk whose checksum is wrong is
-  // an error; messages that run over the end of theirs are damage.
+  // Takes the messages of a chunk, which is the first `length` bytes of `block`. A wrong checksum of the
+  // chunk is an error; messages that exceed its end are noted as damage.
   Status absorb(MetadataBlock&& read, std::size_t length, std::size_t start, std::string_view name) {
     const auto block = std::make_shared<const MetadataBlock>(std::move(read));
     header_->storage.push_back(block);
@@ -167,7 +167,7 @@ class HeaderLoader {
     return {};
   }
 
-  // A damaged continuation message hides its chunk, not the messages behind it.
+  // After a damaged continuation message its chunk is missing; the messages after it are not affected.
   Status take_continuation(const HeaderMessage& message) {
     format::Cursor cursor = message.cursor(kContinuationMessage);
     auto next = format::decode_header_continuation(cursor, prefix_.version);

@@ -9,7 +9,7 @@
 namespace h5mount::metadata {
 namespace {
 
-constexpr std::size_t kDriverBlockBytes = 4096;  // far more than six members' names take
+constexpr std::size_t kDriverBlockBytes = 4096;  // far more than the names of six members
 
 Result<std::optional<format::DriverInfo>> driver_block(const io::ByteSource& source, std::uint64_t at) {
   if (at >= source.size()) return std::optional<format::DriverInfo>{};
@@ -51,7 +51,7 @@ Result<format::Superblock> load_superblock(const io::ByteSource& source, std::ui
   std::vector<std::byte> bytes(
       static_cast<std::size_t>(std::min<std::uint64_t>(format::kMaxSuperblockBytes, left)));
   H5_TRY(source.read_at(place, bytes));
-  format::Cursor cursor(bytes, place, "Superblock", {});  // the sizes stand in it
+  format::Cursor cursor(bytes, place, "Superblock", {});  // the superblock states its own sizes
   return format::decode_superblock(cursor);
 }
 

@@ -5,7 +5,7 @@
 namespace h5mount::metadata {
 namespace {
 
-// Bit n of an index' flags is message type n, whatever the specification's table says (a file with all kinds
+// Bit n of an index' flags is message type n, contrary to the specification's table (a file with all kinds
 // shared holds 0x182a there: dataspace, datatype, fill value, pipeline, attribute are 1, 3, 5, 11, 12). Both
 // fill value messages share one index.
 std::uint32_t type_bit(format::MessageType type) {
@@ -35,13 +35,13 @@ std::unique_ptr<SharedMessages> SharedMessages::read_through(const FileMetadata&
 
 Result<std::shared_ptr<const FractalHeap>> SharedMessages::heap(std::size_t index) const {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (heaps_[index]) return heaps_[index];
   }
-  // The heap must not own the file: the file owns us, and we the heap.
+  // The heap gets a non-owning pointer: the file owns this table, which owns the heap.
   const FileMetadataPtr unowned(FileMetadataPtr(), &file_);
   H5_ASSIGN(auto opened, FractalHeap::open(unowned, indexes_[index].heap_address));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!heaps_[index]) heaps_[index] = std::move(opened);
   return heaps_[index];
 }

@@ -1,6 +1,7 @@
-// SnapshotCache: decoded structures of a file by the snapshot they were read for and their address. All
-// snapshots of a file share one, so that together they are bounded in bytes; no snapshot finds an entry of
-// another one. Entries of a snapshot that is gone are the least recently used, and go first. Threads: any.
+// SnapshotCache: decoded structures of a file, by address and by the snapshot they were read for. All
+// snapshots of a file share one cache, which bounds their bytes together; no snapshot finds an entry of
+// another one. Entries of a snapshot that no longer exists become the least recently used, and are evicted
+// first. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class SnapshotCache {
     std::shared_ptr<const T> value;
   };
 
-  // Where two entries meet, the later one is kept.
+  // Two keys may have the same hash: then the later entry replaces the other one.
   static std::uint64_t mixed(std::uint64_t snapshot, std::uint64_t key) {
     constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
     return key ^ snapshot * kGoldenRatio;

@@ -1,4 +1,4 @@
-// The superblock extension (specification II.C): an object header whose messages are about the file.
+// The superblock extension (specification II.C): an object header whose messages describe the file.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct SuperblockExtension {
   std::optional<format::BTreeKValues> k;
   std::optional<format::SharedMessageTableMessage> shared_message_table;
   std::optional<format::CacheImageMessage> cache_image;
-  std::vector<Error> damage;  // messages that could not be decoded; the others are there
+  std::vector<Error> damage;  // of messages that could not be decoded; the others are present
 };
 
 Result<SuperblockExtension> load_superblock_extension(const FileMetadata& file, std::uint64_t address);

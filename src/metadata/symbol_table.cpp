@@ -12,17 +12,18 @@ namespace {
 constexpr std::string_view kTree = "GroupBTree1Node";
 constexpr std::string_view kSymbols = "SymbolTableNode";
 
-// The most children of a node; where the file does not say, what its 16-bit count can hold.
+// The largest number of children of a node: from the superblock's K, or where that is 0, all that the 16-bit
+// count can hold.
 std::uint64_t most_entries(std::uint16_t k) {
   return k == 0 ? 65'535 : 2 * std::uint64_t{k};
 }
 
-// One read brings a node whole where it has the default number of entries at most.
+// Entries of a node that are read at once: the default number, so most nodes need one read.
 constexpr std::uint64_t kUsualTreeEntries = 32;
 constexpr std::uint64_t kUsualSymbolEntries = 8;
 
-// A node at `address` with as many entries as the count in its first bytes says, as far as the file has them;
-// `usual` is the guess of the first read.
+// The node at `address` with as many entries as the count in its first bytes states, cut to the end of the
+// file. The first read assumes `usual` entries.
 template <class Count, class Bytes>
 Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t address, std::uint64_t usual,
                                    std::string_view name, const Count& count, const Bytes& bytes) {
@@ -34,7 +35,7 @@ Result<MetadataBlock> read_counted(const FileMetadata& file, std::uint64_t addre
   return file.read_up_to(address, needed, name);
 }
 
-// One entry more than the node uses: what it holds there may be a lost one.
+// The bytes of one entry more than the node uses: a wrong count may have excluded a valid entry.
 std::uint64_t with_first_unused(format::FileSizes sizes, std::uint64_t entries) {
   return format::group_btree1_node_bytes(sizes, entries + 1);
 }
@@ -55,7 +56,7 @@ Result<format::GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
   return format::decode_group_btree1_node(cursor, most_entries(file_->superblock().k.group_internal), level);
 }
 
-// Levels fall by one, which ends every path down.
+// Levels fall by one, so every path down ends.
 Result<format::GroupBTree1Node> SymbolTable::load_child(std::uint64_t address,
                                                         std::uint8_t parent_level) const {
   return load_node(address, static_cast<std::uint8_t>(parent_level - 1));
@@ -71,7 +72,7 @@ Result<std::vector<format::SymbolTableEntry>> SymbolTable::load_symbols(std::uin
 
 // ---- search
 
-// The child between whose keys `name` lies: the first whose right key is not before it; children.size() for
+// The child whose range of keys contains `name`: the first whose right key is not less; children.size() for
 // none.
 Result<std::size_t> SymbolTable::child_for(const format::GroupBTree1Node& node, std::string_view name) const {
   std::size_t low = 0, high = node.children.size();
@@ -118,8 +119,8 @@ Error too_few_entries(const format::GroupBTree1Node& node) {
 
 }  // namespace
 
-// Entries that were deleted lie there too in files of libhdf5 before 1.8, but their names are in free blocks
-// of the heap, or not above the last key (docs/format-notes.md, 'Group nodes').
+// In files of libhdf5 before 1.8, deleted entries remain there too, but their names are in free blocks of the
+// heap, or not above the last key (docs/format-notes.md, 'Group nodes').
 Status SymbolTable::check_unused(const format::GroupBTree1Node& root) const {
   if (!root.unused) return {};
   auto names = load_unused(root);
@@ -132,7 +133,7 @@ Status SymbolTable::check_unused(const format::GroupBTree1Node& root) const {
   return fail(too_few_entries(root));
 }
 
-// The names of the first unused entry, where it reads as one that belongs behind the last.
+// The name offsets of the first unused entry; an error where it is not a valid successor of the last entry.
 Result<std::vector<std::uint64_t>> SymbolTable::load_unused(const format::GroupBTree1Node& root) const {
   const std::uint64_t left = root.keys.back(), right = root.unused->key;
   std::vector<std::uint64_t> names;
@@ -160,8 +161,8 @@ Status SymbolTable::check_order(const std::vector<std::uint64_t>& name_offsets,
   return {};
 }
 
-// Between its keys, the left one excluded; the empty name that begins every heap is less than any, itself
-// included.
+// The names must ascend, be greater than the left key, and end with the right key. Offset 0 is the empty name
+// at the start of every heap, which is not greater than itself, so it is not compared as a left key.
 Status SymbolTable::check_symbols(const std::vector<format::SymbolTableEntry>& symbols, std::uint64_t left,
                                   std::uint64_t right) const {
   if (symbols.empty()) return fail(out_of_order(kSymbols, heap_.file_offset(right)));
@@ -174,7 +175,7 @@ Status SymbolTable::check_symbols(const std::vector<format::SymbolTableEntry>& s
   return fail(out_of_order(kSymbols, heap_.file_offset(right)));
 }
 
-// A node's last key is the key behind it in its parent, but it may be written twice in the heap.
+// A node's last key equals the key after it in its parent, but the heap may hold that name twice.
 Status SymbolTable::check_last_key(const format::GroupBTree1Node& node, std::uint64_t right_key) const {
   H5_ASSIGN(const std::string last, heap_.text(node.keys.back()));
   H5_ASSIGN(const std::string bound, heap_.text(right_key));
@@ -188,7 +189,7 @@ Result<std::optional<format::SymbolTableEntry>> SymbolTable::find(std::string_vi
     H5_ASSIGN(const std::size_t i, child_for(node, name));
     if (i == node.children.size()) {
       H5_TRY(check_order(node.keys, kTree));
-      // The key in the parent says that the name would be below this node.
+      // According to the key in the parent, the name would be below this node.
       if (!root) return fail(too_few_entries(node));
       if (node.unused) H5_TRY(with_names().check_unused(node));
       return std::nullopt;
@@ -212,11 +213,11 @@ struct SymbolTable::Walk {
     std::size_t next = 0;
   };
   const SymbolTable& table;
-  const Visit* visit;      // these two outlive the walk
+  const Visit* visit;      // both functions outlive the walk
   const Damaged* damaged;  // may be an empty function
   WalkGuard guard;
   std::vector<Step> steps;
-  std::optional<std::string> before = {};  // the last name that was visited
+  std::optional<std::string> before = {};  // the name visited last
   bool stopped = false;
 
   void note_status(const Status& status) const {
@@ -226,7 +227,7 @@ struct SymbolTable::Walk {
     if (*damaged) (*damaged)(error);
   }
 
-  // Reads the next child of the last step and visits it or steps down into it.
+  // Reads the next child of the last step and visits its symbols, or pushes it as a step.
   Status step_down() {
     Step& step = steps.back();
     const std::uint64_t address = step.node.children[step.next++];
@@ -263,7 +264,7 @@ struct SymbolTable::Walk {
     stopped = !(*visit)(*std::move(name), entry);
   }
 
-  // The last name of a node is the key behind it, but it may be written twice in the heap.
+  // The last name of a node equals the key after it, but the heap may hold that name twice.
   Status check_last(std::uint64_t right_key) const {
     H5_ASSIGN(const std::string bound, table.heap_.text(right_key));
     if (before == bound) return {};

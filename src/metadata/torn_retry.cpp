@@ -43,7 +43,7 @@ bool may_be_torn(const Error& error) {
 
 bool TornRetry::again(const Error& error, FileMetadataPtr& snapshot) {
   if (!may_be_torn(error) || !file_.following()) return false;
-  // The first time at once: the snapshot may only have been old.
+  // The first attempt is repeated without a pause: the snapshot may only have been old.
   if (attempts_ > 0 && !pause(error)) return false;
   ++attempts_;
   retry_counters().attempts.fetch_add(1, std::memory_order_relaxed);

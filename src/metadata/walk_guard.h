@@ -1,7 +1,7 @@
-// Ends walks over trees whose nodes lead back to each other. Levels that fall end a loop, but not a lattice:
-// 64 levels of nodes whose children are all the same node are 2^64 steps. So no node may be met twice, and
-// since nodes of a sound file do not overlap, together they cannot be larger than the file: that bounds what
-// the set does not remember.
+// Ends walks over trees whose nodes lead back to each other. Falling levels end a loop, but not a lattice: 64
+// levels of nodes whose children are all the same node are 2^64 steps. So no node may be visited twice. Since
+// nodes of a sound file do not overlap, together they are no larger than the file: that bounds the walk
+// beyond the addresses that the set can hold.
 #pragma once
 
 #include <algorithm>
@@ -15,30 +15,30 @@ class WalkGuard {
  public:
   explicit WalkGuard(const FileMetadata& file) : file_(file) {}
 
-  // Called before a node of `bytes` at `address` is read; 0 where its size is known only then, and is
-  // charged.
+  // Called before a node of `bytes` at `address` is read. 0 where its size is not known yet; `charge` is then
+  // called for it after the read.
   Status enter(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
     if (met_.size() < kRemembered && !met_.insert(address).second)
       return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
-                      .with_detail("met twice"));
+                      .with_detail("visited twice"));
     return charge(address, bytes, structure);
   }
 
   Status charge(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
     bytes_ += std::max(bytes, kLeastNode);
-    if (bytes_ > most_bytes_) most_bytes_ = file_.addresses()->stored_bytes();  // a file may grow
+    if (bytes_ > most_bytes_) most_bytes_ = file_.addresses()->stored_bytes();  // the file may have grown
     if (bytes_ > most_bytes_)
       return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
-                      .with_detail("more nodes than the file has room for"));
+                      .with_detail("the nodes together are larger than the file"));
     return {};
   }
 
  private:
-  static constexpr std::uint64_t kLeastNode = 4;        // a signature: an unread node is charged as well
-  static constexpr std::size_t kRemembered = 1U << 18;  // some 10 MiB at most
+  static constexpr std::uint64_t kLeastNode = 4;  // a signature: a node that cannot be read is charged too
+  static constexpr std::size_t kRemembered = 1U << 18;  // at most some 10 MiB
   const FileMetadata& file_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t most_bytes_ = 0;  // those of the file, as last asked for
+  std::uint64_t most_bytes_ = 0;  // stored bytes of the file when last queried
   std::unordered_set<std::uint64_t> met_;
 };
 

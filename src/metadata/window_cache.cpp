@@ -25,7 +25,7 @@ Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableBy
   if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes)
     return read_source(offset, out);
   std::uint64_t first = offset / kWindowBytes;
-  std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // first or the one after it
+  std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // the first window or the one after it
   const auto held = [&](std::uint64_t number) {
     const auto window = shard(number).find(snapshot, number);
     return window && copy_from(*window, number, offset, out);

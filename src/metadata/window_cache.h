@@ -1,7 +1,7 @@
-// Reads of metadata in aligned windows: structures lie together, so one read brings the next ones too.
+// Reads of metadata in aligned windows: structures lie together, so one read loads the next ones too.
 //
-// A read larger than a window goes past the cache. Where a window cannot be read whole (a bad sector beside
-// what is wanted), what is wanted is read alone. All snapshots of a file share the cache; each finds only the
+// A read larger than a window bypasses the cache. Where a window cannot be read whole (it contains a bad
+// sector), the requested bytes are read alone. All snapshots of a file share the cache; each finds only the
 // windows that were read for it. Threads: any; no lock is held while reading.
 #pragma once
 

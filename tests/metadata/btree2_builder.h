@@ -1,5 +1,5 @@
-// Writes version 2 B-trees of 8-byte records (a key, little-endian) from the specification's own words. Nodes
-// are not filled up to their size: what is not in use is not to be read.
+// Writes version 2 B-trees of 8-byte records (a key, little-endian) as the specification describes them.
+// Nodes are not padded to their size: readers must not read unused bytes.
 #pragma once
 
 #include "memory_file.h"
@@ -19,7 +19,7 @@ class BTree2Builder {
  public:
   BTree2Builder(Writer& writer, const BTree2Plan& plan) : w_(writer), plan_(plan) {}
 
-  // Keys 1, 3, 5, …; the header's address.
+  // Writes a tree of the keys 1, 3, 5, …; returns the header's address.
   std::uint64_t build() {
     const Child root = node(plan_.depth);
     return header(root.address, root.records, root.total);

@@ -1,4 +1,4 @@
-// Writes fractal heaps from the specification's own words: a root direct block, or indirect blocks over
+// Writes fractal heaps as the specification describes them: a root direct block, or indirect blocks over
 // direct ones.
 #pragma once
 
@@ -15,7 +15,8 @@ struct HeapPlan {
   std::uint16_t max_bits = 16;
   std::uint32_t max_managed = 100;
   std::uint64_t huge_btree = format::kUndefinedAddress;
-  // A pipeline of deflate that every mask skips: the reader must look at size and mask, and leave the bytes.
+  // A deflate pipeline that every filter mask skips: the reader must use size and mask, and not change the
+  // bytes.
   bool filtered = false;
 };
 

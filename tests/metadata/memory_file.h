@@ -1,5 +1,5 @@
-// Metadata from memory for tests: no superblock to find, a count of reads, and a writer of little-endian
-// fields that can lie in one of them and set the checksum right again.
+// Metadata from memory for tests: no superblock is needed, reads are counted, and a writer of little-endian
+// fields can change one of them and recompute the checksum.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class MemoryFile : public metadata::FileMetadata {
   mutable std::atomic<std::uint64_t> reads_{0};
 };
 
-// Writes structures one after another. `mark` remembers where a field stands, for a later lie.
+// Writes structures one after another. `mark` records the position of a field, for `lie`.
 class Writer {
  public:
   explicit Writer(format::FileSizes file_sizes = {}) : sizes(file_sizes) {}
@@ -70,7 +70,7 @@ class Writer {
   void zeros(std::size_t count) { bytes.resize(bytes.size() + count); }
   void mark(const std::string& field) { marks[field] = here(); }
 
-  // A structure from `start` to here gets its checksum, and is remembered for `lie`.
+  // Writes the checksum of the bytes from `start` to here, and records it for `lie`.
   void checksum_from(std::uint64_t start) {
     sums[here()] = start;
     uint(lookup3_checksum(ByteSpan(bytes).subspan(start)), 4);
@@ -79,7 +79,7 @@ class Writer {
   void patch(std::uint64_t at, std::uint64_t value, std::size_t width) {
     for (std::size_t i = 0; i < width; ++i) bytes[at + i] = static_cast<std::byte>(value >> (8 * i));
   }
-  // Another value for a marked field; the checksum over it fits again.
+  // Overwrites a marked field with another value and recomputes the checksum over it.
   void lie(const std::string& field, std::uint64_t value, std::size_t width) {
     const std::uint64_t at = marks.at(field);
     patch(at, value, width);
@@ -93,7 +93,7 @@ class Writer {
   format::FileSizes sizes;
   std::vector<std::byte> bytes;
   std::map<std::string, std::uint64_t> marks;
-  std::map<std::uint64_t, std::uint64_t> sums;  // where a checksum stands, where what it is of begins
+  std::map<std::uint64_t, std::uint64_t> sums;  // position of a checksum, and of the first byte it covers
 };
 
 }  // namespace h5mount::test

@@ -117,23 +117,24 @@ TEST(BTree2, NoRootIsNoRecords) {
   EXPECT_FALSE((*tree->find(key_is(1))).has_value());
 }
 
-// ---- lies
+// ---- one wrong field
 
 struct Lie {
   std::string field;
   std::uint64_t value;
   std::size_t width;
   ErrorCode code;
-  std::string told_field;
-  std::string
-      told_at;  // the builder's name of that field; empty: the error is at the address that was the lie
-  std::uint64_t behind_it = 0;  // bytes from there
+  std::string error_field;
+  // The builder's name of the field at which the error is expected; empty: at the false address itself.
+  std::string error_at;
+  std::uint64_t bytes_after = 0;  // added to the offset of that field
 };
 
-void expect_told(const Error& error, const Lie& lie, const Writer& writer) {
+void expect_error(const Error& error, const Lie& lie, const Writer& writer) {
   EXPECT_EQ(error.code(), lie.code) << error.text();
-  EXPECT_EQ(error.field(), lie.told_field) << error.text();
-  EXPECT_EQ(error.offset(), lie.told_at.empty() ? lie.value : writer.marks.at(lie.told_at) + lie.behind_it)
+  EXPECT_EQ(error.field(), lie.error_field) << error.text();
+  EXPECT_EQ(error.offset(),
+            lie.error_at.empty() ? lie.value : writer.marks.at(lie.error_at) + lie.bytes_after)
       << error.text();
 }
 
@@ -144,7 +145,7 @@ TEST_P(HeaderLies, AreRefused) {
   built.writer.lie(GetParam().field, GetParam().value, GetParam().width);
   const auto tree = built.open();
   ASSERT_FALSE(tree);
-  expect_told(tree.error(), GetParam(), built.writer);
+  expect_error(tree.error(), GetParam(), built.writer);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -170,7 +171,7 @@ TEST_P(NodeLies, HideOnlyTheirOwn) {
   ASSERT_TRUE(tree) << tree.error().text();
   const Listing strict = list(**tree);
   ASSERT_FALSE(strict.status);
-  expect_told(strict.status.error(), GetParam(), built.writer);
+  expect_error(strict.status.error(), GetParam(), built.writer);
   const Listing told = list(**built.open(), true);
   EXPECT_TRUE(told.status);
   EXPECT_EQ(told.damage.size(), 1U);
@@ -195,7 +196,7 @@ TEST(BTree2, AFlippedBitIsAChecksumMismatch) {
   EXPECT_EQ(list(**built.open()).status.error().code(), ErrorCode::ChecksumMismatch);
 }
 
-// A walk that nobody told where to send damage ends with the error of the node, whichever child it is.
+// Without `damaged`, a walk ends with the error of the first damaged node, whichever child it is.
 TEST(BTree2, AWalkFromAKeyEndsAtADamagedSibling) {
   for (const int leaf : {1, 2, 3}) {
     Built built({.depth = 1});
@@ -212,7 +213,7 @@ TEST(BTree2, AWalkFromAKeyEndsAtADamagedSibling) {
   }
 }
 
-// Every level has two children, both the same node: 2^60 ways through 61 nodes.
+// Every level has two children, both the same node: 2^60 paths through 61 nodes.
 TEST(BTree2, ALatticeEnds) {
   Writer writer;
   const BTree2Plan plan{.depth = 60};

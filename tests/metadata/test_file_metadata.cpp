@@ -134,8 +134,8 @@ TEST(SuperblockExtension, DamageDoesNotHideTheFile) {
   EXPECT_EQ(small.file->superblock().k.group_leaf, 9);
 }
 
-// Every file of the corpus that its manifest opens, opens here with the numbers the manifest gives, and its
-// root group has a header without damage. Sets of files are the file set's tests.
+// Every file of the corpus that its manifest marks as readable opens here with the numbers in the manifest,
+// and its root group has a header without damage. The file set's tests cover sets of files.
 std::optional<std::string> field(const std::string& json, const std::string& name) {
   const auto at = json.find("\"" + name + "\":");
   if (at == std::string::npos) return std::nullopt;

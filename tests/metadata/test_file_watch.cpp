@@ -1,4 +1,4 @@
-// A file that changes while it is open: which changes are seen, when it is followed and when it is stale.
+// A file that changes while it is open: which changes are detected, when it is followed and when it is stale.
 #include "file_watch.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
 
-// A file whose bytes and times a test sets. Its times lie in the past, unless they are to be racy.
+// A file whose bytes and times a test sets. Its times lie in the past, unless a test needs racy ones.
 class WrittenSource final : public io::ByteSource {
  public:
   explicit WrittenSource(std::uint8_t flags) { write(flags); }
@@ -37,7 +37,7 @@ class WrittenSource final : public io::ByteSource {
     touch();
   }
   void touch_at(std::int64_t time) { now_.modified = time; }
-  // The ctime alone moves; with `explained` so does what stands beside the bytes.
+  // Changes the ctime only; with `explained` also the inode state that explains it.
   void change_inode(bool explained) {
     ++now_.changed;
     if (explained) ++now_.attributes;
@@ -80,7 +80,7 @@ struct Watched {
     source->checks = 0;
   }
 
-  // Checks; true where a change was seen.
+  // Checks; true where a change was detected.
   bool changed(bool at_once = true) {
     int changes = 0;
     watch.check(at_once, [&](bool following) {
@@ -99,7 +99,7 @@ struct Watched {
 
 TEST(FileWatch, WhatIsNotWrittenDoesNotChange) {
   Watched file(kWriting | kSwmr, Follow::Auto);
-  (void)file.changed();  // what was read while it was opened may have been older
+  (void)file.changed();  // bytes read while it was opened may have been older
   EXPECT_FALSE(file.changed());
   EXPECT_FALSE(file.changed());
   EXPECT_TRUE(file.watch.following());
@@ -116,7 +116,7 @@ TEST(FileWatch, EveryWriteOfAFollowedFileIsSeen) {
   EXPECT_FALSE(file.changed());
 }
 
-// The kernel's clock stands still for a tick: a second write within it leaves the same time behind.
+// The kernel's clock does not advance within a tick: a second write within it leaves the same time.
 TEST(FileWatch, WritesOfOneTickAreAllSeen) {
   Watched file(kWriting | kSwmr, Follow::Auto);
   file.source->touch_now();
@@ -172,10 +172,10 @@ TEST(FileWatch, ASwmrWriterComesAndGoes) {
   file.source->write(kWriting | kSwmr);
   EXPECT_TRUE(file.changed());
   EXPECT_TRUE(file.watch.following());
-  file.source->write(0);  // it closed the file
+  file.source->write(0);  // the writer closed it
   EXPECT_TRUE(file.changed());
   EXPECT_FALSE(file.stale()) << "what a followed writer left is served as it is";
-  file.source->write(kWriting | kSwmr);  // the next one
+  file.source->write(kWriting | kSwmr);  // the next writer
   EXPECT_TRUE(file.changed());
   EXPECT_TRUE(file.watch.following());
 }
@@ -284,8 +284,8 @@ TEST(FileWatch, ChangedLatelyIsAboutWhenAChangeWasSeen) {
   EXPECT_TRUE(file.watch.changed_lately());
 }
 
-// The clock of a server that is ahead, or one that was set back: such a file does not look as if it were just
-// written for as long as that.
+// The clock of a server that is ahead, or one that was set back: the file must not count as recently written
+// until that time has come.
 TEST(FileWatch, ATimeInTheFutureSaysNothing) {
   constexpr std::int64_t kYear2037 = 2'114'380'800'000'000'000;
   auto source = std::make_shared<WrittenSource>(kWriting | kSwmr);

@@ -1,5 +1,5 @@
-// A file as a sequence of snapshots: what is read through one is not older than it, whatever others have
-// read.
+// A file as a sequence of snapshots: what is read through one is not older than it, whatever other threads
+// have read.
 #include "h5mount/metadata/followed_file.h"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ namespace {
 using namespace test;
 
 constexpr std::uint8_t kSwmrWriter = 5;  // status flags
-constexpr std::uint64_t kPlace = 1000;   // of the byte that is written
+constexpr std::uint64_t kPlace = 1000;   // of the byte that a test writes
 
-// A file that is written in place: one byte of it, and its time.
+// A file that is written in place: one of its bytes, and its time.
 class WrittenSource final : public io::ByteSource {
  public:
   explicit WrittenSource(std::uint8_t flags) : bytes_(superblock({.flags = flags}).at(4096).bytes()) {}
@@ -27,7 +27,7 @@ class WrittenSource final : public io::ByteSource {
     value_ = value;
     ++writes_;
   }
-  // Bytes that change before the file's time does.
+  // Changes bytes before the file's time changes.
   void write_silently(std::uint8_t value) { value_ = value; }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
@@ -57,7 +57,7 @@ struct Opened {
       : source(std::make_shared<WrittenSource>(flags)),
         file(*FollowedFile::open(
             source, {.follow = Follow::Auto, .revalidate_interval = std::chrono::milliseconds(0)})) {
-    (void)file->revalidate_now();  // what was read while it was opened counts as changed once
+    (void)file->revalidate_now();  // bytes read while it was opened count as changed once
   }
   std::shared_ptr<WrittenSource> source;
   std::shared_ptr<FollowedFile> file;
@@ -93,7 +93,7 @@ TEST(FollowedFile, AFileThatIsNotWrittenHasOneSnapshot) {
   EXPECT_EQ(stale.error().code(), ErrorCode::Stale);
 }
 
-// The index of chunks is flushed before the header that refers to it, in one window with it perhaps.
+// The chunk index is flushed before the header that refers to it; both may be in one window.
 TEST(FollowedFile, WhatIsReadAgainIsNotOlderThanTheCall) {
   const Opened opened(kSwmrWriter);
   const FileMetadataPtr first = opened.file->snapshot();

@@ -8,7 +8,7 @@ namespace {
 
 // A heap of three rows of width 2 and blocks of 64, 64, 128 bytes; row 3 holds indirect blocks of 256 bytes:
 // two rows of two blocks of 64 bytes. The last indirect block, the last block of row 2 and of the inner block
-// are not there.
+// are absent.
 struct Tall {
   explicit Tall(HeapPlan plan) : heap(writer, plan) {
     using Entry = HeapBuilder::Entry;
@@ -211,17 +211,17 @@ TEST(FractalHeap, HugeObjectsFoundByKey) {
   }
 }
 
-// ---- lies
+// ---- one wrong field
 
 struct HeapLie {
   std::string field;
   std::uint64_t value;
   std::size_t width;
   ErrorCode code;
-  std::string told_field;
-  // The builder's name of that field; "header": an id's error is at the heap's header, where ids have no
-  // place of their own; empty: the error is at the address that was the lie.
-  std::string told_at;
+  std::string error_field;
+  // The builder's name of the field at which the error is expected; "header": an id's error has the offset of
+  // the heap's header, as ids have no offset of their own; empty: the offset is the false address itself.
+  std::string error_at;
 };
 void PrintTo(const HeapLie& lie, std::ostream* out) {
   *out << lie.field << "=" << lie.value;
@@ -235,12 +235,12 @@ TEST_P(HeapLies, AreRefused) {
   const auto object = tall.read(512 + tall.heap.overhead(), 1);
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code(), GetParam().code) << object.error().text();
-  EXPECT_EQ(object.error().field(), GetParam().told_field) << object.error().text();
-  const std::string& at = GetParam().told_at;
+  EXPECT_EQ(object.error().field(), GetParam().error_field) << object.error().text();
+  const std::string& at = GetParam().error_at;
   const std::uint64_t expected = at.empty()       ? GetParam().value
                                  : at == "header" ? tall.heap.address()
                                                   : tall.writer.marks.at(at);
-  // Of an id that ends too soon the error is where its next field would begin: behind the type.
+  // The error of a truncated id has the offset at which its next field would begin: after the type.
   EXPECT_EQ(object.error().offset(), expected + (object.error().code() == ErrorCode::Truncated ? 1 : 0))
       << object.error().text();
 }

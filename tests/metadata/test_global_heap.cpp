@@ -68,7 +68,7 @@ TEST(GlobalHeap, HeaderLies) {
   auto small = open_small(collection(object(1, "x"), 4));
   EXPECT_EQ(get(*small.file, 1), "invalid value");
   small = open_small(
-      collection(object(1, "x"), ~std::uint64_t{0}).at(8192));  // free space that is not said to be
+      collection(object(1, "x"), ~std::uint64_t{0}).at(8192));  // free space that no free object covers
   EXPECT_EQ(get(*small.file, 1), "x");
   small = open_small(superblock().at(kAt).text("NOPE").zeros(100));
   EXPECT_EQ(get(*small.file, 1), "bad signature");

@@ -1,6 +1,6 @@
-// Limits of what metadata may ask for, from both sides. Where the limit itself would need a file of a
-// gigabyte, the value at the limit is refused only because the test's file ends before (Truncated), the one
-// above it because of the limit.
+// Limits of metadata, from both sides. Where the limit itself would need a file of a gigabyte, the value at
+// the limit fails only because the test's file ends before (Truncated), and the one above it because of the
+// limit.
 #include <gtest/gtest.h>
 
 #include "fractal_heap_builder.h"

@@ -97,7 +97,7 @@ TEST(ObjectHeader, WrongChecksumOfAContinuationHidesOnlyIt) {
 }
 
 TEST(ObjectHeader, ContinuationLoops) {
-  // To itself, to chunk 0, and into the middle of itself.
+  // A continuation that leads to itself, to chunk 0, and into the middle of itself.
   for (const std::uint64_t target : {std::uint64_t{512}, kAt, std::uint64_t{520}}) {
     const ByteBuilder more = message1(0x10, ByteBuilder().u64(target).u64(32)).zeros(16);
     const ByteBuilder first = message1(0x10, ByteBuilder().u64(512).u64(more.size()));
@@ -117,7 +117,8 @@ struct Lie {
 };
 
 TEST(ObjectHeader, LyingContinuations) {
-  // The continuation's message: behind the header's ten bytes, the first message (4 + 4) and its own four.
+  // The continuation message's body: after the header's ten bytes, the first message (4 + 4) and its own
+  // four.
   constexpr std::uint64_t kBody = kAt + 10 + 8 + 4, kLength = kBody + 8;
   for (const Lie& lie :
        {Lie{"undefined", ~std::uint64_t{0}, 64, ErrorCode::OutOfRange, ~std::uint64_t{0}},
@@ -179,12 +180,12 @@ TEST(ObjectHeader, NotAHeader) {
 }
 
 TEST(ObjectHeader, OneReadAHeader) {
-  // Across the border of two windows, and large enough to need both.
+  // The header crosses the border of two windows and is large enough to need both.
   const ByteBuilder header = header2(message2(0x0C, ByteBuilder().zeros(2000)));
   const auto small = open_small(superblock().at((64U << 10) - 700).add(header).at(100U << 10));
   const unsigned before = small.source->reads;
   ASSERT_TRUE(load_object_header(*small.file, (64U << 10) - 700));
-  EXPECT_LE(small.source->reads - before, 2U);  // the first bytes lie in one window, the rest in the next
+  EXPECT_LE(small.source->reads - before, 2U);  // the first bytes are in one window, the rest in the next
   const unsigned after = small.source->reads;
   ASSERT_TRUE(load_object_header(*small.file, (64U << 10) - 700));
   EXPECT_EQ(small.source->reads, after);

@@ -1,4 +1,4 @@
-// Reading torn structures again: how often, for how long, and what is logged.
+// Retries of torn structures: how many, for how long, and what is logged.
 #include "h5mount/metadata/torn_retry.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class WrittenSource final : public io::ByteSource {
   }
   std::string name() const override { return "written"; }
 
-  std::int64_t modified = 1'000'000'000;  // 1970: nobody writes it now
+  std::int64_t modified = 1'000'000'000;  // 1970: not written lately
 
  private:
   std::vector<std::byte> bytes_;
@@ -47,7 +47,7 @@ std::shared_ptr<FollowedFile> open_written(bool follows, bool lately) {
       source,
       {.follow = Follow::Auto, .revalidate_interval = milliseconds(0), .retry_for = milliseconds(60)});
   if (lately) source->modified += 1'000'000'000;
-  (void)file->revalidate_now();  // the change is seen
+  (void)file->revalidate_now();  // detects the change
   return file;
 }
 
@@ -55,7 +55,7 @@ Error torn() {
   return Error(ErrorCode::ChecksumMismatch, "Structure", "checksum", 0);
 }
 
-// Tries until the attempt with number `good`; how many there were.
+// Reads until attempt number `good` succeeds; returns the number of attempts.
 int attempts_until(FollowedFile& file, int good, RetryBudget& budget, const Error& error = torn()) {
   int attempts = 0;
   std::uint64_t last = 0;
@@ -105,7 +105,7 @@ TEST_F(TornRetries, WhatStaysTornIsGivenUpAndLoggedOnce) {
   EXPECT_NE(said.find("structure"), std::string::npos) << said;
 }
 
-// An attempt is made of attempts: the whole has one bound and one line.
+// Nested attempts: the outer one has one bound and one log line.
 TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
   ::testing::internal::CaptureStderr();
   const auto began = Clock::now();
@@ -122,7 +122,7 @@ TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
   EXPECT_EQ(lines_of(said), 1U) << said;
 }
 
-// A listing of many damaged structures waits no longer than one of them would.
+// A listing of many damaged structures waits no longer than a read of one.
 TEST_F(TornRetries, ARequestHasOneBudget) {
   ::testing::internal::CaptureStderr();
   const auto slept = [] { return retry_counters().milliseconds.load(); };

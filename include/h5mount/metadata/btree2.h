@@ -1,8 +1,8 @@
-// Version 2 B-trees (specification III.A.2): a generic reader; what a record means is the caller's.
+// Version 2 B-trees (specification III.A.2). The reader is generic: the caller interprets the records.
 //
-// Reads are lazy: a search reads one node a level; decoded nodes are kept in a small bounded cache of the
-// tree, so that one object serves many searches (a file that changes: open the tree again). Depth, node sizes
-// and record counts are bounded; a child that a walk has already met is Cycle. Threads: const functions from
+// A search reads one node a level. Decoded nodes are kept in a small bounded cache of the tree, so one object
+// serves many searches; after the file has changed, open the tree again. Depth, node sizes and record counts
+// are bounded; a walk that meets a child for the second time ends with Cycle. Threads: const functions from
 // any thread; no lock is held while reading.
 #pragma once
 
@@ -19,30 +19,30 @@ namespace h5mount::metadata {
 
 class BTree2 {
  public:
-  // A tree of other records than `expected` is InvalidValue.
+  // InvalidValue for a tree of other records than `expected`.
   static Result<std::shared_ptr<const BTree2>> open(FileMetadataPtr file, std::uint64_t header_address,
                                                     const format::BTree2Records& expected);
   virtual ~BTree2() = default;
 
   virtual std::uint8_t type() const = 0;  // 1 … 11 (12, 13: sparse chunks)
   virtual std::uint16_t record_size() const = 0;
-  virtual std::uint64_t record_count() const = 0;  // as the header says
+  virtual std::uint64_t record_count() const = 0;  // as the header states it
   virtual std::uint64_t file_offset() const = 0;   // of the header, absolute
 
-  // Negative: what is sought lies before `record`; 0: it is this one; positive: after.
+  // Negative: the record searched for lies before `record`; 0: it is this one; positive: after.
   using Compare = std::function<Result<int>(ByteSpan record)>;
-  // Some record that compares equal, with the absolute file offset of its bytes; nothing where there is none.
+  // Any record that compares equal, with the absolute file offset of its bytes; nothing where there is none.
   struct Record {
     std::vector<std::byte> bytes;
     std::uint64_t file_offset = 0;
   };
   virtual Result<std::optional<Record>> find(const Compare& compare) const = 0;
 
-  // Records in key order, all of them, or from the first one that `compare` does not place before what is
-  // sought; `visit` returns false to stop.
+  // Visits all records in key order, or from the first one that `compare` does not place before the record
+  // searched for. `visit` returns false to stop.
   using Visit = std::function<Result<bool>(ByteSpan record, std::uint64_t file_offset)>;
-  // With `damaged`, a node that cannot be read is told to it and hides only what is below it; without, it
-  // ends the walk with its error, as an error of `visit` always does.
+  // `damaged` receives the error of a node that cannot be read; only the records below that node are missing.
+  // Without `damaged` the walk ends with that error. An error of `visit` always ends it.
   using Damaged = std::function<void(const Error&)>;
   virtual Status for_each(const Visit& visit, const Damaged& damaged) const = 0;
   Status for_each(const Visit& visit) const { return for_each(visit, nullptr); }

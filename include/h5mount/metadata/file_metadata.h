@@ -1,12 +1,12 @@
 // FileMetadata: one snapshot of an open HDF5 file: superblock, sizes, and reads of structures at addresses.
 //
-// A snapshot is immutable. A file that nobody writes has one for ever; of a file that is followed
-// metadata/followed_file.h takes the next one when it changed. Structures are kept by the snapshot that they
-// were read for, so what is read through one snapshot is never older than that snapshot. Its bytes may be
-// newer: a writer goes on, and a structure that is half written fails its checksum (metadata/torn_retry.h).
+// A snapshot is immutable. A file that nobody writes has one snapshot for ever; of a followed file
+// metadata/followed_file.h takes the next one after a change. Structures are cached by the snapshot that they
+// were read for, so what is read through a snapshot is never older than the snapshot. It may be newer: a
+// writer continues meanwhile, and a half-written structure fails its checksum (metadata/torn_retry.h).
 //
-// Addresses are relative to the file's base address; errors and cursors speak in absolute file offsets.
-// Threads: everything is safe from any thread. No lock is held while structures are read.
+// Addresses are relative to the file's base address; errors and cursors use absolute file offsets. Threads:
+// everything is safe from any thread. No lock is held while structures are read.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ namespace h5mount::metadata {
 class SharedMessages;   // metadata/shared_messages.h
 struct MetadataCaches;  // private to the module
 
-// Bytes of a structure, owned, with their place in the file.
+// The bytes of a structure, owned, with their position in the file.
 class MetadataBlock {
  public:
   MetadataBlock(std::vector<std::byte> bytes, std::uint64_t file_offset, format::FileSizes sizes)
@@ -44,34 +44,34 @@ class MetadataBlock {
   format::FileSizes sizes_;
 };
 
-// What is done when the file changes while it is open.
+// What happens when the file changes while it is open.
 enum class Follow : std::uint8_t {
-  Never,  // a changed file is Stale for good
-  Auto,   // it is followed while its status flags say that a SWMR writer has it (and when that one has ended)
-  Always,  // it is followed whatever the flags say
+  Never,   // a changed file is Stale for good
+  Auto,    // followed from when its status flags name a SWMR writer, and after that writer has closed it
+  Always,  // followed whatever the flags say
 };
 
 struct MetadataOptions {
-  bool force = false;  // open although the status flags say that a writer has it
+  bool force = false;  // open although the status flags name a writer
   Follow follow = Follow::Never;
-  // A file whose name another one took is read on: its own bytes remain as long as it is open.
+  // A file whose name was taken by another one is still read: its bytes remain as long as it is open.
   bool keep_replaced = false;
-  // The least time between two checks whether a file changed, and for how long torn structures are read
-  // again.
+  // `revalidate_interval`: the least time between two checks for a change. `retry_for`: how long torn
+  // structures are read again.
   std::chrono::milliseconds revalidate_interval{50};
   std::chrono::milliseconds retry_for{500};
 };
 
 class FileMetadata {
  public:
-  // The first snapshot of a file, which is not checked for changes: FollowedFile::open without the rest.
+  // The first snapshot of a file that is not checked for changes (FollowedFile::open checks).
   //
   // `file`: the whole file (a family joined), user block included. Finds the superblock at 0, 512, 1024, …;
-  // reads the superblock extension; applies a metadata cache image. A file that ends before the end its
-  // superblock claims is opened: what lies beyond fails where it is read. So does a damaged extension, but
-  // for the cache image, without which metadata would be read that is not the file's. Errors: BadSignature
-  // where there is no superblock ("not an HDF5 file"), AccessDenied where the status flags say that it is
-  // open for writing without SWMR, and what decoding finds.
+  // reads the superblock extension; applies a metadata cache image. A file that ends before the end that its
+  // superblock states is opened; reads beyond the end fail. A damaged extension does not prevent opening
+  // either, except where it names a cache image: without the image, metadata would be read that is no longer
+  // valid. Errors: BadSignature where there is no superblock ("not an HDF5 file"), AccessDenied where the
+  // status flags say that it is open for writing without SWMR, and those of decoding.
   static Result<std::shared_ptr<const FileMetadata>> open(std::shared_ptr<io::ByteSource> file,
                                                           const MetadataOptions& options);
   virtual ~FileMetadata() = default;
@@ -81,36 +81,36 @@ class FileMetadata {
   virtual std::uint64_t base_address() const = 0;
   virtual std::uint64_t root_address() const = 0;  // of the root group's object header
 
-  // Raw data and metadata by address (0 = base address). Raw data is read straight from here.
+  // Raw data and metadata by address (0 = base address). Raw data is read directly from here.
   virtual const std::shared_ptr<io::ByteSource>& addresses() const = 0;
 
   // `length` bytes at `address`, through the window cache (structures lie together: one read brings several).
   // Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated, LimitExceeded, Io.
-  // `structure` names what is asked for, in the error.
+  // `structure` is the structure's name in the error.
   virtual Result<MetadataBlock> read(std::uint64_t address, std::uint64_t length,
                                      std::string_view structure) const = 0;
-  // As many bytes as there are up to `length` (at least one): for structures whose size is known only once
-  // begun.
+  // As many bytes as there are, at least one and at most `length`: for structures whose size is stored in
+  // their first bytes.
   virtual Result<MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
                                            std::string_view structure) const = 0;
 
-  // Where messages of this file are shared (SOHM); null where the file has no such table.
+  // The table of shared messages (SOHM); null where the file has none.
   virtual const SharedMessages* shared_messages() const = 0;
 
-  // Reads made so far from the source for metadata: for tests and for `-d`.
+  // Reads of the source for metadata so far: for tests and for `-d`.
   virtual std::uint64_t source_reads() const = 0;
 
   // Snapshots of all files are numbered in the order in which they were taken.
   virtual std::uint64_t number() const { return 0; }
-  // Whether the file was followed when the snapshot was taken: a writer may change what is read.
+  // Whether the file was followed when the snapshot was taken: a writer may change it during reads.
   virtual bool following() const { return false; }
-  // The same snapshot with nothing kept: what is read through the result is not older than this call. It is
-  // for structures that are written before another one that refers to them, as the index of chunks is before
-  // the object header with the extent: they are read through `reread` after that one. Null where the file is
-  // not followed: nothing was written meanwhile.
+  // The same snapshot with empty caches: what is read through the result is not older than this call. It is
+  // for structures that are written before the one that refers to them: a writer flushes the chunk index
+  // before the object header with the extent, so the index is read through `reread` after that header. Null
+  // where the file is not followed: then nothing was written meanwhile.
   virtual std::shared_ptr<const FileMetadata> reread() const { return nullptr; }
 
-  // Decoded structures that the functions of this module keep for one another, by `number`; null: none.
+  // Caches of decoded structures, shared by the functions of this module, by `number`; null: none.
   virtual MetadataCaches* caches() const { return nullptr; }
 };
 

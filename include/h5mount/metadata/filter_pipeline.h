@@ -1,5 +1,5 @@
-// The pipeline that a filter pipeline message describes: `format` and `filter` do not know each other, this
-// joins them.
+// Makes a pipeline from a filter pipeline message. The modules `format` and `filter` do not include each
+// other.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace h5mount::metadata {
 
-// `most_bytes`: of one block with its filters undone. Errors: those of FilterPipeline::make.
+// `most_bytes`: the largest block with its filters undone. Errors: those of FilterPipeline::make.
 Result<std::shared_ptr<const filter::FilterPipeline>> make_filter_pipeline(
     std::span<const format::FilterDescription> filters, std::uint64_t most_bytes);
 

@@ -1,13 +1,12 @@
 // FollowedFile: an open HDF5 file that may change, as a sequence of immutable snapshots.
 //
-// The newest snapshot is taken when a check (an fstat, at most every `revalidate_interval`) finds that the
-// file changed and it is followed, or when a structure was torn. Whoever reads pins the snapshot it started
-// with; that stays as it is, for as long as it is held. A file that is not followed has one snapshot; once it
-// has changed it is Stale. There is no thread in the background: who is about to use the file calls
-// `revalidate` or `current`.
+// The next snapshot is taken when a check (an fstat, at most every `revalidate_interval`) finds that a
+// followed file changed, or when a structure was torn. A reader keeps the snapshot it started with, which
+// never changes. A file that is not followed has one snapshot; once it has changed it is Stale. There is no
+// background thread: a user of the file calls `revalidate` or `current` first.
 //
-// Threads: any. No lock is held while the file is read; of several threads that find it changed one reads its
-// superblock while the others go on with the snapshot before.
+// Threads: any. No lock is held while the file is read; where several threads find a change, one reads the
+// superblock and the others continue with the previous snapshot.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class FollowedFile {
   // Arguments and errors as of FileMetadata::open.
   static Result<std::shared_ptr<FollowedFile>> open(std::shared_ptr<io::ByteSource> file,
                                                     const MetadataOptions& options);
-  // A file that never changes, of which this is the snapshot.
+  // A file that never changes, with its only snapshot.
   explicit FollowedFile(FileMetadataPtr only);
   ~FollowedFile();
   FollowedFile(const FollowedFile&) = delete;
@@ -33,32 +32,32 @@ class FollowedFile {
 
   // The newest snapshot, without a check.
   FileMetadataPtr snapshot() const { return newest_.load(); }
-  // The newest after `revalidate`.
+  // `revalidate`, then the newest snapshot.
   Result<FileMetadataPtr> current();
 
-  // Errors of the following: Stale where the file has changed and is not followed, or where another file has
-  // taken its name.
+  // Errors of the three functions below: Stale where the file has changed and is not followed, or where
+  // another file has taken its name.
   //
-  // Checks whether the file changed, unless that was done less than revalidate_interval ago.
+  // Checks whether the file changed, unless a check was made less than revalidate_interval ago.
   Status revalidate();
-  // The same whenever that was.
+  // Checks whatever the time of the last check.
   Status revalidate_now();
-  // For whoever has read from the file and is about to pass it on: `revalidate_now`, unless the file is
-  // followed. Success says that all that was read before the call is of the state in which the file was
-  // opened: write(2) moves a file's times before it changes bytes. Not seen are writes within the clock tick
-  // in which the file was opened (open waits for its end), and writes through a shared mapping until the
-  // kernel notes them.
+  // For a caller that has read from the file and is about to pass the bytes on: `revalidate_now`, unless the
+  // file is followed. Success means that all bytes read before the call are of the state in which the file
+  // was opened: write(2) updates a file's times before it changes bytes. Not detected are writes within the
+  // clock tick in which the file was opened (open waits for its end), and writes through a shared mapping
+  // until the kernel notes them.
   Status confirm_unchanged();
 
-  // A snapshot that was taken after `torn`, in which a structure was half written.
+  // A snapshot that was taken after `torn`, through which a half-written structure was read.
   FileMetadataPtr snapshot_after(const FileMetadataPtr& torn);
 
   bool following() const;
-  // Whether a change was seen in the last seconds, so that a structure may be torn.
+  // Whether a change was detected in the last seconds, so that a structure may be torn.
   bool changed_lately() const;
   std::chrono::milliseconds retry_for() const { return retry_for_; }
 
-  // Raw data and metadata by address, whatever the snapshot.
+  // Raw data and metadata by address; the same for all snapshots.
   const std::shared_ptr<io::ByteSource>& addresses() const { return addresses_; }
   std::uint64_t base_address() const { return base_address_; }
 

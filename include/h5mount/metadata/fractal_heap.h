@@ -1,10 +1,10 @@
-// Fractal heaps (specification III.G): managed (direct blocks behind the doubling table, indirect blocks of
+// Fractal heaps (specification III.G): managed (direct blocks of the doubling table, indirect blocks of
 // indirect blocks, filtered or not), huge (direct or through a v2 B-tree, filtered or not) and tiny objects.
 //
-// Reads are lazy: an object costs the indirect blocks on its way and its direct block; the last ones are kept
-// in a small bounded cache of the heap. A heap that checksums its direct blocks (all that libhdf5 makes for
-// links and attributes) has its blocks read whole; of another only the object's own bytes are read. Threads:
-// const functions from any thread; no lock is held while reading.
+// A read of an object costs the indirect blocks above its direct block and that block; a small bounded cache
+// of the heap keeps the last ones. Blocks of a heap with checksums in its direct blocks (all that libhdf5
+// writes for links and attributes) are read whole; of other heaps only the object's own bytes are read.
+// Threads: const functions from any thread; no lock is held while reading.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,7 @@ namespace h5mount::metadata {
 
 class FractalHeap {
  public:
-  // Nothing but the header is read.
-  // `id_length`: that its ids must have, where the user of the heap can read no others.
+  // Reads nothing but the header. `id_length`: the only length of ids that the caller can use.
   static Result<std::shared_ptr<const FractalHeap>> open(
       FileMetadataPtr file, std::uint64_t header_address,
       std::optional<std::uint16_t> id_length = std::nullopt);
@@ -26,8 +25,8 @@ class FractalHeap {
 
   virtual std::uint16_t heap_id_length() const = 0;  // bytes
 
-  // The object's bytes, kept alive by `owner` (a block shared with its neighbours: copy what is kept for
-  // long), and, for messages, the absolute file offset where they lie (of the heap header for tiny ones, of
+  // The object's bytes, kept alive by `owner` (a block shared with its neighbours: copy bytes that are held
+  // for long), and, for messages, their absolute file offset (that of the heap header for tiny objects, of
   // the stored block for filtered ones).
   struct Object {
     ByteSpan bytes;
@@ -40,10 +39,10 @@ class FractalHeap {
   // `heap_id` may be longer than heap_id_length, not shorter.
   virtual Result<Object> read(ByteSpan heap_id) const = 0;
 
-  // Many objects, each block read once, in the order in which they lie in the heap: the way to list a whole
-  // group or all attributes, whatever order an index has them in. `heap_ids` are packed, heap_id_length bytes
-  // each; `index` says which of them it is. An object that cannot be read comes with its error, the others
-  // still come. `visit` returns false to stop.
+  // Reads many objects, each block once, in the order of the heap: for listing a whole group or all
+  // attributes, whatever the order of the index. `heap_ids` are packed, heap_id_length bytes each; `index` is
+  // the position of an object's id among them. An object that cannot be read is visited with its error; the
+  // others are not affected. `visit` returns false to stop.
   using Visit = std::function<bool(std::size_t index, const Result<Object>& object)>;
   virtual void read_many(ByteSpan heap_ids, const Visit& visit) const = 0;
 };

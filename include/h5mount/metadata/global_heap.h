@@ -8,9 +8,8 @@
 
 namespace h5mount::metadata {
 
-// The bytes of one object, shared with the collection cache (collections are decoded once and kept in a
-// bounded cache of the file's). Errors: OutOfRange for index 0 or one the collection lacks, and what decoding
-// finds.
+// The bytes of one object, shared with the file's bounded cache of decoded collections. Errors: OutOfRange
+// for index 0 or one that the collection lacks, and those of decoding.
 class GlobalHeapObject {
  public:
   GlobalHeapObject(std::shared_ptr<const void> owner, ByteSpan bytes)

@@ -1,8 +1,8 @@
 // Local heaps (specification III.D): the names of an old group's links, and of external data files.
 //
-// Texts are read where they are asked for, a few bytes each, so that a search in a large group does not read
-// all its names; `load` brings the whole segment for those who will want most of it. The list of free blocks
-// tells deleted texts from living ones. Threads: const functions from any thread.
+// A text is read when it is needed, a few bytes at a time, so that a search in a large group does not read
+// all its names; `load` reads the whole segment, for callers that need most of it. The list of free blocks
+// distinguishes deleted texts from texts in use. Threads: const functions from any thread.
 #pragma once
 
 #include <memory>
@@ -18,24 +18,23 @@ class LocalHeap {
  public:
   static Result<LocalHeap> open(FileMetadataPtr file, std::uint64_t address);
 
-  // The text at `offset` of the data segment. Its NUL must stand within the segment, and the text be no
-  // longer than limits::kMaxLinkNameBytes. Errors: OutOfRange, Truncated, LimitExceeded, and what reading
-  // finds.
+  // The text at `offset` of the data segment. Its NUL must be in the segment, and the text at most
+  // limits::kMaxLinkNameBytes long. Errors: OutOfRange, Truncated, LimitExceeded, and those of reading.
   Result<std::string> text(std::uint64_t offset) const;
 
-  // The blocks that hold no text, as far as the list of them can be followed; none before `load`.
+  // The blocks that hold no text, as far as their list can be followed; none before `load`.
   struct FreeBlock {
     std::uint64_t offset = 0, size = 0;
   };
   std::vector<FreeBlock> free_blocks() const;
 
-  // Where that text stands in the file, absolute.
+  // The absolute file offset of that text.
   std::uint64_t file_offset(std::uint64_t offset) const {
     return file_->base_address() + header_.segment_address + offset;
   }
 
-  // Reads the whole segment. Where that cannot be (it is beyond limits::kMaxNodeBytes, or cut short by the
-  // file's end) texts are read one by one as before.
+  // Reads the whole segment. Where that is impossible (the segment exceeds limits::kMaxNodeBytes or the end
+  // of the file), texts are still read one by one.
   void load();
 
   std::uint64_t segment_size() const { return header_.segment_size; }

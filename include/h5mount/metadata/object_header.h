@@ -32,8 +32,8 @@ struct ObjectHeader {
   std::uint32_t reference_count = 1;               // hard links (v2: the reference count message, else 1)
   std::optional<std::uint32_t> modification_time;  // v2 header times, seconds
   std::optional<std::uint32_t> access_time, change_time, birth_time;
-  std::vector<HeaderMessage> messages;  // NIL and continuation messages left out; stored order
-  // A continuation block that could not be read: the messages before it are still here.
+  std::vector<HeaderMessage> messages;  // without NIL and continuation messages; in stored order
+  // The error of a continuation block that could not be read; the messages before it are present.
   std::optional<Error> damage;
   std::vector<std::shared_ptr<const void>> storage;
 
@@ -41,12 +41,12 @@ struct ObjectHeader {
 };
 
 // Loops (a continuation that leads back), sizes and counts are bounded; a v2 checksum is verified per chunk.
-// An unknown message flagged 'fail always' is UnsupportedFeature, told in `damage`.
+// An unknown message flagged 'fail always' is UnsupportedFeature, reported in `damage`.
 Result<std::shared_ptr<const ObjectHeader>> load_object_header(const FileMetadata& file,
                                                                std::uint64_t address);
 
-// The message itself where it is stored in place; where it is shared, the message it stands for (in another
-// object header or in the shared message heap). One step only: a shared message that leads to another is
+// The message itself where it is stored in place; otherwise the shared message that it refers to (in another
+// object header or in the shared message heap). One step only: a shared message that refers to another is
 // Cycle.
 Result<HeaderMessage> resolve_message(const FileMetadata& file, const HeaderMessage& message);
 

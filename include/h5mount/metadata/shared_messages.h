@@ -2,13 +2,13 @@
 // fractal heaps.
 //
 // A reader needs neither list nor B-tree of an index: a sharing header holds the heap id itself, and the
-// message's type tells the index, hence the heap. Heaps are opened when first asked for. Threads: any.
+// message's type determines the index, hence the heap. A heap is opened at its first use. Threads: any.
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/shared_message_table.h"
 #include "h5mount/metadata/file_metadata.h"
@@ -18,14 +18,14 @@ namespace h5mount::metadata {
 
 class SharedMessages {
  public:
-  // `file` outlives the result, which belongs to it.
+  // `file` must outlive the result.
   static Result<std::unique_ptr<SharedMessages>> load(const FileMetadata& file,
                                                       const format::SharedMessageTableMessage& message);
-  // The same table, its heaps read through `file`: another snapshot of the file.
+  // The same table; its heaps are read through `file`, another snapshot of the file.
   std::unique_ptr<SharedMessages> read_through(const FileMetadata& file) const;
 
-  // The body of the shared message `heap_id` (the eight bytes of the sharing message, little-endian).
-  // Errors: InvalidValue where no index holds messages of this type, and what the heap finds.
+  // The body of the shared message `heap_id` (the eight bytes of the sharing message, little-endian). Errors:
+  // InvalidValue where no index holds messages of this type, and those of the heap.
   Result<FractalHeap::Object> read(format::MessageType type, std::uint64_t heap_id) const;
 
   const std::vector<format::SharedMessageIndex>& indexes() const { return indexes_; }
@@ -36,8 +36,8 @@ class SharedMessages {
 
   const FileMetadata& file_;
   std::vector<format::SharedMessageIndex> indexes_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const FractalHeap>> heaps_;
+  mutable Mutex mutex_;
+  mutable std::vector<std::shared_ptr<const FractalHeap>> heaps_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::metadata

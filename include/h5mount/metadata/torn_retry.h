@@ -20,7 +20,7 @@
 
 namespace h5mount::metadata {
 
-// What is spent on waiting for writers: FollowedFile::retry_for in all, for one structure, or for all those
+// The time spent waiting for writers: FollowedFile::retry_for in all, for one structure, or for all those
 // that share the budget because one request or one listing reads them. Threads: any.
 class RetryBudget {
  public:
@@ -31,12 +31,12 @@ class RetryBudget {
  private:
   friend class TornRetry;
   std::atomic<std::int64_t> spent_ms_ = 0;
-  std::atomic<bool> logged_ = false;  // that it is spent
+  std::atomic<bool> logged_ = false;  // whether it was logged that the budget is spent
 };
 
 // Counters for tests and `-d`.
 struct RetryCounters {
-  std::atomic<std::uint64_t> attempts{0};      // made again
+  std::atomic<std::uint64_t> attempts{0};      // attempts after the first one
   std::atomic<std::uint64_t> milliseconds{0};  // slept before them
 };
 RetryCounters& retry_counters();
@@ -48,8 +48,8 @@ class TornRetry {
   TornRetry(const TornRetry&) = delete;
   TornRetry& operator=(const TornRetry&) = delete;
 
-  // After an attempt with `snapshot` failed. True: the next one is due, with what `snapshot` is now, after a
-  // pause. False: the error is final.
+  // To be called after an attempt with `snapshot` failed. True: make the next attempt, with the new value of
+  // `snapshot`; the pause is over. False: the error is final.
   bool again(const Error& error, FileMetadataPtr& snapshot);
 
  private:
@@ -61,7 +61,7 @@ class TornRetry {
   unsigned attempts_ = 0;
 };
 
-// True for what a structure read while it was written can lead to.
+// True for errors that reading a structure while it is written can cause.
 bool may_be_torn(const Error& error);
 
 template <class Attempt>
