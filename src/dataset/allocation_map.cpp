@@ -5,8 +5,8 @@
 namespace h5mount::dataset {
 namespace {
 
-// An index in no useful order adds many short intervals: they are merged whenever there are twice as many as
-// were left the last time, and at least this many.
+// An index that is not in row-major order adds many short intervals. They are merged whenever there are twice
+// as many as after the last merge, and at least this many.
 constexpr std::size_t kMergeFrom = 4096;
 
 }  // namespace

@@ -1,6 +1,7 @@
-// AllocationMap: which row blocks of a dataset hold any allocated chunk, and how many bytes the file holds
-// for it. For du, SEEK_DATA and SEEK_HOLE. One walk of the index, made on first use by one caller while the
-// others wait, kept as intervals of row blocks. Threads: any; no lock is held during the walk.
+// AllocationMap: which row blocks of a dataset have any allocated chunk, and how many bytes the file holds
+// for the dataset. For du, SEEK_DATA and SEEK_HOLE. The index is walked once, on first use, by one caller
+// while the others wait; the result is kept as intervals of row blocks. Threads: any; no lock is held during
+// the walk.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ namespace h5mount::dataset {
 
 class AllocationMap {
  public:
-  // Both must outlive it.
+  // Both must outlive the map.
   AllocationMap(const ChunkPlan& plan, const chunk::ChunkIndex& index) : plan_(plan), index_(index) {}
 
   Result<std::uint64_t> stored_bytes() const;
   std::optional<std::uint64_t> stored_bytes_known() const;  // only where the walk was made
 
-  // As lseek(2) SEEK_DATA and SEEK_HOLE: NotFound where no data follows, or where the offset is not in the
+  // As lseek(2) SEEK_DATA and SEEK_HOLE: NotFound where no data follows, or where the offset is outside the
   // image; the end is a hole.
   Result<std::uint64_t> find_data(std::uint64_t offset) const;
   Result<std::uint64_t> find_hole(std::uint64_t offset) const;
@@ -31,7 +32,7 @@ class AllocationMap {
   using Interval = std::pair<std::uint64_t, std::uint64_t>;  // row blocks [first, second)
   struct Walked {
     std::uint64_t stored_bytes = 0;
-    std::vector<Interval> allocated;  // sorted, apart
+    std::vector<Interval> allocated;  // sorted, not adjacent
   };
   using WalkedPtr = std::shared_ptr<const Walked>;
 

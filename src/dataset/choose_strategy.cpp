@@ -3,8 +3,8 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kLargeChunk = 256U << 10;  // chunks in image order of this size need no stripes
-constexpr std::uint64_t kDirectRun = 1U << 10;     // runs worth a slice of the reply of their own
+constexpr std::uint64_t kLargeChunk = 256U << 10;  // from this size on, chunks in image order need no stripes
+constexpr std::uint64_t kDirectRun = 1U << 10;     // from this length on, a run is worth a slice of the reply
 constexpr std::uint64_t kDirectRunSequential = 16U << 10;  // the same where all workers could copy instead
 
 StrategyKind choose_for_linear_chunks(const ChunkPlan& plan, bool sequential) {
@@ -21,17 +21,17 @@ StrategyKind choose_strategy(const StrategyFacts& facts, Access access) {
   const std::uint64_t row_block = plan.full_row_block_bytes();
   const bool fits = row_block <= facts.cache_bytes / 4;
   if (!facts.filtered && plan.run_bytes() >= kDirectRun) {
-    // In order, a copy that all workers share costs less than a reply of a thousand slices.
+    // For sequential access, a copy by all workers costs less than a reply of a thousand slices.
     const bool copied =
         access == Access::Sequential && !plan.linear() && plan.run_bytes() < kDirectRunSequential;
     return copied && fits ? StrategyKind::RowBlocks : StrategyKind::Direct;
   }
-  // A whole row needs every chunk of its row block: to decode them into place costs no more, and once is
-  // enough even where the cache cannot hold them.
+  // A whole row needs every chunk of its row block, so decoding them into place costs nothing extra; and
+  // where the cache cannot hold them, a spill file saves decoding them again.
   const bool whole_rows = access == Access::WholeRows && !plan.linear() && !facts.may_decode_partially;
   const bool sequential = access == Access::Sequential || whole_rows;
   const bool spills = row_block > facts.cache_bytes / 4 * 3;
-  // A chunk that the cache cannot keep would be decoded for every request, in whatever order they come.
+  // A chunk that the cache cannot keep would be decoded for every request, whatever their order.
   if (spills && plan.chunk_bytes() > facts.cache_bytes / 2) return StrategyKind::Spill;
   if (plan.linear()) return choose_for_linear_chunks(plan, sequential);
   if (sequential && spills) return StrategyKind::Spill;

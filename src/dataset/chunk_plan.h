@@ -47,15 +47,15 @@ class ChunkPlan {
       std::uint64_t row_block) const;  // image offset; the image's end for row_block_count
   std::uint64_t row_block_at(std::uint64_t image_offset) const;
 
-  // Coordinates of a chunk in the dataset's own (unfolded) rank, as the index wants them.
+  // Coordinates of a chunk in the dataset's own (unfolded) rank, which the index uses.
   void scaled_of(std::uint64_t chunk, std::span<std::uint64_t> scaled) const;
   std::size_t index_rank() const { return grid_.size(); }
   // "chunk (3,0), elements from (300,0)", for errors.
   std::string place_of(std::uint64_t chunk) const;
   std::span<const std::uint64_t> index_grid() const { return grid_; }
-  // True where the chunk reaches over the extent.
+  // True where the chunk exceeds the extent.
   bool is_edge(std::uint64_t chunk) const;
-  // Bytes of a chunk up to and with the last element that lies in the extent.
+  // Bytes of a chunk up to and including the last element within the extent.
   std::uint64_t needed_bytes(std::uint64_t chunk) const;
 
   std::uint64_t row_block_rows(std::uint64_t row_block) const;
@@ -69,13 +69,12 @@ class ChunkPlan {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
   };
-  // The rows `rows` of a chunk that lie in the image, as runs that are contiguous in both:
-  // copy(offset in the decoded chunk, offset behind the image row `rows.first` of the chunk's row block,
-  // bytes).
+  // Visits the rows `rows` of a chunk that are in the image, as runs that are contiguous in both: copy(offset
+  // in the decoded chunk, offset from the image row `rows.first` of the chunk's row block, bytes).
   template <class CopyRun>
   void for_each_chunk_run(std::uint64_t chunk, Rows rows, CopyRun copy) const;
 
-  // Image bytes [offset, offset + length) as runs within one chunk each, in image order:
+  // Visits the image bytes [offset, offset + length) as runs within one chunk each, in image order:
   // visit(chunk, offset in the decoded chunk, bytes); false stops.
   template <class Visit>
   void for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const;
@@ -86,7 +85,7 @@ class ChunkPlan {
   std::vector<std::uint64_t> dims_, chunk_dims_, folded_grid_;
   std::uint64_t element_size_ = 1;
   std::uint64_t chunk_bytes_ = 0, chunk_count_ = 1, image_bytes_ = 0;
-  std::size_t row_dim_ = 0;  // the first dimension whose chunks are more than one thick (or the last)
+  std::size_t row_dim_ = 0;  // the first dimension in which chunks have more than one row (or the last)
   std::uint64_t row_bytes_ = 0, row_block_rows_ = 1, row_block_count_ = 1, chunks_per_row_block_ = 1;
 };
 
@@ -108,7 +107,7 @@ void ChunkPlan::for_each_chunk_run(std::uint64_t chunk, Rows rows, CopyRun copy)
     return;
   }
   position[row_dim_] = rows.first;
-  // Bytes from one place to the next in each dimension, of the chunk and of the image.
+  // Bytes from one index to the next in each dimension, of the chunk and of the image.
   std::uint64_t chunk_stride[limits::kMaxRank], image_stride[limits::kMaxRank];
   chunk_stride[last] = image_stride[last] = element_size_;
   for (std::size_t i = last; i-- > 0;) {
@@ -132,7 +131,7 @@ template <class Visit>
 void ChunkPlan::for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const {
   const std::size_t last = rank() - 1;
   std::uint64_t element = offset / element_size_;
-  std::uint64_t within = offset % element_size_;  // reads need not begin at an element
+  std::uint64_t within = offset % element_size_;  // reads need not start at an element
   while (length > 0) {
     std::uint64_t left = element, chunk = 0, in_chunk = 0, chunk_scale = 1, element_scale = 1, run = 0;
     for (std::size_t i = last + 1; i-- > 0;) {

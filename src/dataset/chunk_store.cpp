@@ -10,7 +10,7 @@
 namespace h5mount::dataset {
 namespace {
 
-// Optional filters may leave a chunk a little larger than it was; nothing sound is larger than this.
+// The largest plausible stored size of a chunk: optional filters may enlarge it a little.
 std::uint64_t stored_limit(std::uint64_t chunk_bytes) {
   return 2 * chunk_bytes + (1U << 20);
 }
@@ -75,7 +75,7 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
     return fail(Error(ErrorCode::LimitExceeded, "Chunk", "stored_size", record.address)
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
-  // A growing file may hold it although it did not when its size was asked for.
+  // Refreshes the size: a growing file may contain the chunk although it did not when the size was read.
   if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
@@ -84,8 +84,8 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
   return {};
 }
 
-// Of a chunk far larger than its dataset only what lies in the image is touched: the rest would be memory for
-// no data.
+// The part of a chunk that is filled: of a chunk far larger than its dataset only the part within the image,
+// so that no memory is committed for the rest.
 MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan out) const {
   constexpr std::size_t kFilledWhole = 64U << 20;
   if (out.size() <= kFilledWhole) return out;
@@ -107,7 +107,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& 
   const auto decoded = pipeline_->decode_up_to(stored, record.filter_mask, out, scratch.filters);
   if (!decoded) return fail(located(decoded.error(), chunk, &record));
   if (*decoded == out.size()) return {};
-  // Some writers cut the last chunk where the data ends; what a reader can see of it must be there.
+  // Some writers cut the last chunk at the end of the data; the part within the extent must be complete.
   if (*decoded < plan_.needed_bytes(chunk))
     return fail(located(Error(ErrorCode::FilterFailed, "Chunk", "decoded_size", record.address)
                             .with_found(*decoded)

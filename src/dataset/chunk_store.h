@@ -1,5 +1,5 @@
-// ChunkStore: a chunked dataset's chunks by row-major number: their records, their stored bytes, their
-// decoding. No cache. Threads: any.
+// ChunkStore: a chunked dataset's chunks by row-major number: finds their records, reads and decodes their
+// bytes. No cache. Threads: any.
 #pragma once
 
 #include <memory>
@@ -32,13 +32,13 @@ class ChunkStore {
   Status find_run(std::uint64_t first, std::span<chunk::ChunkRecord> out) const;
   const chunk::ChunkIndex& index() const { return *index_; }
 
-  // The whole chunk, decoded, to exactly chunk_bytes at `out`; an absent one is the fill value.
+  // Decodes the whole chunk to exactly chunk_bytes at `out`; an absent chunk is the fill value.
   Status decode(std::uint64_t chunk, const chunk::ChunkRecord& record, MutableByteSpan out,
                 DecodeScratch& scratch) const;
 
-  // A run of a chunk's decoded bytes that holds [begin, end), where its filter knows blocks (Blosc2) and the
-  // part costs at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size). Null:
-  // decode the chunk.
+  // A run of a chunk's decoded bytes that contains [begin, end), where its filter supports blocks (Blosc2)
+  // and the run costs at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size).
+  // Null: decode the chunk.
   struct Part {
     cache::BlockPtr block;
     std::uint64_t begin = 0;
@@ -47,19 +47,19 @@ class ChunkStore {
                            std::uint64_t end, DecodeScratch& scratch) const;
   bool may_decode_partially() const { return pipeline_->may_decode_partially(); }
 
-  // Several chunks in one pass, in order: what lies together in the file is read at once. `into(i)` gives the
-  // memory for chunk first + i (chunk_bytes), or an empty span to have it decoded into scratch memory;
-  // `done(i, bytes)` gets the decoded bytes (none: the chunk is absent and reads as fill values).
+  // Decodes several chunks in order; chunks that lie together in the file are read at once. `into(i)` returns
+  // the memory for chunk first + i (chunk_bytes), or an empty span to decode into scratch memory; `done(i,
+  // bytes)` receives the decoded bytes (empty: the chunk is absent and reads as fill values).
   template <class Into, class Done>
   Status decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records, DecodeScratch& scratch,
                     Into into, Done done) const;
 
-  // True where the stored bytes are the chunk's bytes, chunk_bytes of them at record.address of `source`.
+  // True where the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
   bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   const io::ByteSource& source() const { return *source_; }
 
-  // The error with the chunk's place: its coordinates, those of its first element and, where its record is
-  // known, its stored bytes by their absolute offset.
+  // Adds the chunk's location to the error: its coordinates, those of its first element and, where its record
+  // is known, the absolute offset of its stored bytes.
   Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
  private:
@@ -72,7 +72,7 @@ class ChunkStore {
                        MutableByteSpan out, DecodeScratch& scratch) const;
 
   std::shared_ptr<io::ByteSource> source_;
-  std::uint64_t base_address_;  // of addresses in source_, for messages
+  std::uint64_t base_address_;  // of addresses in source_; for error messages
   ChunkPlan plan_;
   FillPattern fill_;
   std::vector<std::uint64_t> chunk_dims_;  // the dataset's rank
@@ -84,10 +84,10 @@ class ChunkStore {
   std::unique_ptr<chunk::ChunkIndex> index_;
 };
 
-// Bytes of one read of chunks that lie together: enough to make system calls rare, few enough for scratch
-// memory.
+// The largest read of chunks that lie together: large enough to make system calls rare, small enough for
+// scratch memory.
 inline constexpr std::uint64_t kGatherBytes = 512U << 10;
-// Bytes between two chunks that are cheaper read than skipped.
+// The largest gap between two chunks that costs less to read than to skip.
 inline constexpr std::uint64_t kGatherGap = 4U << 10;
 
 template <class Into, class Done>
@@ -101,7 +101,7 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const chunk::ChunkR
       ++i;
       continue;
     }
-    // How far do the following chunks continue this read?
+    // Counts the following chunks that continue this read.
     std::uint64_t end = 0;
     if (__builtin_add_overflow(head.address, head.stored_size, &end)) end = head.address;
     std::size_t next = i + 1;

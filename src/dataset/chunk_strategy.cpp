@@ -1,4 +1,4 @@
-// Chunks decoded whole, or in parts where their filter can, and cached as they are.
+// Chunks decoded whole, or in parts where their filter supports it; decoded chunks are cached unchanged.
 #include <array>
 #include <atomic>
 #include <unordered_map>
@@ -9,10 +9,11 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kPartialVisits = 3;              // of one chunk, before it is decoded whole
-constexpr std::uint64_t kWorthFindingAbsent = 1U << 20;  // absent chunks of this size are not made a block
+constexpr std::uint64_t kPartialVisits = 3;  // of one chunk, before it is decoded whole
+constexpr std::uint64_t kWorthFindingAbsent =
+    1U << 20;  // absent chunks from this size on are not made into blocks
 
-// The bytes [begin, end) of a decoded chunk: what a request wants of it, and what lies between.
+// The bytes [begin, end) of a decoded chunk that contain all that a request needs.
 struct WantedPart {
   std::uint64_t chunk, begin, end;
 };
@@ -28,7 +29,7 @@ class ChunkStrategy final : public ReadStrategy,
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
 
-  // Chunks that follow one another in the image are read ahead, one by one.
+  // Where chunks are consecutive in the image, each is a unit of read-ahead.
   void reader_advanced(std::uint64_t, std::uint64_t end, ReadPattern& pattern) const override {
     const ChunkPlan& plan = blocks_->plan();
     if (plan.linear()) readahead_.advance(shared_from_this(), plan.row_block_at(end - 1), pattern);
@@ -49,13 +50,13 @@ class ChunkStrategy final : public ReadStrategy,
 
   ChunkedBlocksPtr blocks_;
   Readahead readahead_;
-  // How often chunks were decoded in parts: 8 bits of count under the chunk's number over the size of the
-  // table.
+  // How often chunks were decoded in parts: a table by chunk number; an entry is the number's upper part and
+  // 8 bits of count.
   mutable std::array<std::atomic<std::uint64_t>, 256> visits_{};
 };
 
-// A chunk of blocks is decoded in parts the first times that it is touched: a reader of one row pays for one
-// row. One that comes back pays once for the whole.
+// A chunk that its filter divides into blocks is decoded in parts at its first visits: a reader of one row
+// pays for one row. A reader that returns pays once for the whole chunk.
 bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
   constexpr std::uint64_t kCountMask = 0xFF;
   if (!blocks_->store().may_decode_partially()) return false;
@@ -68,7 +69,8 @@ bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
   return true;
 }
 
-// A part without a block: nothing is allocated, and fill values serve.
+// The result for an absent chunk is a part without a block: nothing is allocated, and fill values are
+// appended.
 Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted) const {
   const ChunkStore& store = blocks_->store();
   const bool large = blocks_->plan().chunk_bytes() >= kWorthFindingAbsent;

@@ -1,6 +1,6 @@
-// ChunkedBlocks: what the read strategies of one chunked dataset share: its chunks, the workers, and its
-// blocks in the cache with the owner of each. In a file that is followed a block that may yet change belongs
-// to this reader alone (growth.h). Threads: any.
+// ChunkedBlocks: the parts that the read strategies of one chunked dataset share: its chunks, the workers,
+// and its blocks in the cache with the owner of each. In a followed file, a block that may still change
+// belongs to this reader alone (growth.h). Threads: any.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class ChunkedBlocks {
   // `growth` is null unless the file is followed.
   ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr<ChunkStore> store,
                 std::unique_ptr<GrowthState> growth);
-  ~ChunkedBlocks();  // drops its blocks
+  ~ChunkedBlocks();  // removes its blocks from the cache
   ChunkedBlocks(const ChunkedBlocks&) = delete;
   ChunkedBlocks& operator=(const ChunkedBlocks&) = delete;
 
@@ -30,15 +30,15 @@ class ChunkedBlocks {
   GrowthState* growth() const { return growth_.get(); }
 
   cache::BlockKey chunk_key(std::uint64_t chunk) const;
-  // Of the block `index` of a kind that holds the row blocks [first, last).
+  // The key of block `index` of a kind, which covers the row blocks [first, last).
   cache::BlockKey stripe_key(BlockKind kind, std::uint64_t index, std::uint64_t first,
                              std::uint64_t last) const;
-  // Blocks made of a spill file go with this reader, whether they may change or not.
+  // The key of a block gathered from a spill file. It belongs to this reader, whether it may change or not.
   cache::BlockKey spill_key(std::uint64_t index) const;
 
-  // The chunk, decoded whole, through the cache.
+  // The whole decoded chunk, through the cache.
   Result<cache::BlockPtr> chunk_block(std::uint64_t chunk) const;
-  // Only where it is in the cache, made by this reader or by one of a state before; else null.
+  // The chunk's block if it is in the cache, made by this reader or by one of an earlier snapshot; else null.
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 
  private:

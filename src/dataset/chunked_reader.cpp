@@ -28,7 +28,7 @@ ChunkedReader::ChunkedReader(object::DatasetDescription description, ChunkedBloc
   const ChunkStore& store = blocks_->store();
   const StrategyFacts facts{blocks_->plan(), store.filtered(), store.may_decode_partially(),
                             store.unallocated(), blocks_->cache()->budget()};
-  strategy(StrategyKind::Chunks);  // what the others fall back to
+  strategy(StrategyKind::Chunks);  // the fallback of the others
   for (std::size_t access = 0; access < kAccessKinds; ++access)
     by_access_[access] = strategy(choose_strategy(facts, static_cast<Access>(access))).get();
 }
@@ -53,7 +53,7 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadPatte
   if (length == 0) return {};
   const ReadStrategy& strategy = strategy_for(pattern != nullptr && pattern->note(offset, length), length);
   H5_TRY(read_with(strategy, offset, length, out));
-  // Only after this reader's own need: read-ahead must not delay it.
+  // Only after the request itself was served: read-ahead must not delay it.
   if (pattern != nullptr && pattern->forward()) strategy.reader_advanced(offset, offset + length, *pattern);
   return {};
 }
@@ -90,7 +90,7 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
   const ChunkStore& store = blocks_->store();
   if (!store.filtered()) {
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(chunk));
-    if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // notes what is published of it
+    if (blocks_->growth() != nullptr) (void)blocks_->chunk_key(chunk);  // records that it is published
     if (!record.allocated()) return store.fill().append(offset, length, out), Status();
     if (const ByteSpan mapped = store.source().mapped(record.address + offset, length);
         !mapped.empty() && record.stored_size == plan.chunk_bytes())

@@ -1,4 +1,5 @@
-// ChunkedReader: reads of chunked datasets, each handed to the strategy for its access (read_strategy.h).
+// ChunkedReader: reads of chunked datasets; each is passed to the strategy for its access pattern
+// (read_strategy.h).
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace h5mount::dataset {
 
 class ChunkedReader final : public DatasetReader, public StoredChunks {
  public:
-  // `previous`: the reader of the state before, of a file that is followed; or null.
+  // `previous`: the reader of the previous snapshot of a followed file, or null.
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
                                                            object::OpenedFilePtr file,
                                                            object::DatasetDescription description,
@@ -38,7 +39,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
  private:
   ChunkedReader(object::DatasetDescription description, ChunkedBlocksPtr blocks);
 
-  const ReadStrategyPtr& strategy(StrategyKind kind);  // made where it is not there yet
+  const ReadStrategyPtr& strategy(StrategyKind kind);  // makes it on first use
   const ReadStrategy& strategy_for(bool sequential, std::uint64_t length) const;
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length,
                    Pieces& out) const;

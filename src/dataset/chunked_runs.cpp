@@ -1,5 +1,5 @@
-// Many short runs of a chunked dataset's image: each chunk that they touch is decoded once, by all workers,
-// or, where it is stored as it is and little of it is wanted, read in parts.
+// Many short runs of a chunked dataset's image: each chunk that they touch is decoded once, by all workers;
+// or, where it is stored unfiltered and few of its bytes are needed, read in parts.
 #include <cstring>
 #include <unordered_map>
 
@@ -8,13 +8,13 @@
 namespace h5mount::dataset {
 namespace {
 
-// A read of a few bytes costs as much as copying so many out of the system's cache.
+// A read of a few bytes costs as much as copying this many out of the system's cache.
 constexpr std::uint64_t kBytesPerRead = 8U << 10;
-// What is read at once of what lies between two copies: small enough to stay in a processor's cache.
+// The largest span read at once, gaps between copies included: small enough for a processor's cache.
 constexpr std::uint64_t kSpanBytes = 256U << 10;
-// So little is copied before a worker is awake.
+// A copy of fewer bytes ends before a worker has woken up.
 constexpr std::uint64_t kNoWorkers = 2U << 20;
-// Absent chunks of this size are not made a block of fill values.
+// Absent chunks from this size on are not made into blocks of fill values.
 constexpr std::uint64_t kLargeChunk = 1U << 20;
 
 struct Copy {
@@ -115,7 +115,7 @@ void fill_parts(const FillPattern& fill, const WantedChunk& wanted, MutableByteS
                out.subspan(static_cast<std::size_t>(copy.in_reply), static_cast<std::size_t>(copy.bytes)));
 }
 
-// Bytes from the first to the last one that is wanted of each chunk.
+// The sum over all chunks of the bytes from the first to the last one needed.
 std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
   std::uint64_t bytes = 0;
   for (const WantedChunk& chunk : wanted) {
@@ -129,7 +129,7 @@ std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
   return bytes;
 }
 
-// In a file that is followed every block goes through the cache, which notes what may yet change.
+// In a followed file every block goes through the cache, which records those that may still change.
 Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out) {
   const ChunkStore& store = blocks.store();
   const std::uint64_t chunk_bytes = blocks.plan().chunk_bytes();

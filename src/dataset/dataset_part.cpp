@@ -8,12 +8,12 @@ namespace h5mount::dataset {
 
 namespace {
 
-// Runs of one call of read_runs. A request of more, which are of a few bytes each, is read in parts.
+// The largest number of runs of one call of read_runs. A request of more runs, of a few bytes each, is split.
 constexpr std::size_t kMostRuns = 256U << 10;
 
 using ReaderPtr = std::shared_ptr<const DatasetReader>;
 
-// Where the part's elements lie in the dataset's image.
+// Maps the part's elements to offsets in the dataset's image.
 class PartMap {
  public:
   PartMap(const object::DatasetDescription& dataset, DatasetPart part)
@@ -40,8 +40,8 @@ class PartMap {
     return offset_at(place);
   }
 
-  // The bytes [offset, offset + length) of the part as runs of the dataset's image, in order, those that
-  // continue one another joined: visit(offset, bytes); false stops. Gives the bytes that were visited.
+  // Visits the bytes [offset, offset + length) of the part as runs of the dataset's image, in order, adjacent
+  // runs joined: visit(offset, bytes); false stops. Returns the number of bytes visited.
   template <class Visit>
   std::uint64_t for_each_run(std::uint64_t offset, std::uint64_t length, Visit visit) const;
 
@@ -52,14 +52,14 @@ class PartMap {
       offset += (part_.axes[i].start + place[i] * part_.axes[i].step) * stride_[i];
     return offset;
   }
-  // Elements that follow one another in the image from this place on.
+  // The number of elements from `place` on that are adjacent in the image.
   std::uint64_t elements_in_run(std::span<const std::uint64_t> place) const {
     if (place.empty() || !whole_items_ || part_.axes.back().step != 1) return 1;
     return counts_.back() - place.back();
   }
 
   DatasetPart part_;
-  std::vector<std::uint64_t> counts_, stride_;  // places and bytes from one index to the next, a dimension
+  std::vector<std::uint64_t> counts_, stride_;  // per dimension: positions, and bytes between two
   std::uint64_t item_;
   bool whole_items_;
 };
@@ -157,7 +157,7 @@ class PartReader final : public DatasetReader {
   mutable std::atomic<bool> given_ = false;
 };
 
-// Whether the elements of `before` are the first ones of `next`, at the places where they were.
+// Whether the elements of `before` are the first ones of `next`, at unchanged positions.
 bool continues(const PartReader& before, const DatasetReader& base, const DatasetPart& next) {
   const auto& old = before.map().part().axes;
   const auto& old_dims = before.base().description().space.dims;
@@ -170,7 +170,7 @@ bool continues(const PartReader& before, const DatasetReader& base, const Datase
          next.type->size == before.map().item();
 }
 
-// The number of the first element that lies, or ends, behind an offset of the dataset's image.
+// The number of the first element that begins or ends after an offset of the dataset's image.
 std::uint64_t first_behind(const PartMap& map, std::uint64_t elements, std::uint64_t offset) {
   std::uint64_t low = 0, high = elements;
   while (low < high) {

@@ -46,11 +46,11 @@ Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pi
 
 namespace {
 
-constexpr std::uint64_t kMaxGap = 4U << 10;  // bytes between runs that are cheaper read than skipped
+constexpr std::uint64_t kMaxGap = 4U << 10;  // bytes between runs that cost less to read than to skip
 constexpr std::uint64_t kMaxWindow = 256U
                                      << 10;  // bytes of several runs and their gaps that are read at once
 
-// How many runs from the first on lie in one window.
+// How many runs, from the first on, fit in one window.
 std::size_t runs_in_window(std::span<const ByteRun> runs) {
   std::size_t count = 1;
   while (count < runs.size()) {

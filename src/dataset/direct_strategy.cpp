@@ -1,4 +1,4 @@
-// Unfiltered chunks as the file's own pages: no cache, no copy of ours.
+// Unfiltered chunks as the file's own pages: no cache and no copy in this process.
 #include <unordered_map>
 
 #include "read_strategy.h"
@@ -13,20 +13,21 @@ class DirectStrategy final : public ReadStrategy {
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override {
     std::unordered_map<std::uint64_t, chunk::ChunkRecord> records;
     Status status;
-    blocks_->plan().for_each_image_run(
-        offset, length, [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
-          auto found = records.find(chunk);
-          if (found == records.end()) {
-            auto record = blocks_->store().find(chunk);
-            if (!record) return status = fail(std::move(record).error()), false;
-            found = records.emplace(chunk, std::move(*record)).first;
-            if (blocks_->growth() != nullptr)
-              (void)blocks_->chunk_key(chunk);  // notes what is published of it
-          }
-          status = append_run({chunk, at, bytes}, found->second, offset, out);
-          offset += bytes;
-          return status.has_value();
-        });
+    blocks_->plan().for_each_image_run(offset, length,
+                                       [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
+                                         auto found = records.find(chunk);
+                                         if (found == records.end()) {
+                                           auto record = blocks_->store().find(chunk);
+                                           if (!record)
+                                             return status = fail(std::move(record).error()), false;
+                                           found = records.emplace(chunk, std::move(*record)).first;
+                                           if (blocks_->growth() != nullptr)
+                                             (void)blocks_->chunk_key(chunk);  // records that it is published
+                                         }
+                                         status = append_run({chunk, at, bytes}, found->second, offset, out);
+                                         offset += bytes;
+                                         return status.has_value();
+                                       });
     return status;
   }
 

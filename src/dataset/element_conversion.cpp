@@ -76,7 +76,8 @@ Real load_real(const format::Datatype& t, const std::byte* at) {
 }
 
 void store_real(const format::Datatype& t, Real value, std::byte* at) {
-  // The two formats of the field are converted by the machine, which rounds to nearest even; others by hand.
+  // IEEE formats of these two sizes are converted by the processor, which rounds to nearest even; others in
+  // code.
   if (t.size == 8 && t.mantissa_size == 52)
     return store_bits(t, std::bit_cast<std::uint64_t>(static_cast<double>(value)), at);
   if (t.size == 4 && t.mantissa_size == 23)
@@ -113,8 +114,8 @@ Wide real_to_integer(Real value) {
   return static_cast<Wide>(std::clamp(value, -kBound, kBound));
 }
 
-// Same size, no offset, opposite byte orders: libhdf5 swaps the bytes, whatever sign and precision say, and
-// of floats only where all else is the same.
+// Same size, no offset, opposite byte orders: libhdf5 swaps the bytes, whatever sign and precision are; for
+// floats only where all other properties are equal.
 bool differ_by_order(const format::Datatype& f, const format::Datatype& t) {
   const bool opposite = (f.order == format::ByteOrder::Little && t.order == format::ByteOrder::Big) ||
                         (f.order == format::ByteOrder::Big && t.order == format::ByteOrder::Little);
@@ -131,14 +132,14 @@ bool is_nan(const format::Datatype& t, std::uint64_t bits) {
          (bits >> t.mantissa_location & mask_of(t.mantissa_size)) != 0;
 }
 
-// As the machine has them: libhdf5 leaves their conversion to it.
+// Formats of the processor: libhdf5 leaves their conversion to it.
 bool is_native(const format::Datatype& t) {
   return t.order == format::ByteOrder::Little && t.bit_offset == 0 &&
          ((t.size == 4 && t.mantissa_size == 23) || (t.size == 8 && t.mantissa_size == 52));
 }
 
-// The machine keeps the upper bits of a NaN's payload and makes it quiet; libhdf5's own conversion sets them
-// all.
+// The processor keeps the upper bits of a NaN's payload and makes it quiet; libhdf5's own conversion sets all
+// of them.
 void convert_nan(const format::Datatype& f, const format::Datatype& t, std::uint64_t bits, std::byte* out) {
   const std::uint64_t sign = bits >> f.sign_location & 1;
   std::uint64_t mantissa = mask_of(t.mantissa_size);

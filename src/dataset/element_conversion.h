@@ -1,9 +1,9 @@
-// Conversion of elements between two file datatypes, for virtual datasets whose sources are of another type
-// than the view: numbers of any size, order and precision (as libhdf5 converts: integers clip at the range of
-// the target, floats are cut towards zero; of types of one size and opposite byte orders the bytes are
-// swapped, whatever their signs), enums (member by member, by their names: each of the source must be one of
-// the view; a value without a name becomes all ones), fixed strings (cut or padded), and types that are the
-// same.
+// Conversion of elements between two file datatypes, for virtual datasets whose sources have another type
+// than the virtual dataset itself ("view" below). Numbers of any size, order and precision are converted as
+// in libhdf5: integers clip at the range of the target, floats are truncated towards zero; between types of
+// one size and opposite byte orders the bytes are swapped, whatever their signs. Enums are converted by the
+// names of their members: each member of the source must be one of the view; a value without a name becomes
+// all ones. Fixed strings are truncated or padded. Equal types are copied.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace h5mount::dataset {
 
-// True where the stored bytes of one are those of the other.
+// True where both types have the same stored bytes for every value.
 bool same_datatype(const format::Datatype& a, const format::Datatype& b);
 
 class ElementConversion {
@@ -25,11 +25,12 @@ class ElementConversion {
   static std::optional<ElementConversion> make(format::DatatypePtr from, format::DatatypePtr to);
 
   bool identity() const { return identity_; }
-  // `count` elements; the spans hold count * size bytes.
+  // Converts `count` elements; the spans hold count * size bytes.
   void convert(std::size_t count, ByteSpan from, MutableByteSpan to) const;
 
  private:
-  // The stored value of each member of `from` and that of the member of `to` with its name, by the former.
+  // For each member of `from` its stored value and that of the member of `to` with the same name, sorted by
+  // the former.
   using MemberValues = std::vector<std::pair<std::string_view, std::string_view>>;
 
   ElementConversion(format::DatatypePtr from, format::DatatypePtr to, bool identity)
@@ -39,7 +40,7 @@ class ElementConversion {
 
   format::DatatypePtr from_, to_;
   bool identity_;
-  MemberValues members_;  // views into from_ and to_; empty but from enum to enum
+  MemberValues members_;  // views into from_ and to_; only for enums
 };
 
 }  // namespace h5mount::dataset

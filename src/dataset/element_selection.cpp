@@ -77,7 +77,7 @@ Status ElementSelection::make_product(const format::Selection& s, std::optional<
     const auto end = last ? checked_add(*last, axis.start) : std::nullopt;
     if (!end || *end >= dims_[i])
       return fail(invalid("start", axis.start, "the selection leaves the extent"));
-    count_ *= axis.length;  // within the extent, whose product fits
+    count_ *= axis.length;  // within the extent, whose product does not overflow
     axes_.push_back(axis);
   }
   return {};
@@ -120,7 +120,7 @@ Status ElementSelection::make_blocks(const format::Selection& s) {
       by_linear_.push_back({linear, end[rank - 1] - start[rank - 1] + 1, 0});
     } while (next_row_major(row, [&](std::size_t i) { return end[i] - start[i] + 1; }));
   }
-  // The set in row-major order, whatever the order of its blocks; overlaps count once.
+  // The union in row-major order, whatever the order of the blocks; overlaps count once.
   std::ranges::sort(by_linear_, {}, &Stretch::linear);
   std::size_t kept = 0;
   for (const Stretch& next : by_linear_) {
@@ -156,18 +156,18 @@ void ElementSelection::bounds(std::uint64_t& begin, std::uint64_t& end) const {
   ++end;
 }
 
-// Sets `position` to the first row (all dimensions but the last) that reaches `linear` or lies after it.
+// Sets `position` to the first row (all dimensions but the last) that contains `linear` or lies after it.
 bool ElementSelection::first_row(std::uint64_t linear, std::vector<std::uint64_t>& position) const {
   std::vector<std::uint64_t> c(dims_.size());
   row_major_place(linear, dims_, c);
   for (std::size_t i = 0; i + 1 < dims_.size(); ++i) {
     position[i] = axes_[i].position_at_or_after(c[i]);
     if (position[i] == axes_[i].positions()) {
-      // Nothing more here: the next one of the dimension before, from its beginning.
+      // Nothing more in this dimension: advance the one before and restart this one.
       for (std::size_t k = i; k < position.size(); ++k) position[k] = 0;
       return next_row(std::span(position).first(i));
     }
-    if (axes_[i].coordinate(position[i]) > c[i]) return true;  // those behind start at 0
+    if (axes_[i].coordinate(position[i]) > c[i]) return true;  // the later dimensions start at 0
   }
   return true;
 }
@@ -201,7 +201,7 @@ std::uint64_t slices_within(const format::Selection& s, std::size_t d, std::uint
   if (size <= s.start[d]) return 0;
   const std::uint64_t left = size - s.start[d];
   if (s.block[d] == format::kUnlimited || s.stride[d] == 0 || s.stride[d] <= s.block[d]) return left;
-  const std::uint64_t blocks = (left - 1) / s.stride[d];  // before the one that holds the last element
+  const std::uint64_t blocks = (left - 1) / s.stride[d];  // before the block that contains the last element
   return blocks * s.block[d] + std::min(s.block[d], left - blocks * s.stride[d]);
 }
 

@@ -1,6 +1,7 @@
 // ElementSelection: a dataspace selection over a known extent, as a sequence of elements: the n-th selected
-// element of a view is the n-th of its source. Both directions are lazy: from a stretch of the row-major
-// extent to ordinals, and from ordinals to stretches. Immutable; threads: any.
+// element of a virtual dataset is the n-th of its source. Both directions are computed on demand: from a
+// range of the row-major extent to ordinals, and from ordinals to such ranges (stretches). Immutable;
+// threads: any.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace h5mount::dataset {
 
 class ElementSelection {
  public:
-  // A hyperslab that is unlimited in one dimension, cut to its first `slices` positions there.
+  // Limits a hyperslab that is unlimited in one dimension to its first `slices` positions there.
   struct Clip {
     std::size_t dimension;
     std::uint64_t slices;
@@ -42,7 +43,7 @@ class ElementSelection {
  private:
   struct Axis {  // a regular hyperslab in one dimension
     std::uint64_t start, stride, block, length;
-    std::uint64_t positions() const { return length; }  // the last block may be cut
+    std::uint64_t positions() const { return length; }  // the last block may be incomplete
     std::uint64_t coordinate(std::uint64_t position) const {
       return start + position / block * stride + position % block;
     }
@@ -53,7 +54,7 @@ class ElementSelection {
       if (k > length / block) return length;
       return std::min(length, within < block ? k * block + within : (k + 1) * block);
     }
-    // Positions from `p` on whose coordinates follow one another.
+    // The number of positions from `p` on whose coordinates are consecutive.
     std::uint64_t run_from(std::uint64_t p) const {
       return stride == block ? length - p : std::min(length - p, block - p % block);
     }
@@ -73,9 +74,9 @@ class ElementSelection {
   std::vector<std::uint64_t> dims_;
   std::uint64_t count_ = 0;
   bool product_ = false;
-  std::vector<Axis> axes_;               // product
-  std::vector<Stretch> by_linear_;       // else
-  std::vector<std::size_t> by_ordinal_;  // order of by_linear_ by ordinal
+  std::vector<Axis> axes_;               // of regular selections
+  std::vector<Stretch> by_linear_;       // of irregular ones
+  std::vector<std::size_t> by_ordinal_;  // by_linear_'s indices, sorted by ordinal
 };
 
 template <class Visit>
@@ -144,8 +145,8 @@ bool ElementSelection::for_each_ordinal(std::uint64_t begin, std::uint64_t end, 
   return true;
 }
 
-// Unlimited hyperslabs of virtual mappings: the dimension without a limit, the positions that lie within an
-// extent of `size`, and the extent that the first `slices` positions need.
+// Unlimited hyperslabs of virtual mappings: the unlimited dimension, the number of positions within an extent
+// of `size`, and the extent that the first `slices` positions need.
 std::optional<std::size_t> unlimited_dimension(const format::Selection& selection);
 std::uint64_t slices_within(const format::Selection& selection, std::size_t dimension, std::uint64_t size);
 std::uint64_t extent_of_slices(const format::Selection& selection, std::size_t dimension,

@@ -11,7 +11,7 @@ constexpr std::size_t kZeroBytes = 1U << 20;
 
 ByteSpan zeros() {
   static const std::byte block[kZeroBytes] =
-      {};  // .bss: one shared page of the kernel's until written, so never
+      {};  // in .bss: all its pages are the kernel's one zero page, as it is never written
   return block;
 }
 
@@ -19,7 +19,7 @@ ByteSpan zeros() {
 
 FillPattern::FillPattern(const format::FillValue& fill, std::uint64_t element_size) {
   const auto& value = fill.value;
-  // A fill time of 'never' means that the library does not write the value, and so does not read it either.
+  // With fill time 'never' libhdf5 does not write the fill value, so it does not read it either.
   if (!fill.defined || fill.time == format::FillTime::Never || value.empty() ||
       value.size() != element_size ||
       std::ranges::all_of(value, [](std::byte b) { return b == std::byte{0}; }))

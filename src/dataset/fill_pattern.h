@@ -1,4 +1,4 @@
-// What unwritten parts of a dataset read as: the fill value repeated, or zeros.
+// FillPattern: what unwritten parts of a dataset read as: the fill value repeated, or zeros.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,14 @@ class FillPattern {
  public:
   FillPattern(const format::FillValue& fill, std::uint64_t element_size);
 
-  // Whether what is unwritten reads as zeros. A program that finds a hole (SEEK_HOLE) takes it for zeros:
-  // where it is not, there are no holes.
+  // Whether unwritten parts read as zeros. Programs take a hole (SEEK_HOLE) for zeros, so a dataset with
+  // another fill value has no holes.
   bool is_zero() const { return pattern_ == nullptr; }
 
-  // Pieces for image bytes [offset, offset + length); the pattern's phase follows from the offset.
+  // Appends pieces for the image bytes [offset, offset + length); the pattern's phase follows from the
+  // offset.
   void append(std::uint64_t offset, std::uint64_t length, Pieces& out) const;
-  // The same into memory.
+  // Writes them to memory.
   void write(std::uint64_t offset, MutableByteSpan out) const;
 
  private:

@@ -20,23 +20,23 @@ bool grew_at_end(const object::DatasetDescription& before, const object::Dataset
 }
 
 std::uint64_t Growth::begin_state() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ++states_;
 }
 
 bool Growth::finished(std::uint64_t key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return finished_.contains(key);
 }
 
 void Growth::set_finished(std::uint64_t key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (finished_.size() >= kMaxFinished) finished_.clear();
   finished_.insert(key);
 }
 
 void Growth::note_published(std::uint64_t state, ByteRange range) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!published_.empty() && published_.back().state == state) {
     ByteRange& last = published_.back().range;
     const bool meets = range.begin <= last.end && last.begin <= range.end;
@@ -53,7 +53,7 @@ void Growth::note_published(std::uint64_t state, ByteRange range) {
 
 std::vector<ByteRange> Growth::take_outdated(std::uint64_t state) {
   std::vector<ByteRange> out;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(published_, [&](const Published& published) {
     if (published.state >= state) return false;
     out.push_back(published.range);
@@ -70,7 +70,7 @@ GrowthState::GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_p
 
 void GrowthState::note(std::uint64_t key, ByteRange range) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     unfinished_.insert(key);
   }
   note_published(range);

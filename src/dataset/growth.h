@@ -1,10 +1,11 @@
 // Growth: the delta of a chunked dataset between snapshots of a growing file: which decoded blocks remain
-// valid, and which byte ranges become stale. With it following a file costs in proportion to what is new.
+// valid, and which byte ranges become stale. It keeps the cost of following a file in proportion to the new
+// data.
 //
-// A block of the cache is *finished* when all its chunks are allocated and a chunk behind it is allocated
-// too: writers append, so they do not write it again. Finished blocks belong to an owner that the readers of
-// all snapshots share. The others (holes, the chunks at the end, which are rewritten as they fill) belong to
-// the reader of one snapshot and are dropped with it. Their published byte ranges are recorded, since the
+// A cached block is *finished* when all its chunks are allocated and a chunk after it is allocated too:
+// writers append, so they do not write it again. Finished blocks belong to an owner that the readers of all
+// snapshots share. The others (holes, and the chunks at the end, which are rewritten as they fill) belong to
+// the reader of one snapshot and are removed with it. Their published byte ranges are recorded, since the
 // kernel keeps pages of them, which become stale.
 //
 // Threads: any; locks are held only for look-ups.
@@ -12,10 +13,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_set>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/dataset_reader.h"
 
 namespace h5mount::dataset {
@@ -37,9 +38,10 @@ class Growth {
   bool finished(std::uint64_t key) const;
   void set_finished(std::uint64_t key);
 
-  // Image bytes that the reader of a snapshot gave and that of a later one may give otherwise.
+  // Records image bytes that the reader of snapshot number `state` returned and that a later reader may
+  // return with other contents.
   void note_published(std::uint64_t state, ByteRange range);
-  // What readers of snapshots before `state` have published; each range is given once.
+  // The ranges that readers of snapshots before `state` published; each is returned once.
   std::vector<ByteRange> take_outdated(std::uint64_t state);
 
  private:
@@ -49,28 +51,28 @@ class Growth {
   };
   std::shared_ptr<cache::BlockCache> cache_;
   const std::uint64_t owner_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::uint64_t states_ = 0;
-  std::unordered_set<std::uint64_t> finished_;
-  std::vector<Published> published_;
+  mutable Mutex mutex_;
+  std::uint64_t states_ H5_GUARDED_BY(mutex_) = 0;
+  std::unordered_set<std::uint64_t> finished_ H5_GUARDED_BY(mutex_);
+  std::vector<Published> published_ H5_GUARDED_BY(mutex_);
 };
 
-// One reader's part in it: a state is the reader of one snapshot, numbered from 1 on.
+// One reader's part of a Growth. A state is the reader of one snapshot; states are numbered from 1.
 class GrowthState {
  public:
-  // `growth`: of the reader of the previous snapshot, or null.
+  // `growth`: that of the reader of the previous snapshot, or null.
   GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_ptr<Growth> growth);
   ~GrowthState() { cache_->erase_owner(own_); }
   GrowthState(const GrowthState&) = delete;
   GrowthState& operator=(const GrowthState&) = delete;
 
-  // The owner of a block. `is_finished` reads the index; for a block that is not it is called once a state.
+  // The owner of a block. `is_finished` reads the index; it is called once per state for an unfinished block.
   template <class IsFinished>
   std::uint64_t owner_of(std::uint64_t kind, std::uint64_t index, ByteRange range, IsFinished&& is_finished) {
     const std::uint64_t key = kind << 60 | index;
     if (growth_->finished(key)) return growth_->owner();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (unfinished_.contains(key)) return own_;
     }
     if (is_finished()) {
@@ -94,7 +96,7 @@ class GrowthState {
   std::shared_ptr<Growth> growth_;
   const std::uint64_t own_;
   const std::uint64_t state_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::unordered_set<std::uint64_t> unfinished_;
 };
 

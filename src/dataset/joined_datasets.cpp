@@ -19,7 +19,7 @@ void spread_fixed(const std::byte* from, std::size_t count, std::size_t step, st
   for (std::size_t i = 0; i < count; ++i, from += kSize, to += step) std::memcpy(to, from, kSize);
 }
 
-// Copies elements that follow one another to places `step` bytes apart.
+// Copies adjacent elements to positions `step` bytes apart.
 void spread(ByteSpan from, std::size_t size, std::size_t step, std::byte* to) {
   const std::size_t count = from.size() / size;
   switch (size) {
@@ -67,7 +67,7 @@ class JoinedReader final : public DatasetReader {
 
   Result<std::uint64_t> storage_bytes() const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  // Of the member that has data first.
+  // The earliest of the members' data.
   Result<std::uint64_t> find_data(std::uint64_t offset) const override {
     const std::uint64_t row = description().element_size;
     std::uint64_t first = format::kUnlimited;
@@ -88,7 +88,7 @@ class JoinedReader final : public DatasetReader {
     return std::nullopt;
   }
 
-  // Whether `next` has the same members at the same places.
+  // Whether `next` has the same members at the same offsets.
   bool same_form(const object::DatasetDescription& next) const {
     const auto& old = description().type->members;
     return std::ranges::equal(old, next.type->members,
@@ -102,7 +102,7 @@ class JoinedReader final : public DatasetReader {
     return error.within(std::string("the dataset ").append(description().type->members[index].name));
   }
 
-  // Whole elements.
+  // Reads whole elements.
   Status read_rows(std::uint64_t first, MutableByteSpan out) const {
     const auto row = static_cast<std::size_t>(description().element_size);
     const std::size_t count = out.size() / row;

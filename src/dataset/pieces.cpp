@@ -9,7 +9,7 @@
 namespace h5mount::dataset {
 namespace {
 
-// A run of pieces that only the kernel may read, at most IOV_MAX of them.
+// Copies a run of `kernel_only` pieces, at most IOV_MAX of them.
 Status copy_by_kernel(std::span<const Piece> pieces, std::size_t total, std::byte* to) {
   std::vector<::iovec> remote;
   remote.reserve(pieces.size());

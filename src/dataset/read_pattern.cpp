@@ -5,10 +5,10 @@
 namespace h5mount::dataset {
 namespace {
 constexpr std::uint32_t kStreak = 2;
-// Read-ahead asks for much at once. What leaves gaps between small requests goes down a column, and decoding
-// all that lies between would cost more than it gives.
+// The kernel's read-ahead uses large requests. A reader that leaves gaps between small requests reads a
+// column, and decoding everything between would cost more than it saves.
 constexpr std::uint64_t kSmallRequest = 64U << 10;
-constexpr std::uint64_t kSmallGaps = 4;  // lengths of a small request that may be left out
+constexpr std::uint64_t kSmallGaps = 4;  // gap that still counts as forward, in lengths of a small request
 }  // namespace
 
 bool ReadPattern::note(std::uint64_t offset, std::uint64_t length) {

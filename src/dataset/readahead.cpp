@@ -27,7 +27,7 @@ void Readahead::advance(std::shared_ptr<const ReadaheadUnits> units, std::uint64
   for (std::uint64_t unit = first; unit < last; ++unit) {
     if (units->unit_cached(unit)) continue;
     workers_->submit([units, unit, reader_at = pattern.position()] {
-      // A job that comes too late would make again what was read and dropped meanwhile.
+      // A late job would make a unit again that was already read and dropped.
       if (*reader_at >= units->unit_end(unit) || units->unit_cached(unit)) return;
       read_counters().units_ahead.fetch_add(1, std::memory_order_relaxed);
       units->make_unit(unit);

@@ -1,7 +1,7 @@
-// Readahead: what a forward reader will ask for next is made by the workers before it asks.
+// Readahead: workers make the units that a forward reader will need next.
 //
-// The image is divided into units of consecutive bytes (a chunk, a stripe, a row block), numbered in image
-// order. How many are made ahead is bounded by bytes and by number; each unit is submitted once a reader
+// A unit is a range of consecutive bytes of the image (a chunk, a stripe, a row block), numbered in image
+// order. The units made ahead are bounded by bytes and by number; each unit is submitted once per reader
 // (ReadPattern). Threads: any.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace h5mount::dataset {
 
-// The units of one dataset, as its strategy or reader makes them.
+// The units of one dataset, implemented by its strategy or reader.
 class ReadaheadUnits {
  public:
   virtual ~ReadaheadUnits() = default;
-  virtual std::uint64_t unit_end(std::uint64_t unit) const = 0;  // the image offset behind it
+  virtual std::uint64_t unit_end(std::uint64_t unit) const = 0;  // the image offset of its end
   virtual bool unit_cached(std::uint64_t unit) const = 0;        // or being made
-  // Into the cache. Errors are dropped: whoever asks for these bytes meets them.
+  // Loads the unit into the cache. Errors are dropped: a read of these bytes reports them.
   virtual void make_unit(std::uint64_t unit) const = 0;
 };
 
@@ -28,15 +28,16 @@ class Readahead {
   Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
             std::uint64_t unit_bytes, std::uint64_t unit_count);
 
-  // After a forward reader has been given bytes up to unit `current`: submits the units behind it that this
-  // reader has not claimed yet. Jobs keep `units` alive; one that the reader has overtaken does nothing.
+  // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
+  // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
+  // does nothing.
   void advance(std::shared_ptr<const ReadaheadUnits> units, std::uint64_t current,
                ReadPattern& pattern) const;
 
  private:
   std::shared_ptr<cache::WorkerPool> workers_;
   std::uint64_t unit_count_;
-  std::uint64_t depth_ = 0;  // units made ahead; 0: they are too large
+  std::uint64_t depth_ = 0;  // units made ahead; 0: a unit exceeds the budget
 };
 
 }  // namespace h5mount::dataset

@@ -1,4 +1,4 @@
-// Consecutive row blocks decoded by all workers straight into image order and cached as one stripe.
+// Consecutive row blocks decoded by all workers directly into image order and cached as one stripe.
 //
 //   image   |row block 0|row block 1|row block 2| ...
 //           |------- stripe 0 ------|-- stripe 1 ...     (as many row blocks as kMaxStripe holds, at least
@@ -8,7 +8,9 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "h5mount/base/thread_annotations.h"
 #include "read_strategy.h"
+
 #include "readahead.h"
 
 namespace h5mount::dataset {
@@ -17,13 +19,13 @@ namespace {
 constexpr std::uint64_t kMinStripe = 256U << 10;
 constexpr std::uint64_t kSmallStripe = 32U << 10;
 constexpr std::size_t kMaxDamaged = 4096;        // stripes remembered as damaged
-constexpr std::uint64_t kJobBytes = 256U << 10;  // decoded by one job: starting one costs nothing beside it
+constexpr std::uint64_t kJobBytes = 256U << 10;  // decoded by one job: far more than the cost of starting it
 
 class RowBlockStrategy final : public ReadStrategy,
                                public ReadaheadUnits,
                                public std::enable_shared_from_this<RowBlockStrategy> {
  public:
-  // `tail` serves the last stripe of a dataset that may grow; null: it does not.
+  // `tail` serves the last stripe of a dataset that may grow; null for others.
   RowBlockStrategy(ChunkedBlocksPtr blocks, BlockKind kind, std::uint64_t stripe_bytes, ReadStrategyPtr tail)
       : blocks_(std::move(blocks)),
         plan_(blocks_->plan()),
@@ -74,8 +76,8 @@ class RowBlockStrategy final : public ReadStrategy,
   std::uint64_t stripe_count_;
   ReadStrategyPtr tail_;  // null unless the dataset may grow
   Readahead readahead_;
-  mutable std::mutex damaged_mutex_;
-  mutable std::unordered_set<std::uint64_t> damaged_;  // stripes; guarded by damaged_mutex_
+  mutable Mutex damaged_mutex_;
+  mutable std::unordered_set<std::uint64_t> damaged_ H5_GUARDED_BY(damaged_mutex_);  // of stripes
 };
 
 Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
@@ -94,7 +96,7 @@ Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces
 
 Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) const {
   {
-    const std::lock_guard lock(damaged_mutex_);
+    const MutexLock lock(damaged_mutex_);
     if (damaged_.contains(stripe))
       return fail(Error(ErrorCode::FilterFailed, "a chunk of the stripe is damaged"));
   }
@@ -105,7 +107,7 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) con
       read_counters().row_blocks_made.fetch_add(last_of(stripe) - first_of(stripe),
                                                 std::memory_order_relaxed);
     } else {
-      const std::lock_guard lock(damaged_mutex_);
+      const MutexLock lock(damaged_mutex_);
       if (damaged_.size() < kMaxDamaged) damaged_.insert(stripe);
     }
     return decoded;
@@ -116,7 +118,7 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   const std::uint64_t first_chunk = first_of(stripe) * plan_.chunks_per_row_block();
   const std::uint64_t count = (last_of(stripe) - first_of(stripe)) * plan_.chunks_per_row_block();
   const std::uint64_t stripe_offset = plan_.row_block_offset(first_of(stripe));
-  // Jobs of kJobBytes, or smaller ones so that all workers have some.
+  // Jobs of kJobBytes, or smaller ones where that leaves workers idle.
   const std::uint64_t by_bytes = std::max<std::uint64_t>(1, kJobBytes / plan_.chunk_bytes());
   const std::uint64_t by_threads = divide_up(count, std::uint64_t{2} * (blocks_->workers()->threads() + 1));
   const std::uint64_t per_job = std::min(count, std::clamp<std::uint64_t>(by_threads, 1, by_bytes));
@@ -140,7 +142,7 @@ Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offse
   std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(chunks.count));
   H5_TRY(blocks_->store().find_run(chunks.first, records));
   const auto chunk_bytes = static_cast<std::size_t>(plan_.chunk_bytes());
-  // What a random reader has decoded already is only copied.
+  // Chunks that a random reader has decoded already are copied from the cache.
   std::vector<cache::BlockPtr> cached;
   if (chunk_bytes >= kTinyChunk) {
     cached.resize(records.size());
@@ -186,9 +188,9 @@ void RowBlockStrategy::reader_advanced(std::uint64_t offset, std::uint64_t end, 
   readahead_.advance(shared_from_this(), stripe_at(end - 1), pattern);
 }
 
-// The kernel has the pages that a forward reader has gone through. Memory given back at once serves what
-// comes next: a scan keeps to a few stripes that stay in the processor's cache, and other readers' blocks
-// stay in ours.
+// The kernel has the pages that a forward reader has passed. Freeing the stripes at once lets the next ones
+// reuse their memory: a scan stays within a few stripes in the processor's cache, and other readers' blocks
+// stay in the block cache.
 void RowBlockStrategy::drop_behind(std::uint64_t offset, ReadPattern& pattern) const {
   if (blocks_->growth() != nullptr || offset < 2 * ReadPattern::kReorder) return;
   const auto [first, last] = pattern.claim_behind(stripe_at(offset - 2 * ReadPattern::kReorder));

@@ -5,7 +5,7 @@
 
 namespace h5mount::dataset {
 namespace {
-constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers above this are given back after use
+constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers are cut to this after use
 }  // namespace
 
 void DecodeScratch::trim(std::size_t keep) {

@@ -1,6 +1,6 @@
-// Decoding memory of a few threads at a time: buffers for stored bytes and for the steps between filters. The
-// number of leases bounds both the memory and the decodes under way, whatever the number of readers. The
-// holder of a lease only reads and decodes: it never waits for another one.
+// ScratchPool: decoding memory of a bounded number of threads: buffers for stored bytes and for the steps
+// between filters. The number of leases bounds both the memory and the concurrent decodes, whatever the
+// number of readers. The holder of a lease only reads and decodes: it never waits for another one.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ struct DecodeScratch {
   filter::FilterScratch filters;
   MutableByteSpan stored(std::size_t bytes) { return stored_.grown(bytes); }
   MutableByteSpan plain(std::size_t bytes) { return plain_.grown(bytes); }
-  void trim(std::size_t keep);  // gives memory back above `keep` bytes a buffer
+  void trim(std::size_t keep);  // frees memory above `keep` bytes per buffer
 
  private:
   ScratchBuffer stored_, plain_;

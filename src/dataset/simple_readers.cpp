@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <set>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -15,7 +16,7 @@ Error no_data() {
   return {ErrorCode::NotFound, "no data after this offset"};
 }
 
-// Storage without holes, or all hole.
+// Storage that is entirely allocated, or entirely absent.
 class PlainReader : public DatasetReader {
  public:
   PlainReader(object::DatasetDescription description, bool hole)
@@ -35,7 +36,7 @@ class PlainReader : public DatasetReader {
 
  protected:
   virtual std::uint64_t stored() const { return size(); }
-  // What is left of a request within the image.
+  // The length of a request cut at the image's end.
   std::uint64_t cut(std::uint64_t offset, std::uint64_t length) const {
     return offset >= size() ? 0 : std::min(length, size() - offset);
   }
@@ -97,7 +98,7 @@ class CompactReader final : public PlainReader {
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
 
-// Served as the file's own pages where it is mapped: no cache, no copy of ours.
+// Served as the file's own pages where it is mapped: no cache and no copy in this process.
 class ContiguousReader final : public PlainReader {
  public:
   ContiguousReader(const object::OpenedFilePtr& file, object::DatasetDescription d)
@@ -129,7 +130,7 @@ class ContiguousReader final : public PlainReader {
   std::uint64_t address_;
 };
 
-// External raw files, one after another. As libhdf5 does, what a file lacks at its end reads as zeros.
+// External raw files, one after another. As in libhdf5, bytes beyond a raw file's end read as zeros.
 class ExternalReader final : public PlainReader {
  public:
   ExternalReader(const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d)
@@ -197,7 +198,7 @@ class ExternalReader final : public PlainReader {
     return NamedSource::of(name, {}, opened.error());
   }
 
-  // An error says which file it is about.
+  // The error names the file.
   Status read_part(const Part& part, std::uint64_t within, MutableByteSpan out) const {
     Status done = read_file(part, within, out);
     if (done) return done;
@@ -216,16 +217,16 @@ class ExternalReader final : public PlainReader {
     return check_unchanged(part.segment->file, *source);
   }
 
-  // Looked for anew as often as files are looked at, not for each piece of a request.
+  // The file is searched again at most once per check interval, not for each piece of a request.
   Result<std::shared_ptr<io::ByteSource>> raw_file(const std::string& name) const {
     const auto now = std::chrono::steady_clock::now();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const auto known = raw_files_.find(name); known != raw_files_.end() && now < known->second.until)
         return known->second.source;
     }
     auto opened = files_->open_raw(file_, name);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (opened)
       raw_files_.insert_or_assign(name, RawFile{*opened, now + kRawFileLasts});
     else
@@ -233,17 +234,17 @@ class ExternalReader final : public PlainReader {
     return opened;
   }
 
-  // Whether a raw file is what it was when this reader first read from it. One beside a file that is followed
-  // may change as that does.
+  // Stale where a raw file changed after this reader first read from it. Raw files of a followed file may
+  // change as it does.
   Status check_unchanged(const std::string& name, io::ByteSource& source) const {
     if (file_->followed->following()) return {};
     std::optional<io::SourceStamp> first;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const auto known = first_stamps_.find(name); known != first_stamps_.end()) first = known->second;
     }
     H5_ASSIGN(const io::SourceStamp now, first ? source.stamp() : io::settled_stamp(source));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     io::SourceStamp& seen = first_stamps_.try_emplace(name, now).first->second;
     if (!io::same_bytes(seen, now))
       return fail(Error(ErrorCode::Stale, source.name() + " changed while it was mounted"));
@@ -255,15 +256,15 @@ class ExternalReader final : public PlainReader {
   object::OpenedFilePtr file_;
   std::vector<Part> parts_;
   std::uint64_t end_ = 0;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, io::SourceStamp> first_stamps_;  // guarded by mutex_; at most one a segment
-  // Guarded by mutex_; at most one a segment. Their descriptors are closed when others need them.
+  mutable Mutex mutex_;
+  mutable std::map<std::string, io::SourceStamp> first_stamps_ H5_GUARDED_BY(mutex_);
+  // Both maps have at most one entry a segment. The descriptors are closed when other files need them.
   struct RawFile {
     std::shared_ptr<io::ByteSource> source;
     std::chrono::steady_clock::time_point until;
   };
   static constexpr std::chrono::milliseconds kRawFileLasts{50};
-  mutable std::map<std::string, RawFile> raw_files_;
+  mutable std::map<std::string, RawFile> raw_files_ H5_GUARDED_BY(mutex_);
 };
 
 class FailingReader final : public PlainReader {

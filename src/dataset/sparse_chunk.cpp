@@ -17,7 +17,7 @@ struct BlockHeader {
 
 constexpr std::uint64_t kMostSelectionBytes = 256U << 20;
 
-// What H5Sencode writes: a dataspace message for the extent, then a serialised selection.
+// The format written by H5Sencode: a dataspace message for the extent, then a serialised selection.
 struct EncodedSelection {
   format::Dataspace extent;
   format::Selection selection;
@@ -119,7 +119,7 @@ Result<std::shared_ptr<cache::Block>> SparseChunk::make_block(ByteSpan encoded, 
         at = row_major_number(place, chunk_dims);
       }
       if (!stretches.empty() && stretches.back().linear == at)
-        stretches.pop_back();  // a point named twice: the later value counts
+        stretches.pop_back();  // a point listed twice: the later value counts
       if (stretches.size() >= values.size() / element_size + 1) return too_many = true, false;
       stretches.push_back({at, part, ordinal});
       linear += part, ordinal += part, n -= part;

@@ -15,7 +15,7 @@
 
 namespace h5mount::dataset {
 
-// Stored places of the two sections, from a chunk's record (section_fields).
+// Stored positions of the two sections, from a chunk's record (section_fields).
 struct SparseSections {
   struct Section {
     std::uint64_t offset = 0;  // bytes from the chunk's address
@@ -25,8 +25,8 @@ struct SparseSections {
   };
   Section selection, values;
 };
-// `filtered`: the dataset has a pipeline with any section. Offsets that fall, leave the chunk, or sizes that
-// no sound chunk has are errors.
+// `filtered`: the dataset has a pipeline for any section. Errors: offsets that decrease or leave the chunk,
+// and sizes that no valid chunk has.
 Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, bool filtered,
                                               std::uint64_t chunk_bytes);
 

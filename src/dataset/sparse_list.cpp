@@ -6,7 +6,7 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kRenderBytes = 1U << 20;  // of the list, made at once
+constexpr std::uint64_t kRenderBytes = 1U << 20;  // of the list, rendered at once
 
 Error list_too_long() {
   return {ErrorCode::LimitExceeded, "one row of chunks holds more elements than can be listed at once"};
@@ -79,8 +79,8 @@ Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std:
                                     [&] { return make_row_block_list(row_block, expected); });
 }
 
-// A row block may be 2^60 chunks wide, of which the file holds a few: then they are sought among those, not
-// in the row block.
+// A row block may be 2^60 chunks wide while the file holds a few of them: then the file's chunks are searched
+// instead of the row block.
 Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t row_block) const {
   constexpr std::uint64_t kMaxSoughtEach = 1U << 16;
   const std::uint64_t width = plan_.chunks_per_row_block();

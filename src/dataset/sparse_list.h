@@ -18,18 +18,20 @@ class SparseList final : public SparseForm {
   Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
   Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
 
-  // The first defined byte at or behind image offset `at` in its row block; the row block's end where there
-  // is none. A row block that cannot be listed (damaged, or too long a list) is data throughout: reading it
-  // gives the error.
+  // The first defined byte at or after image offset `at` in its row block; the row block's end where there is
+  // none. A row block that cannot be listed (damaged, or too long a list) counts as data throughout: reading
+  // it returns the error.
   std::uint64_t next_defined(std::uint64_t at) const;
-  // The end of the defined elements that follow one another from `at` on, in its row block.
+  // The end of the run of defined elements that starts at `at`, in its row block.
   std::uint64_t end_of_defined(std::uint64_t at) const;
 
  private:
   struct Counts {
-    std::vector<std::uint64_t> row_blocks;  // with any defined element, ascending
-    std::vector<std::uint64_t> before;  // elements in all row blocks before; one entry more than row_blocks
-    std::vector<std::uint64_t> chunks;  // with elements, in order: 8 bytes for each that the file holds
+    std::vector<std::uint64_t> row_blocks;  // those with any defined element, ascending
+    std::vector<std::uint64_t>
+        before;  // number of elements in all row blocks before; one entry more than row_blocks
+    std::vector<std::uint64_t>
+        chunks;  // numbers of the chunks with elements, ascending: 8 bytes for each that the file holds
   };
   using CountsPtr = std::shared_ptr<const Counts>;
 
@@ -38,7 +40,7 @@ class SparseList final : public SparseForm {
   }
   Result<CountsPtr> count_all() const;
   Result<std::vector<std::uint64_t>> allocated_chunks(std::uint64_t row_block) const;
-  // `expected`: how many elements there will be, where that is known (0: not).
+  // `expected`: the number of elements, 0 where it is unknown.
   Result<cache::BlockPtr> row_block_list(std::uint64_t row_block, std::uint64_t expected) const;
   Result<std::shared_ptr<cache::Block>> make_row_block_list(std::uint64_t row_block,
                                                             std::uint64_t expected) const;

@@ -5,8 +5,8 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kMinHole = 64U << 10;        // bytes between defined elements that SEEK_HOLE reports
-constexpr std::uint64_t kMaxChunksAhead = 1U << 10;  // of one row block
+constexpr std::uint64_t kMinHole = 64U << 10;        // the shortest gap that SEEK_HOLE reports
+constexpr std::uint64_t kMaxChunksAhead = 1U << 10;  // in one row block
 
 }  // namespace
 
@@ -113,7 +113,7 @@ Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset) const {
   return fail(Error(ErrorCode::NotFound, "no data after this offset"));
 }
 
-// Gaps too short to be worth two system calls are no holes.
+// Gaps that are not worth two system calls are not reported as holes.
 Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   if (!fill_.is_zero()) return size();

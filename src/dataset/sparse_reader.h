@@ -1,5 +1,5 @@
-// SparseReader: sparse storage (layout class 4) as the dense array that its file is, and as the list that it
-// holds.
+// SparseReader: sparse storage (layout class 4) as a dense array (the dataset's file), and as the list of its
+// defined elements.
 #pragma once
 
 #include <unordered_map>
@@ -31,7 +31,7 @@ class SparseReader final : public DatasetReader,
   std::optional<Error> problem() const override { return store_->problem(); }
   const SparseForm* sparse_form() const override { return &list_; }
 
-  // Row blocks are read ahead: the chunks of one, each a block in the cache.
+  // The units of read-ahead are row blocks: the chunks of one, each a block in the cache.
   std::uint64_t unit_end(std::uint64_t row_block) const override {
     return plan_.row_block_offset(row_block + 1);
   }

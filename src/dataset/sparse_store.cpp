@@ -77,7 +77,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chun
                     .with_found(record.stored_size)
                     .with_detail("bytes run beyond the end of file"));
   H5_ASSIGN(SparseSections sections, decode_sparse_sections(record, filtered_, plan_.chunk_bytes()));
-  // Flagged so, chunks that reach over the extent bypass every pipeline, whatever their masks say.
+  // With this flag, chunks that exceed the extent are unfiltered, whatever their filter masks are.
   const bool bypass = partial_unfiltered_ && plan_.is_edge(chunk);
   if (bypass) sections.selection.filter_mask = sections.values.filter_mask = ~0U;
   H5_ASSIGN(const auto selection, load_section(record, sections.selection, 0));

@@ -1,6 +1,6 @@
-// SparseStore: the chunks of a sparse dataset (layout class 4) by row-major number, each read and decoded as
-// selection and values and cached so; a chunk is never made dense. Threads: any; no lock is held while
-// reading or decoding.
+// SparseStore: the chunks of a sparse dataset (layout class 4) by row-major number. Each is read, decoded and
+// cached as selection and values, never as a dense chunk. Threads: any; no lock is held while reading or
+// decoding.
 #pragma once
 
 #include <map>
@@ -37,8 +37,8 @@ class SparseStore {
   // The flat block of a chunk (sparse_chunk.h), through the cache; null where the chunk was never written.
   Result<cache::BlockPtr> chunk_block(std::uint64_t chunk) const;
 
-  // visit(number of the element in the image, its bytes): the chunk's defined elements that lie within the
-  // extent.
+  // Visits the chunk's defined elements within the extent: visit(number of the element in the image, its
+  // bytes).
   template <class Visit>
   Status for_each_element(std::uint64_t chunk, Visit visit) const;
 
@@ -55,7 +55,7 @@ class SparseStore {
 
   std::shared_ptr<cache::BlockCache> cache_;
   std::shared_ptr<const io::ByteSource> source_;
-  std::uint64_t base_address_;  // of addresses in source_, for messages
+  std::uint64_t base_address_;  // of addresses in source_; for error messages
   ChunkPlan plan_;
   std::vector<std::uint64_t> dims_, chunk_dims_;
   std::uint64_t dataset_address_;

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::uint64_t kStripeBytes = 4U << 20;
 
-// An unlinked file that vanishes with its descriptor, whatever ends the program.
+// An unlinked file: it vanishes with its descriptor, however the program ends.
 Result<int> open_unlinked(const char* directory) {
   const int fd = ::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  std::string name = std::string(directory) + "/h5mount-XXXXXX";  // file systems without O_TMPFILE
+  std::string name = std::string(directory) + "/h5mount-XXXXXX";  // for file systems without O_TMPFILE
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named < 0) return fail(io_error(errno, std::string("a spill file in ") + directory));
   ::unlink(name.c_str());
@@ -78,12 +78,12 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
   return Stripe{std::move(block), row_block_offset + first * plan_.row_bytes()};
 }
 
-// The row block's file, complete: made by the first caller, for whom the others wait.
+// The row block's complete file, made by the first caller while the others wait.
 std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::uint64_t row_block) const {
   std::shared_ptr<Spilled> spilled;
   bool mine = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!current_ || current_->row_block != row_block) {
       current_ = std::make_shared<Spilled>(row_block);
       mine = true;

@@ -15,6 +15,8 @@
 #include <memory>
 #include <mutex>
 
+#include "h5mount/base/thread_annotations.h"
+
 #include "chunked_blocks.h"
 
 namespace h5mount::dataset {
@@ -27,12 +29,12 @@ class SpilledRowBlocks {
     cache::BlockPtr block;
     std::uint64_t offset = 0;  // image offset of its first byte
   };
-  // The stripe that holds an image offset; the first call for a row block decodes all of it. Errors: those of
-  // decoding, LimitExceeded where there is not enough free space.
+  // The stripe that contains an image offset; the first call for a row block decodes all of it. Errors: those
+  // of decoding, LimitExceeded where there is not enough free space.
   Result<Stripe> stripe_at(std::uint64_t offset) const;
 
  private:
-  // One row block decoded to a file of its own; readers of the one before keep theirs.
+  // One row block, decoded to a file of its own; readers of the previous one keep theirs.
   struct Spilled {
     explicit Spilled(std::uint64_t number) : row_block(number) {}
     ~Spilled();
@@ -55,8 +57,8 @@ class SpilledRowBlocks {
   const ChunkPlan& plan_;
   std::uint64_t stripe_rows_;
   std::uint64_t chunk_row_bytes_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<Spilled> current_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<Spilled> current_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::dataset

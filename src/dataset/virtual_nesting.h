@@ -1,5 +1,5 @@
-// Virtual datasets over virtual datasets: what ends loops, depth, and the work that one request can cause by
-// views that multiply at every level.
+// Virtual datasets over virtual datasets: bounds for loops, depth, and the work that one request can cause
+// where every level multiplies the number of sources.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace h5mount::dataset {
 
-// A virtual dataset, and those that it was opened for as a source of a source.
+// A virtual dataset and the virtual datasets that it was opened for, as a source of a source.
 struct VirtualAncestry {
   const void* file;       // its OpenedFile
   std::uint64_t address;  // of its object header
-  unsigned depth;         // 1: it is nobody's source
+  unsigned depth;         // 1: it is not opened as a source
   std::shared_ptr<const VirtualAncestry> outer;
 };
 using VirtualAncestryPtr = std::shared_ptr<const VirtualAncestry>;
 
 // The ancestry of a virtual dataset that is opened within `outer` (may be null). Errors: Cycle where it is
-// one of these itself, LimitExceeded where it is nested too deep.
+// already in `outer`, LimitExceeded where it is nested too deep.
 Result<VirtualAncestryPtr> nest(VirtualAncestryPtr outer, const void* file, std::uint64_t address);
 
-// What one request may spend on sources, at all levels together. One thread uses it at a time.
+// The number of source reads that one request may make, at all levels together. One thread uses it at a time.
 class SourceBudget {
  public:
   SourceBudget() = default;
   SourceBudget(const SourceBudget&) = delete;
   SourceBudget& operator=(const SourceBudget&) = delete;
 
-  // Reads of sources; opening one counts as several. LimitExceeded.
+  // Charges reads of sources; opening one counts as several. LimitExceeded where the budget is spent.
   Status spend(std::uint64_t reads = 1);
   metadata::RetryBudget& retries() { return retries_; }
 

@@ -14,7 +14,7 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources looked for
+constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources searched for
 constexpr std::size_t kMostOutdated = 64;          // ranges; more are joined to one
 
 }  // namespace
@@ -71,8 +71,8 @@ VirtualReader::VirtualReader(object::OpenedFilePtr file, object::DatasetDescript
     if (!problem_) problem_ = part.problem;
 }
 
-// How much of an unlimited mapping its sources have now. A source that exists and cannot be opened counts
-// with the extent in the header, so that the reads that need it fail.
+// Determines the current extent of an unlimited mapping's sources. A source that exists and cannot be opened
+// counts with the extent in the header, so that the reads that need it fail.
 void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
                             SourceBudget& budget) {
   const format::VirtualMapping& mapping = part.mapping;
@@ -104,8 +104,8 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
     part.slices = slices_within(mapping.source, *part.source_unlimited, dims[*part.source_unlimited]);
 }
 
-// The view's extent in its unlimited dimensions is what its sources fill; the header's is of the time when it
-// was written.
+// Sets the view's extent in its unlimited dimensions to what its sources fill; the header's is that of the
+// time when it was written.
 Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<Part>& parts) {
   std::vector<std::uint64_t> dims = d.space.dims;
   std::vector<bool> measured(dims.size(), false);
@@ -125,7 +125,7 @@ Status VirtualReader::settle_extent(object::DatasetDescription& d, std::vector<P
     else
       grow(i, extent_of_slices(view, i, part.slices));
   }
-  // Mappings of fixed size hold the extent up as well.
+  // Mappings of fixed size also require their extent.
   for (const Part& part : parts) {
     const format::Selection& view = part.mapping.view;
     if (part.view_unlimited || view.kind != format::Selection::Kind::Hyperslab || !view.regular) continue;
@@ -162,25 +162,28 @@ void VirtualReader::note_outdated(const VirtualReader& before,
                                   const std::vector<VirtualSources::SourcePtr>& renewed) {
   const format::DataLayout& old_layout = before.description().layout;
   const format::DataLayout& layout = description().layout;
-  stale_ = before.take_outdated();
+  std::vector<ByteRange> stale = before.take_outdated();
   if (!grew_at_end(before.description(), description()) ||
       layout.virtual_heap_address != old_layout.virtual_heap_address ||
       layout.virtual_heap_index != old_layout.virtual_heap_index)
-    stale_ = {{0, format::kUnlimited}};
+    stale = {{0, format::kUnlimited}};
   for (const auto& source : renewed)
     for (const Part& part : parts_) {
       const ByteRange range = outdated_by(part, *source);
-      if (range.begin < range.end) stale_.push_back(range);
+      if (range.begin < range.end) stale.push_back(range);
     }
-  if (stale_.size() <= kMostOutdated) return;
-  const auto first = std::ranges::min_element(stale_, {}, &ByteRange::begin);
-  stale_ = {{first->begin, format::kUnlimited}};
+  if (stale.size() > kMostOutdated) {
+    const auto first = std::ranges::min_element(stale, {}, &ByteRange::begin);
+    stale = {{first->begin, format::kUnlimited}};
+  }
+  const MutexLock lock(mutex_);
+  stale_ = std::move(stale);
 }
 
-// Where in the view's image a part of it that became wrong begins: elements have the same order in a source's
-// selection and in the view's.
+// The range of the view's image that starts where a part of it became stale: elements have the same order in
+// a source's selection and in the view's.
 ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Source& source) const {
-  // Of a numbered source that was not there nothing was shown: the view ended before it.
+  // No bytes of a numbered source that did not exist were returned: the view ended before it.
   if (part.numbered) return {0, source.was_there ? format::kUnlimited : 0};
   if (part.mapping.file != source.file_name || part.mapping.dataset != source.dataset) return {};
   const std::uint64_t e = description().element_size;
@@ -217,7 +220,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(
 
 std::vector<ByteRange> VirtualReader::outdated_ranges() const {
   if (sources_->take_reopened()) return {{0, format::kUnlimited}};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(stale_, {});
 }
 
@@ -240,7 +243,7 @@ Status VirtualReader::read_as_source(std::uint64_t offset, MutableByteSpan out, 
   const std::uint64_t first = offset / e, last = divide_up(offset + out.size(), e);
   if (first * e == offset && last * e == offset + out.size())
     return read_elements(first, last - first, out, budget);
-  // Requests need not end at elements: whole ones are put together aside.
+  // A request need not begin or end at elements: whole elements are assembled in a separate buffer.
   cache::Block whole(static_cast<std::size_t>((last - first) * e));
   H5_TRY(read_elements(first, last - first, whole.bytes(), budget));
   std::memcpy(out.data(), whole.bytes().data() + (offset - first * e), out.size());
@@ -260,7 +263,7 @@ Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, Mu
   return {};
 }
 
-// An error of reading a source says which it is.
+// Adds the source's name to an error of reading it.
 template <class Read>
 Status VirtualReader::read_source(const std::string& file, const std::string& dataset, SourceBudget& budget,
                                   Read&& read) const {
@@ -285,8 +288,8 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
   if (!part.view_unlimited || part.blocks == 0) return {};
   const auto& dims = description().space.dims;
   const std::size_t d = *part.view_unlimited;
-  // Blocks that can reach the range: all, or where the numbered dimension is the slowest only those of its
-  // rows.
+  // The blocks that can intersect the range: all, or where the numbered dimension is the slowest only those
+  // of its rows.
   std::uint64_t begin = 0, end = part.blocks;
   const format::Selection& view = part.mapping.view;
   if (d == 0 && view.stride[0] > 0) {
@@ -344,7 +347,7 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
   return status;
 }
 
-// ---- what the sources are
+// ---- the named sources
 
 NamedSource VirtualReader::named_source(const Part& part, SourceBudget& budget) const {
   NamedSource named{.file = part.mapping.file, .dataset = part.mapping.dataset};

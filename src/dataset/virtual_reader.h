@@ -1,16 +1,17 @@
-// VirtualReader: a view put together from parts of other datasets, of this file or of others.
+// VirtualReader: a virtual dataset ("view"), assembled from parts of other datasets, of this file or of
+// others.
 //
 // Sources are opened when a read first touches them (virtual_sources.h), through the mount's FileSet and its
-// policy. A source that is not there reads as the fill value, as in libhdf5; one that the policy forbids or
-// that is damaged is an error for the reads that touch it, because silence would be wrong data.
+// policy. A missing source reads as the fill value, as in libhdf5; one that the policy forbids or that is
+// damaged is an error for the reads that touch it, because fill values would be wrong data.
 #pragma once
 
 #include <memory>
-#include <mutex>
 
 #include "element_conversion.h"
 #include "element_selection.h"
 #include "fill_pattern.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "virtual_nesting.h"
@@ -37,24 +38,23 @@ class VirtualReader final : public DatasetReader {
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
-  // A source that determines the extent of an unlimited view and cannot be opened: the extent is the
-  // header's.
+  // Not null where a source that determines the extent of an unlimited view cannot be opened: then the extent
+  // is the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
   NamedSources named_sources(std::size_t most) const override;
   MissingSources missing_sources() const override { return sources_->missing(); }
 
  private:
-  // One mapping. With %b in its names it stands for as many sources as there are blocks in the view's
-  // selection.
+  // One mapping. With %b in its names it stands for as many sources as the view's selection has blocks.
   struct Part {
     format::VirtualMapping mapping;
     bool numbered = false;  // %b
     std::optional<std::size_t> view_unlimited, source_unlimited;
     std::uint64_t slices = 0;                  // unlimited: positions that the source has
-    std::uint64_t blocks = 0;                  // numbered: sources that the view holds
-    std::uint64_t found = 0;                   // numbered: of them, those that are there, counted from 0 on
-    std::optional<Error> problem;              // unlimited: why its source cannot tell how much it has
+    std::uint64_t blocks = 0;                  // numbered: sources that the view's extent contains
+    std::uint64_t found = 0;                   // numbered: of these, existing sources, counted from 0 on
+    std::optional<Error> problem;              // unlimited: why the size of its source is unknown
     std::optional<ElementSelection> view;      // not for numbered parts
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
@@ -94,8 +94,8 @@ class VirtualReader final : public DatasetReader {
   std::unique_ptr<VirtualSources> sources_;
   std::vector<Part> parts_;
   std::optional<Error> problem_;
-  mutable std::mutex mutex_;
-  mutable std::vector<ByteRange> stale_;  // not yet taken;  // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable std::vector<ByteRange> stale_ H5_GUARDED_BY(mutex_);  // not yet taken
 };
 
 }  // namespace h5mount::dataset

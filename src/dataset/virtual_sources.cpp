@@ -10,7 +10,8 @@ constexpr std::size_t kMostSources = 128;       // kept and checked for changes;
 constexpr std::size_t kMostInCrowd = 32;        // where many files are open
 constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
-constexpr std::uint64_t kOpening = 4;  // of a request's budget (virtual_nesting.h)
+constexpr std::uint64_t kOpening =
+    4;  // cost of opening a source, in reads of the request's budget (virtual_nesting.h)
 
 template <class List>
 auto find_in(List& list, const std::string& file_name, const std::string& dataset) {
@@ -37,7 +38,7 @@ VirtualSources::VirtualSources(ReadEnvironment environment, object::OpenedFilePt
 VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, const std::string& dataset,
                                               SourceBudget& budget) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = find_in(kept_, file_name, dataset); found != kept_.end()) {
       kept_.splice(kept_.begin(), kept_, found);
       return kept_.front();
@@ -53,7 +54,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   source.was_there = before != nullptr && before->reader;
   if (!source.reader && source.was_there) source.outdated = {{0, format::kUnlimited}};
   std::list<SourcePtr> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
   kept_.push_front(std::make_shared<const Source>(std::move(source)));
   const std::size_t most = environment_.files->crowded() ? kMostInCrowd : kMostSources;
@@ -69,7 +70,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
                                           : environment_.files->open_hdf5(from_, file_name,
                                                                           object::NameUse::VirtualSource));
   metadata::FollowedFile& followed = *source.file->followed;
-  (void)followed.revalidate();  // a stale file is an error of the reads
+  (void)followed.revalidate();  // if the file is stale, the reads fail
   source.snapshot = followed.snapshot()->number();
   const bool known = before != nullptr && before->reader && before->file == source.file;
   if (known && before->snapshot == source.snapshot && !before->reader->sources_changed()) {
@@ -107,7 +108,7 @@ bool VirtualSources::changed() const {
 bool VirtualSources::missing_came() const {
   const auto now = std::chrono::steady_clock::now();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (now - missing_checked_ < kMissingAgain) return false;
     missing_checked_ = now;
   }
@@ -129,25 +130,25 @@ std::vector<VirtualSources::SourcePtr> VirtualSources::renew(SourceBudget& budge
 
 void VirtualSources::note_missing(const Source& source) {
   const std::string name = source.file_name + ":" + source.dataset;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (missing_.size() >= kMostMissing) return;
   if (missing_.empty()) first_missing_ = name;
   missing_.insert(std::hash<std::string>{}(name));
 }
 
 MissingSources VirtualSources::missing() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {missing_.size(), first_missing_};
 }
 
 void VirtualSources::drop(const SourcePtr& source) {
   reopened_ = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   kept_.remove(source);
 }
 
 std::vector<VirtualSources::SourcePtr> VirtualSources::all() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {kept_.begin(), kept_.end()};
 }
 

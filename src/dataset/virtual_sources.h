@@ -1,6 +1,6 @@
-// VirtualSources: the datasets that a virtual one is put together from, opened at first use, a bounded number
-// kept. The files they lie in may grow, or be created, while the view's own file stays as it is: `changed`
-// says so, and the sources of the view's next state continue these.
+// VirtualSources: the source datasets of a virtual one, opened at first use; a bounded number is kept open.
+// Their files may grow, or be created, while the virtual dataset's own file is unchanged: `changed` detects
+// it, and the sources of the next state take over from these.
 //
 // Threads: any; no lock is held while opening or reading.
 #pragma once
@@ -9,12 +9,12 @@
 #include <chrono>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "virtual_nesting.h"
@@ -29,18 +29,19 @@ class VirtualSources {
     std::optional<Error> error;                   // it exists but cannot be opened
     std::optional<Error> absent;                  // why it is missing
     object::OpenedFilePtr file;
-    std::uint64_t snapshot = 0;       // number of the newest one of its file before it was opened
-    bool was_there = false;           // in the state before
-    std::vector<ByteRange> outdated;  // bytes of it that the state before may have given otherwise
+    std::uint64_t snapshot = 0;  // number of its file's newest snapshot before it was opened
+    bool was_there = false;      // existed in the previous state
+    std::vector<ByteRange>
+        outdated;  // bytes of it that the previous state may have returned with other contents
   };
   using SourcePtr = std::shared_ptr<const Source>;
 
-  // `from`: the view's file. `before`: the sources of the view's previous state, or null.
+  // `from`: the virtual dataset's file. `before`: the sources of its previous state, or null.
   VirtualSources(ReadEnvironment environment, object::OpenedFilePtr from, const VirtualSources* before);
 
   SourcePtr get(const std::string& file_name, const std::string& dataset, SourceBudget& budget);
 
-  // Calls `use` with the source's reader, if there is one; again where the source was just being written.
+  // Calls `use` with the source's reader, if there is one; again with a new reader where the source was torn.
   template <class Use>
   Status use(const std::string& file_name, const std::string& dataset, SourceBudget& budget, Use&& use) {
     const SourcePtr first = get(file_name, dataset, budget);
@@ -62,17 +63,18 @@ class VirtualSources {
     });
   }
 
-  // Whether a source, or a source of a source, reads otherwise now, or was created. Cheap: files are checked
-  // at most once in their own interval, missing names once a second.
+  // Whether a source, or a source of a source, has changed or was created. Cheap: each file is checked at
+  // most once per its own interval, missing names once a second.
   bool changed() const;
 
-  // Those that were needed and are missing. Counted up to a bound.
+  // The sources that were needed and are missing. Counted up to a bound.
   MissingSources missing() const;
   void note_missing(const Source& source);
 
-  // Opens what the previous state had opened; gives those sources of which some bytes became stale.
+  // Opens the sources that the previous state had opened; returns those of which some bytes became stale.
   std::vector<SourcePtr> renew(SourceBudget& budget);
-  // Whether a torn source was opened anew since the last call: what it has shown is not known then.
+  // Whether a torn source was opened again since the last call: which of its bytes were returned is unknown
+  // then.
   bool take_reopened() { return reopened_.exchange(false); }
 
  private:
@@ -86,11 +88,11 @@ class VirtualSources {
   const object::OpenedFilePtr from_;
   std::vector<SourcePtr> before_;  // until they are renewed
   std::atomic<bool> reopened_ = false;
-  mutable std::mutex mutex_;   // guards what follows
-  std::list<SourcePtr> kept_;  // most recently used first
-  mutable std::chrono::steady_clock::time_point missing_checked_;
-  std::unordered_set<std::uint64_t> missing_;  // hashes of their names
-  std::string first_missing_;
+  mutable Mutex mutex_;
+  std::list<SourcePtr> kept_ H5_GUARDED_BY(mutex_);  // most recently used first
+  mutable std::chrono::steady_clock::time_point missing_checked_ H5_GUARDED_BY(mutex_);
+  std::unordered_set<std::uint64_t> missing_ H5_GUARDED_BY(mutex_);  // hashes of their names
+  std::string first_missing_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::dataset

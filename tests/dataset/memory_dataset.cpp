@@ -47,7 +47,7 @@ std::vector<std::byte> zlib_stream(const std::vector<std::byte>& plain) {
   return out.bytes;
 }
 
-// Bytes that the kernel may have, as of a mapped file.
+// A source whose bytes may be passed to the kernel, as those of a mapped file.
 class MappedSource final : public io::ByteSource {
  public:
   explicit MappedSource(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
@@ -166,7 +166,7 @@ void MemoryDataset::write_chunk(std::uint64_t chunk, std::mt19937& random) {
     }
   }
   if (random() % 3 == 0)
-    bytes_.resize(bytes_.size() + random() % 40, std::byte{0xDD});  // chunks need not lie together
+    bytes_.resize(bytes_.size() + random() % 40, std::byte{0xDD});  // chunks need not be adjacent
   record.address = bytes_.size();
   record.stored_size = stored.size();
   bytes_.insert(bytes_.end(), stored.begin(), stored.end());
@@ -178,7 +178,7 @@ void MemoryDataset::damage(std::uint64_t chunk) {
   for (std::uint64_t i = grid_.size(), left = chunk; i-- > 0; left /= grid_[i]) scaled[i] = left % grid_[i];
   const chunk::ChunkRecord& record = records_.at(scaled);
   ASSERT_TRUE(deflated(chunk)) << "nothing in other chunks can be wrong";
-  bytes_[record.address + record.stored_size - 1] ^= std::byte{1};  // of the Adler-32
+  bytes_[record.address + record.stored_size - 1] ^= std::byte{1};  // in the Adler-32
   damaged_.insert(chunk);
 }
 

@@ -1,5 +1,5 @@
 // Small chunked datasets in memory, written without libhdf5 and without the reader's arithmetic, together
-// with the image that a reader must give: assembled element by element.
+// with the expected image, assembled element by element.
 #pragma once
 
 #include <random>
@@ -15,11 +15,11 @@ struct DatasetShape {
   Coordinates dims, chunk_dims;
   std::uint32_t element_size = 1;
   bool filtered = false;             // shuffle, then deflate; some chunks skip either (filter mask)
-  bool edges_unfiltered = false;     // chunks that reach over the extent are stored as they are
+  bool edges_unfiltered = false;     // chunks that exceed the extent are stored unfiltered
   std::vector<std::byte> fill = {};  // one element, or none: zeros
-  unsigned missing_percent = 0;      // of the chunks; one at least is written
+  unsigned missing_percent = 0;      // percentage of chunks; at least one is written
   format::ChunkIndexKind index = format::ChunkIndexKind::BTree1;
-  bool mapped = false;  // the source gives its memory to the kernel
+  bool mapped = false;  // the source offers its memory to the kernel
 };
 
 std::string text_of(const DatasetShape& shape);
@@ -36,7 +36,7 @@ class MemoryDataset {
   void damage(std::uint64_t chunk);
 
   dataset::ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
-  // Of the bytes as they stand now.
+  // Opens the current bytes.
   object::OpenedFilePtr open_file() const;
   std::shared_ptr<const dataset::DatasetReader> open_reader(
       const dataset::ReadEnvironment& environment) const;
@@ -62,7 +62,7 @@ class MemoryDataset {
   std::set<std::uint64_t> missing_, deflated_, damaged_;
 };
 
-// Runs `submit` while the only worker is kept busy; when this returns, the jobs that it has queued are done.
+// Runs `submit` while the only worker is busy; on return, the jobs that it queued are done.
 void with_busy_worker(cache::WorkerPool& workers, const std::function<void()>& submit);
 
 // Shapes of ranks 1 to 4, with chunks that divide the extent and chunks that do not.

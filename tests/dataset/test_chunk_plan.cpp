@@ -1,4 +1,4 @@
-// Every way of walking a ChunkPlan is held against the definition: element coordinates one by one.
+// Every traversal of a ChunkPlan is compared with the definition: element coordinates one by one.
 #include "chunk_plan.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Place {
   std::uint64_t chunk, at;
 };
 
-// Where image byte `b` lies, by the definition.
+// The position of image byte `b`, by the definition.
 Place place_of(const chunk::ChunkGeometry& g, std::uint64_t b) {
   std::uint64_t e = b / g.element_size, chunk = 0, in = 0, cs = 1, es = 1;
   for (std::size_t i = g.dims.size(); i-- > 0;) {
@@ -62,8 +62,8 @@ void check(const chunk::ChunkGeometry& g) {
     });
     EXPECT_EQ(at, bytes);
   }
-  // Row blocks: each image byte is in the one that its offset says, and placing every chunk covers the image
-  // once.
+  // Row blocks: each image byte is in the one that its offset determines, and placing every chunk covers the
+  // image once.
   std::vector<int> covered(bytes, 0);
   for (std::uint64_t row_block = 0; row_block < plan.row_block_count(); ++row_block) {
     const std::uint64_t start = plan.row_block_offset(row_block);

@@ -52,9 +52,9 @@ TEST(Growth, WhatEarlierStatesHaveShownIsToldOnce) {
   dataset::Growth growth(small_cache());
   const std::uint64_t one = growth.begin_state(), two = growth.begin_state(), three = growth.begin_state();
   growth.note_published(one, {0, 10});
-  growth.note_published(one, {10, 20});  // meets the last
+  growth.note_published(one, {10, 20});  // adjacent to the last range: joined
   growth.note_published(one, {50, 60});
-  growth.note_published(two, {55, 70});  // another state's is its own
+  growth.note_published(two, {55, 70});  // ranges of different states are not joined
   EXPECT_EQ(growth.take_outdated(one), Ranges{});
   EXPECT_EQ(growth.take_outdated(two), (Ranges{{0, 20}, {50, 60}}));
   EXPECT_EQ(growth.take_outdated(two), Ranges{});
@@ -87,9 +87,9 @@ TEST(Growth, BlocksGoWithTheirState) {
   EXPECT_EQ(cache->peek({shared, 0, 0}), nullptr);
 }
 
-// ---- a dataset that grows: the same one of the example, at first with fewer rows
+// ---- a growing dataset: one of the example file, at first with fewer rows
 
-// Bytes of a frame of /radar/reflectivity, whose chunks are 4 x 48 x 64; the last frames are not there.
+// Bytes of a frame of /radar/reflectivity, whose chunks are 4 x 48 x 64; its last frames are absent.
 constexpr std::uint64_t kRow = 96 * 128 * 2;
 
 struct Example {
@@ -119,7 +119,7 @@ struct Example {
   object::DatasetDescription description;
 };
 
-// Reads [begin, end) as random readers do; the number of chunks that were decoded for it.
+// Reads [begin, end) as random readers do; returns the number of chunks decoded for it.
 std::uint64_t read_randomly(const dataset::DatasetReader& reader, std::uint64_t begin, std::uint64_t end) {
   const std::uint64_t before = dataset::read_counters().chunks_decoded;
   for (std::uint64_t at = begin; at < end; at += 4096) {
@@ -170,7 +170,7 @@ TEST(GrowingDataset, RowsThatGetLongerMoveEverything) {
 }
 
 TEST(GrowingDataset, AHoleThatWasShownMayBeFilled) {
-  Example example("radar/clutter");  // one of its chunks is there
+  Example example("radar/clutter");  // one of its chunks is allocated
   const std::uint64_t chunk = 4 * 96 * 128;
   const auto first = example.open(example.description.space.dims, nullptr);
   ASSERT_TRUE(first);

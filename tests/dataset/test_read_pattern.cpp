@@ -51,7 +51,7 @@ TEST(ReadPattern, ThePositionOutlivesThePattern) {
     (void)p.note(0, 4096);
     (void)p.note(4096, 4096);
     EXPECT_EQ(*position, 8192U);
-    (void)p.note(0, 100);  // again, and not yet as far
+    (void)p.note(0, 100);  // from the start again, a shorter distance
     EXPECT_EQ(*position, 8192U);
   }
   EXPECT_EQ(*position, 8192U);
@@ -64,7 +64,7 @@ TEST(ReadPattern, BehindIsClaimedOnceAndFromWhereTheReaderBegan) {
   EXPECT_EQ(p.claim_behind(7), Range(0, 0));
   EXPECT_EQ(p.claim_behind(9), Range(7, 9));
   EXPECT_EQ(p.claim_behind(8), Range(0, 0));
-  EXPECT_FALSE(p.note(100 << 20, 4096));  // elsewhere: what lies between was not read
+  EXPECT_FALSE(p.note(100 << 20, 4096));  // far away: the bytes between were not read
   EXPECT_EQ(p.claim_behind(50), Range(0, 0));
   EXPECT_EQ(p.claim_behind(51), Range(50, 51));
 }

@@ -38,7 +38,7 @@ const char* name_of(dataset::StrategyKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// Those that can read the dataset, whichever would be chosen for it.
+// The strategies that can read the dataset, whichever would be chosen for it.
 std::vector<dataset::StrategyKind> kinds_for(const DatasetShape& shape) {
   std::vector<dataset::StrategyKind> kinds{dataset::StrategyKind::Chunks, dataset::StrategyKind::RowBlocks,
                                            dataset::StrategyKind::SmallRowBlocks,
@@ -87,7 +87,7 @@ TEST(ReadStrategies, RandomRangesOfLargerDatasets) {
     const MemoryDataset dataset(shape, round);
     for (const dataset::StrategyKind kind : kinds_for(shape)) {
       SCOPED_TRACE(testing::Message() << name_of(kind) << ", round " << round << ": " << text_of(shape));
-      // A cache that holds little beside what is being read.
+      // A cache that holds little besides the blocks in use.
       const auto blocks = blocks_of(dataset, dataset.environment(8U << 10));
       const dataset::ReadStrategyPtr strategy = dataset::make_strategy(kind, blocks);
       for (int i = 0; i < 30; ++i) {
@@ -205,8 +205,8 @@ struct Request {
   std::uint64_t offset, length;
 };
 
-// As the kernel asks: in order, in order but for neighbours that swap, here and there, and whole rows here
-// and there.
+// Orders in which the kernel requests: ascending, ascending with swapped neighbours, random, and random whole
+// rows.
 std::vector<std::vector<Request>> request_orders(std::uint64_t size, std::uint64_t row,
                                                  std::mt19937& random) {
   std::vector<std::vector<Request>> orders(4);

@@ -1,5 +1,5 @@
-// One structured chunk, told the truth and lied to in one field: the record's sections, and the encoded
-// selection with its values.
+// One structured chunk, valid and with one wrong field: the record's sections, and the encoded selection with
+// its values.
 #include <gtest/gtest.h>
 
 #include "sparse_chunk.h"
@@ -131,7 +131,7 @@ Result<dataset::SparseChunk> chunk_of(const Encoded& encoded, std::size_t value_
   return dataset::SparseChunk(block);
 }
 
-// Where each value lies, by the chunk's own account: linear element -> ordinal.
+// The position of each value according to the chunk: linear element -> ordinal.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const dataset::SparseChunk& chunk) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
   for (const auto& s : chunk.stretches())
@@ -260,7 +260,7 @@ const SelectionLie kSelectionLies[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, SparseSelectionLies, testing::ValuesIn(kSelectionLies));
 
-// Every byte of sound selections changed in turn, with a checksum that says all is well.
+// Changes every byte of valid selections in turn, with a recomputed checksum.
 TEST(SparseChunk, WhateverASelectionSaysStaysInTheChunk) {
   const auto data = values(8);
   std::size_t accepted = 0;

@@ -1,5 +1,5 @@
-// Sparse datasets of the corpus: the dense image and the lists tell the same story, holes are holes, and what
-// was damaged on purpose fails on its own. (Bytes against the manifests: the mount tests.)
+// Sparse datasets of the corpus: the dense image and the lists agree, holes are holes, and datasets damaged
+// on purpose fail without affecting others. (The mount tests compare bytes with the manifests.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using ReaderPtr = std::shared_ptr<const dataset::DatasetReader>;
 
 struct Named {
   std::string path;
-  ReaderPtr reader;  // null: it could not be described
+  ReaderPtr reader;  // null: the dataset could not be described
 };
 
 void collect(const dataset::ReadEnvironment& environment, std::uint64_t group, const std::string& above,
@@ -59,7 +59,7 @@ std::vector<std::byte> gathered(const dataset::Pieces& pieces) {
   return out;
 }
 
-// The dense image, made from the lists alone.
+// The dense image is rebuilt from the lists alone.
 void compare_forms(const dataset::DatasetReader& reader) {
   const dataset::SparseForm& form = *reader.sparse_form();
   const auto& d = reader.description();
@@ -96,7 +96,7 @@ void compare_forms(const dataset::DatasetReader& reader) {
   EXPECT_EQ(image, dense);
 }
 
-// Whatever lies outside of what SEEK_DATA and SEEK_HOLE tell reads as zeros.
+// Bytes outside the ranges that SEEK_DATA and SEEK_HOLE report as data read as zeros.
 void compare_holes(const dataset::DatasetReader& reader) {
   std::vector<std::byte> image(static_cast<std::size_t>(reader.size()));
   ASSERT_TRUE(reader.read_into(0, image));

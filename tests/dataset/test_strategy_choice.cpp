@@ -31,7 +31,7 @@ dataset::ChunkPlan plan_of(Coordinates dims, Coordinates chunk_dims, std::uint32
 using Kinds = std::vector<dataset::StrategyKind>;
 using enum dataset::StrategyKind;
 
-// For random access, whole rows, sequential access.
+// The choices for random access, whole rows, sequential access.
 Kinds choices(const dataset::ChunkPlan& plan, bool filtered, std::uint64_t cache, bool partial = false) {
   const dataset::StrategyFacts facts{plan, filtered, partial, false, cache};
   return {dataset::choose_strategy(facts, dataset::Access::Random),

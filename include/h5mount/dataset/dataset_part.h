@@ -10,25 +10,25 @@
 namespace h5mount::dataset {
 
 struct DatasetPart {
-  // What is selected of one dimension: `count` places from `start` on, `step` apart; all of them lie in the
+  // The selection in one dimension: `count` positions from `start` on, `step` apart; all are within the
   // extent.
   struct Axis {
     std::uint64_t start = 0, step = 1, count = 0;
-    bool dropped = false;  // not a dimension of the part: its one place was chosen by an index
+    bool dropped = false;  // not a dimension of the part: an index selected its only position
     bool operator==(const Axis&) const = default;
   };
-  std::vector<Axis> axes;            // one a dimension of the dataset
+  std::vector<Axis> axes;            // one for each dimension of the dataset
   format::DatatypePtr type;          // of the part's elements
-  std::uint64_t element_offset = 0;  // bytes, of them within the dataset's elements
+  std::uint64_t element_offset = 0;  // bytes, within the dataset's elements
 };
 
-// The whole dataset.
+// Selects the whole dataset.
 DatasetPart whole_dataset(const object::DatasetDescription& dataset);
 
 // Shape, type and size of the part; storage is contiguous, without filters.
 object::DatasetDescription describe_part(const object::DatasetDescription& dataset, const DatasetPart& part);
 
-// `previous`: the reader that this gave of the dataset's state before, or null.
+// `previous`: the reader returned for the dataset's previous state, or null.
 std::shared_ptr<const DatasetReader> open_part(std::shared_ptr<const DatasetReader> dataset, DatasetPart part,
                                                const std::shared_ptr<const DatasetReader>& previous);
 

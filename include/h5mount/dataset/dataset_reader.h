@@ -1,10 +1,10 @@
-// DatasetReader: a byte range of a dataset's row-major image to pieces of memory, whatever its storage:
+// DatasetReader: reads a byte range of a dataset's row-major image as pieces of memory, whatever its storage:
 // compact, contiguous, external, chunked, virtual, sparse; unwritten parts are the fill value.
 //
-// The access pattern of an open file (ReadPattern) says how a chunked dataset is read: a forward reader is
-// served from row blocks (all chunks of a row of chunks decoded once, by all workers, into image order, the
-// next ones ahead of the reader), a random one from single chunks.
-// Threads: any function from any thread; no lock is held while reading or decoding.
+// The access pattern of an open file (ReadPattern) determines how a chunked dataset is read: a forward reader
+// is served from row blocks (all workers decode the chunks of a row of chunks once into image order, and the
+// next row blocks ahead of the reader), a random one from single chunks. Threads: any function from any
+// thread; no lock is held while reading or decoding.
 #pragma once
 
 #include <algorithm>
@@ -64,28 +64,28 @@ class Pieces {
   std::uint64_t total_ = 0;
 };
 
-// Copies the pieces one after another. The kernel copies those that only it may read, so that a file cut
-// short behind them is an error (Io) and no SIGBUS.
+// Copies the pieces one after another. The kernel copies `kernel_only` pieces, so a file truncated meanwhile
+// is an error (Io) and no SIGBUS.
 Status copy_pieces(std::span<const Piece> pieces, MutableByteSpan out);
 
-// What one open file has read so far. Kept by whoever opened it; updated by read. Threads: any.
+// The accesses of one open file so far. The owner of the open file keeps it; `read` updates it. Threads: any.
 class ReadPattern {
  public:
-  // Records a read; true where the reader goes forward through the file. The kernel's read-ahead may send
-  // neighbouring requests out of order: that still counts as forward.
+  // Records a read; true where the reader moves forward through the file. The kernel's read-ahead may send
+  // neighbouring requests out of order: they still count as forward.
   bool note(std::uint64_t offset, std::uint64_t length);
-  bool forward() const;  // what the last `note` gave
-  // The kernel's read-ahead asks up to this much out of order (two of its windows).
+  bool forward() const;  // the result of the last `note`
+  // The kernel's read-ahead reorders requests within this distance (two of its windows).
   static constexpr std::uint64_t kReorder = 2U << 20;
 
-  // Read-ahead of units (row blocks, chunks) behind `current` up to and including `last`: gives the part that
-  // was not claimed before as [first, second), and claims it.
+  // Claims units (row blocks, chunks) after `current` up to and including `last` for read-ahead. Returns
+  // those that were not claimed before as [first, second).
   std::pair<std::uint64_t, std::uint64_t> claim_ahead(std::uint64_t current, std::uint64_t last);
-  // Units before `current` that this reader has gone through since the last call: it does not need them
+  // Claims the units before `current` that this reader has passed since the last call: it does not need them
   // again.
   std::pair<std::uint64_t, std::uint64_t> claim_behind(std::uint64_t current);
-  // The offset behind what was read, for jobs that may outlive the open file: what lies before it is not
-  // worth reading any more.
+  // The offset after the last byte read, for jobs that may outlive the open file: bytes before it need not be
+  // read any more.
   std::shared_ptr<const std::atomic<std::uint64_t>> position() const { return expected_; }
 
  private:
@@ -105,38 +105,39 @@ struct ReadEnvironment {
   std::shared_ptr<const VirtualAncestry> within = nullptr;  // of sources: the virtual datasets around them
 };
 
-// Counters for tests, benchmarks and `-d`: what was really done.
+// Counters for tests, benchmarks and `-d`.
 struct ReadCounters {
   std::atomic<std::uint64_t> chunks_decoded{0};
   std::atomic<std::uint64_t> stored_bytes_read{0};
   std::atomic<std::uint64_t> row_blocks_made{0};
   std::atomic<std::uint64_t> units_ahead{0};      // chunks, stripes or row blocks made by read-ahead
-  std::atomic<std::uint64_t> pages_handed_on{0};  // to the kernel, before anybody asked for them
+  std::atomic<std::uint64_t> pages_handed_on{0};  // put into the kernel's page cache ahead of requests
 };
 ReadCounters& read_counters();
 
-// What a sparse dataset holds, as itself: its defined elements in row-major order of the dataset.
+// A sparse dataset as the list of its defined elements, in row-major order of the dataset.
 class SparseForm {
  public:
   virtual ~SparseForm() = default;
-  // Counting decodes every chunk's selection, once.
+  // Decodes every chunk's selection, once.
   virtual Result<std::uint64_t> count() const = 0;
-  // Bytes of the lists: coordinates are `rank` little-endian u64 an element, values are elements as stored.
+  // Reads bytes of the lists: coordinates are `rank` little-endian u64 per element, values are elements as
+  // stored.
   virtual Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out) const = 0;
   virtual Status read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const = 0;
 };
 
-// A file that a virtual dataset, or one whose raw data lie in other files, names.
+// A file named by a virtual dataset, or by one whose raw data are in other files.
 struct NamedSource {
   enum class State : std::uint8_t { Found, Missing, Refused };
   std::string file;
   std::string dataset = {};  // empty: raw data
   State state = State::Found;
-  // Of names with %b: how many were found, counted from 0 on; `file` and `dataset` are then the patterns.
+  // For names with %b: how many sources exist, counted from 0 on; `file` and `dataset` are then the patterns.
   std::optional<std::uint64_t> numbered = {};
-  std::string reason = {};  // why it is missing or refused, or was found and cannot be read
+  std::string reason = {};  // why it is missing, refused or unreadable
 
-  // One that could not be opened.
+  // A source that could not be opened.
   static NamedSource of(std::string file, std::string dataset, const Error& why) {
     const State state = why.code() == ErrorCode::NotFound       ? State::Missing
                         : why.code() == ErrorCode::AccessDenied ? State::Refused
@@ -146,10 +147,10 @@ struct NamedSource {
 };
 struct NamedSources {
   std::vector<NamedSource> list;
-  std::uint64_t left_out = 0;  // beyond the bound that was asked for
+  std::uint64_t left_out = 0;  // beyond the caller's bound
 };
 
-// Sources that were asked for so far and are not there: they read as the fill value.
+// Sources that were needed so far and do not exist: they read as the fill value.
 struct MissingSources {
   std::uint64_t count = 0;
   std::string first;  // "file:dataset"
@@ -160,73 +161,74 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-// Bytes of an image that lie together.
+// A range of consecutive bytes of an image.
 struct ByteRun {
   std::uint64_t offset = 0, bytes = 0;
 };
 
 class DatasetReader {
  public:
-  // Nothing but what describes the storage is read. That a layout or a filter is not known
-  // (UnsupportedFeature) is an error of `read`, not of `open`, so that the object is still listed.
+  // Reads only what describes the storage. An unknown layout or filter (UnsupportedFeature) is an error of
+  // `read`, not of `open`, so that the object is still listed.
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
                                                            object::OpenedFilePtr file,
                                                            object::DatasetDescription description);
   virtual ~DatasetReader() = default;
 
-  // The same for a later snapshot of a file that is followed: finished blocks that the reader of the earlier
-  // one has decoded are kept. `previous` may be null. The description is of an object header that was read
-  // before the call; what it refers to is read afterwards, as a writer flushes it before the header.
-  // `budget`: of the request that opens it as a source of a virtual dataset; null: it has its own.
+  // The reader of a later snapshot of a followed file: it keeps the finished blocks that the reader of the
+  // earlier one has decoded. `previous` may be null. The description must come from an object header that was
+  // read before the call; what the header refers to is read during the call, as a writer flushes it before
+  // the header. `budget`: that of the request that opens it as a source of a virtual dataset; null: a budget
+  // of its own.
   static Result<std::shared_ptr<const DatasetReader>> open_next(
       const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription description,
       const std::shared_ptr<const DatasetReader>& previous, SourceBudget* budget = nullptr);
-  // Stale ranges: bytes that readers of earlier snapshots may have given otherwise than this one does, for
-  // whoever keeps what was read. Each is given once.
+  // Stale ranges: bytes that readers of earlier snapshots may have returned with other contents than this
+  // one, for callers that cache what they read. Each is returned once.
   std::vector<ByteRange> take_outdated() const {
     if (outdated_.exchange(false)) return {{0, format::kUnlimited}};
     return outdated_ranges();
   }
 
-  // Whether a source of a virtual dataset has changed, or exists now and did not: then `open_next` gives a
-  // reader of the new state. Costs a check of the sources' files, each at most once in its own interval.
+  // Whether a source of a virtual dataset has changed or was created: then `open_next` returns a reader of
+  // the new state. Costs a check of the sources' files, each at most once per its own interval.
   virtual bool sources_changed() const { return false; }
 
   const object::DatasetDescription& description() const { return description_; }
   std::uint64_t size() const { return description_.image_bytes; }
 
-  // The bytes [offset, offset + length) cut at the image's end. `pattern` may be null (random).
+  // Reads the bytes [offset, offset + length), cut at the image's end. `pattern` may be null (random).
   virtual Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
                       Pieces& out) const = 0;
-  // The same into memory; the range must lie inside the image.
+  // Reads into memory; the range must be inside the image.
   virtual Status read_into(std::uint64_t offset, MutableByteSpan out) const = 0;
-  // Several ranges, ascending, one behind the other into memory of their size together. Storage that holds
-  // more than one of them is read and decoded once.
+  // Reads several ascending ranges into adjacent memory of their total size. Storage that holds more than one
+  // of them is read and decoded once.
   virtual Status read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const;
-  // The same as a part of a request that reads a virtual dataset over this one.
+  // Reads as a part of a request for a virtual dataset over this one.
   virtual Status read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const {
     (void)budget;
     return read_into(offset, out);
   }
 
-  // The bytes [offset, offset + length) of a decoded chunk of the file, counted row-major from 0: for chunked
-  // datasets only. The range lies inside the chunk, and the chunk inside the extent: what a chunk holds
-  // beyond the extent is not defined.
+  // Reads the bytes [offset, offset + length) of a decoded chunk, whose number is counted row-major from 0:
+  // for chunked datasets only. The range is inside the chunk, and the chunk inside the extent: the bytes of a
+  // chunk beyond the extent are undefined.
   virtual Status read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
                             Pieces& out) const;
 
-  // Bytes of raw data that the file holds for it (du). For a chunked dataset the whole index is walked, once.
+  // Bytes of raw data that the file holds for the dataset (du). For a chunked dataset the whole index is
+  // walked, once.
   virtual Result<std::uint64_t> storage_bytes() const = 0;
-  // The same where it is known, or cheap to know; else a guess that costs nothing (nothing where there is
-  // none).
+  // The same where it is known or cheap; else an estimate that needs no read (nothing where there is none).
   virtual std::optional<std::uint64_t> storage_bytes_known() const = 0;
 
-  // The first byte at or after `offset` that lies in allocated storage / in a hole, as lseek(2) SEEK_DATA and
-  // SEEK_HOLE count: the end of the image is a hole. NotFound (ENXIO) where there is no data after `offset`.
+  // The first byte at or after `offset` in allocated storage / in a hole, as lseek(2) SEEK_DATA and SEEK_HOLE
+  // count: the end of the image is a hole. NotFound (ENXIO) where there is no data after `offset`.
   virtual Result<std::uint64_t> find_data(std::uint64_t offset) const = 0;
   virtual Result<std::uint64_t> find_hole(std::uint64_t offset) const = 0;
 
-  // Why reading would fail for all of it (a missing filter, an unknown layout), for user.hdf5.error.
+  // Why every read would fail (a missing filter, an unknown layout), for user.hdf5.error.
   virtual std::optional<Error> problem() const = 0;
 
   // The files that the dataset names, each once, in order; opens them.
@@ -242,8 +244,8 @@ class DatasetReader {
  protected:
   explicit DatasetReader(object::DatasetDescription description) : description_(std::move(description)) {}
 
-  // The reader of a later snapshot, where this one is of the earlier. By default nothing is kept, and all is
-  // stale but contiguous storage that grew at its end.
+  // The reader of a later snapshot; this one is of the earlier. By default nothing is kept, and everything is
+  // stale except contiguous storage that grew at its end.
   virtual Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
                                                                        object::OpenedFilePtr file,
                                                                        object::DatasetDescription description,
@@ -257,7 +259,7 @@ class DatasetReader {
   virtual std::vector<ByteRange> outdated_ranges() const { return {}; }
 
   object::DatasetDescription description_;
-  mutable std::atomic<bool> outdated_ = false;  // all of it is stale
+  mutable std::atomic<bool> outdated_ = false;  // everything is stale
 };
 
 }  // namespace h5mount::dataset

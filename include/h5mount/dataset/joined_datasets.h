@@ -1,5 +1,5 @@
 // Joined datasets: datasets of one dimension side by side, as one dataset of a compound type with a member
-// for each; it is as long as the shortest of them.
+// for each. It is as long as the shortest of them.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,18 @@
 namespace h5mount::dataset {
 
 struct JoinedMember {
-  std::string name;  // no two have the same
+  std::string name;  // unique
   std::shared_ptr<const object::DatasetDescription> dataset;
 };
 
-// Shape, type and size. Chunks are as long as the longest that all chunked members' are made of. `address`:
-// of the object that stands for them. TooLarge where an element or the image would be larger than any can be.
+// Shape, type and size. Its chunks are as long as the longest that all chunked members have in common.
+// `address`: of the object that stands for it. TooLarge where an element or the image exceeds the limit of
+// all datasets.
 Result<object::DatasetDescription> describe_joined(std::uint64_t address,
                                                    std::span<const JoinedMember> members);
 
-// A reader of them, from those of the members in their order. `previous`: the reader that this gave of their
-// state before, or null.
+// Its reader, from the readers of the members in their order. `previous`: the reader returned for their
+// previous state, or null.
 std::shared_ptr<const DatasetReader> open_joined(object::DatasetDescription joined,
                                                  std::vector<std::shared_ptr<const DatasetReader>> members,
                                                  const std::shared_ptr<const DatasetReader>& previous);
