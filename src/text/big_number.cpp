@@ -93,7 +93,7 @@ std::strong_ordering BigNumber::operator<=>(const BigNumber& other) const {
 std::string BigNumber::to_decimal() const {
   if (is_zero()) return "0";
   BigNumber rest = *this;
-  std::string digits;  // least first
+  std::string digits;  // least significant first
   while (!rest.is_zero()) {
     std::uint32_t group = rest.divide(1'000'000'000);
     for (int i = 0; i < 9 && (group != 0 || !rest.is_zero()); ++i, group /= 10)

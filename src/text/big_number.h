@@ -1,4 +1,4 @@
-// Natural numbers of any size, as far as printing needs them.
+// Natural numbers of any size, with the operations that printing needs.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ class BigNumber {
   void shift_left(std::size_t bits);
   void add(const BigNumber& other);
   void subtract(const BigNumber& other);        // other <= *this
-  std::uint32_t divide(std::uint32_t divisor);  // gives the remainder
+  std::uint32_t divide(std::uint32_t divisor);  // returns the remainder
   std::strong_ordering operator<=>(const BigNumber& other) const;
   bool operator==(const BigNumber& other) const = default;
 
@@ -32,7 +32,7 @@ class BigNumber {
 
  private:
   void trim();
-  std::vector<std::uint32_t> limbs_;  // least first, the last one not zero
+  std::vector<std::uint32_t> limbs_;  // least significant first, the last one not zero
 };
 
 }  // namespace h5mount::text

@@ -13,8 +13,7 @@ std::string_view order_mark(format::ByteOrder order) {
   return order == format::ByteOrder::Little ? "<" : order == format::ByteOrder::Big ? ">" : "vax";
 }
 
-// NumPy writes "|" where there is only one byte to order; inside enum(), bitfield() and the like the order
-// stands as it is stored.
+// NumPy writes "|" for types of one byte; inside enum(), bitfield() and the like the stored order is written.
 std::string_view numpy_order(const format::Datatype& type) {
   return type.size == 1 ? "|" : order_mark(type.order);
 }
@@ -63,7 +62,7 @@ void append_float_type(const format::Datatype& t, std::string& out) {
       kLeading[static_cast<std::size_t>(t.normalization)]);
 }
 
-// What h5py and NumPy call a boolean: an enumeration of one byte, FALSE 0 and TRUE 1.
+// The type that h5py and NumPy call a boolean: an enumeration of one byte, FALSE 0 and TRUE 1.
 bool is_boolean(const format::Datatype& type) {
   if (type.enum_members.size() != 2) return false;
   const format::EnumMember& a = type.enum_members[0];
@@ -88,14 +87,14 @@ void append_enum_type(const format::Datatype& type, std::string& out) {
     if (i > 0) out.push_back(',');
     append_json_string(type.enum_members[i].name, out);
     out.push_back(':');
-    // An integer needs nothing from the context and cannot fail.
+    // An integer needs no context and cannot fail.
     (void)append_json(*type.base, type.enum_members[i].value, none, out);
   }
   out.push_back('}');
 }
 
-// A member's own name, in which an '@' is "%40" so that none is taken for an offset. What then looks like
-// such an escape, or like that of a '%', has its '%' escaped.
+// A member's name, in which '@' is "%40" so that it is not read as the start of an offset. A '%' that would
+// then begin "%40" or "%25" in the original name is escaped too.
 std::string member_name(std::string_view name) {
   std::string out;
   out.reserve(name.size());
@@ -111,8 +110,8 @@ std::string member_name(std::string_view name) {
   return out;
 }
 
-// Packed members are named alone. From the first gap on each says its offset, and the item's size is told
-// last.
+// Packed members are written without offsets. From the first gap on each member has its offset, and the
+// item's size comes last.
 void append_compound_type(const format::Datatype& type, std::string& out) {
   std::uint64_t end = 0;
   bool packed = true;
@@ -157,7 +156,7 @@ void append_reference_type(const format::Datatype& type, std::string& out) {
     case format::ReferenceKind::Region1:
       out += "ref(region)";
       return;
-    // The references of HDF5 1.12 say in each element what they refer to.
+    // Each element of an HDF5 1.12 reference states what it refers to.
     case format::ReferenceKind::Object2:
     case format::ReferenceKind::Region2:
     case format::ReferenceKind::Attribute:
@@ -218,7 +217,7 @@ void append_type(const format::Datatype& type, std::string& out) {
   }
 }
 
-// A pipeline of version 2 stores no names for ids below 256, the library's own filters.
+// Version 2 pipelines store no names for ids below 256, which are the library's own filters.
 std::string_view filter_name(const format::FilterDescription& filter) {
   return filter.name.empty() && filter.id < 256 ? filter::filter_info(filter.id).name
                                                 : std::string_view(filter.name);

@@ -7,8 +7,8 @@
 
 namespace h5mount::text {
 
-// The element's bytes in little-endian order. VAX order keeps the bytes of each 16-bit word and turns the
-// words.
+// The element's bytes in little-endian order. VAX order keeps the bytes of each 16-bit word and reverses the
+// order of the words.
 inline std::vector<std::byte> little_endian_bytes(ByteSpan element, format::ByteOrder order) {
   std::vector<std::byte> out(element.begin(), element.end());
   const std::size_t size = out.size();
@@ -23,7 +23,7 @@ inline std::vector<std::byte> little_endian_bytes(ByteSpan element, format::Byte
   return out;
 }
 
-// `count` bits from bit `first` on, as little-endian bytes; the caller keeps within `bytes`.
+// `count` bits from bit `first` on, as little-endian bytes; the caller keeps the range within `bytes`.
 inline std::vector<std::byte> bit_range(ByteSpan bytes, std::size_t first, std::size_t count) {
   std::vector<std::byte> out((count + 7) / 8);
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -72,7 +72,7 @@ bool is_ieee(const format::Datatype& t, unsigned size, unsigned exponent, unsign
 struct Binary {
   BigNumber mantissa;
   std::int64_t exponent = 0;
-  bool narrow_below = false;  // the next smaller number is half as far away as the next greater one
+  bool narrow_below = false;  // the distance to the next smaller number is half that to the next greater one
 };
 
 struct Decimal {
@@ -139,7 +139,7 @@ Decimal shortest_decimal(const Binary& number) {
   }
 }
 
-// As std::to_chars would: plain where that is not longer, else with an exponent.
+// The format of std::to_chars: plain where that is not longer, else with an exponent.
 void append_decimal(const Decimal& decimal, std::string& out) {
   constexpr int kMostPlainPlaces = 17, kMostLeadingZeros = 4;
   const int digits = static_cast<int>(decimal.digits.size());
@@ -193,7 +193,7 @@ BigNumber power_of_two(std::size_t power) {
 std::string_view special_value(const format::Datatype& type, const FloatParts& parts) {
   if (type.order == format::ByteOrder::Vax) return parts.exponent == 0 && parts.negative ? "NaN" : "";
   if (parts.exponent != (std::uint64_t{1} << type.exponent_size) - 1) return "";
-  // A format that stores its leading bit has it set in infinity.
+  // A format that stores its leading bit has that bit set in infinity.
   const bool leading_bit_only = type.normalization != format::MantissaNormalization::Implied &&
                                 parts.mantissa == power_of_two(type.mantissa_size - 1U);
   return parts.mantissa.is_zero() || leading_bit_only ? "Infinity" : "NaN";
@@ -239,8 +239,8 @@ void append_any_float(const format::Datatype& type, ByteSpan element, std::strin
 
 void append_integer(const format::Datatype& type, ByteSpan element, std::string& out) {
   const bool is_signed = type.is_signed || type.cls == format::DatatypeClass::Time;
-  // The work grows with the square of the digits. The field for the precision has 16 bits; only a type that
-  // says nothing of its precision can be wider.
+  // Limit for numbers: the time grows with the square of the number of digits. The precision field has 16
+  // bits; only a type that states no precision can be wider.
   constexpr std::uint32_t kWidestBytes = 8192;
   if (type.bit_precision == 0 && type.size > kWidestBytes) return append_hex_string(element, out);
   const unsigned precision = type.bit_precision == 0 ? 8 * type.size : type.bit_precision;

@@ -7,17 +7,17 @@
 
 namespace h5mount::text {
 
-// In full, up to 65,536 bits; a wider number is a string of its bytes in hexadecimal. For Integer, Time
+// In full, up to 65,536 bits; a wider number becomes a string of its bytes in hexadecimal. For Integer, Time
 // (signed) and Enum's base.
 void append_integer(const format::Datatype& type, ByteSpan element, std::string& out);
 
 // The shortest decimal that reads back to the same value in the element's own format, always with '.' or an
 // exponent; NaN, Infinity, -Infinity. As in libhdf5 an exponent of all ones is infinity or NaN in every
-// format but VAX order, whose reserved operand (sign without exponent) is NaN. A number too large to be
-// written out (more than some 100,000 binary places) is a string of its bytes in hexadecimal.
+// format except VAX order, whose reserved operand (sign without exponent) is NaN. A number with more than
+// some 100,000 binary digits becomes a string of its bytes in hexadecimal.
 void append_float(const format::Datatype& type, ByteSpan element, std::string& out);
 
-// "0x…", the bytes as they are stored, in quotes.
+// "0x…", the stored bytes, in quotes.
 void append_hex_string(ByteSpan bytes, std::string& out);
 
 }  // namespace h5mount::text

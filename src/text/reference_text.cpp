@@ -121,7 +121,7 @@ Status write_old_region(ValueWriter& writer, ByteSpan element) {
   return {};
 }
 
-// What a reference of HDF5 1.12 refers to.
+// The target of an HDF5 1.12 reference.
 struct Target {
   std::uint64_t address = format::kUndefinedAddress;
   std::optional<std::string> file;
@@ -161,7 +161,7 @@ void write_target(ValueWriter& writer, const Target& target) {
   if (target.file) {
     writer.out += "\"file\":";
     append_json_string(*target.file, writer.out);
-    // Paths of another file are not known here.
+    // Paths of another file are unknown here.
     writer.out += fmt::format(",\"object\":\"0x{:x}\"", target.address);
   } else {
     writer.out += "\"object\":";

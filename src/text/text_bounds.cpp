@@ -28,19 +28,20 @@ TextBounds hex_string(std::uint64_t bytes) {
   return {2 * bytes + 4, 2 * bytes + 4};
 }
 
-// A digit takes over 3 bits; those that are too wide to be written as digits take two hexadecimal ones a
+// A decimal digit stands for over 3 bits; a number that is too wide for digits takes two hexadecimal ones a
 // byte.
 TextBounds integer(const format::Datatype& type) {
   return {1, add(times(type.size, 3), 8)};
 }
 
-// The shortest of them is 0.0. The digits of the mantissa, up to 17 zeros, signs, point and exponent.
+// The shortest is "0.0". The longest has the digits of the mantissa, up to 17 zeros, signs, point and
+// exponent.
 TextBounds floating(const format::Datatype& type) {
   return {3, std::max<std::uint64_t>(type.mantissa_size / 3U + 40, hex_string(type.size).most)};
 }
 
-// `count` items in `rank` dimensions, each with a comma or a bracket behind it at least. Brackets of
-// dimensions with nothing in them are not counted from above.
+// `count` items in `rank` dimensions, each followed by at least one comma or bracket. Where the value is
+// empty, its brackets are not bounded from above.
 TextBounds nested(const TextBounds& item, std::uint64_t count, std::uint64_t rank) {
   if (rank == 0) return item;
   if (count == 0) return {kQuotes, kUnbounded};
@@ -107,7 +108,7 @@ bool is_variable_string(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::VariableLength && type.variable_string;
 }
 
-// Each element begins with its length in bytes.
+// Each element starts with its length in bytes.
 TextBounds variable_strings(const format::Datatype& type, const format::Dataspace& space, ByteSpan data) {
   const bool bare = space.kind == format::DataspaceKind::Scalar;
   TextBounds bounds =

@@ -10,23 +10,23 @@ namespace h5mount::text {
 
 namespace {
 
-// One value's text: far above any that is looked at, and no more than a value of a file of this size can
-// sensibly have; parts that refer to each other could make any amount of it.
-std::size_t most_text(const ValueContext& context) {
-  constexpr std::uint64_t kMost = 1ULL << 30, kFree = 64ULL << 20, kPerFileByte = 64;
+// Limit for one value's text: far above any useful length, and in proportion to the file's size, because
+// parts that refer to each other could produce any amount of text.
+std::size_t max_text_bytes(const ValueContext& context) {
+  constexpr std::uint64_t kMost = 1ULL << 30, kBase = 64ULL << 20, kPerFileByte = 64;
   const std::uint64_t file_bytes = context.file ? context.file->addresses()->stored_bytes() : 0;
-  return static_cast<std::size_t>(std::min(kMost, kFree + kPerFileByte * std::min(file_bytes, kMost)));
+  return static_cast<std::size_t>(std::min(kMost, kBase + kPerFileByte * std::min(file_bytes, kMost)));
 }
 
 ValueWriter make_writer(const ValueContext& context, std::string& out, std::size_t most_bytes = kAnyLength) {
-  const std::size_t sensible = most_text(context);
+  const std::size_t sensible = max_text_bytes(context);
   return {.context = context,
           .out = out,
           .most = out.size() + std::min(sensible, most_bytes),
           .beyond = most_bytes < sensible ? ErrorCode::TooLarge : ErrorCode::LimitExceeded};
 }
 
-// A fixed string's own bytes, or those of a variable-length one.
+// A string without its padding.
 std::string_view without_padding(std::string_view text, format::StringPadding padding) {
   switch (padding) {
     case format::StringPadding::NullTerminate:
@@ -41,7 +41,7 @@ std::string_view without_padding(std::string_view text, format::StringPadding pa
 
 struct VariablePart {
   std::uint32_t length = 0;                          // elements
-  std::optional<metadata::GlobalHeapObject> object;  // nothing where it is empty
+  std::optional<metadata::GlobalHeapObject> object;  // nothing where the part is empty
 };
 
 // A variable-length element: length (4) | heap collection (O) | index (4).
@@ -64,7 +64,8 @@ Result<VariablePart> load_variable_part(const ValueWriter& writer, ByteSpan elem
   return part;
 }
 
-// Calls `use` with the string's bytes; a string takes as much text at least.
+// Calls `use` with the string's bytes. Fails first where they exceed the limit: their text is at least as
+// long.
 template <class Use>
 Status with_string(const ValueWriter& writer, const format::Datatype& type, ByteSpan element, Use use) {
   VariablePart part;
@@ -73,19 +74,19 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
     text = fixed_string(type, element);
   } else {
     H5_ASSIGN(part, load_variable_part(writer, element, 1));
-    // Whatever its padding says, a variable-length string ends at its NUL, as it does for every C program.
+    // A variable-length string ends at its NUL whatever its padding is, as for every C program.
     if (part.object)
       text = without_padding(as_text(part.object->bytes().first(part.length)),
                              format::StringPadding::NullTerminate);
   }
-  H5_TRY(writer.room_for(text.size()));
+  H5_TRY(writer.check_length(text.size()));
   use(text);
   return {};
 }
 
-// An empty value still has brackets for every dimension before the empty one: a claim of a few bytes must not
-// fill the memory with them.
-bool has_sane_brackets(const format::Dataspace& space) {
+// An empty value has brackets for every dimension before the empty one; their number must be bounded, as a
+// few bytes of a header can claim any.
+bool has_bounded_brackets(const format::Dataspace& space) {
   constexpr std::uint64_t kMostEmptyBrackets = 1U << 20;
   std::uint64_t brackets = 1;
   for (const std::uint64_t dim : space.dims) {
@@ -128,7 +129,7 @@ Status write_compound(ValueWriter& writer, const format::Datatype& type, ByteSpa
 }
 
 // Row-major nesting: every dimension's brackets around `write_item(index)`. With an extent of zero the
-// brackets of the dimensions before it are there: [] , [[],[]].
+// brackets of the dimensions before it are written: [] , [[],[]].
 template <class Dims, class WriteItem>
 Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, std::size_t& index,
                     const WriteItem& write_item) {
@@ -137,7 +138,7 @@ Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, st
   for (std::uint64_t i = 0; i < dims[depth]; ++i) {
     if (i > 0) writer.out.push_back(',');
     writer.drop_counted();
-    H5_TRY(writer.room_for(0));
+    H5_TRY(writer.check_length(0));
     H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
   }
   writer.out.push_back(']');
@@ -193,7 +194,7 @@ Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueWri
 }
 
 Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
-  H5_TRY(writer.room_for(0));
+  H5_TRY(writer.check_length(0));
   switch (type.cls) {
     case format::DatatypeClass::Integer:
     case format::DatatypeClass::Time:
@@ -204,7 +205,7 @@ Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan
       return {};
     case format::DatatypeClass::Bitfield:
     case format::DatatypeClass::Opaque:
-      H5_TRY(writer.room_for(2 * element.size()));
+      H5_TRY(writer.check_length(2 * element.size()));
       append_hex_string(element, writer.out);
       return {};
     case format::DatatypeClass::Enum:
@@ -260,7 +261,7 @@ Status write_value(ValueWriter& writer, const format::Datatype& type, const form
   const auto elements = space.element_count();
   if (!elements || *elements > data.size() / type.size)
     return fail(Error(ErrorCode::Truncated, "Value", "elements", 0).with_found(data.size() / type.size));
-  if (*elements == 0 && !has_sane_brackets(space))
+  if (*elements == 0 && !has_bounded_brackets(space))
     return fail(Error(ErrorCode::LimitExceeded, "an empty value of too many rows"));
   if (space.kind == format::DataspaceKind::Scalar && is_string(type)) {
     H5_TRY(
@@ -268,7 +269,7 @@ Status write_value(ValueWriter& writer, const format::Datatype& type, const form
   } else {
     H5_TRY(write_array(writer, type, space.dims, data));
   }
-  return writer.room_for(0);
+  return writer.check_length(0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The length of a value's text lies within the bounds that arithmetic gives, whatever the type.
+// The length of a value's text is within the computed bounds, whatever the type.
 #include <gtest/gtest.h>
 
 #include <random>

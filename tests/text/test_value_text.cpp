@@ -86,7 +86,7 @@ TEST(Floats, WideOnesAndVax) {
   EXPECT_EQ(json(floating(16, 15, 112, 16383), quad), "1.0");
   quad[0] = std::byte{1};
   EXPECT_EQ(json(floating(16, 15, 112, 16383), quad), "1.0000000000000000000000000000000002");
-  // 1.0 in VAX F: exponent 129 with a hidden bit worth one half; words in turned order.
+  // 1.0 in VAX F: exponent 129 with a hidden bit worth one half; words in reverse order.
   EXPECT_EQ(json(floating(4, 8, 23, 129, format::ByteOrder::Vax), bytes(0x80, 0x40, 0, 0)), "1.0");
   EXPECT_EQ(json(floating(4, 8, 23, 129, format::ByteOrder::Vax), bytes(0x00, 0x80, 0, 0)), "NaN");
 }
@@ -162,8 +162,8 @@ TEST(Compounds, PaddingIsToldAndNoNameIsTakenForIt) {
   EXPECT_EQ(datatype_text(compound_of(2, {{"a", 0, byte}, {"b", 1, byte}})), R"({"a":"|u1","b":"|u1"})");
   EXPECT_EQ(datatype_text(compound_of(3, {{"a", 0, byte}, {"b", 1, byte}})),
             R"({"a":"|u1","b":"|u1","@size":3})");
-  // From the first gap on every member says its offset, so that a reader need not know which one it is
-  // counted from.
+  // From the first gap on every member has its offset, so that a reader need not know from which member it is
+  // counted.
   EXPECT_EQ(datatype_text(compound_of(4, {{"a", 0, byte}, {"b", 2, byte}, {"c", 3, byte}})),
             R"({"a":"|u1","b@2":"|u1","c@3":"|u1","@size":4})");
   EXPECT_EQ(datatype_text(compound_of(2, {{"b", 1, byte}, {"a", 0, byte}})),
@@ -211,7 +211,7 @@ TEST(Values, AReferenceBehindTheBoundIsNotLookedUp) {
 
 TEST(Integers, OneTooWideToBeWrittenOutIsHexadecimal) {
   format::Datatype type = integer(8193, false);
-  type.bit_precision = 0;  // as the class of times leaves it
+  type.bit_precision = 0;  // as in times
   EXPECT_TRUE(json(type, std::vector<std::byte>(8193, std::byte{0xFF})).starts_with("\"0xffff"));
   type.size = 8192;
   EXPECT_EQ(json(type, std::vector<std::byte>(8192)), "0");

@@ -18,10 +18,10 @@ std::string datatype_text(const format::Datatype& type);
 // user.hdf5.filters
 std::string filters_text(const format::FilterPipelineMessage& pipeline);
 
-// How a value's references and variable-length parts are looked up.
+// Resolves a value's references and variable-length parts.
 struct ValueContext {
   metadata::FileMetadataPtr file;  // global heap
-  // The path of the object whose header stands at `address`, or nothing where no path leads to it.
+  // The path of the object whose header is at `address`, or nothing where no path leads to it.
   std::function<std::optional<std::string>(std::uint64_t address)> path_of;
 };
 
@@ -40,12 +40,12 @@ std::string_view fixed_string(const format::Datatype& type, ByteSpan element);
 inline constexpr std::size_t kAnyLength = ~std::size_t{0};
 
 // A whole value as an xattr shows it: a scalar string bare, all else JSON on one line, arrays nested
-// row-major, null dataspace `null`. Where that takes more than `most_bytes` it is TooLarge, found out without
-// writing the rest.
+// row-major, null dataspace `null`. TooLarge where the text exceeds `most_bytes`, detected without writing
+// the rest.
 Result<std::string> value_text(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const ValueContext& context, std::size_t most_bytes = kAnyLength);
 
-// The length of that text, which is not held for it.
+// The length of that text, computed without holding the text in memory.
 Result<std::size_t> value_text_size(const format::Datatype& type, const format::Dataspace& space,
                                     ByteSpan data, const ValueContext& context);
 
