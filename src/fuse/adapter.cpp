@@ -9,9 +9,9 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr double kForever = 1e9;       // seconds; the file does not change
-constexpr double kWhileGrowing = 0.1;  // a file that is followed is looked at again after this
-constexpr double kMissing = 10.0;      // a name under /.h5/external may come to be
-constexpr double kMissingHere = 1.0;   // so may any name in a file that is replaced
+constexpr double kWhileGrowing = 0.1;  // attributes in a followed file are requested again after this
+constexpr double kMissing = 10.0;      // a name under /.h5/external may be created
+constexpr double kMissingHere = 1.0;   // so may any name in a file that can be replaced
 constexpr std::uint64_t kBlockBytes = 4096;
 
 ::mode_t type_bits(tree::NodeType type) {
@@ -26,7 +26,7 @@ constexpr std::uint64_t kBlockBytes = 4096;
   return S_IFREG;
 }
 
-// The kernel refuses to write before it asks, as the mount is read-only; these answer should it ever ask.
+// The kernel refuses to write without a request, as the mount is read-only; these reply in case it sends one.
 template <class... Args>
 void refuse(fuse_req_t request, Args...) {
   fuse_reply_err(request, EROFS);
@@ -35,18 +35,18 @@ void refuse(fuse_req_t request, Args...) {
 }  // namespace
 
 void OpenCounts::add(tree::NodeId node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++counts_[node];
 }
 
 void OpenCounts::remove(tree::NodeId node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = counts_.find(node);
   if (found != counts_.end() && --found->second == 0) counts_.erase(found);
 }
 
 bool OpenCounts::any(tree::NodeId node) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_.contains(node);
 }
 
@@ -64,7 +64,7 @@ struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
   out.st_nlink = stat.nlink;
   out.st_uid = stat.uid;
   out.st_gid = stat.gid;
-  // The kernel makes an inode bad whose size is negative.
+  // The kernel marks an inode with a negative size as bad.
   constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
   out.st_size = stat.size <= kMostBytes ? static_cast<off_t>(stat.size) : 0;
   out.st_blocks = static_cast<blkcnt_t>(std::min(stat.blocks, kMostBytes));

@@ -1,4 +1,4 @@
-// Adapter: what the operations share, and the table of them. libfuse hands it back as the session's user
+// Adapter: the state that all operations share, and their table. libfuse passes it back as the session's user
 // data.
 #pragma once
 
@@ -6,14 +6,14 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
 
 namespace h5mount::fuse {
 
-// How many handles are open on a node: an open file is being read, so stat need not count its blocks.
+// The number of open handles of each node: an open file is being read, so stat need not count its blocks.
 class OpenCounts {
  public:
   void add(tree::NodeId node);
@@ -21,14 +21,14 @@ class OpenCounts {
   bool any(tree::NodeId node) const;
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<tree::NodeId, std::uint32_t> counts_;
+  mutable Mutex mutex_;
+  std::unordered_map<tree::NodeId, std::uint32_t> counts_ H5_GUARDED_BY(mutex_);
 };
 
 struct FileHandle {
   tree::NodeId node;
   std::shared_ptr<tree::OpenNode> file;
-  std::shared_ptr<void> pin;  // of the tree
+  std::shared_ptr<void> pin;  // keeps the tree's file
 };
 
 struct Adapter {
@@ -37,7 +37,7 @@ struct Adapter {
   OpenCounts open_files;
 
   double lasting_timeout() const;  // of names, and of attributes that are complete
-  double missing_timeout() const;  // of names that are not there
+  double missing_timeout() const;  // of names that do not exist
   struct stat to_stat(const tree::NodeStat& stat) const;
   fuse_entry_param to_entry(const tree::Entry& entry) const;
 };

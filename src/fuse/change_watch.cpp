@@ -46,7 +46,7 @@ ChangeWatch::~ChangeWatch() {
     if (fd >= 0) ::close(fd);
 }
 
-// Adding a watch twice does nothing; the watches of files that the tree no longer names are removed.
+// Adding a watch twice has no effect; watches of files that the tree no longer names are removed.
 bool ChangeWatch::watch_all() {
   std::set<int> watched;
   for (const std::string& path : tree_->watchable())
@@ -81,7 +81,7 @@ void ChangeWatch::run() {
     std::uint64_t count = 0;
     (void)!::read(more_, &count, sizeof count);
     try {
-      // A write from before the watch is seen by the check that follows.
+      // The check below detects writes that were made before the watch.
       if (count != 0) (void)watch_all();
       tree_->file_changed();
     } catch (const std::exception& exception) {

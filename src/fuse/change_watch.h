@@ -1,7 +1,7 @@
-// ChangeWatch: a thread that sleeps until the HDF5 file, or an open one that it names, is written (inotify),
-// and then calls Tree::file_changed, twice a second at most. So changes are seen although the kernel answers
-// all requests from its cache. Without inotify (a network file system, written elsewhere) a change is seen at
-// the next request that reaches the tree.
+// ChangeWatch: a thread that sleeps until the HDF5 file, or an open file that it names, is written (inotify),
+// and then calls Tree::file_changed, at most twice a second. So changes are detected even while the kernel
+// answers all requests from its cache. Without inotify (a network file system, written elsewhere) a change is
+// detected at the next request that reaches the tree.
 #pragma once
 
 #include <memory>

@@ -29,8 +29,8 @@ std::string ending_command(const std::string& mountpoint) {
   return (::geteuid() == 0 ? "umount " : "fusermount3 -u ") + mountpoint;
 }
 
-// A second mount would hide the first: almost always a command given twice. Over anything else (an automount,
-// a container's volume) mounting is as good as it is for mount(8).
+// A second mount would hide the first: almost always a command that was given twice. Over any other file
+// system (an automount, a container's volume) a mount is allowed, as mount(8) allows it.
 Status check_not_mounted(const std::string& mountpoint) {
   if (!has_type_on(mountpoint, "fuse.h5mount")) return {};
   return trouble(mountpoint + " already has an h5mount file system on it; end that one first: " +
@@ -92,7 +92,7 @@ Status check_device() {
 Status check_mountpoint(const std::string& mountpoint) {
   struct stat place = {};
   if (::stat(mountpoint.c_str(), &place) != 0) return not_reached(mountpoint, errno);
-  // The kernel may know the attributes of a dead one still; statfs always asks.
+  // The kernel may still have the attributes of a dead mount cached; statfs is never cached.
   struct statfs file_system = {};
   if (has_type_on(mountpoint, "fuse") && ::statfs(mountpoint.c_str(), &file_system) != 0) {
     return not_reached(mountpoint, errno);

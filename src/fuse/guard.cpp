@@ -7,7 +7,7 @@ namespace h5mount::fuse {
 void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexcept {
   try {
     tree.report(node, error);
-  } catch (...) {  // no memory to say so
+  } catch (...) {  // no memory for the message
   }
 }
 

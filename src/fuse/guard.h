@@ -1,6 +1,6 @@
-// What every operation runs in: whatever happens inside, the kernel gets exactly one reply, an exception does
-// not reach libfuse, and the tree is told of an error, which logs it with the names of file and object
-// (Tree::report).
+// The guard around every operation: whatever the operation does, the kernel gets exactly one reply, no
+// exception reaches libfuse, and an error is reported to the tree, which logs it with the names of file and
+// object (Tree::report).
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -14,7 +14,7 @@
 
 namespace h5mount::fuse {
 
-// The right to answer one request. Whoever takes the request must reply with it.
+// The obligation to answer one request. `take` passes it to the caller, who must then reply.
 class Reply {
  public:
   explicit Reply(fuse_req_t request) : request_(request) {}
@@ -32,7 +32,7 @@ class Reply {
   fuse_req_t request_;
 };
 
-// Apart from `guard` so that they are not instantiated for every operation. Neither throws.
+// Separate from `guard` so that they are not instantiated for every operation. Neither throws.
 void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexcept;
 void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept;
 
@@ -40,7 +40,7 @@ void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, c
 template <class Body>
 void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
   Reply reply(request);
-  tree::Tree& tree = *adapter_of(request).tree;  // the request is gone once it is answered
+  tree::Tree& tree = *adapter_of(request).tree;  // `request` is invalid once it was answered
   tree::tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
     const std::shared_ptr<void> pin = tree.pin();

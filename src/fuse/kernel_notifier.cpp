@@ -41,7 +41,7 @@ void KernelNotifier::invalidate_name(tree::NodeId directory, const std::string& 
 bool KernelNotifier::store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) {
   const std::shared_lock lock(storing_);
   if (refusing_ || pieces.total() == 0) return false;
-  // libfuse would copy several pieces itself, and read what only the kernel may.
+  // libfuse would copy several pieces itself, and so read `kernel_only` pages.
   thread_local std::vector<std::byte> gathered;
   ByteSpan bytes = pieces.list().front().bytes;
   if (pieces.list().size() > 1) {
@@ -57,13 +57,13 @@ bool KernelNotifier::store(tree::NodeId node, std::uint64_t offset, const datase
                                     fuse_buf_copy_flags{}) == 0;
 }
 
-// That the kernel does not know the node is no error.
+// It is no error that the kernel does not know the node.
 void KernelNotifier::notify(const Order& order) {
   if (!order.name.empty()) {
     (void)fuse_lowlevel_notify_inval_entry(session_, order.node, order.name.c_str(), order.name.size());
     return;
   }
-  // A length of zero means all that follows.
+  // A length of zero means everything from the offset on.
   const std::uint64_t length =
       order.range.end == format::kUnlimited ? 0 : order.range.end - order.range.begin;
   (void)fuse_lowlevel_notify_inval_inode(session_, order.node, static_cast<off_t>(order.range.begin),

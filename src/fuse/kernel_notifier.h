@@ -1,6 +1,6 @@
-// KernelNotifier: has the kernel drop stale pages and names, from a thread of its own, and hands it pages,
-// from the thread that calls. Both wait for reads of these pages that are under way, so a thread that answers
-// requests must not do it: it queues.
+// KernelNotifier: invalidates the kernel's stale pages and names, from a thread of its own, and stores pages
+// in its cache, from the calling thread. Both wait for running reads of the same pages, so a thread that
+// answers requests must not invalidate: it queues an order.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -22,7 +22,7 @@ namespace h5mount::fuse {
 class KernelNotifier final : public tree::KernelPages {
  public:
   explicit KernelNotifier(fuse_session* session);
-  ~KernelNotifier() override;  // what is still queued is not done
+  ~KernelNotifier() override;  // drops what is still queued
   KernelNotifier(const KernelNotifier&) = delete;
   KernelNotifier& operator=(const KernelNotifier&) = delete;
 
@@ -31,16 +31,16 @@ class KernelNotifier final : public tree::KernelPages {
   void invalidate_name(tree::NodeId directory, const std::string& name) override;
   bool store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) override;
 
-  // To be called before the session's descriptor is closed: after it nothing is written to the kernel. Waits
-  // for what is being written, so requests must still be answered, or the connection be dead. Further calls
-  // do nothing.
+  // To be called before the session's descriptor is closed: afterwards nothing is written to the kernel.
+  // Waits for running writes, so requests must still be answered, or the connection be dead. Further calls do
+  // nothing.
   void stop();
 
  private:
   struct Order {
     tree::NodeId node;
     dataset::ByteRange range = {};
-    std::string name = {};            // in the node, instead of the range; empty: none
+    std::string name = {};            // in the directory `node`, instead of the range; empty: none
     std::function<void()> done = {};  // null: nothing to call
   };
   void notify(const Order& order);
@@ -52,7 +52,7 @@ class KernelNotifier final : public tree::KernelPages {
   std::deque<Order> orders_;
   bool stop_ = false;
   std::atomic<bool> refusing_ = false;
-  std::shared_mutex storing_;  // held while pages are handed over
+  std::shared_mutex storing_;  // held (shared) while pages are stored
   std::once_flag stopped_;
   std::thread thread_;
 };

@@ -14,7 +14,7 @@
 namespace h5mount::fuse {
 namespace {
 
-// In the child of a process with threads: nothing but system calls.
+// Runs in the child of a process with threads, so it only makes system calls.
 [[noreturn]] void ask(const char* mountpoint, int session, int answer) {
   ::close(session);
   struct stat root = {};
@@ -22,7 +22,7 @@ namespace {
   ::_exit(answered ? 0 : 1);
 }
 
-// Where there is no other process to be had.
+// The fallback where no process can be started.
 bool answers_here(const std::string& mountpoint) {
   struct stat root = {};
   return ::stat(mountpoint.c_str(), &root) == 0;

@@ -1,8 +1,8 @@
-// Whether a mount of this process answers, found out without a thread of it waiting for an answer.
+// Tests whether a mount of this process answers, without a thread of this process waiting for the answer.
 //
-// A thread that waits for its own process to reply cannot be killed: SIGKILL ends the threads that would
-// reply, and the kernel gives up the request only when the last descriptor of the session is closed, which
-// the waiting thread keeps open. So another process asks, which has none. Threads: any.
+// A thread that waits for a reply of its own process cannot be killed: SIGKILL ends the threads that would
+// reply, and the kernel ends the request only when the last descriptor of the session is closed, which the
+// waiting thread keeps open. So the test runs in another process, which has no such descriptor. Threads: any.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@
 
 namespace h5mount::fuse {
 
-// True when a stat of the mount point has come back; false where it fails, as it does once the mount is gone.
+// True when a stat of the mount point returned; false where it failed, as it does once the mount is gone.
 // `session`: the descriptor of the FUSE session.
 bool mount_answers(const std::string& mountpoint, int session);
 
-// The device number of what is mounted there; asks the kernel alone.
+// The device number of what is mounted there, without a request to the file system.
 std::optional<dev_t> device_of_mount(const std::string& mountpoint);
 
 }  // namespace h5mount::fuse

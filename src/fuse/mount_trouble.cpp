@@ -20,7 +20,7 @@ constexpr std::size_t kMostMessageBytes = 4096;
 void to_log(fuse_log_level level, const char* format, std::va_list arguments) {
   std::array<char, kMostMessageBytes> text{};
   std::vsnprintf(text.data(), text.size(), format, arguments);
-  if (level == FUSE_LOG_DEBUG) {  // asked for with -d; comes in pieces of lines
+  if (level == FUSE_LOG_DEBUG) {  // enabled by -d; arrives in parts of lines
     std::fputs(text.data(), stderr);
     return;
   }
@@ -45,8 +45,8 @@ struct Cure {
   std::string_view cure;
 };
 
-// By words of libfuse 3 and fusermount3, which are not translated. The first that is found in a message is
-// it.
+// Matched against the messages of libfuse 3 and fusermount3, which are not translated. The first match
+// counts.
 constexpr Cure kCures[] = {
     {"user_allow_other", "add the line user_allow_other to it, or mount without allow_other"},
     {"no write access to mountpoint", "mount on a directory of your own"},

@@ -1,11 +1,13 @@
-// What libfuse and fusermount3 say while mounting, caught so that the user gets one line instead of three.
+// Captures the messages that libfuse and fusermount3 print while mounting, so that the user gets one line
+// instead of three.
 #pragma once
 
 #include <string>
 
 namespace h5mount::fuse {
 
-// While it lives, stderr and libfuse's own messages go into memory. One at a time, before there are threads.
+// While it exists, stderr and libfuse's own messages go into memory. Only one at a time, before there are
+// threads.
 class CaughtMessages {
  public:
   CaughtMessages();
@@ -13,7 +15,7 @@ class CaughtMessages {
   CaughtMessages(const CaughtMessages&) = delete;
   CaughtMessages& operator=(const CaughtMessages&) = delete;
 
-  // Gives stderr back; the first line that was said, without the speaker's name.
+  // Restores stderr; returns the first line captured, without the program's name.
   std::string finish();
 
  private:
@@ -21,10 +23,10 @@ class CaughtMessages {
   int saved_stderr_ = -1;
 };
 
-// A message with what to do about it, where that is known.
+// Adds a known remedy to a message.
 std::string with_cure(std::string said);
 
-// libfuse's messages into our log from now on.
+// Sends libfuse's messages to our log from now on.
 void log_libfuse_messages();
 
 }  // namespace h5mount::fuse

@@ -1,14 +1,14 @@
-// Positions in a directory: 0 is `.`, 1 is `..`, n + 2 is entry n of the listing. The offset that goes with
-// an entry is the position after it.
+// Positions in a directory: 0 is `.`, 1 is `..`, n + 2 is entry n of the listing. The offset of an entry in a
+// reply is the position after it.
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "adapter.h"
 #include "guard.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -17,24 +17,29 @@ constexpr std::size_t kDots = 2;
 constexpr std::size_t kMostReplyBytes = 1U << 20;
 constexpr ino_t kUnknownIno = 0xFFFFFFFF;  // zero would hide the entry
 
-// What one request asks for.
-struct Asked {
+// The range of a listing that one request reads.
+struct PageRequest {
   std::size_t position, size;
   bool plus;
-  bool operator==(const Asked&) const = default;
+  bool operator==(const PageRequest&) const = default;
 };
 
 ::mode_t type_bits(tree::NodeType type) {
   return type == tree::NodeType::Directory ? S_IFDIR : type == tree::NodeType::Symlink ? S_IFLNK : S_IFREG;
 }
 
-// Fills one reply. With `plus` every entry is looked up, and what was given to the kernel is remembered until
-// it has been accepted.
+// Fills one reply. With `plus` every entry is looked up; until the kernel has accepted the reply, the
+// destructor drops these references.
 class Page {
  public:
-  Page(Adapter& adapter, tree::NodeId directory, const Asked& asked, const tree::DirectoryListing& listing)
-      : adapter_(adapter), directory_(directory), asked_(asked), plus_(asked.plus), end_(asked.position) {
-    buffer_.resize(std::min(asked.size, kMostReplyBytes));
+  Page(Adapter& adapter, tree::NodeId directory, const PageRequest& request,
+       const tree::DirectoryListing& listing)
+      : adapter_(adapter),
+        directory_(directory),
+        request_(request),
+        plus_(request.plus),
+        end_(request.position) {
+    buffer_.resize(std::min(request.size, kMostReplyBytes));
     while (end_ < listing.size() + kDots && add(listing, end_)) ++end_;
   }
   ~Page() {
@@ -43,7 +48,7 @@ class Page {
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
 
-  const Asked& asked() const { return asked_; }
+  const PageRequest& request() const { return request_; }
   std::size_t end() const { return end_; }  // the position after the last entry
 
   void send(Reply& reply) {
@@ -51,7 +56,7 @@ class Page {
   }
 
  private:
-  // False where it does not fit: asked before the lookup, which may read an object header.
+  // False where the entry does not fit, determined before the lookup, which may read an object header.
   bool add(const tree::DirectoryListing& listing, std::size_t position) {
     fuse_entry_param entry = {};
     entry.attr.st_ino = kUnknownIno;
@@ -60,18 +65,18 @@ class Page {
       name_.assign(position + 1, '.');
     } else {
       const std::size_t at = position - kDots;
-      const auto item = plus_ ? listing.at(at, made_) : listing.typed_at(at, made_);
+      const auto item = plus_ ? listing.at(at, computed_name_) : listing.typed_at(at, computed_name_);
       name_.assign(item.name);
       entry.attr.st_mode = item.type_known ? type_bits(item.type) : 0;
       if (item.ino != 0) entry.attr.st_ino = item.ino;
     }
-    const std::size_t room = buffer_.size() - used_;
-    if (needed() > room) return false;
+    const std::size_t space_left = buffer_.size() - used_;
+    if (needed() > space_left) return false;
     if (plus_ && position >= kDots) look_up(listing, position - kDots, entry);
     char* const at = buffer_.data() + used_;
     const auto next = static_cast<off_t>(position + 1);
-    used_ += plus_ ? fuse_add_direntry_plus(nullptr, at, room, name_.c_str(), &entry, next)
-                   : fuse_add_direntry(nullptr, at, room, name_.c_str(), &entry.attr, next);
+    used_ += plus_ ? fuse_add_direntry_plus(nullptr, at, space_left, name_.c_str(), &entry, next)
+                   : fuse_add_direntry(nullptr, at, space_left, name_.c_str(), &entry.attr, next);
     return true;
   }
 
@@ -80,7 +85,7 @@ class Page {
                  : fuse_add_direntry(nullptr, nullptr, 0, name_.c_str(), nullptr, 0);
   }
 
-  // An entry that cannot be looked up is listed all the same, without attributes: damage stays local.
+  // An entry that cannot be looked up is still listed, without attributes: damage stays local.
   void look_up(const tree::DirectoryListing& listing, std::size_t index, fuse_entry_param& entry) {
     const auto found = adapter_.tree->lookup_listed(directory_, listing, index);
     if (!found) {
@@ -93,24 +98,24 @@ class Page {
 
   Adapter& adapter_;
   tree::NodeId directory_;
-  Asked asked_;
+  PageRequest request_;
   bool plus_;
   std::size_t end_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   std::string name_;
-  std::string made_;  // by the listing
+  std::string computed_name_;  // for names that the listing computes
   std::vector<tree::NodeId> looked_up_;
 };
 
-// An open directory. The listing is made when it is first asked for: a directory that the kernel has cached
-// is opened but not read.
+// An open directory. The listing is made at the first request: a directory that the kernel has cached is
+// opened but not read.
 struct DirectoryHandle {
-  std::shared_ptr<void> pin;  // of the tree
-  std::mutex mutex;           // held throughout a request: one open directory is read by one at a time anyway
-  std::shared_ptr<const tree::DirectoryListing> listing;
-  std::optional<Asked> expected;  // what goes on from the last request
-  std::unique_ptr<Page> ahead;    // made for it already
+  std::shared_ptr<void> pin;  // keeps the tree's file
+  Mutex mutex;                // held throughout a request: an open directory is read by one thread at a time
+  std::shared_ptr<const tree::DirectoryListing> listing H5_GUARDED_BY(mutex);
+  std::optional<PageRequest> expected H5_GUARDED_BY(mutex);  // the request that continues the last one
+  std::unique_ptr<Page> next_page H5_GUARDED_BY(mutex);      // the page for it, if already filled
 };
 using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
 
@@ -118,33 +123,32 @@ DirectoryHandlePtr& handle_of(const fuse_file_info& info) {
   return *reinterpret_cast<DirectoryHandlePtr*>(info.fh);
 }
 
-// Who goes on reading finds the next page made: it was filled while the one before was being looked at. Not
-// where the file is followed: it may lie for long, and sizes in it would be older than some that were told
-// since.
+// While a client reads one page of a listing, the next is prepared. In a followed file it is not: the client
+// may take long, and the page's sizes could then be older than others that the kernel has received since.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
     Adapter& adapter = adapter_of(request);
-    const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the reply is there
-    const std::lock_guard lock(handle->mutex);
+    const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the reply is sent
+    const MutexLock lock(handle->mutex);
     if (!handle->listing) {
       H5_ASSIGN(handle->listing, adapter.tree->open_directory(node));
     }
-    const Asked asked{offset < 0 ? 0 : static_cast<std::size_t>(offset), size, plus};
-    // After the last entry, in place of the end: the kernel takes a listing as complete, and keeps it, only
-    // once a reply was empty.
+    const PageRequest wanted{offset < 0 ? 0 : static_cast<std::size_t>(offset), size, plus};
+    // The error replaces the empty reply after the last entry: the kernel takes a listing as complete, and
+    // caches it, only after an empty reply.
     if (const Error* damage = handle->listing->damage();
-        damage != nullptr && asked.position >= handle->listing->size() + kDots)
+        damage != nullptr && wanted.position >= handle->listing->size() + kDots)
       return fail(*damage);
-    const bool goes_on = handle->expected == asked;
-    std::unique_ptr<Page> page = std::exchange(handle->ahead, nullptr);
+    const bool continues = handle->expected == wanted;
+    std::unique_ptr<Page> page = std::exchange(handle->next_page, nullptr);
     const bool lasting = !adapter.tree->follows();
-    if (!page || page->asked() != asked || !lasting)
-      page = std::make_unique<Page>(adapter, node, asked, *handle->listing);
+    if (!page || page->request() != wanted || !lasting)
+      page = std::make_unique<Page>(adapter, node, wanted, *handle->listing);
     page->send(reply);
-    handle->expected = Asked{page->end(), size, plus};
-    if (goes_on && lasting && page->end() < handle->listing->size() + kDots)
-      handle->ahead = std::make_unique<Page>(adapter, node, *handle->expected, *handle->listing);
+    handle->expected = PageRequest{page->end(), size, plus};
+    if (continues && lasting && page->end() < handle->listing->size() + kDots)
+      handle->next_page = std::make_unique<Page>(adapter, node, *handle->expected, *handle->listing);
     return {};
   });
 }
@@ -160,8 +164,8 @@ void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     const bool lasting = !tree.follows() && tree.listing_lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
-    DirectoryHandlePtr* const given = handle.release();
-    if (fuse_reply_open(reply.take(), info) != 0) delete given;
+    DirectoryHandlePtr* const passed = handle.release();
+    if (fuse_reply_open(reply.take(), info) != 0) delete passed;
     return {};
   });
 }

@@ -36,7 +36,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     auto handle = std::make_unique<FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()});
     adapter.open_files.add(node);
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
-    // Without keep_cache an open waits for every read of the file under way, deaf even to SIGKILL.
+    // Without keep_cache an open waits uninterruptibly, even by SIGKILL, for every running read of the file.
     info->keep_cache = keeps_pages ? 1 : 0;
     info->direct_io = file_is_direct ? 1 : 0;
     FileHandle* const given = handle.release();
@@ -52,11 +52,11 @@ void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
       return {};
     }
     const std::shared_ptr<tree::OpenNode> file =
-        handle_of(*info).file;  // may be closed as soon as the reply is there
+        handle_of(*info).file;  // may be closed as soon as the reply is sent
     dataset::Pieces pieces;
     H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces));
     H5_TRY(reply_pieces(reply, pieces, size));
-    // The reply cannot be taken back, but what follows fails, and the kernel's copy of it goes.
+    // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
     return pieces.kernel_only() ? file->revalidate() : Status{};
   });
 }

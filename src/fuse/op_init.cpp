@@ -4,7 +4,7 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr unsigned kMaxRequestBytes = 1U << 20;
-constexpr unsigned kMaxBackground = 64;  // read-ahead requests under way at once; the kernel's own idea is 12
+constexpr unsigned kMaxBackground = 64;  // concurrent read-ahead requests; the kernel's default is 12
 
 void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
   if (wanted && (connection->capable & capability) != 0) connection->want |= capability;
@@ -15,8 +15,7 @@ void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
 
 void op_init(void* userdata, fuse_conn_info* connection) {
   const auto& adapter = *static_cast<const Adapter*>(userdata);
-  // Pages stay cached whatever the attributes say; which of them the growth of a file makes wrong we tell
-  // ourselves.
+  // Pages stay cached whatever the attributes are; the tree invalidates those that become stale.
   want(connection, FUSE_CAP_AUTO_INVAL_DATA, false);
   want(connection, FUSE_CAP_EXPLICIT_INVAL_DATA, true);
   want(connection, FUSE_CAP_CACHE_SYMLINKS, true);
@@ -24,7 +23,7 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   want(connection, FUSE_CAP_ASYNC_READ, true);
   want(connection, FUSE_CAP_READDIRPLUS, true);
   want(connection, FUSE_CAP_READDIRPLUS_AUTO, true);
-  // Replies are written straight from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages
+  // Replies are written directly from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages
   // evicts them from the page cache of the HDF5 file.
   want(connection, FUSE_CAP_SPLICE_READ, false);
   want(connection, FUSE_CAP_SPLICE_WRITE, false);

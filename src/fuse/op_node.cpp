@@ -8,7 +8,7 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMaxSymlinkBytes = 4095;  // PATH_MAX less the terminator
+constexpr std::size_t kMaxSymlinkBytes = 4095;  // PATH_MAX minus the terminator
 constexpr std::uint64_t kStatfsBlock = 4096;
 
 }  // namespace
@@ -18,14 +18,14 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     Adapter& adapter = adapter_of(request);
     const auto found = adapter.tree->lookup(parent, name);
     if (!found && found.error().code() == ErrorCode::NotFound) {
-      fuse_entry_param missing = {};  // node 0: the kernel remembers that there is none
+      fuse_entry_param missing = {};  // node 0: a negative entry, which the kernel caches
       missing.entry_timeout = adapter.missing_timeout();
       fuse_reply_entry(reply.take(), &missing);
       return {};
     }
     if (!found) return fail(found.error());
     const fuse_entry_param entry = adapter.to_entry(*found);
-    // A reply that the kernel did not want counts no reference there, so none may stay here.
+    // A reply that the kernel did not accept counts no reference there, so the one counted here is dropped.
     if (fuse_reply_entry(reply.take(), &entry) != 0) adapter.tree->forget(found->node, 1);
     return {};
   });
@@ -86,8 +86,8 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   });
 }
 
-// The kernel checks permission bits itself where they matter (SessionOptions::check_permissions); only the
-// wish to write is left.
+// The kernel checks permission bits itself where they matter (SessionOptions::check_permissions); only write
+// access is left to refuse.
 void op_access(fuse_req_t request, fuse_ino_t node, int mask) {
   guard(request, "access", node, [&](Reply& reply) -> Status {
     reply.error((mask & W_OK) != 0 ? EROFS : 0);

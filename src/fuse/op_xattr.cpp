@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kNamespace = "user.";
 
-// An answer to getxattr or listxattr: its length where that was the question.
+// Replies to getxattr or listxattr: with the length where `size` is 0.
 void reply_bytes(Reply& reply, const std::string& bytes, std::size_t size) {
   if (size == 0) {
     fuse_reply_xattr(reply.take(), bytes.size());
@@ -21,7 +21,7 @@ void reply_bytes(Reply& reply, const std::string& bytes, std::size_t size) {
   }
 }
 
-// One unfit name would make the kernel refuse the whole list.
+// The kernel refuses a whole list because of one invalid name.
 bool is_fit(const std::string& name) {
   return name.starts_with(kNamespace) && name.size() <= XATTR_NAME_MAX &&
          name.find('\0') == std::string::npos;
@@ -30,7 +30,8 @@ bool is_fit(const std::string& name) {
 }  // namespace
 
 void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::size_t size) {
-  // ENOTSUP makes `ls -l` stop asking this mount at all; ENODATA would be two requests a file, never cached.
+  // After ENOTSUP `ls -l` makes no further such requests of this mount; ENODATA would cost two requests a
+  // file, never cached.
   if (!std::string_view(name).starts_with(kNamespace)) {
     fuse_reply_err(request, ENOTSUP);
     return;

@@ -5,8 +5,8 @@
 
 namespace h5mount::fuse {
 
-// Writes /sys/class/bdi/<device>/read_ahead_kb, where we may (root, and a writable /sys). Only after the
-// first reply: the handshake sets it back.
+// Writes /sys/class/bdi/<device>/read_ahead_kb, where that is permitted (root, and a writable /sys). To be
+// called after the first reply: the handshake resets it.
 void raise_read_ahead(dev_t device);
 
 }  // namespace h5mount::fuse

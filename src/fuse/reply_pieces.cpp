@@ -16,15 +16,15 @@ constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header be
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-// Where the mapped file was cut short, writev ends with EFAULT; by then the kernel has found its request by
-// the header and has ended it with EIO itself, so there is nothing left to answer but somebody to be told.
+// Where the mapped file was truncated, writev ends with EFAULT. By then the kernel has found its request by
+// the header and has ended it with EIO itself, so no reply is left to send; the error is only reported.
 Status outcome(int result) {
-  if (result == 0 || result == -ENOENT) return {};  // ENOENT: the reader was interrupted and is gone
+  if (result == 0 || result == -ENOENT) return {};  // ENOENT: the reader was interrupted
   if (result == -EFAULT) return fail(io_error(EIO, "the file was cut short while it was read"));
   return fail(io_error(-result, "the reply failed"));
 }
 
-// The pieces that no vector is left for, as one.
+// Copies the pieces for which no vector is left into one.
 Status gather(std::span<const dataset::Piece> pieces, std::vector<std::byte>& out) {
   std::size_t bytes = 0;
   for (const dataset::Piece& piece : pieces) bytes += piece.bytes.size();

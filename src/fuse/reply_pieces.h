@@ -1,4 +1,4 @@
-// A read's answer, written from where its bytes lie.
+// Replies to a read with pieces, written from where their bytes lie.
 #pragma once
 
 #include "guard.h"
@@ -6,11 +6,11 @@
 
 namespace h5mount::fuse {
 
-// `most` is what the kernel asked for; more than that would leave it without a reply.
+// `most` is the size of the request: the kernel discards a longer reply.
 Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t most);
 
-// The pieces in one run of memory. Pages that only the kernel may read are copied by the kernel, so that a
-// file cut short behind them is an error and no SIGBUS.
+// Copies the pieces into one run of memory. The kernel copies `kernel_only` pieces, so a file truncated
+// meanwhile is an error and no SIGBUS.
 Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out);
 
 }  // namespace h5mount::fuse

@@ -38,8 +38,7 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
     arguments.emplace_back("-o");
     arguments.push_back(std::move(text));
   };
-  // In the mount flags themselves, so that the kernel says EROFS without asking us and leaves access times
-  // alone.
+  // As mount flags, so that the kernel returns EROFS without a request and does not update access times.
   option("ro,nosuid,nodev");
   if (options.check_permissions) option("default_permissions");
   option("fsname=" + escape_option(options.source));
@@ -50,7 +49,7 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
   return arguments;
 }
 
-// Threads of ours must not take the signals that the main thread waits for.
+// Blocks the signals that the main thread waits for, in threads made meanwhile.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -119,7 +118,7 @@ Status FuseSession::begin() {
   return {};
 }
 
-// A stat that comes back proves that the mount answers; only after it does a new read-ahead last.
+// A stat that returns proves that the mount answers; a new read-ahead must not be set earlier.
 void FuseSession::announce(const std::function<void()>& on_ready) const {
   const std::string& place = adapter_.options.mountpoint;
   if (!mount_answers(place, fuse_session_fd(session_))) return;
@@ -139,7 +138,7 @@ int FuseSession::loop() {
 }
 
 int FuseSession::serve(std::function<void()> on_ready) {
-  std::thread herald;
+  std::thread announcer;
   std::shared_ptr<KernelNotifier> notifier;
   std::optional<ChangeWatch> watch;
   {
@@ -147,9 +146,9 @@ int FuseSession::serve(std::function<void()> on_ready) {
     notifier = std::make_shared<KernelNotifier>(session_);
     adapter_.tree->set_kernel(notifier);
     watch.emplace(adapter_.tree);
-    herald = std::thread([this, &on_ready] { announce(on_ready); });
-    // What the notifier is writing may wait for reads of the same pages: it ends while they are still
-    // answered.
+    announcer = std::thread([this, &on_ready] { announce(on_ready); });
+    // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
+    // still answered.
     stop_request_.begin([this, notifier] {
       notifier->stop();
       fuse_session_exit(session_);
@@ -159,9 +158,9 @@ int FuseSession::serve(std::function<void()> on_ready) {
   stop_request_.end();
   watch.reset();
   adapter_.tree->set_kernel(nullptr);
-  notifier->stop();  // after an unmount; the connection is dead, and nothing that is written to it waits
-  end_mount();       // closes the descriptor, which nobody may be using; and ends what the herald waits for
-  herald.join();
+  notifier->stop();  // after an unmount the connection is dead, so no write waits
+  end_mount();       // closes the descriptor, which must not be in use; the announcer's wait ends
+  announcer.join();
   return std::min(result, 0);
 }
 

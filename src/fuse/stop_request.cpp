@@ -29,7 +29,7 @@ extern "C" void on_signal(int /*signal*/) {
 
 extern "C" void interrupt(int /*signal*/) {}
 
-// Of no meaning to anybody else; its handler does nothing but end a system call with EINTR.
+// A signal without another meaning; its handler does nothing but end a system call with EINTR.
 int wake_signal() {
   return SIGRTMIN;
 }
@@ -68,7 +68,7 @@ void StopRequest::take_signals() {
   }
   ::sigaction(kUnlessIgnored, nullptr, &before_.back());
   if (before_.back().sa_handler != SIG_IGN) ::sigaction(kUnlessIgnored, &asking, nullptr);
-  ::pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);  // whoever started us may have had them blocked
+  ::pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);  // the parent process may have blocked them
   ::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -1,10 +1,10 @@
-// StopRequest: somebody wants the session to end: a signal, or `ask`. A thread of its own then does what has
-// to be done while requests are still answered, and wakes the serving thread until that has noticed (a single
-// signal can come just before the serving thread waits, and be lost).
+// StopRequest: ends the session on a signal, or on `ask`. A thread of its own then does what must be done
+// while requests are still answered, and interrupts the serving thread until it has noticed (a single signal
+// can come just before the serving thread waits, and be lost).
 //
-// SIGINT, SIGTERM and SIGQUIT ask, also where they were inherited as ignored, as shells have it for commands
-// in their background: whoever sends one to this process means it. SIGHUP asks unless it is ignored: that is
-// what nohup is for. One StopRequest with signals at a time.
+// SIGINT, SIGTERM and SIGQUIT count even where they were inherited as ignored, as shells do for background
+// commands: a sender of one to this process means it. SIGHUP counts unless it is ignored, which is the
+// purpose of nohup. Only one StopRequest with signals at a time.
 #pragma once
 
 #include <pthread.h>
@@ -20,14 +20,14 @@ namespace h5mount::fuse {
 
 class StopRequest {
  public:
-  // From here on signals are taken; one that comes before `serve` is remembered.
+  // Takes signals from now on; one that comes before `serve` is remembered.
   explicit StopRequest(bool handle_signals);
-  ~StopRequest();  // signals do again what they did before
+  ~StopRequest();  // restores the previous signal handlers
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  // Called in the thread that serves, around its loop. `on_stop` runs in the other thread, once, when it is
-  // asked; the loop must end after it once a system call is interrupted.
+  // Called in the serving thread, before and after its loop. `on_stop` runs in the other thread, once; after
+  // it the loop must end when a system call is interrupted.
   void begin(std::function<void()> on_stop);
   void end();
 
@@ -41,7 +41,7 @@ class StopRequest {
   void take_signals();
   void wait_and_stop();
 
-  int event_;  // an eventfd, written by whoever asks
+  int event_;  // an eventfd, written by `ask`
   bool signals_;
   std::array<struct sigaction, kAlways.size() + 1> before_{};
   std::function<void()> on_stop_;

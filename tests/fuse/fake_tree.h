@@ -1,4 +1,4 @@
-// A Tree in memory that counts what the session does with it and fails where it is told to.
+// A Tree in memory that counts the calls of the session and fails where a test sets an error.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ struct FakeNode {
   tree::NodeType type = tree::NodeType::File;
   std::string name;
   tree::NodeId parent = 0;
-  std::string content;  // of a file, or where a symlink leads
+  std::string content;  // of a file; a symlink's target
   std::map<std::string, std::string> xattrs;
   std::uint64_t claimed_size = 0;  // where not 0, instead of the content's
   bool complete = true;
@@ -38,7 +38,7 @@ class FakeTree final : public tree::Tree {
   }
   FakeNode& node(tree::NodeId id) { return nodes_.at(id); }
 
-  // References the kernel holds, which forget must bring back to nothing.
+  // References that the kernel holds; its forget requests must return them to zero.
   std::int64_t references() const { return references_; }
   std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0}, reports{0};
   std::function<Status(tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&)>

@@ -37,7 +37,7 @@ class Mounted {
     std::filesystem::remove(place_);
   }
 
-  // What serve gave.
+  // Returns the result of serve.
   int end() {
     if (server_.joinable()) {
       ::umount2(place_.c_str(), MNT_DETACH);

@@ -117,7 +117,7 @@ TEST_F(SessionTest, AnEntryThatCannotBeLookedUpIsStillListed) {
   bool seen = false;
   for (const auto& entry : std::filesystem::directory_iterator(mount.path("dir"))) {
     struct stat ignored = {};
-    ::lstat(entry.path().c_str(), &ignored);  // brings readdirplus about
+    ::lstat(entry.path().c_str(), &ignored);  // causes a readdirplus
     seen = seen || entry.path().filename() == "unreadable";
   }
   EXPECT_TRUE(seen);
@@ -148,7 +148,7 @@ TEST_F(SessionTest, ReferencesComeBack) {
   EXPECT_GE(tree->references(), 0);
 }
 
-// The page after the last one read was filled already when the directory was closed.
+// The page after the last one read was already filled when the directory was closed.
 TEST_F(SessionTest, ReferencesOfAListingThatWasNotReadToItsEndComeBack) {
   for (int i = 0; i < 3000; ++i) tree->add(directory, tree::NodeType::File, fmt::format("{:0100}", i));
   const Mounted mount(tree);
@@ -368,7 +368,7 @@ TEST_F(SessionTest, ManyPiecesMakeOneReply) {
   EXPECT_EQ(slurp(mount.path("big")), big);
 }
 
-// Pages mapped from a file that was cut short: for the kernel EFAULT, for us SIGBUS where we touched them.
+// Pages mapped from a truncated file: EFAULT for the kernel, SIGBUS for this process if it touched them.
 TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
   const int fd = ::memfd_create("source", 0);
   ASSERT_EQ(::ftruncate(fd, 1 << 20), 0);

@@ -1,5 +1,5 @@
-// What the kernel says is mounted on a directory, without asking the file system there: one whose program
-// hangs or has ended answers nothing.
+// The kernel's mount table entry for a directory, read without a request to the file system mounted there: a
+// program that hangs or has ended would not answer it.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace h5mount::fuse {
 
 struct MountEntry {
-  std::string device;   // "0:57", as st_dev has it
+  std::string device;   // "0:57", as in st_dev
   std::string type;     // "fuse.h5mount"
   std::string options;  // of the file system: "ro,user_id=0,group_id=0,…"
 };

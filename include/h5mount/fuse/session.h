@@ -1,12 +1,11 @@
 // Session: a Tree on a mount point, through the low-level API of libfuse.
 //
-//   auto session = Session::mount(tree, options);   // the kernel has it; nothing answers yet
-//   int code = (*session)->serve(on_ready);          // answers until unmounted or stopped; then nothing is
-//   mounted
+//   auto session = Session::mount(tree, options);  // mounted; requests wait
+//   int code = (*session)->serve(on_ready);         // answers until it ends; then nothing is mounted
 //
-// Errors of `mount` are one line of words that say what stands in the way (no /dev/fuse, no such mount
-// point…); they need no offset in a file. Threads: `serve` is called once, from the main thread where
-// `handle_signals` is set; `stop` from anywhere, at any time while the session lives.
+// An error of `mount` is one line that says what prevents the mount (no /dev/fuse, no such mount point…); it
+// has no offset in a file. Threads: `serve` is called once, from the main thread where `handle_signals` is
+// set; `stop` from any thread, at any time while the session lives.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +20,18 @@ namespace h5mount::fuse {
 
 struct SessionOptions {
   std::string mountpoint;           // absolute
-  std::string source;               // what df and findmnt show
+  std::string source;               // as df and findmnt show it
   std::string subtype = "h5mount";  // shown as fuse.<subtype>
-  // Handed to libfuse as they are (allow_other, noexec, auto_unmount…). Read-only, nosuid and nodev are
-  // always added.
+  // Passed to libfuse unchanged (allow_other, noexec, auto_unmount…). Read-only, nosuid and nodev are always
+  // added.
   std::vector<std::string> mount_options;
-  // The kernel holds everyone to the permission bits. For that it asks for a file's attributes before each
-  // open where it does not have all of them, and the blocks of a large chunk index are dear.
+  // Whether the kernel checks permission bits. It then requests a file's attributes before each open unless
+  // it has all of them, and counting the blocks of a large chunk index is expensive.
   bool check_permissions = true;
-  std::uint32_t max_read = 0;  // bytes of one request; 0: as many as the kernel asks for
-  bool debug = false;          // libfuse tells every request on stderr
+  std::uint32_t max_read = 0;  // bytes of one request; 0: the kernel's own limit
+  bool debug = false;          // libfuse logs every request on stderr
   bool single_thread = false;
-  // A request that waits for a slow disk holds its worker; too few of them and `stat` waits as well.
+  // A request that waits for a slow disk occupies its worker; with too few of them `stat` waits as well.
   unsigned workers = 64;
   bool handle_signals = true;  // SIGINT, SIGTERM and SIGHUP end `serve`
 };
@@ -43,12 +42,12 @@ class Session {
   virtual ~Session() = default;
 
   // `on_ready` is called once, from another thread, when the mount has answered a stat. Returns 0 where the
-  // mount ended in order: unmounted, stopped or told to by a signal.
+  // mount ended normally: unmounted, or stopped by `stop` or a signal.
   virtual int serve(std::function<void()> on_ready) = 0;
   virtual void stop() = 0;
 };
 
-// Why a mount on `mountpoint` cannot succeed, seen without trying; nothing where it may.
+// Why a mount on `mountpoint` cannot succeed, determined without trying; success where it may.
 Status check_mountpoint(const std::string& mountpoint);
 
 }  // namespace h5mount::fuse
