@@ -6,8 +6,8 @@
 //       {'descr': …, 'fortran_order': False, 'shape': (…), }, spaces, a newline
 //   4096·k               the data
 //
-// The header is padded to a multiple of a page, so that the data can be mapped, and their pages are those of
-// the dataset moved by whole pages. It reserves digits for dimensions that may grow: growth never moves data.
+// The header is padded to a multiple of a page, so that the data can be mapped and its pages are those of the
+// dataset, moved by whole pages. It reserves digits for dimensions that may grow, so growth never moves data.
 #include "npy.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
 
 struct Shape {
   std::string literal;       // a Python tuple
-  std::size_t reserved = 0;  // bytes that the literal may yet grow by
+  std::size_t reserved = 0;  // digits by which the literal may still grow
   std::size_t dimensions = 0;
 };
 

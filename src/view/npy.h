@@ -1,4 +1,4 @@
-// NumPy's file format: a header, then the dataset's image as it is stored.
+// NumPy's file format: a header, then the dataset's image as stored.
 #pragma once
 
 #include "h5mount/view/view.h"

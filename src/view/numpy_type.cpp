@@ -52,7 +52,7 @@ std::string raw_bytes(const format::Datatype& type) {
   return fmt::format("'|V{}'", type.size);
 }
 
-// The types whose text (`user.hdf5.dtype`) is NumPy's own typestr.
+// Whether the text (`user.hdf5.dtype`) is NumPy's own typestr.
 bool is_typestr(std::string_view text) {
   constexpr std::string_view kOrders = "<>|", kKinds = "iufbcS";
   return text.size() >= 3 && kOrders.contains(text[0]) && kKinds.contains(text[1]) &&
@@ -146,7 +146,7 @@ Result<NumpyType> compound(const format::Datatype& type) {
     end = offset;
   };
   for (const format::CompoundMember& member : type.members) {
-    if (member.offset < end) return NumpyType{raw_bytes(type), {}};  // a list cannot say it
+    if (member.offset < end) return NumpyType{raw_bytes(type), {}};  // a list of members cannot express it
     if (member.name.empty() || !names.insert(member.name).second)
       return fail(no_dtype("NumPy needs members with names of their own"));
     H5_ASSIGN(const NumpyType inner, numpy_type(*member.type));

@@ -1,4 +1,4 @@
-// HDF5 datatypes as NumPy's dtypes, as h5py maps them.
+// HDF5 datatypes as NumPy's dtypes, mapped as h5py does.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace h5mount::view {
 // A dtype and the dimensions that an array datatype adds to it.
 struct NumpyType {
   std::string description;          // a Python literal, as a .npy header's `descr`: '<f4', [('a', '<i4'), …]
-  std::vector<std::uint32_t> dims;  // of an array datatype, nested ones one behind the other
+  std::vector<std::uint32_t> dims;  // of an array datatype, outermost first
 };
 
-// UnsupportedFeature, with a short phrase as its text, where NumPy has no dtype that means the stored bytes.
+// UnsupportedFeature, with a short phrase as its text, where NumPy has no dtype with these stored bytes.
 Result<NumpyType> numpy_type(const format::Datatype& type);
 
 }  // namespace h5mount::view

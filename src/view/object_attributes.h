@@ -1,4 +1,4 @@
-// Attributes that say what a dataset means: dimension scales, images.
+// Attributes that define a dataset's meaning: dimension scales, images.
 #pragma once
 
 #include <cstdint>

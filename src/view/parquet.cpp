@@ -37,7 +37,7 @@ std::uint64_t load_value(const ParquetColumn& column, const std::byte* at) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
 
-// The column's values of some rows, one behind the other.
+// Appends the column's values of some rows.
 void append_values(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out) {
   const std::size_t count = rows.size() / row_bytes, start = out.size(), width = column.value_bytes;
   out.resize(start + count * width);

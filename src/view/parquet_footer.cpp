@@ -9,7 +9,7 @@ namespace {
 
 using namespace parquet;
 
-// Bytes of a number that is not negative, as ThriftWriter::i64 writes it.
+// The bytes that ThriftWriter::i64 writes for a number that is not negative.
 unsigned number_bytes(std::uint64_t value) {
   unsigned bytes = 1;
   for (value <<= 1; value >= 0x80; value >>= 7) ++bytes;
@@ -21,7 +21,7 @@ std::uint64_t all_number_bytes(std::uint64_t first, std::uint64_t step, std::uin
   std::uint64_t bytes = 0;
   while (count > 0) {
     const unsigned each = number_bytes(first);
-    const std::uint64_t end = 1ULL << (7 * each - 1);  // of the numbers of so many bytes
+    const std::uint64_t end = 1ULL << (7 * each - 1);  // the end of the numbers with this many bytes
     const std::uint64_t alike = std::min(count, divide_up(end - first, step));
     bytes += alike * each;
     first += alike * step;
@@ -135,10 +135,10 @@ std::string ParquetLayout::footer() const {
   return out.append(kParquetMagic);
 }
 
-// Whole groups differ in their offsets alone, each of which stands there twice.
+// Whole groups differ only in their offsets, each of which occurs twice.
 std::uint64_t ParquetLayout::footer_size() const {
   if (groups() <= 2) return footer().size();
-  ParquetLayout ends = *this;  // the first and the last group
+  ParquetLayout ends = *this;  // a footer with the first and the last group
   ends.rows_ = rows_per_group_ + rows_of(groups() - 1);
   std::string first;
   ThriftWriter thrift(first);

@@ -26,7 +26,7 @@ Error no_form(std::string why) {
   return {ErrorCode::UnsupportedFeature, std::move(why)};
 }
 
-// Bytes that are not UTF-8 as %XX.
+// The name with bytes that are not UTF-8 as %XX.
 std::string utf8_name(std::string_view name) {
   std::string out;
   while (!name.empty()) {
@@ -135,16 +135,16 @@ Status add_column(const Column& source, std::vector<ParquetColumn>& out) {
   return {};
 }
 
-// Bytes of a row for the purpose of a group's size, where strings are held elsewhere than in the row.
+// Bytes of a row for choosing a group's size; a string's bytes are not in the row.
 std::uint64_t weight_of_row(const Table& table) {
-  constexpr std::uint64_t kString = 64;  // of variable length, a guess
+  constexpr std::uint64_t kString = 64;  // of variable length, an estimate
   std::uint64_t bytes = table.row_bytes;
   for (const Column& column : table.columns)
     if (column.type->has_variable_part) bytes += kString;
   return bytes;
 }
 
-// Whole rows of chunks where they are small, so that a group needs no chunk that its neighbour needs.
+// Whole rows of chunks where they are small, so that no chunk is needed for two groups.
 std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Table& table,
                             std::uint64_t columns, std::uint64_t most) {
   const std::uint64_t least = std::max<std::uint64_t>(1, divide_up(table.rows * columns, kMaxFooterEntries));
@@ -169,7 +169,7 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
     if (column.conversion == Conversion::Text) column.string_index = layout.string_columns_++;
   }
   layout.rows_ = table.rows;
-  // Offsets, with the headers of pages, are below 2^63.
+  // Offsets, including page headers, are below 2^63.
   if (checked_mul(table.rows, std::max<std::uint64_t>(layout.columns_.size(), bytes_of_row))
           .value_or(format::kUnlimited) > kMaxValueBytes)
     return fail(no_form("too many rows"));

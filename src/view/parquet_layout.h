@@ -18,27 +18,27 @@ struct ParquetColumn {
   std::string name;                            // UTF-8
   std::int32_t physical = 0;                   // parquet.thrift `Type`
   std::optional<std::int32_t> converted = {};  // parquet.thrift `ConvertedType`
-  std::uint32_t value_bytes = 0;               // in the file; of strings and booleans none
+  std::uint32_t value_bytes = 0;               // in the file; 0 for strings and booleans
   std::uint64_t offset = 0;                    // bytes, within a row of the table
-  std::uint32_t stored_bytes = 0;              // there
+  std::uint32_t stored_bytes = 0;              // bytes there
   format::ByteOrder order = format::ByteOrder::Little;
   enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text };
   Conversion conversion = Conversion::Bytes;
   std::string enum_names = {};           // JSON object, name to number
   format::DatatypePtr string_type = {};  // of strings
-  std::size_t string_index = 0;          // among the columns of strings
+  std::size_t string_index = 0;          // index among the columns of strings
 };
 
-// What one pass over the columns of strings finds.
+// The result of one pass over the columns of strings.
 struct ParquetStrings {
   std::vector<std::uint64_t> page_bytes;  // of each row group, of each of these columns in order
-  std::vector<bool> utf8;                 // whether all of a column's strings are: else they are plain bytes
+  std::vector<bool> utf8;  // whether all strings of a column are UTF-8: else they are plain bytes
 };
 
 class ParquetLayout {
  public:
-  // UnsupportedFeature, with a short phrase, where Parquet has no form for a type. `most_rows`: of a group.
-  // Nothing is known of strings before set_strings.
+  // UnsupportedFeature, with a short phrase, where Parquet cannot represent a type. `most_rows`: of a group.
+  // The lengths of strings are unknown before set_strings.
   static Result<ParquetLayout> of(const object::DatasetDescription& dataset,
                                   std::uint64_t most_rows = format::kUnlimited);
   void set_strings(ParquetStrings strings);
@@ -52,13 +52,13 @@ class ParquetLayout {
   std::uint64_t rows_of(std::uint64_t group) const {
     return std::min(rows_per_group_, rows_ - group * rows_per_group_);
   }
-  // Bytes, from the file's start; of the group behind the last one also the footer's.
+  // Bytes, from the file's start; for the group after the last one, the footer's offset.
   std::uint64_t group_offset(std::uint64_t group) const;
   std::uint64_t group_at(std::uint64_t offset) const;
   std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
   std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
   std::string footer() const;  // with its length and the magic
-  // Of a table without strings; costs nothing for each group.
+  // For a table without strings; its cost does not depend on the number of groups.
   std::uint64_t footer_size() const;
 
  private:

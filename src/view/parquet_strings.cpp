@@ -37,7 +37,7 @@ class Pass {
     found_.utf8.assign(columns_.size(), true);
   }
 
-  // Groups [0, groups) are as they were.
+  // Groups [0, groups) are unchanged.
   void take_over(const ParquetStrings& before, std::uint64_t groups) {
     first_ = groups;
     const auto count = static_cast<std::size_t>(groups) * columns_.size();
@@ -56,7 +56,7 @@ class Pass {
     if (error_) return fail(*std::move(error_));
     return std::move(found_);
   }
-  // A group has more text than is rendered at a time.
+  // Whether a group has more text than may be rendered at once.
   bool has_long_strings() const { return has_long_strings_; }
 
  private:
@@ -80,13 +80,13 @@ class Pass {
         note({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"});
     }
     if (read) return;
-    // What is being written is read again rather than taken for damaged.
+    // A structure that is being written is read again; it does not count as damaged.
     const ErrorCode why = read.error().code();
     if (why == ErrorCode::LimitExceeded) has_long_strings_ = true;
     if (why == ErrorCode::LimitExceeded || why == ErrorCode::Stale || following()) note(read.error());
   }
 
-  // Adds to `bytes` those of the strings.
+  // Adds the size of the strings to `bytes`.
   Status measure(const ParquetColumn& column, ByteSpan rows, std::uint64_t& bytes) {
     std::string text;
     bool utf8 = true;
@@ -114,10 +114,10 @@ class Pass {
   const Table& table_;
   const ParquetLayout& layout_;
   std::vector<const ParquetColumn*> columns_;  // of strings
-  std::uint64_t first_ = 0;                    // group that is measured
+  std::uint64_t first_ = 0;                    // the group being measured
   std::atomic<std::uint64_t> total_ = 0;
   std::atomic<bool> has_long_strings_ = false;
-  std::mutex mutex_;  // guards what follows but for page_bytes, where each group has its own
+  std::mutex mutex_;  // guards what follows, except page_bytes, where each group has its own entry
   ParquetStrings found_;
   std::optional<Error> error_;
 };

@@ -9,10 +9,10 @@ namespace h5mount::view {
 Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
                               const text::ValueContext& context, std::string& out);
 
-// The layout with what one parallel pass over the strings finds. Row groups become smaller where strings are
-// long. Groups that cannot be read have the size of empty strings; reading them fails. `before`: the layout
-// of the table's state before, or null, whose row groups are valid up to the first stale byte of the dataset.
-// LimitExceeded: more text than a file of this size can sensibly have.
+// The layout with the result of one parallel pass over the strings. Row groups become smaller where strings
+// are long. Groups that cannot be read count as groups of empty strings; reading them fails. `before`: the
+// layout of the table's previous state, or null; its row groups are valid up to the first stale byte of the
+// dataset. LimitExceeded: more text than a file of this size can plausibly have.
 Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table& table, ParquetLayout layout,
                                               const ParquetLayout* before,
                                               std::span<const dataset::ByteRange> stale);

@@ -1,4 +1,4 @@
-// Numbers of parquet.thrift. Threads: any.
+// Constants of parquet.thrift. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace h5mount::view::parquet {
 // Type
 inline constexpr std::int32_t kBoolean = 0, kInt32 = 1, kInt64 = 2, kFloat = 4, kDouble = 5, kByteArray = 6,
                               kFixedBytes = 7;
-// ConvertedType: of unsigned and signed integers those of 8 bits, followed by 16, 32 and 64
+// ConvertedType: kUint8 and kInt8 are followed by the types of 16, 32 and 64 bits
 inline constexpr std::int32_t kUtf8 = 0, kUint8 = 11, kInt8 = 15;
 // FieldRepetitionType, Encoding, CompressionCodec, PageType
 inline constexpr std::int32_t kRequired = 0, kPlain = 0, kRle = 3, kUncompressed = 0, kDataPage = 0;

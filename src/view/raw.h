@@ -1,5 +1,5 @@
-// The elements as they are stored, or as text where their type has no byte form (text_lines.h): of parts of
-// datasets, as the file's own tree shows whole ones.
+// The elements as stored, or as text where their type has no byte form (text_lines.h): for parts of datasets.
+// The file's own tree shows whole datasets.
 #pragma once
 
 #include "h5mount/view/view.h"

@@ -1,4 +1,4 @@
-// Selections as NumPy's basic indexing writes them, without brackets: `10:20,:,3`, `::100`, `-1`, `...,0`.
+// Selections in NumPy's basic indexing without brackets: `10:20,:,3`, `::100`, `-1`, `...,0`.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace h5mount::view {
 
-// What the text selects of the dataset. An index drops its dimension; slices clip to the extent; steps are
+// The selection that the text describes. An index drops its dimension; slices clip to the extent; steps are
 // positive. NotFound where the text is no selection of a dataset of that rank, or an index is out of range.
 Result<dataset::DatasetPart> parse_selection(std::string_view text,
                                              const object::DatasetDescription& dataset);

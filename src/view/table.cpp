@@ -23,7 +23,7 @@ bool is_nested(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::Compound && !is_complex(type);
 }
 
-// How many columns an element takes; more than limits::kMaxTableColumns where that is too many.
+// The number of columns of an element; any number above limits::kMaxTableColumns stands for too many.
 std::uint64_t columns_of(const format::Datatype& type) {
   if (!is_nested(type)) return 1;
   std::uint64_t count = 0;
@@ -71,7 +71,7 @@ void add_columns(const std::string& name, const format::DatatypePtr& type, std::
   }
 }
 
-// Nested names may meet members' own; a name that another column has gets a number.
+// A nested name may equal another member's own name; the later column then gets a number.
 void make_unique(std::vector<Column>& columns) {
   std::unordered_map<std::string, std::size_t> seen;
   for (const Column& column : columns) ++seen[column.name];
@@ -89,7 +89,7 @@ void make_unique(std::vector<Column>& columns) {
   }
 }
 
-// Whether the columns are named after the members of the type alone.
+// Whether the columns' names come from the members of the type alone.
 bool has_members(const object::DatasetDescription& dataset) {
   return dataset.joined ||
          (dataset.type->cls == format::DatatypeClass::Compound && !is_complex(*dataset.type));

@@ -12,7 +12,7 @@ Result<ComputedFilePtr> make_tsv(Source source, const ComputedFile* before,
 Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
                                     std::span<const dataset::ByteRange> stale);
 
-// Of csv and tsv only a pass over the data tells the size.
+// The size of csv and tsv is known only after a pass over the data.
 std::optional<std::uint64_t> measured_size(const object::DatasetDescription& dataset);
 std::optional<std::uint64_t> ndjson_size(const object::DatasetDescription& dataset);
 

@@ -15,8 +15,8 @@ bool is_string(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::String || is_variable_string(type);
 }
 
-// A JSON string goes without its quotes, and those in it without their backslash; what would break a line
-// stays escaped.
+// Removes a JSON string's quotes, and the backslash before quotes inside it; characters that would break a
+// line stay escaped.
 void unquote(std::string& out, std::size_t begin) {
   if (out.size() < begin + 2 || out[begin] != '"') return;
   out.pop_back();
@@ -73,7 +73,7 @@ class Lines final : public RowText {
   const AppendElement append_;
 };
 
-// A table of one column: the line.
+// A table of one column, the line.
 Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, AppendElement append,
                                    const ComputedFile* before, std::span<const dataset::ByteRange> stale) {
   const object::DatasetDescription& dataset = source.reader->description();

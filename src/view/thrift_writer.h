@@ -1,5 +1,5 @@
-// ThriftWriter: the compact protocol of Apache Thrift, as far as Parquet's
-// metadata needs it. Threads: none.
+// ThriftWriter: the parts of Apache Thrift's compact protocol that Parquet's metadata uses. Threads: one at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ThriftWriter {
   void i32(int field, std::int32_t value) { begin_field(field, kI32), zigzag(value); }
   void i64(int field, std::int64_t value) { begin_field(field, kI64), zigzag(value); }
   void text(int field, std::string_view value) { begin_field(field, kBinary), element(value); }
-  // A list's elements follow: element() for texts and numbers, begin() … end() for structs.
+  // The caller then writes the list's elements: element() for texts and numbers, begin() … end() for structs.
   void list_of_i32(int field, std::size_t count) { begin_list(field, kI32, count); }
   void list_of_texts(int field, std::size_t count) { begin_list(field, kBinary, count); }
   void list_of_structs(int field, std::size_t count) { begin_list(field, kStruct, count); }
@@ -55,7 +55,7 @@ class ThriftWriter {
   }
 
   std::string& out_;
-  std::vector<int> last_;  // the last field's number, of each open struct
+  std::vector<int> last_;  // number of the last field of each open struct
 };
 
 }  // namespace h5mount::view

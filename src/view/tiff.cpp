@@ -38,7 +38,7 @@ class TiffFile final : public ComputedFile {
     return {};
   }
 
-  // The image does not move; the directories lie behind it.
+  // The image does not move; the directories lie after it.
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                               std::span<const dataset::ByteRange> stale) const override {
     const auto* other = dynamic_cast<const TiffFile*>(&before);
@@ -69,7 +69,7 @@ class TiffFile final : public ComputedFile {
   static constexpr std::uint64_t kImage = TiffLayout::kImage;
   std::uint64_t image_end() const { return kImage + reader_->size(); }
 
-  // From behind the image on: a gap of some bytes, then the directories.
+  // Everything after the image: a gap of some bytes, then the directories.
   void add_directories(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) const {
     const auto text = std::make_shared<std::string>();
     const std::uint64_t end = offset + length;

@@ -34,7 +34,7 @@ constexpr std::uint64_t kMostEntries = 16;
 constexpr std::uint64_t kMaxExtent = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
 constexpr std::uint64_t kClassicBytes = 1ULL << 32;
-// In the head.
+// Offsets in the head.
 constexpr std::uint64_t kBits = 64, kResolution = 80, kPalette = 1024;
 constexpr std::uint64_t kColours = 256;
 
@@ -56,7 +56,7 @@ Status set_samples(TiffLayout& out, const format::Datatype& type) {
   return {};
 }
 
-// Of the directories and the file.
+// Sets the offsets of the directories and the size of the file.
 Status set_places(TiffLayout& out, std::uint64_t image_bytes) {
   for (const bool big : {false, true}) {
     out.big = big;
@@ -72,7 +72,7 @@ Status set_places(TiffLayout& out, std::uint64_t image_bytes) {
   return {};
 }
 
-// Numbers in the file's byte order.
+// Writes numbers in the file's byte order.
 class Writer {
  public:
   Writer(const TiffLayout& layout, std::string& out) : layout_(layout), out_(out) {}
@@ -93,7 +93,7 @@ class Writer {
     value_of(type, value);
     pad(type == kShort ? 2 : type == kLong ? 4 : 8);
   }
-  // One value a sample: in the entry where they fit, else in the head.
+  // One value for each sample: in the entry where they fit, else in the head.
   void bits_per_sample() {
     entry(kBitsPerSample, kShort, layout_.samples);
     const std::size_t bytes = std::size_t{2} * layout_.samples;

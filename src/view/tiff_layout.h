@@ -20,7 +20,7 @@ namespace h5mount::view {
 struct TiffLayout {
   static constexpr std::uint64_t kImage = 4096;
 
-  bool big = false;  // BigTIFF: offsets of 8 bytes
+  bool big = false;  // offsets are of 8 bytes
   bool big_endian = false;
   std::uint32_t width = 0, height = 0;
   std::uint32_t samples = 1;  // of a pixel
@@ -28,11 +28,11 @@ struct TiffLayout {
   std::uint32_t format = 1;   // of samples: 1 unsigned, 2 signed, 3 floating-point
   std::uint64_t pages = 0;
   std::uint64_t page_bytes = 0;       // of the image
-  std::uint64_t directories = 0;      // where the first one is
+  std::uint64_t directories = 0;      // offset of the first one
   std::uint64_t directory_bytes = 0;  // of one
   std::uint64_t size = 0;             // of the file
 
-  // Whether a palette can say what its samples mean.
+  // Whether a palette can define the meaning of its samples.
   bool may_be_indexed() const { return samples == 1 && bits == 8 && format == 1; }
   bool operator==(const TiffLayout&) const = default;
 };

@@ -1,6 +1,6 @@
-// Derivations: parts of a dataset that views show as datasets of their own: a selection of its elements, a
-// member of its compound type. Each gives a DatasetReader over the dataset's, so that every view of a dataset
-// is one of a part as well. Immutable; threads: any.
+// Derivations: parts of a dataset that views show like datasets: a selection of its elements, a member of its
+// compound type. Each is a DatasetReader over the dataset's, so every view of a dataset works on a part too.
+// Immutable; threads: any.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ class Derivation {
  public:
   virtual ~Derivation() = default;
 
-  // What the part is: its shape, type and size. NotFound where the dataset has no such part.
+  // Shape, type and size of the part. NotFound where the dataset has no such part.
   virtual Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const = 0;
-  // Its elements. `before`: the same part of the dataset's state before, or null; the reader's
-  // `take_outdated` then gives the stale ranges of the part.
+  // The part's elements. `before`: the same part of the dataset's previous state, or null; `take_outdated` of
+  // the result then returns the stale ranges of the part.
   virtual Result<DatasetReaderPtr> open(const dataset::ReadEnvironment& environment, DatasetReaderPtr dataset,
                                         const DatasetReaderPtr& before) const = 0;
 };

@@ -6,12 +6,12 @@
 
 namespace h5mount::view {
 
-// True where a dataset of this type has no byte form of its own: strings of variable length become lines, all
-// else that is variable-length or refers to something becomes JSON lines.
+// True where a dataset of this type has no byte form of its own: strings of variable length become lines,
+// other types with variable-length parts or references become JSON lines.
 bool is_shown_as_text(const format::Datatype& type);
 
-// Such a dataset as an element a line. Elements that cannot be read are errors of the bytes that stand for
-// them. `before` and `stale`: as for View::make.
+// Such a dataset with an element a line. Elements that cannot be read are errors of the bytes in their place.
+// `before` and `stale`: as for View::make.
 Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* before,
                                            std::span<const dataset::ByteRange> stale);
 

@@ -36,13 +36,13 @@ class ComputedFile {
   virtual std::uint64_t size() const = 0;
 
   // Appends the bytes [offset, offset + length), cut at the end. `pattern` is the open file's own (null:
-  // random access), to be handed on to the dataset's reader.
+  // random access), to be passed to the dataset's reader.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
                       dataset::Pieces& out) const = 0;
 
-  // Which bytes of this file may differ from those that `before` had there, where `before` is the same view
-  // of the dataset's state before and the bytes `stale` of the dataset's image may have changed. What lies
-  // behind the end of `before` need not be named. By default everything.
+  // Which bytes of this file may differ from `before`, the same view of the dataset's previous state, where
+  // the bytes `stale` of the dataset's image may have changed. Bytes beyond the end of `before` need not be
+  // included. By default everything.
   virtual std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                                       std::span<const dataset::ByteRange> stale) const;
 
@@ -55,38 +55,38 @@ using ComputedFilePtr = std::shared_ptr<const ComputedFile>;
 // What a view file is made from.
 struct Source {
   DatasetReaderPtr reader;
-  text::ValueContext values;             // for what elements refer to
+  text::ValueContext values;             // resolves what elements refer to
   dataset::ReadEnvironment environment;  // cache and workers
-  object::OpenedFilePtr file;            // that the dataset is of: for others that it refers to
+  object::OpenedFilePtr file;            // the dataset's file, for other objects in it
 };
 
 struct View {
-  std::string_view directory;  // its name under /.h5; empty: there is none, it is shown of slices and fields
-  std::string_view suffix;     // of the names of its files
+  std::string_view directory;  // its name under /.h5; empty: only slices and fields show it
+  std::string_view suffix;     // the end of its files' names
 
   // Why it cannot show a dataset, as a short phrase; nothing where it can.
   std::optional<std::string> (*unfit)(const object::DatasetDescription& dataset);
-  // The exact size where shape and type determine it; nothing where only `make` can tell.
+  // The exact size where shape and type determine it; nothing where `make` must determine it.
   std::optional<std::uint64_t> (*size)(const object::DatasetDescription& dataset);
-  // The file. `before`: the same view of the dataset's state before, or null. A view whose size takes a pass
-  // over the data makes it here, and continues from `before` where that is still valid; `stale` as for
+  // Makes the file. `before`: the same view of the dataset's previous state, or null. A view whose size needs
+  // a pass over the data makes it here, and continues from `before` where that is still valid; `stale` as for
   // ComputedFile::stale_since.
   Result<ComputedFilePtr> (*make)(Source source, const ComputedFile* before,
                                   std::span<const dataset::ByteRange> stale);
 
-  // Whether it shows groups of equally long datasets of one dimension too, which are given to it as joined
-  // datasets (dataset/joined_datasets.h).
+  // Whether it also shows groups of equally long datasets of one dimension, as joined datasets
+  // (dataset/joined_datasets.h).
   bool of_groups = false;
 };
 
-// All of them, in the order of their directories' names.
+// All views, ordered by the names of their directories.
 std::span<const View> views();
 
-// For parts of datasets (slices, members): the one in whose suffix the name ends; else the elements as they
-// are stored, or as text where their type has no byte form, whose suffix is empty.
+// For parts of datasets (slices, members): the view whose suffix the name has; else the view with an empty
+// suffix, which shows the elements as stored, or as text where their type has no byte form.
 const View& view_by_suffix(std::string_view shown);
 
-// Appends the bytes [offset, offset + length) of a text, as far as it has them; `out` keeps the text.
+// Appends the bytes [offset, offset + length) of a text, cut at its end; `out` keeps the text alive.
 void add_text(const std::shared_ptr<const std::string>& text, std::uint64_t offset, std::uint64_t length,
               dataset::Pieces& out);
 

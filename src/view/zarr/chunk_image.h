@@ -1,6 +1,6 @@
 // ChunkImage: a box of a dataset's elements, a chunk of a Zarr array, as a dataset of its own: row-major,
-// padded with zeros where it reaches over the extent. One that is a chunk of the file or a run of the image
-// is given without a copy.
+// padded with zeros where it exceeds the extent. A box that is a chunk of the file or a run of the image is
+// read without a copy.
 #pragma once
 
 #include "h5mount/view/zarr.h"
@@ -9,8 +9,7 @@ namespace h5mount::view {
 
 class ChunkImage final : public dataset::DatasetReader {
  public:
-  // `number`: below the array's chunk_count. `same_as`: the image that this gave of the state before, or
-  // null.
+  // `number`: below the array's chunk_count. `same_as`: the image returned for the previous state, or null.
   ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number,
              const ChunkImage* same_as);
 
@@ -36,12 +35,12 @@ class ChunkImage final : public dataset::DatasetReader {
   Status read_rows(std::uint64_t offset, MutableByteSpan out) const;
   std::vector<dataset::ByteRange> outdated_ranges() const override;
 
-  // A row is what is contiguous in the box: its last dimension and those that it covers whole.
+  // A row is a contiguous run of the box: its last dimension and those that it covers whole.
   DatasetReaderPtr dataset_;
   std::uint64_t number_;
   std::uint64_t element_size_;
   bool whole_ = false;                         // a chunk of the file
-  bool moved_ = false;                         // not where or what it was in the state before
+  bool moved_ = false;                         // position or kind differs from the previous state's
   std::vector<std::uint64_t> dims_;            // of the dataset, folded
   std::vector<std::uint64_t> chunk_, origin_;  // of the box, folded
   std::vector<std::uint64_t> extent_;          // of the box within the dataset's extent

@@ -15,10 +15,10 @@ namespace h5mount::view {
 namespace {
 
 constexpr std::string_view kWithoutValues = "This is a netCDF dimension but not a netCDF variable.";
-// Always the library's own.
+// Attributes that always belong to the library.
 constexpr std::array<std::string_view, 4> kLibraryAttributes = {"_Netcdf4Coordinates", "_Netcdf4Dimid",
                                                                 "_nc3_strict", "_NCProperties"};
-// Those of dimension scales and of datasets that have some.
+// Attributes of dimension scales and of datasets that have some.
 constexpr std::array<std::string_view, 4> kScaleAttributes = {"CLASS", "DIMENSION_LIST", "NAME",
                                                               "REFERENCE_LIST"};
 
@@ -37,7 +37,7 @@ std::string string_of(const metadata::FileMetadata& file, const object::Object& 
   return out;
 }
 
-// Makes strict JSON of it: NaN, Infinity and -Infinity, which stand outside of strings, become strings.
+// Converts to strict JSON: NaN, Infinity and -Infinity outside of strings become strings.
 std::string strict(std::string_view json) {
   constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   std::string out;
@@ -88,7 +88,7 @@ std::string last_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// The name of a scale that is as long as the dimension; else none.
+// The name of a scale that is as long as the dimension; else empty.
 std::string scale_name(const text::ValueContext& values, std::uint64_t address, std::uint64_t length) {
   const auto scale = object::open_object(*values.file, address);
   if (!scale || scale->kind != object::ObjectKind::Dataset) return {};

@@ -12,11 +12,11 @@ namespace {
 using dataset::StoredChunks;
 
 constexpr std::uint64_t kFletcherBytes = 4;
-// Of a chunk that HDF5's LZ4 filter made: u64 BE its size, u32 BE the size of a block, u32 BE that of the one
-// block as stored.
+// The header of a chunk written by HDF5's LZ4 filter: u64 BE its size, u32 BE the size of a block, u32 BE
+// that of the one block as stored.
 constexpr std::uint64_t kLz4HeaderBytes = 16;
 
-// `skip` bytes of the stored ones are replaced by `head`, and what is behind `end` is cut off.
+// `head` replaces the first `skip` stored bytes; bytes after `end` are cut off.
 class StoredBytes final : public ComputedFile {
  public:
   StoredBytes(std::shared_ptr<const ChunkImage> chunk, const StoredChunks& chunks, std::string head,
@@ -56,7 +56,8 @@ class StoredBytes final : public ComputedFile {
   mutable std::atomic<bool> verified_;
 };
 
-// A chunk that was never written, or that a filter was not applied to: its elements in a frame of the codec.
+// The elements, in a frame of the codec, of a chunk that was never written or that a filter was not applied
+// to.
 class FramedElements final : public ComputedFile {
  public:
   FramedElements(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec, std::uint64_t size)
@@ -107,7 +108,7 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
   const std::uint64_t behind = codec.fletcher32 ? kFletcherBytes : 0;
   const bool lz4 = codec.compressor == StoredCompressor::Lz4;
   const std::uint64_t before = lz4 ? kLz4HeaderBytes : 0;
-  // LZ4's filter keeps a block as it is where compression does not pay.
+  // The LZ4 filter stores a block uncompressed where compression does not pay.
   const bool kept = lz4 && stored.bytes == before + elements + behind;
   if (!stored.filtered || stored.bytes <= before + behind || kept) {
     H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));

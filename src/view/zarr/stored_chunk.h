@@ -6,7 +6,7 @@
 
 namespace h5mount::view {
 
-// Of a dataset that has a codec, for a chunk of its own shape.
+// For a chunk of a dataset that has a codec and chunks of the array's shape.
 Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec);
 
 }  // namespace h5mount::view

@@ -43,7 +43,7 @@ std::optional<StoredCompressor> compressor_of(std::uint16_t id) {
   }
 }
 
-// What the filter divides a chunk into; a Zarr chunk is one block.
+// The size of the blocks into which the filter divides a chunk; a Zarr chunk is one block.
 std::uint64_t lz4_block(const format::FilterDescription& filter) {
   constexpr std::uint64_t kDefault = 1U << 30;
   return filter.client_data.empty() || filter.client_data[0] == 0 ? kDefault : filter.client_data[0];
@@ -56,7 +56,7 @@ void put_le(std::string& out, std::uint64_t value) {
 
 std::uint32_t adler32(ByteSpan bytes) {
   constexpr std::uint32_t kModulus = 65'521;
-  constexpr std::size_t kRun = 5'552;  // the longest whose sums fit 32 bits
+  constexpr std::size_t kRun = 5'552;  // the longest run whose sums fit 32 bits
   std::uint32_t a = 1, b = 0;
   while (!bytes.empty()) {
     const std::size_t run = std::min(bytes.size(), kRun);
@@ -83,7 +83,7 @@ void append_zlib(ByteSpan bytes, std::string& out) {
   for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(checksum >> shift & 0xFF);
 }
 
-// A Blosc 1 header with the flag that says that the bytes are a copy.
+// A Blosc 1 header with the flag for uncompressed bytes.
 void append_blosc(std::uint64_t item_bytes, ByteSpan bytes, std::string& out) {
   const std::uint64_t item = item_bytes <= 255 ? item_bytes : 1;
   out += std::string("\x02\x01\x02", 3) + static_cast<char>(item);
@@ -154,7 +154,7 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
   StoredCodec out;
   out.item_bytes = dataset.element_size;
   for (const format::FilterDescription& filter : dataset.pipeline.filters) {
-    if (out.fletcher32) return std::nullopt;  // what a filter made of the checksum cannot be cut off
+    if (out.fletcher32) return std::nullopt;  // a later filter's output cannot be cut at the checksum
     const auto compressor = compressor_of(filter.id);
     const bool nothing_yet = out.compressor == StoredCompressor::None;
     if (filter.id == kShuffle && out.shuffle == 0 && nothing_yet) {

@@ -32,7 +32,7 @@ std::string base64(ByteSpan bytes) {
   return out + '"';
 }
 
-// What the bits of an enumeration or a bitfield are as a number.
+// The type of an enumeration's or a bitfield's bits as a number.
 Datatype number_type(const Datatype& type) {
   Datatype out = type.cls == DatatypeClass::Enum ? *type.base : type;
   if (out.cls == DatatypeClass::Bitfield || out.cls == DatatypeClass::Opaque) {
@@ -43,7 +43,7 @@ Datatype number_type(const Datatype& type) {
   return out;
 }
 
-// As the text of values has it: "-1", "0.5", "NaN".
+// In the form of 'Values as text': "-1", "0.5", "NaN".
 Result<std::string> number_text(const Datatype& type, ByteSpan element) {
   std::string out;
   H5_TRY(text::append_json(number_type(type), element, {}, out));
@@ -122,12 +122,12 @@ std::optional<Number> parse(std::string_view text) {
   return out;
 }
 
-// A number of any type as one of the dataset's integer type, where it is one.
+// The JSON of a number of any type as one of the dataset's integer type, if it is an integer.
 std::optional<std::string> integer_fill(const Zarr3Scalar& scalar, const std::string& text) {
   const auto bits = static_cast<unsigned>(8 * scalar.bytes);
   const bool is_signed = scalar.kind == Kind::Signed;
   if (const auto value = parse<std::int64_t>(text)) {
-    const std::int64_t top = *value >> (bits - 1);  // 0 or -1 where a signed number has room for it
+    const std::int64_t top = *value >> (bits - 1);  // 0, or -1 where the number fits the signed type
     const bool fits = is_signed ? top == 0 || top == -1 : *value >= 0 && (bits == 64 || *value >> bits == 0);
     return fits ? std::optional(text) : std::nullopt;
   }

@@ -13,11 +13,11 @@ struct Zarr3Scalar {
   Kind kind = Kind::Raw;
   std::string data_type = {};      // JSON
   std::uint64_t bytes = 0;         // of an element
-  std::uint32_t number_bytes = 1;  // of what has a byte order: the parts of a complex number
+  std::uint32_t number_bytes = 1;  // of the unit with a byte order: half of a complex number
   bool big_endian = false;
 };
 
-// Of a dtype without members and dimensions. UnsupportedFeature.
+// For a dtype without members and dimensions. UnsupportedFeature.
 Result<Zarr3Scalar> zarr3_scalar(const NumpyType& numpy);
 
 }  // namespace h5mount::view

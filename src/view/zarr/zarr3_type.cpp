@@ -1,5 +1,5 @@
-// Types of Zarr version 3: core ones (https://zarr-specs.readthedocs.io/en/latest/v3/data-types), and, where
-// these do not do, registered extensions
+// Types of Zarr version 3: core types (https://zarr-specs.readthedocs.io/en/latest/v3/data-types), and, where
+// these do not suffice, registered extensions
 // (https://github.com/zarr-developers/zarr-extensions/tree/main/data-types): string, null_terminated_bytes,
 // struct, numpy.datetime64, numpy.timedelta64.
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 using format::DatatypeClass;
 
-// The metadata hold a fill value, that of raw bytes as a list of numbers.
+// The metadata holds a fill value, which for raw bytes is a list of numbers.
 constexpr std::uint64_t kMaxElementBytes = 1U << 20;
 constexpr std::uint64_t kMaxRawBytes = 64U << 10;
 
@@ -46,7 +46,7 @@ Result<std::string> time_type(std::string_view text) {
 
 Result<ZarrType> element_type(const format::Datatype& type, bool in_struct);
 
-// All numbers of a struct have one byte order, and readers take it for little-endian whatever the codec says.
+// All numbers of a struct have one byte order, and readers assume little-endian whatever the codec states.
 Result<ZarrType> scalar_type(const format::Datatype& type, const NumpyType& numpy, bool in_struct) {
   H5_ASSIGN(const Zarr3Scalar scalar, zarr3_scalar(numpy));
   if (scalar.kind == Zarr3Scalar::Kind::Raw && scalar.bytes > kMaxRawBytes)

@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t kChunkBytes = 8U << 20;    // of datasets without chunks of their own
 constexpr std::uint64_t kMaxOneChunk = 16U << 20;  // the largest that is one chunk
 
-// Whole trailing dimensions as far as they fit, then a part of the one before, then one place of the others:
-// each chunk is one run of the image.
+// Chunks of whole trailing dimensions as far as they fit, then a part of the dimension before, and one index
+// of the others: each chunk is one run of the image.
 std::vector<std::uint64_t> cut(const object::DatasetDescription& dataset) {
   std::vector<std::uint64_t> out(dataset.space.dims);
   for (std::uint64_t& extent : out) extent = std::max<std::uint64_t>(extent, 1);

@@ -117,8 +117,8 @@ class PackedElements final : public ComputedFile {
     }
   }
 
-  // The packed bytes from `skip` on of an element that is too large to be read whole: of each segment the
-  // items that they touch.
+  // Reads the packed bytes from `skip` on of an element that is too large to be read whole: of each segment
+  // the items that they touch.
   Status read_large(std::uint64_t element, std::uint64_t skip, MutableByteSpan to) const {
     std::vector<std::byte> items;
     std::uint64_t begin = 0;  // of the segment, packed
@@ -213,7 +213,7 @@ constexpr View make_chunk_view() {
 constexpr View kChunkView = make_chunk_view<ZarrEncoding::Plain>();
 constexpr View kVersion3ChunkView = make_chunk_view<ZarrEncoding::Version3>();
 
-// Only the index tells how long a chunk is.
+// The length of a chunk is known only from the index.
 Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile* before,
                                                std::span<const dataset::ByteRange> stale) {
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);

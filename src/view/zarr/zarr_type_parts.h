@@ -1,23 +1,23 @@
-// What the types of both versions of Zarr are made with.
+// Parts that the types of both versions of Zarr share.
 #pragma once
 
 #include "h5mount/view/zarr.h"
 
 namespace h5mount::view {
 
-// Appends a part of the stored element, joined with the last one where it continues that.
-// UnsupportedFeature where there are too many.
+// Appends a part of the stored element, joined with the previous one if adjacent. UnsupportedFeature where
+// there are too many.
 Status add_segment(ZarrType& out, ZarrType::Segment segment);
-// The same for those of a member at `offset`, and of items that follow one another in `bytes` bytes.
+// Appends the segments of a member at `offset`, and of items that follow one another in `bytes` bytes.
 Status add_segments(ZarrType& out, const ZarrType& inner, std::uint64_t offset);
 Status add_repeated(ZarrType& out, const ZarrType& inner, std::uint64_t item_bytes, std::uint64_t bytes);
 
-// zarr_type of version 3.
+// zarr_type for version 3.
 Result<ZarrType> version3_type(const format::Datatype& type);
 
-// The attribute `_FillValue` of a dataset of this type as the registry of Zarr's extensions has it ("The
-// value is first converted to the little-endian 64-bit IEEE-754 representation", in base64): JSON. Nothing
-// where it has no such form: readers would take it for another number, or refuse the array.
+// The attribute `_FillValue` of a dataset of this type in the form that the registry of Zarr's extensions
+// defines ("The value is first converted to the little-endian 64-bit IEEE-754 representation", in base64):
+// JSON. Nothing where it has no such form: readers would take it for another number, or refuse the array.
 std::optional<std::string> version3_fill_attribute(const format::Datatype& dataset,
                                                    const format::Datatype& type, ByteSpan element);
 
