@@ -15,9 +15,8 @@
 #include <memory>
 #include <mutex>
 
-#include "h5mount/base/thread_annotations.h"
-
 #include "chunked_blocks.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::dataset {
 

@@ -16,7 +16,7 @@ bool is_longer(const object::Attribute& attribute, const text::ValueContext& con
   return !text && text.error().code() == ErrorCode::TooLarge;
 }
 
-// A value that cannot be read is not called large: whoever asks for it is told why.
+// A value that cannot be read does not count as large: reading its attribute then reports the error.
 bool is_large(ServedFile& file, const object::Attribute& attribute) {
   if (attribute.damage) return false;
   const text::TextBounds bounds = text::value_text_bounds(*attribute.type, attribute.space, attribute.data);
@@ -24,7 +24,8 @@ bool is_large(ServedFile& file, const object::Attribute& attribute) {
   if (bounds.least > kMaxXattrBytes) return true;
   text::ValueContext context = file.value_context();
   if (attribute.type->has_reference) {
-    // The paths of a file's objects are dear to know. No path that can be used is longer than this one.
+    // Longest path assumed for a reference: the paths of a file's objects are expensive to compute, and no
+    // longer path can be used.
     constexpr std::size_t kPathMax = 4096;
     const text::ValueContext any_path{context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); }};
     if (!is_longer(attribute, any_path)) return false;
@@ -32,8 +33,8 @@ bool is_large(ServedFile& file, const object::Attribute& attribute) {
   return is_longer(attribute, context);
 }
 
-// Calls `each` with every attribute's own name, in order, each once: damaged storage may hold a name twice.
-// `examine` (may be null) sees the attribute whole before that. Returns why there may be more.
+// Calls `each` with every attribute's own name, in order, each once: damaged storage may contain a name
+// twice. `examine` (may be null) receives the whole attribute before that. Returns why some may be missing.
 template <class Each>
 std::optional<Error> for_each_name(const OpenedObject& object,
                                    const std::function<void(object::Attribute&)>& examine, const Each& each) {
@@ -54,9 +55,9 @@ std::optional<Error> for_each_name(const OpenedObject& object,
 std::vector<std::pair<std::string, std::string>> with_shown_names(std::vector<std::string> names) {
   std::vector<std::pair<std::string, std::string>> out;
   out.reserve(names.size());
-  NameGiver giver;
+  UniqueNames unique;
   for (std::string& name : names) {
-    std::string shown = giver.give(name, encode_attribute_name(name), kMaxShownAttribute);
+    std::string shown = unique.add(name, encode_attribute_name(name), kMaxShownAttribute);
     out.emplace_back(std::move(shown), std::move(name));
   }
   return out;
@@ -71,13 +72,13 @@ AttributeNames attribute_names(const OpenedObject& object) {
 }
 
 Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object) {
-  std::optional<std::vector<std::string>> names;  // where this call is the one that looks at the values
+  std::optional<std::vector<std::string>> names;  // where this call is the one that examines the values
   H5_ASSIGN(const std::shared_ptr<const LargeAttributes> large,
             object.large_attributes.get([&]() -> Result<std::shared_ptr<const LargeAttributes>> {
               const auto found = std::make_shared<LargeAttributes>();
               const auto examine = [&](object::Attribute& attribute) {
                 if (is_large(file, attribute)) found->insert(attribute.name);
-                // Values are not held together.
+                // Values are not held together in memory.
                 attribute.type = nullptr;
                 attribute.data = {};
                 attribute.owner = nullptr;

@@ -1,9 +1,8 @@
-// /.h5/attributes: attribute NAME of the object at PATH as the text file PATH@NAME, without a bound on its
-// size; an attribute of the root is @NAME. So attributes and children of one name do not meet (AnnData's
-// `_index`).
-#include <mutex>
+// /.h5/attributes: attribute NAME of the object at PATH as the text file PATH@NAME, of any size; an attribute
+// of the root is @NAME. So an attribute and a child of the same name do not collide (AnnData's `_index`).
 
 #include "attribute_values.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/names.h"
 #include "mirror.h"
 #include "object_facts.h"
@@ -16,7 +15,7 @@ namespace {
 constexpr std::string_view kName = "attributes";
 constexpr char kAt = '@';
 
-// The text of a value, made once for all who have it open and gone with the last of them.
+// The text of a value, made once for all open handles and freed with the last of them.
 class OpenedValue {
  public:
   explicit OpenedValue(std::uint64_t snapshot) : snapshot_(snapshot) {}
@@ -54,7 +53,7 @@ class OpenedValue {
   std::uint64_t snapshot_;  // number of the snapshot that it was read from
   OnceValue<bool> once_;
   std::string text_;
-  std::shared_ptr<ByteBudget> budget_;  // where the text was taken from it
+  std::shared_ptr<ByteBudget> budget_;  // the budget from which the text was charged
 };
 
 class AttributeTextNode : public Node {
@@ -89,18 +88,18 @@ class AttributeTextNode : public Node {
 
   Result<std::size_t> size(const OpenedObject& object) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (measured_ && measured_->snapshot == object.snapshot->number()) return measured_->bytes;
     }
     H5_ASSIGN(const object::Attribute attribute, find(object));
     H5_ASSIGN(const std::size_t bytes, attribute_text_size(*file_, attribute));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     measured_ = {object.snapshot->number(), bytes};
     return bytes;
   }
 
   std::shared_ptr<OpenedValue> opened(std::uint64_t snapshot) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::shared_ptr<OpenedValue> value = opened_.lock();
     if (!value || value->snapshot() != snapshot) opened_ = value = std::make_shared<OpenedValue>(snapshot);
     return value;
@@ -111,9 +110,9 @@ class AttributeTextNode : public Node {
     std::size_t bytes;
   };
   ServedFilePtr file_;
-  std::mutex mutex_;  // of what follows
-  std::optional<Measured> measured_;
-  std::weak_ptr<OpenedValue> opened_;
+  Mutex mutex_;
+  std::optional<Measured> measured_ H5_GUARDED_BY(mutex_);
+  std::weak_ptr<OpenedValue> opened_ H5_GUARDED_BY(mutex_);
 };
 
 // A part is `@` and the attribute's own name.

@@ -1,4 +1,4 @@
-// ByteBudget: how many bytes all holders together may have. Threads: any.
+// ByteBudget: a number of bytes that all holders share. Threads: any.
 #pragma once
 
 #include <atomic>

@@ -34,34 +34,34 @@ void ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
   std::optional<StridePattern::Batch> batch;
   std::uint64_t run = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     batch = pattern_.note(offset, length);
     run = pattern_.run();
     run_ = run;
   }
   if (!batch) return;
-  // Two at a time: the second half is decoded while the reader goes through the first.
+  // Two jobs: the second half is decoded while the reader goes through the first.
   const std::uint64_t half = batch->count >= kWorthTwoJobs ? batch->count / 2 : batch->count;
   for (std::uint64_t first = 0; first < batch->count; first += half) {
     const std::uint64_t last = std::min(first + half, batch->count);
     workers_->submit([self = shared_from_this(), run, batch = *batch, first, last] {
-      self->hand_on(run, batch, first, last);
+      self->store_batch(run, batch, first, last);
     });
   }
 }
 
-void ColumnAhead::hand_on(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
-                          std::uint64_t last) const {
+void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
+                              std::uint64_t last) const {
   for (std::uint64_t i = first; i < last; ++i) {
-    if (i == batch.left_out) continue;
+    if (i == batch.skipped) continue;
     const std::uint64_t place = batch.first + i * batch.stride;
     const std::uint64_t begin = place / kPage * kPage;
     const std::uint64_t end = std::min((place + batch.bytes + kPage - 1) / kPage * kPage, reader_->size());
     dataset::Pieces pieces;
-    // A failure is told to whoever asks for these bytes.
+    // A read of these bytes reports the error.
     if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, pieces)) return;
     if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
-    if (pieces.kernel_only() && !as_opened_()) {  // written while the kernel copied it
+    if (pieces.kernel_only() && !as_opened_()) {  // the file was written while the kernel copied
       kernel_->invalidate(node_, {{0, format::kUnlimited}});
       return;
     }

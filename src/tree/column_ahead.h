@@ -1,13 +1,13 @@
-// ColumnAhead: has the pages that a reader at equal distances will ask for decoded and handed to the kernel
-// before it asks: a request that the kernel need not make costs such a reader less than any answer could. One
-// per open file. Threads: any.
+// ColumnAhead: for a reader at equal distances, decodes the pages that it will need next and stores them in
+// the kernel's page cache. A page that needs no request costs such a reader less than any reply. One per open
+// file. Threads: any.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
 #include "h5mount/view/text_lines.h"
 #include "stride_pattern.h"
@@ -18,17 +18,17 @@ using view::DatasetReaderPtr;
 
 class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
  public:
-  // `as_opened`: whether the file is still what the reader was opened on; asked before anything is handed on.
+  // `as_opened`: whether the file is unchanged since the reader was opened; checked before pages are stored.
   ColumnAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
               std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened);
 
   void note(std::uint64_t offset, std::uint64_t length);
-  // What is under way comes to an end soon.
+  // Jobs that are running end soon.
   void stop() { run_ = kStopped; }
 
  private:
-  void hand_on(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
-               std::uint64_t last) const;
+  void store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
+                   std::uint64_t last) const;
 
   static constexpr std::uint64_t kStopped = format::kUnlimited;
   const DatasetReaderPtr reader_;
@@ -36,9 +36,9 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
   const std::shared_ptr<KernelPages> kernel_;
   const NodeId node_;
   const std::function<bool()> as_opened_;
-  std::atomic<std::uint64_t> run_ = 0;  // batches of another one are left
-  std::mutex mutex_;
-  StridePattern pattern_;
+  std::atomic<std::uint64_t> run_ = 0;  // jobs of other runs do nothing
+  Mutex mutex_;
+  StridePattern pattern_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::tree

@@ -10,7 +10,7 @@ std::optional<Error> first_of(const FoundDamage& damage) {
   return damage.list ? damage.list : damage.entry;
 }
 
-// Damage is found once; a disk that did not answer may do so the next time.
+// Damage is permanent and cached; an I/O error may be temporary and is not.
 Result<FoundDamage> to_keep(FoundDamage found) {
   const std::optional<Error> first = first_of(found);
   if (first && first->code() == ErrorCode::Io) return fail(*first);

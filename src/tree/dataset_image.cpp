@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 512;
 
-constexpr std::uint64_t kMostCounted = 4096;  // chunks that a growing dataset's storage is counted for
+constexpr std::uint64_t kMostCounted = 4096;  // chunks up to which a growing dataset's storage is counted
 
 std::uint64_t chunk_count(const object::DatasetDescription& description) {
   std::uint64_t bytes = description.element_size;
@@ -25,13 +25,13 @@ std::uint64_t chunk_count(const object::DatasetDescription& description) {
 std::optional<std::uint64_t> storage_by_layout(const object::DatasetDescription& description) {
   const format::DataLayout& layout = description.layout;
   if (layout.cls == format::LayoutClass::Compact) return layout.compact_data.size();
-  if (layout.cls == format::LayoutClass::Virtual) return 0;  // its sources have it
+  if (layout.cls == format::LayoutClass::Virtual) return 0;  // its sources have the storage
   if (layout.cls == format::LayoutClass::Contiguous && description.external.empty())
     return layout.address == format::kUndefinedAddress ? 0 : description.image_bytes;
   return std::nullopt;
 }
 
-// Bytes of storage as far as the depth allows to count them; nothing where they are not known.
+// Bytes of storage, counted as far as the depth allows; nothing where they are unknown.
 Result<std::optional<std::uint64_t>> storage_of(const dataset::DatasetReader& reader, StatDepth depth,
                                                 NodeStat& stat) {
   if (depth != StatDepth::Full) {
@@ -57,7 +57,7 @@ DatasetImage::Version::Version(OpenedObjectPtr opened, const Version* before)
       same(before == nullptr || before->text.peek() ? format::kUnlimited : before->same.load()),
       publisher(before != nullptr ? before->publisher : std::make_shared<SizePublisher>()) {}
 
-// A file that does not grow has one version; it is pinned only once bytes are wanted, so that a node that was
+// A file that does not grow has one version. It is kept only once bytes are needed, so that a node that was
 // merely listed holds nothing.
 Result<DatasetImage::VersionPtr> DatasetImage::version(metadata::RetryBudget& budget) {
   VersionPtr newest = version_.load();
@@ -96,7 +96,7 @@ Result<DatasetReaderPtr> DatasetImage::reader(Version& version, metadata::RetryB
 Result<ComputedFilePtr> DatasetImage::text(Version& version, metadata::RetryBudget& budget) {
   return version.text.get([&]() -> Result<ComputedFilePtr> {
     H5_ASSIGN(DatasetReaderPtr bytes, reader(version, budget));
-    // The text before is valid up to the first element that may read otherwise now.
+    // The earlier text is valid up to the first element that may read otherwise now.
     std::uint64_t same = version.same;
     for (const dataset::ByteRange& range : bytes->take_outdated()) same = std::min(same, range.begin);
     version.same = same;
@@ -159,7 +159,7 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   VersionPtr pinned = version_.load();
   const bool growing = grows();
   if (pinned && growing) {
-    stat.size = pinned->publisher->size();  // where the new one cannot be had at the moment
+    stat.size = pinned->publisher->size();  // the newest size cannot be determined at the moment
     metadata::RetryBudget budget;
     const auto now = version(budget);
     if (!now) return;
@@ -172,7 +172,7 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   if (!is_shown_as_text(*(*description)->type))
     stat.size = (*description)->image_bytes;
   else if ((*description)->image_bytes > 0)
-    // A text that was measured is measured again as it grows, so that a listing does not show it empty.
+    // A measured text is measured again as it grows, so that a listing does not show it empty.
     measure_text(pinned && pinned->text_before ? StatDepth::Size : depth, stat);
   const bool sized = stat.complete;
   measure_blocks(depth, **description, stat);
@@ -227,7 +227,7 @@ void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
 void DatasetImage::measure_blocks(StatDepth depth, const object::DatasetDescription& description,
                                   NodeStat& stat) {
   std::optional<std::uint64_t> bytes = storage_by_layout(description);
-  // Text has no holes, and neither has what a virtual dataset shows of its sources.
+  // Text has no holes, and neither has a virtual dataset's image.
   bool all_data =
       is_shown_as_text(*description.type) || description.layout.cls == format::LayoutClass::Virtual;
   if (!bytes || (*bytes == 0 && !all_data && stat.size > 0)) {
@@ -245,7 +245,7 @@ void DatasetImage::measure_blocks(StatDepth depth, const object::DatasetDescript
       bytes = *counted;
     else
       file_->report(file_->path_of(place_), counted.error());
-    // Where there is no storage, a search for data is free.
+    // Where there is no storage, a search for data costs nothing.
     all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0));
   }
   stat.blocks = divide_up(bytes.value_or(0), kBlockBytes);

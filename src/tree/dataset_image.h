@@ -1,6 +1,6 @@
 // DatasetImage: the bytes of one dataset's file: its row-major image, or its text
-// (h5mount/view/text_lines.h). What is made of a dataset on demand is a version, kept here; in a growing file
-// there is a new one for each snapshot that the dataset is read in. Threads: any.
+// (h5mount/view/text_lines.h). A version is what was made of the dataset on demand; in a growing file there
+// is a new one for each snapshot that the dataset is read in. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -24,11 +24,11 @@ class DatasetImage final : public ViewedData {
   DatasetImage(ServedFilePtr file, std::uint64_t address, LinkPlace place)
       : file_(std::move(file)), address_(address), place_(std::move(place)) {}
 
-  // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: as the kernel knows
-  // it.
+  // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: its id for the
+  // kernel.
   void measure(StatDepth depth, NodeStat& stat, NodeId node);
 
-  // Has the kernel drop those of its pages that the file's growth made stale.
+  // Invalidates the kernel's pages that the file's growth made stale.
   void catch_up(NodeId node);
 
   // Exactly one of the two is set; immutable.
@@ -46,8 +46,8 @@ class DatasetImage final : public ViewedData {
     return bytes(budget);
   }
   Result<Bytes> bytes(metadata::RetryBudget& budget);
-  // The elements of the newest snapshot, whatever their file shows of them: for views. A later reader has a
-  // higher number.
+  // A reader of the elements in the newest snapshot, for views, whatever the dataset's own file shows. A
+  // later reader has a higher number.
   struct NumberedReader {
     DatasetReaderPtr reader;
     std::uint64_t number = 0;
@@ -56,7 +56,7 @@ class DatasetImage final : public ViewedData {
   Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget) override;
   Result<DatasetDescriptionPtr> newest_description() override;
 
-  // How a read went, for user.hdf5.error. What fails goes to the log as well.
+  // Records the result of a read for user.hdf5.error; failures are logged too.
   void note_read(std::uint64_t offset, std::uint64_t length, const Status& done) {
     if (done && !file_->failures().any()) return;
     if (done)
@@ -74,7 +74,8 @@ class DatasetImage final : public ViewedData {
   const ViewContext& context() const override { return file_->context(); }
 
  private:
-  // What was made of the object of one snapshot, and what it continues. Immutable but for what is made once.
+  // The readers and texts of one snapshot's object, and those of earlier versions that they continue.
+  // Immutable except for what is made on demand.
   struct Version {
     Version(OpenedObjectPtr opened, const Version* before);
     bool outgrown() const {
@@ -85,10 +86,10 @@ class DatasetImage final : public ViewedData {
     const std::uint64_t number;  // from 1 on; a later one is of a later snapshot
     OnceValue<DatasetReaderPtr> reader;
     OnceValue<ComputedFilePtr> text;
-    // What the versions before have made, to continue; null in a file that does not grow.
+    // Made by earlier versions, to continue from; null in a file that does not grow.
     const DatasetReaderPtr reader_before;
     const ComputedFilePtr text_before;
-    // Bytes of elements up to which the text before is still valid.
+    // The text of earlier versions is valid for the elements below this byte.
     std::atomic<std::uint64_t> same;
     const std::shared_ptr<SizePublisher> publisher;  // of all versions
   };
@@ -106,8 +107,8 @@ class DatasetImage final : public ViewedData {
   ServedFilePtr file_;
   std::uint64_t address_;
   LinkPlace place_;
-  SharedSlot<Version> version_;           // the newest; null until bytes are wanted
-  std::atomic<bool> is_virtual_ = false;  // known once it was described
+  SharedSlot<Version> version_;           // the newest; null until bytes are needed
+  std::atomic<bool> is_virtual_ = false;  // set once it was described
 };
 
 }  // namespace h5mount::tree

@@ -22,11 +22,11 @@ void ExternalFiles::remember(const std::string& name, const object::OpenedFilePt
   known.name = name;
   known.from = from;
   known.stored = stored;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   add(std::move(known));
 }
 
-// A name that is known already keeps its file; whatever kept it from being opened may have gone.
+// A name that is already known keeps its file; the reason for an earlier failure may be gone.
 void ExternalFiles::add(Known known) {
   if (const auto found = by_shown_.find(known.shown); found != by_shown_.end()) {
     found->second->failed = known.failed;
@@ -49,7 +49,7 @@ void ExternalFiles::add(Known known) {
 
 Result<ExternalFiles::Wanted> ExternalFiles::find(const object::FileSet& files,
                                                   std::string_view shown) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = by_shown_.find(shown); found != by_shown_.end()) {
     const Known& known = *found->second;
     Wanted wanted{known.name, known.stored, known.from.lock(), known.file.lock()};
@@ -58,7 +58,7 @@ Result<ExternalFiles::Wanted> ExternalFiles::find(const object::FileSet& files,
     wanted.stored = wanted.name;
     return wanted;
   }
-  // An answer that the kernel does not keep: a link may name the file in a moment.
+  // The kernel does not cache this answer: a link may name the file soon.
   if (files.access().for_others) return fail({ErrorCode::AccessDenied, "no link has named this file"});
   const std::optional<std::string> name = decode_name(shown);
   if (!name) return fail({ErrorCode::NotFound, "no such file"});
@@ -73,7 +73,7 @@ Result<ServedFilePtr> ExternalFiles::open(const ViewContextPtr& context, std::st
   ServedFilePtr made;
   if (opened)
     made = std::make_shared<ServedFile>(context, *opened, kDepth, make_ino(fnv1a(kInoSeed), wanted.name));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = by_shown_.find(shown);
   if (known != by_shown_.end()) {
     known->second->failed = !opened;
@@ -93,7 +93,7 @@ Result<ServedFilePtr> ExternalFiles::open(const ViewContextPtr& context, std::st
 
 std::vector<std::string> ExternalFiles::used_names() const {
   std::vector<std::string> out;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Known& known : known_)
     if (!known.failed) out.push_back(known.shown);
   std::ranges::sort(out);

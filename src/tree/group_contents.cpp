@@ -36,8 +36,7 @@ Result<format::Link> GroupContents::find_named(std::string_view name) const {
   return opened->find(name);
 }
 
-// Which link a cut name means only the whole listing tells; it is made once for as long as the object is
-// kept.
+// Only the whole listing determines the link of a cut name; the map is made once and cached with the object.
 Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, const object::Group& opened,
                                              std::string_view shown) const {
   H5_ASSIGN(const std::shared_ptr<const CutNames> names,
@@ -101,23 +100,24 @@ LinkTarget GroupContents::resolve_hard(const format::Link& link, metadata::Retry
   return {*std::move(object)};
 }
 
-// A directory at its own place only: a second place, or one of its own ancestors, would never end.
+// A group is a directory only at its own path: as a directory at a second path, or below itself, it would
+// make an endless tree.
 LinkTarget GroupContents::resolve_group(const format::Link& link, const OpenedObjectPtr& object) const {
   const std::uint64_t address = link.address;
-  if (address == file_->root_address()) return {SymlinkPath{way_up(depth_), {}}};
+  if (address == file_->root_address()) return {SymlinkPath{path_up(depth_), {}}};
   if (object->object.header->reference_count <= 1) {
-    const auto home = file_->other_home(address, address_, link.name);
-    return home ? LinkTarget{canonical_path(*home, depth_)} : LinkTarget{object};
+    const auto place = file_->other_place(address, address_, link.name);
+    return place ? LinkTarget{canonical_path(*place, depth_)} : LinkTarget{object};
   }
-  const std::shared_ptr<const ObjectPaths> places = file_->places();
+  const std::shared_ptr<const ObjectPaths> places = file_->object_paths();
   if (places->is_canonical(address, address_, link.name)) return {object};
   if (const auto names = places->names_to(address)) return {canonical_path(*names, depth_)};
   return {
       LinkTarget::Broken{{ErrorCode::LimitExceeded, "the walk to the group's place was cut short"}, address}};
 }
 
-// The room of external files takes names as the mounted file would say them. A file that lies elsewhere means
-// its names from its own directory.
+// The directory of external files uses names relative to the mounted file's directory. Links of a file
+// elsewhere are relative to that file's own directory.
 std::string GroupContents::external_name(const std::string& stored) const {
   const std::string& directory = file_->file()->directory;
   const std::string& main = file_->context().environment.files->main()->directory;

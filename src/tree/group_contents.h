@@ -1,5 +1,5 @@
-// GroupContents: the links of one group as a directory shows them, whatever it makes of them (the tree
-// itself, or a view that mirrors it): names, order, and what each link leads to.
+// GroupContents: the links of one group as a directory shows them, in the tree itself or in a view that
+// mirrors it: names, order, and what each link leads to.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace h5mount::tree {
 
-// The links of a group in the order of readdir, each with a name of its own.
+// The links of a group in the order of readdir, each with a unique name.
 class GroupListing : public DirectoryListing {
  public:
   GroupListing(ServedFilePtr file, std::vector<format::Link> links, bool by_creation_order,
@@ -28,10 +28,11 @@ class GroupListing : public DirectoryListing {
   // The link at a position, without a soft link's target.
   format::Link link(std::size_t position) const;
 
-  // Those names that are cut or look so (see CutNames).
+  // The names that were cut or that look like cut ones (see CutNames).
   CutNames cut_names() const;
 
-  // Of all that its entries lead to: a listing of many damaged objects waits no longer than for one.
+  // The budget of all that its entries lead to: a listing of many damaged objects waits no longer than for
+  // one.
   metadata::RetryBudget& retries() const { return *retries_; }
 
  private:
@@ -62,7 +63,7 @@ struct LinkTarget {
 
 class GroupContents {
  public:
-  // `depth`: directories between the file's root and this group's place.
+  // `depth`: directories between the file's root and this group.
   GroupContents(ServedFilePtr file, std::uint64_t address, unsigned depth)
       : file_(std::move(file)), address_(address), depth_(depth) {}
 
@@ -70,11 +71,11 @@ class GroupContents {
   std::uint64_t address() const { return address_; }
   unsigned depth() const { return depth_; }
 
-  // The link that a shown name stands for. NotFound. Lists the group only for names that may be cut.
+  // The link with a shown name. NotFound. Lists the group only for names that may be cut.
   Result<format::Link> find(std::string_view shown) const;
-  // The link of that own name. NotFound.
+  // The link with that own name. NotFound.
   Result<format::Link> find_named(std::string_view name) const;
-  // The link as listed, with its target.
+  // The link at a position of a listing, with its target.
   Result<format::Link> find_listed(const GroupListing& listing, std::size_t position) const;
   Result<std::shared_ptr<const GroupListing>> list() const;
 

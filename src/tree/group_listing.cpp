@@ -9,7 +9,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// A damaged group may hold a name twice; a directory cannot, and a look-up finds one of them.
+// A damaged group may contain a name twice; a directory cannot, and a lookup finds one of them.
 void drop_doubles(std::vector<format::Link>& links, bool sorted_by_name) {
   if (sorted_by_name) {
     const auto doubles = std::ranges::unique(links, {}, &format::Link::name);
@@ -42,10 +42,10 @@ GroupListing::GroupListing(ServedFilePtr file, std::vector<format::Link> links, 
     : file_(std::move(file)), damage_(std::move(damage)) {
   sort_links(links, by_creation_order);
   drop_doubles(links, !by_creation_order);
-  NameGiver giver;
+  UniqueNames unique;
   items_.reserve(links.size());
   for (const format::Link& link : links) {
-    const std::string shown = giver.give(link.name, encode_name(link.name));
+    const std::string shown = unique.add(link.name, encode_name(link.name));
     const bool renamed = shown != link.name;
     const bool hard = link.is(format::LinkType::Hard);
     items_.push_back({.offset = text_.size(),
@@ -73,8 +73,8 @@ DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) cons
           .type_known = !hard};
 }
 
-// A group is a directory here or a symlink to its place: that only a lookup tells, which whoever walks makes
-// anyway.
+// A group is a directory here or a symlink to its own path. Only a lookup determines which, and a client that
+// walks the tree makes one anyway.
 DirectoryListing::Item GroupListing::typed_at(std::size_t position, std::string& made) const {
   Item item = at(position, made);
   if (item.type_known) return item;

@@ -26,7 +26,7 @@ Result<std::shared_ptr<const GroupListing>> listed_links(ServedFile& file, const
                                               opened->creation_order_indexed(), std::nullopt);
 }
 
-// The address of the object of this file that a link leads to; nothing where it leads nowhere else.
+// The address of the object of this file that a link leads to; nothing where it leads to none.
 Result<std::optional<std::uint64_t>> address_of(const OpenedObject& group, const format::Link& link) {
   if (link.is(format::LinkType::Hard)) return link.address;
   if (!link.is(format::LinkType::Soft)) return std::nullopt;
@@ -135,8 +135,8 @@ Result<DatasetReaderPtr> GroupTable::newest_reader(metadata::RetryBudget& budget
     H5_ASSIGN(newest.emplace_back(), member.image->newest_numbered_reader(budget));
     if (member.image->is_virtual()) is_virtual_ = true;
   }
-  const std::lock_guard lock(mutex_);
-  // Another request may have met a later state of some members.
+  const MutexLock lock(mutex_);
+  // Another request may have read a later state of some members.
   for (std::size_t i = 0; i < readers_.size(); ++i)
     if (readers_[i].number >= newest[i].number) newest[i] = readers_[i];
   const bool same = joined_ && std::ranges::equal(readers_, newest, {}, &DatasetImage::NumberedReader::reader,
@@ -164,7 +164,7 @@ void GroupTable::note_missing_sources(const DatasetReaderPtr&) {
   if (!known || !is_virtual_) return;
   std::vector<DatasetReaderPtr> readers;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& numbered : readers_) readers.push_back(numbered.reader);
   }
   for (std::size_t i = 0; i < readers.size(); ++i) (**known)[i].image->note_missing_sources(readers[i]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dataset_image.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/joined_datasets.h"
 
 namespace h5mount::tree {
@@ -50,10 +51,11 @@ class GroupTable final : public ViewedData {
   const std::uint64_t address_;
   const LinkPlace place_;
   OnceValue<Members> members_;
-  std::atomic<bool> is_virtual_ = false;               // known once the members were described
-  std::mutex mutex_;                                   // guards what follows
-  std::vector<DatasetImage::NumberedReader> readers_;  // of the members, those that `joined_` is over
-  DatasetReaderPtr joined_;
+  std::atomic<bool> is_virtual_ = false;  // known once the members were described
+  Mutex mutex_;
+  // The members' readers under `joined_`.
+  std::vector<DatasetImage::NumberedReader> readers_ H5_GUARDED_BY(mutex_);
+  DatasetReaderPtr joined_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::tree

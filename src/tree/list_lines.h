@@ -1,4 +1,4 @@
-// The whole tree of a file for people: what /.h5/list.txt holds. Threads: any.
+// The whole tree of a file as text for people: the content of /.h5/list.txt. Threads: any.
 #pragma once
 
 #include <functional>

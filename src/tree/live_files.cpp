@@ -1,17 +1,17 @@
-// /.h5/log and /.h5/status: what the mount says of itself. Both change all the time, so that every read comes
-// here.
+// /.h5/log and /.h5/status: the mount's own messages and counters. Both change continuously, so every read is
+// a request.
 //
-// The log is one growing text of which the oldest lines are dropped (base/log.h). An open file of it begins
-// with the line that was the oldest when its first byte was read; who goes on reading gets what has come
-// since (`tail -f`).
+// The log is one growing text whose oldest lines are dropped (base/log.h). An open file of it begins with the
+// line that was the oldest when its first byte was read; a reader that continues gets the lines added since
+// (`tail -f`).
 #include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/view.h"
 #include "object_facts.h"
 #include "open_files.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kMostReadBytes = 1U << 20;
 
-// Without holes, and with an end only for now.
+// Without holes; its end is the current one.
 class OpenLive : public OpenNode {
  public:
   bool keeps_pages() const override { return false; }
@@ -83,7 +83,7 @@ class LogNode : public Node {
   ViewContextPtr context_;
 };
 
-// The text of the moment of opening.
+// The text at the moment of opening.
 class OpenStatus : public OpenLive {
  public:
   explicit OpenStatus(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
@@ -103,12 +103,12 @@ class StatusNode : public Node {
  public:
   explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
 
-  // Of the text that was opened last while somebody has it open, so that fstat tells that file's size.
+  // The size of the text opened last while a handle has it open, so that fstat returns that file's size.
   Result<NodeStat> stat(StatDepth) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
     std::shared_ptr<const std::string> opened;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       opened = opened_.lock();
     }
     stat.size = opened ? opened->size() : context_->options.status().size();
@@ -119,15 +119,15 @@ class StatusNode : public Node {
 
   Result<std::shared_ptr<OpenNode>> open() override {
     auto text = std::make_shared<const std::string>(context_->options.status());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     opened_ = text;
     return std::make_shared<OpenStatus>(std::move(text));
   }
 
  private:
   ViewContextPtr context_;
-  std::mutex mutex_;
-  std::weak_ptr<const std::string> opened_;  // guarded by mutex_
+  Mutex mutex_;
+  std::weak_ptr<const std::string> opened_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// Longer values are left out of their line and named in it.
+// Longer values are omitted from their line, which names them.
 constexpr std::size_t kMaxValueBytes = 16U << 20;
 
 // One object of JSON on one line.
@@ -58,7 +58,8 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
   return out;
 }
 
-// Stops behind `most` bytes: values may share what they refer to, so that one object can ask for any amount.
+// Stops after `most` bytes: values may share what they refer to, so one object can produce any amount of
+// text.
 void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line) {
   std::string values = "{", failed;
   const auto add = [](std::string& to, std::string_view name, std::string_view json) {
@@ -90,7 +91,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t mo
   if (!failed.empty()) line.json("attribute_errors", failed + "}");
 }
 
-// The views that cannot show a dataset, with the reason.
+// Adds the views that cannot show a dataset, with the reason.
 void add_absent_views(const object::DatasetDescription& dataset, Line& line) {
   using view::ZarrEncoding;
   constexpr std::array<std::pair<std::string_view, ZarrEncoding>, 3> kStores = {
@@ -111,7 +112,7 @@ void add_absent_views(const object::DatasetDescription& dataset, Line& line) {
   if (!absent.empty()) line.json("views", absent + "}");
 }
 
-// The structure as extended attributes have it: `user.hdf5.NAME`.
+// The structure from the extended attributes: `user.hdf5.NAME`.
 struct StructureKey {
   std::string_view name;
   bool is_json;
@@ -130,7 +131,7 @@ void add_structure(ServedFile& file, const OpenedObject& object, Line& line) {
   }
 }
 
-// `most`: bytes that the attributes may take.
+// `most`: the most bytes of attributes.
 void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:

@@ -20,7 +20,7 @@ Error no_such_entry() {
   return {ErrorCode::NotFound, "no such entry of the view"};
 }
 
-// A path that is no path, or one of links that never end.
+// The error of an invalid path, or of links that never end.
 bool leads_nowhere(const Error& error) {
   return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
 }
@@ -30,10 +30,10 @@ std::string_view without_suffix(std::string_view shown, std::string_view suffix)
   return shown;
 }
 
-// What a link of a group leads to.
+// The target of a link of a group.
 struct Target {
   OpenedObjectPtr object;              // in this file; null: in another one, or nowhere
-  std::optional<SymlinkPath> symlink;  // nothing: the object itself stands here
+  std::optional<SymlinkPath> symlink;  // nothing: the object itself is here
   bool elsewhere = false;              // in another file
 
   bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }
@@ -72,10 +72,10 @@ class MirrorListing : public DirectoryListing {
     return {.name = name(position), .type = items_[position].type};
   }
 
-  // A directory's name, which no file may have.
+  // Reserves a directory's name, which no file may have.
   void keep(std::string name) { kept_.insert(std::move(name)); }
 
-  // What the group or an object of it may have more than is listed.
+  // Records why entries of the group or of one of its objects may be missing.
   void note(const Error& error) { damage_.note(error); }
   void close() { missing_ = damage_.error("entries"); }
   const Error* damage() const override { return missing_ ? &*missing_ : links_->damage(); }
@@ -83,7 +83,7 @@ class MirrorListing : public DirectoryListing {
   std::uint32_t link_position(std::size_t position) const { return items_[position].link; }
   const GroupListing& links() const { return *links_; }
 
-  // What the name at a position means; nothing where it is no name of the mirror's.
+  // The entry of the name at a position; nothing where it is no name of the mirror.
   std::optional<MirrorEntry> entry(const Mirror& mirror, std::size_t position) const {
     const auto odd = parts_.find(position);
     if (odd == parts_.end()) return mirror.decode(name(position));
@@ -101,7 +101,7 @@ class MirrorListing : public DirectoryListing {
     NodeType type;
   };
   // Every part takes some bytes of the file and is shown with the name of a link. In a hostile file links
-  // share objects, and these what they have.
+  // share objects, and objects share their parts, so the total is bounded.
   static constexpr std::uint64_t kFreeBytes = 64U << 20;
   static constexpr std::uint64_t kPerFileByte = 16;
 
@@ -117,8 +117,8 @@ class MirrorListing : public DirectoryListing {
   std::uint64_t most_bytes_;
   std::vector<Stored> items_;
   std::string text_;
-  std::unordered_map<std::size_t, std::string> parts_;  // of names that do not tell them by themselves
-  NameGiver directories_, files_;
+  std::unordered_map<std::size_t, std::string> parts_;  // of names that do not determine their part
+  UniqueNames directories_, files_;
   std::unordered_set<std::string> kept_;  // names of directories that end in the suffix
   object::ListDamage damage_;
   std::optional<Error> missing_;
@@ -126,7 +126,8 @@ class MirrorListing : public DirectoryListing {
 
 class MirrorNode : public Node {
  public:
-  // `hidden`: where the name .h5 leads if no link is called so, for the root of the mounted file, else null.
+  // `hidden`: the node of the name .h5 unless a link has that name, for the root of the mounted file; else
+  // null.
   MirrorNode(MirrorPtr mirror, const ServedFilePtr& file, std::uint64_t group, unsigned depth, NodePtr hidden)
       : Node({file.get(), NodeKey::Kind::Mirror, group, std::string(mirror->name())}),
         mirror_(std::move(mirror)),
@@ -188,7 +189,7 @@ class MirrorNode : public Node {
       if (address) {
         H5_ASSIGN(out.object, view().object(*address, budget));
       } else if (address.error().code() == ErrorCode::UnsupportedFeature) {
-        out.elsewhere = true;  // the path goes on in another file
+        out.elsewhere = true;  // the path continues in another file
       } else if (!leads_nowhere(address.error())) {
         return fail(address.error());
       }
@@ -196,17 +197,17 @@ class MirrorNode : public Node {
     return out;
   }
 
-  // Whether the link is an entry by its name alone, whatever the view makes of objects.
+  // Whether the link is an entry by its name alone, without any parts.
   static bool stands_alone(const Target& target) { return target.elsewhere || target.is_group(); }
 
-  // A path that names the object a part of which is wanted: not where it ends in "the group that the link is
-  // in".
+  // Whether the path names the object whose part is wanted: false where it ends in "the group that the link
+  // is in".
   bool names_object(const Target& target) const {
     return !target.symlink || !target.symlink->names.empty() ||
            target.object->object.address == view().root_address();
   }
 
-  // The directory that keeps this name though a file of the view would have it; null where there is none.
+  // The directory that keeps this name although an entry of the view has the same; null where there is none.
   Result<NodePtr> directory_named(std::string_view shown) const {
     const std::optional<std::string> name = decode_name(shown);
     if (!name) return nullptr;
@@ -260,7 +261,7 @@ class MirrorNode : public Node {
     return make_symlink_node(std::move(symlink_key), contents_.file(), std::move(text));
   }
 
-  // Which entry a cut name means only the whole listing tells.
+  // Only the whole listing determines the entry of a cut name.
   Result<NodePtr> child_by_listing(std::string_view shown) {
     H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing());
     for (std::size_t i = 0; i < made->size(); ++i)
@@ -291,7 +292,7 @@ class MirrorNode : public Node {
     }
   }
 
-  // What is damaged does not hide what stands beside it.
+  // A damaged link is recorded; the others are still listed.
   Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position) const {
     const auto link = contents_.find_listed(links, position);
     const auto target = link ? target_of(*link, links.retries()) : Result<Target>(fail(link.error()));

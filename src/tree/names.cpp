@@ -22,7 +22,7 @@ bool is_continuation(char c) {
 
 enum class AtSign : std::uint8_t { Stands, Escaped };
 
-// Everything but the whole names and the cut.
+// All escapes except whole names and the cut.
 void append_escaped(std::string_view name, AtSign at, std::string& out) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
@@ -48,14 +48,14 @@ std::string escaped(std::string_view name, AtSign at = AtSign::Stands) {
   return out;
 }
 
-// The same for a name that stands alone or begins one: it may not be a directory's own entries.
+// The same for a name that stands alone or starts one: it may not be `.` or `..`.
 std::string escaped_whole(std::string_view name, AtSign at) {
   if (name == ".") return "%2E";
   if (name == "..") return "%2E%2E";
   return escaped(name, at);
 }
 
-// What `three` stands for; NUL where it is no escape, or that of NUL.
+// The character escaped by `three`; NUL where it is no escape, or that of NUL.
 char escaped_by(std::string_view three, AtSign at) {
   if (three == "%25") return '%';
   if (three == "%2F") return '/';
@@ -168,20 +168,20 @@ bool may_be_cut(std::string_view shown) {
 std::string cut_name(std::string_view name, std::string_view encoded, std::size_t bound, unsigned attempt) {
   std::size_t kept = std::min(encoded.size(), bound - kHashTail);
   while (kept > 0 && kept < encoded.size() && is_continuation(encoded[kept])) --kept;
-  // FNV-1a states that meet stay together whatever follows, so what tells attempts apart stands in front.
+  // The attempt is hashed first: FNV-1a states that are equal remain equal whatever follows.
   std::string hashed(attempt, '~');
   hashed += name;
   return fmt::format("{}~{:016x}", encoded.substr(0, kept), fnv1a(hashed));
 }
 
-std::string NameGiver::give(std::string_view name, std::string encoded, std::size_t bound) {
+std::string UniqueNames::add(std::string_view name, std::string encoded, std::size_t bound) {
   if (!may_be_cut(encoded)) return encoded;
-  // The same name again, as only damaged groups have it: a number of tries for each of thousands would take
-  // for ever.
+  // Only damaged groups contain a name twice. It then gets the same shown name again: attempts for each of
+  // thousands of copies would take quadratic time.
   const auto [known, fresh] = shown_.try_emplace(std::string(name));
   if (!fresh) return known->second;
   std::string shown = encoded;
-  for (unsigned attempt = 0; !given_.insert(shown).second; ++attempt)
+  for (unsigned attempt = 0; !used_.insert(shown).second; ++attempt)
     shown = cut_name(name, encoded, bound, attempt);
   known->second = shown;
   return shown;

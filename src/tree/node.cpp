@@ -7,7 +7,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// The finaliser of splitmix64: every bit of the input moves every bit of the output.
+// The finaliser of splitmix64: every bit of the input affects every bit of the output.
 std::uint64_t mix(std::uint64_t value) {
   value += 0x9E37'79B9'7F4A'7C15U;
   value = (value ^ (value >> 30)) * 0xBF58'476D'1CE4'E5B9U;
@@ -37,7 +37,7 @@ std::uint64_t make_ino(std::uint64_t parent, std::string_view what) {
   return make_ino(parent, fnv1a(what));
 }
 
-// A node of its own under /.h5, or a link, whose key says group and name.
+// A node of its own under /.h5, or a link, whose key contains group and name.
 Subject Node::subject() const {
   auto* const file = static_cast<ServedFile*>(const_cast<void*>(key_.file));
   if (key_.kind == NodeKey::Kind::VirtualDirectory || file == nullptr) return {nullptr, "/.h5/" + key_.name};

@@ -1,8 +1,8 @@
 // Node: one file, directory or symlink of the tree. A kind of node is one class in one file; a view under
 // /.h5 is a few of them.
 //
-// Nodes are immutable but for what they cache; threads: any. `child` makes a new node each time: the node
-// table keeps the first with a key and drops the rest.
+// Nodes are immutable except for their caches; threads: any. `child` makes a new node each time: the node
+// table keeps the first one with a key and drops the others.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace h5mount::tree {
 
 class ServedFile;
 
-// What makes a node itself: two lookups with one key are one node to the kernel.
+// The identity of a node: two lookups with one key are one node to the kernel.
 struct NodeKey {
   enum class Kind : std::uint8_t {
     Object,
@@ -31,24 +31,24 @@ struct NodeKey {
   };
   const void* file = nullptr;  // its ServedFile (kept alive by the node)
   Kind kind = Kind::Object;
-  std::uint64_t address = 0;  // of the object, or of the group that holds the link
-  std::string name;           // of the link, attribute or room; empty for objects
+  std::uint64_t address = 0;  // of the object, or of the group that contains the link
+  std::string name;           // of the link, attribute or virtual directory; empty for objects
   bool operator==(const NodeKey&) const = default;
 };
 
 std::size_t hash_of(const NodeKey& key);
 
-// A stable number for st_ino, never 0 or 1, from what does not change between mounts.
+// A stable number for st_ino, never 0 or 1, computed from what does not change between mounts.
 std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what);
 std::uint64_t make_ino(std::uint64_t parent, std::string_view what);
 
-// The link by which an object was first reached: of the group at `group`, or none for a file's root.
+// The link by which an object was first reached: in the group at `group`; undefined for a file's root.
 struct LinkPlace {
   std::uint64_t group = format::kUndefinedAddress;
   std::string name;
 };
 
-// What a message about a node is about. No file: the mounted one.
+// The subject of a message about a node. No file: the mounted one.
 struct Subject {
   ServedFile* file = nullptr;
   std::string path;  // in the file, or of a view of it: "/a/b", "/.h5/log"
@@ -66,7 +66,7 @@ class Node : public std::enable_shared_from_this<Node> {
 
   const NodeKey& key() const { return key_; }
 
-  // Set once the node table knows the node; 0 before.
+  // Set when the node table takes the node; 0 before.
   NodeId id() const { return id_.load(std::memory_order_relaxed); }
   void set_id(NodeId id) { id_.store(id, std::memory_order_relaxed); }
 
@@ -76,7 +76,7 @@ class Node : public std::enable_shared_from_this<Node> {
   // The file was written while the node was open: see Tree::file_changed.
   virtual void catch_up() {}
 
-  // After something was made of the node's file: whether the file is still what it was
+  // To be called after something was made from the node's file: whether the file is unchanged
   // (FileMetadata::revalidate).
   virtual Status revalidate() const { return {}; }
 
@@ -94,7 +94,7 @@ class Node : public std::enable_shared_from_this<Node> {
   // Files.
   virtual Result<std::shared_ptr<OpenNode>> open();
 
-  // Names with `user.`; by default there are none.
+  // Names with `user.`; none by default.
   virtual Result<std::vector<std::string>> list_xattrs();
   virtual Result<std::string> get_xattr(std::string_view name);
 

@@ -10,7 +10,7 @@ NodeTable::NodeTable(NodePtr root, NodeId below) : root_(std::move(root)) {
 std::vector<NodeId> NodeTable::ids() {
   std::vector<NodeId> out{kRootNode};
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     for (const auto& [id, slot] : shard.by_id) out.push_back(id);
   }
   return out;
@@ -19,7 +19,7 @@ std::vector<NodeId> NodeTable::ids() {
 NodePtr NodeTable::find(NodeId id) {
   if (id == kRootNode) return root_;
   Shard& shard = shard_of(id);
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.by_id.find(id);
   return found == shard.by_id.end() ? nullptr : found->second.node;
 }
@@ -28,7 +28,7 @@ std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
   if (node->key() == root_->key()) return {kRootNode, root_};
   const std::size_t number = hash_of(node->key()) % kShards;
   Shard& shard = shards_[number];
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto known = shard.by_key.find({&node->key(), 0});
   if (known != shard.by_key.end()) {
     Slot& slot = shard.by_id.at(known->id);
@@ -44,9 +44,9 @@ std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
 
 void NodeTable::forget(NodeId id, std::uint64_t count) {
   if (id == kRootNode) return;
-  NodePtr last;  // destroyed after the lock is given back
+  NodePtr last;  // destroyed after the lock is released
   Shard& shard = shard_of(id);
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.by_id.find(id);
   if (found == shard.by_id.end()) return;
   Slot& slot = found->second;
@@ -60,7 +60,7 @@ void NodeTable::forget(NodeId id, std::uint64_t count) {
 std::size_t NodeTable::size() {
   std::size_t total = 0;
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     total += shard.by_id.size();
   }
   return total;

@@ -4,24 +4,24 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "node.h"
 
 namespace h5mount::tree {
 
 class NodeTable {
  public:
-  // The root is there for ever. Other ids lie above `below`.
+  // The root exists for ever. Other ids are above `below`.
   explicit NodeTable(NodePtr root, NodeId below = 0);
 
   // The node of that id, or null.
   NodePtr find(NodeId id);
 
-  // Counts a lookup of the node with this key: the one that is known already, else the given one.
+  // Counts a lookup of the node with this key: the one already known, else the given one.
   std::pair<NodeId, NodePtr> adopt(NodePtr node);
 
   void forget(NodeId id, std::uint64_t count);
@@ -47,10 +47,10 @@ class NodeTable {
     bool operator()(const KeyOf& a, const KeyOf& b) const { return *a.key == *b.key; }
   };
   struct Shard {
-    std::mutex mutex;
-    std::unordered_map<NodeId, Slot> by_id;
-    std::unordered_set<KeyOf, HashKey, SameKey> by_key;
-    std::uint64_t next = 1;
+    Mutex mutex;
+    std::unordered_map<NodeId, Slot> by_id H5_GUARDED_BY(mutex);
+    std::unordered_set<KeyOf, HashKey, SameKey> by_key H5_GUARDED_BY(mutex);
+    std::uint64_t next H5_GUARDED_BY(mutex) = 1;
   };
 
   Shard& shard_of(NodeId id) { return shards_[id % kShards]; }

@@ -24,9 +24,9 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
     return std::make_shared<const object::DatasetDescription>(std::move(description));
   }));
   if (!is_unlimited_view(*described)) return described;
-  // The extent of an unlimited view is what its sources fill, not what the header says. Its reader stays, as
-  // it tells when they have grown, unless so many files are open already that it is better made anew each
-  // time.
+  // The extent of an unlimited virtual dataset is what its sources fill, not what the header states. Its
+  // reader is kept, as it detects their growth; where many files are open, it is made again each time
+  // instead.
   const dataset::ReadEnvironment& environment = file.context().environment;
   const auto open = [&] {
     return dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before);

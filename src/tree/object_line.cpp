@@ -24,7 +24,7 @@ std::string structure(const XattrSource& xattrs, std::string_view name) {
   return xattrs.get(std::string(kStructure).append(name)).value_or("");
 }
 
-// The numbers of a list in JSON.
+// The elements of a JSON list of numbers.
 std::vector<std::string_view> items(std::string_view list) {
   std::vector<std::string_view> out;
   if (list.size() < 3) return out;
@@ -37,7 +37,7 @@ std::vector<std::string_view> items(std::string_view list) {
   }
 }
 
-// As h5ls has it: {10, 20/Inf}, {SCALAR}, {NULL}.
+// In the form of h5ls: {10, 20/Inf}, {SCALAR}, {NULL}.
 std::string extent_text(const std::string& shape, const std::string& most) {
   if (shape == "null") return "{NULL}";
   if (shape == "[]") return "{SCALAR}";

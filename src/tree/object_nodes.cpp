@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostCopied = 64U << 10;
 
 constexpr std::string_view kHiddenName = ".h5";
 
-// xattrs are those of the object.
+// A node with the extended attributes of its object.
 class ObjectNode : public Node {
  public:
   ObjectNode(ServedFilePtr file, std::uint64_t address, LinkPlace place)
@@ -99,8 +99,8 @@ class OpenDataset : public OpenNode {
   }
 
  private:
-  // Bytes of the file as it was opened, or of one snapshot of a file that grows. Pieces that the kernel is
-  // yet to copy (`kernel_only`, more than kMostCopied bytes) are checked after that: see
+  // Reads bytes of the file as it was opened, or of one snapshot of a growing file. Pieces that the kernel
+  // has yet to copy (`kernel_only`, more than kMostCopied bytes) are checked afterwards: see
   // OpenNode::revalidate.
   Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
     if (!image_.grows()) {
@@ -130,7 +130,7 @@ class OpenDataset : public OpenNode {
     return metadata::retry_torn(image_.followed(), "dataset", budget, attempt);
   }
 
-  // A copy of so few bytes costs less than the request; pieces that cannot be copied are left as they are.
+  // Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
   static dataset::Pieces copied_where_small(dataset::Pieces pieces) {
     if (pieces.total() == 0 || pieces.total() > kMostCopied || !pieces.kernel_only()) return pieces;
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
@@ -145,13 +145,13 @@ class OpenDataset : public OpenNode {
     return found;
   }
 
-  // Once: a page may hold what was copied to it while the file was being written.
+  // Drops the kernel's pages once: a page may contain bytes copied while the file was being written.
   void drop_pages() {
     const auto kernel = image_.context().open_nodes->kernel();
     if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});
   }
 
-  // A descriptor that is held while the file grows sees the newest snapshot.
+  // A handle that is held while the file grows reads the newest snapshot.
   Result<DatasetImage::Bytes> now() { return image_.grows() ? image_.bytes() : bytes_; }
 
   NodePtr keep_;
@@ -159,7 +159,7 @@ class OpenDataset : public OpenNode {
   DatasetImage::Bytes bytes_;
   dataset::ReadPattern pattern_;
   std::atomic<bool> dropped_pages_ = false;
-  std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be handed on
+  std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be stored in the kernel
 };
 
 class DatasetNode : public ObjectNode {
@@ -184,7 +184,7 @@ class DatasetNode : public ObjectNode {
     }
     DatasetImage::Bytes bytes = *std::move(opened);
     image_.note_missing_sources(bytes.raw);
-    if (image_.grows()) image_.catch_up(id());  // pages kept from an earlier opening
+    if (image_.grows()) image_.catch_up(id());  // pages cached since an earlier opening
     return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
   }
 
@@ -216,13 +216,12 @@ class DatatypeNode : public ObjectNode {
   }
 };
 
-// The key of a node that is a link rather than an object. The name begins with '/', so that it meets no
-// object's.
+// The key of a node that is a link rather than an object. Its name starts with '/', which no object's does.
 NodeKey link_key(const GroupContents& parent, const format::Link& link) {
   return {parent.file().get(), NodeKey::Kind::Link, parent.address(), "/" + link.name};
 }
 
-// An object that could not be opened: a file that says why.
+// An object that could not be opened: a file whose reads and attributes report why.
 NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why);
 
 class GroupNode : public ObjectNode {
@@ -239,7 +238,7 @@ class GroupNode : public ObjectNode {
     return stat;
   }
 
-  // A link of the file that has the hidden directory's name wins over it. Damage does not hide it.
+  // A link of the file with the hidden directory's name wins over it. Damage does not hide the directory.
   Result<NodePtr> child(std::string_view shown) override {
     auto link = contents_.find(shown);
     if (!link && hidden_ && shown == kHiddenName) return hidden_;

@@ -1,4 +1,5 @@
-// The nodes of a file's own tree: groups, datasets, committed datatypes, symlinks, and what is broken.
+// The nodes of a file's own tree: groups, datasets, committed datatypes, symlinks, and objects that cannot be
+// opened.
 #pragma once
 
 #include "dataset_image.h"
@@ -7,10 +8,10 @@
 
 namespace h5mount::tree {
 
-// The directory of a file's root group. `room`: /.h5, for the mounted file only, else null.
+// The directory of a file's root group. `hidden`: /.h5, for the mounted file only, else null.
 NodePtr make_root_node(ServedFilePtr file, NodePtr hidden);
 
-// A symlink; the key's address is that of the group that it is in.
+// A symlink; the key's address is that of its group.
 NodePtr make_symlink_node(NodeKey key, ServedFilePtr file, std::string text);
 
 }  // namespace h5mount::tree

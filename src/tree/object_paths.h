@@ -1,6 +1,6 @@
-// ObjectPaths: where every object of a file is first met by a breadth-first walk from the root over hard
-// links, names in byte order. It says at which of its paths a group with several hard links is shown, and
-// what path a reference in a value has. Made once, on first need: most files never pay for it. Immutable;
+// ObjectPaths: the path of every object at which a breadth-first walk from the root over hard links, names in
+// byte order, first meets it. It determines at which of its paths a group with several hard links is shown,
+// and the path of a reference in a value. Made once, on first use: most files never need it. Immutable;
 // threads: any.
 #pragma once
 
@@ -20,11 +20,11 @@ namespace h5mount::tree {
 
 class ObjectPaths {
  public:
-  // Objects that cannot be opened have a place; damaged links and unreadable groups are passed over. Ends at
+  // Objects that cannot be opened have a path; damaged links and unreadable groups are skipped. Ends at
   // limits::kMaxWalkedObjects.
   static std::shared_ptr<const ObjectPaths> walk(const metadata::FileMetadataPtr& file);
 
-  // True where the object's place is the link `name` of the group at `parent`.
+  // True where the link `name` of the group at `parent` is the object's path.
   bool is_canonical(std::uint64_t address, std::uint64_t parent, std::string_view name) const;
 
   // The names from the root to the object (none for the root itself); nothing where no walked path leads to
@@ -48,8 +48,8 @@ class ObjectPaths {
   void add_children(const metadata::FileMetadataPtr& file, const object::Object& group, std::uint32_t parent,
                     std::vector<std::uint32_t>& groups);
 
-  // What all groups together may make this walk do: groups of a hostile file share one store of links, or one
-  // long header. In a sound file links, names and headers lie apart, so the file's size bounds them.
+  // Bounds the walk over all groups together: groups of a hostile file may share one store of links, or one
+  // long header. In a sound file links, names and headers do not overlap, so the file's size bounds them.
   struct Budget {
     std::size_t links = 0;
     std::uint64_t bytes = 0;

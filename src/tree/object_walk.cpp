@@ -65,7 +65,7 @@ class Walk {
 
   const ServedFilePtr& file_;
   ObjectVisitor& visitor_;
-  std::vector<Pending> pending_;  // the groups from the root down to the one that is being visited
+  std::vector<Pending> pending_;  // the groups from the root down to the one being visited
 };
 
 }  // namespace

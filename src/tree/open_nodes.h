@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "node.h"
 
 namespace h5mount::tree {
@@ -15,31 +15,31 @@ namespace h5mount::tree {
 class OpenNodes {
  public:
   void set_kernel(std::shared_ptr<KernelPages> kernel) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     kernel_ = std::move(kernel);
   }
   // Null where no kernel keeps pages (a library user, a test).
   std::shared_ptr<KernelPages> kernel() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return kernel_;
   }
 
   void add(const NodePtr& node) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto& entry = open_[node.get()];
     entry.node = node;
     ++entry.count;
   }
   void remove(const NodePtr& node) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = open_.find(node.get());
     if (found != open_.end() && --found->second.count == 0) open_.erase(found);
   }
-  // The nodes that are not claimed, for the caller alone until it gives each back. The others are marked:
-  // their claim goes on for another round.
+  // Claims the nodes that are not claimed, for the caller alone until it gives each back. The others are
+  // marked: their holder then repeats its work.
   std::vector<NodePtr> claim_all() {
     std::vector<NodePtr> out;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& [key, entry] : open_) {
       entry.missed = entry.claimed;
       NodePtr node = entry.claimed ? nullptr : entry.node.lock();
@@ -49,9 +49,9 @@ class OpenNodes {
     }
     return out;
   }
-  // True where the claim goes on, as the node was marked meanwhile.
+  // True where the claim continues, because the node was marked meanwhile.
   bool give_back(const NodePtr& node) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = open_.find(node.get());
     if (found == open_.end()) return false;
     return found->second.claimed = std::exchange(found->second.missed, false);
@@ -64,9 +64,9 @@ class OpenNodes {
     bool claimed = false;
     bool missed = false;
   };
-  mutable std::mutex mutex_;
-  std::shared_ptr<KernelPages> kernel_;
-  std::unordered_map<const Node*, Entry> open_;
+  mutable Mutex mutex_;
+  std::shared_ptr<KernelPages> kernel_ H5_GUARDED_BY(mutex_);
+  std::unordered_map<const Node*, Entry> open_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::tree

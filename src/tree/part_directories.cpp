@@ -37,7 +37,7 @@ struct PartsOf {
     H5_ASSIGN(const DatasetDescriptionPtr described, description());
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
     if (of.view->unfit(part)) return fail(no_part());
-    // In a file that is followed each view learns by itself what became stale.
+    // In a followed file each view needs stale ranges of its own.
     auto own = image->grows() ? std::make_shared<DatasetImage>(file, address, place) : image;
     return make_view_file(file, address, std::move(name), std::move(own), std::move(of));
   }
@@ -55,7 +55,7 @@ class PartNames : public DirectoryListing {
   std::vector<std::pair<std::string, NodeType>> items_;
 };
 
-// `name` tells the directory from others of the dataset's link.
+// `name` distinguishes the directory from others of the dataset's link.
 class PartsDirectory : public Node {
  public:
   PartsDirectory(PartsOf dataset, std::string name)
@@ -84,7 +84,7 @@ class PartsDirectory : public Node {
   std::string name_;
 };
 
-// Any selection can be looked up; listed are the indices of the first dimension.
+// Any selection can be looked up; the listing has the indices of the first dimension.
 class SliceDirectory : public PartsDirectory {
  public:
   using PartsDirectory::PartsDirectory;
@@ -140,16 +140,16 @@ class FieldsDirectory : public PartsDirectory {
     bool is_directory;
   };
 
-  // Of members of one name, as only damaged types have them, the first.
+  // Of members with the same name, which only damaged types have, the first.
   Result<std::vector<Shown>> members() const {
     H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description());
     H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));
     std::vector<Shown> out;
     std::unordered_set<std::string_view> seen;
-    NameGiver giver;
+    UniqueNames unique;
     for (const format::CompoundMember& member : part.type->members)
       if (seen.insert(member.name).second)
-        out.push_back({giver.give(member.name, encode_name(member.name)), member.name,
+        out.push_back({unique.add(member.name, encode_name(member.name)), member.name,
                        member.type->cls == format::DatatypeClass::Compound});
     return out;
   }

@@ -7,7 +7,7 @@
 
 namespace h5mount::tree {
 
-// Null where no more datasets are remembered.
+// Null where no more datasets can be recorded.
 ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t snapshot) {
   auto found = by_address_.find(address);
   if (found == by_address_.end()) {
@@ -21,7 +21,7 @@ ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64
 
 void ReadFailures::note(std::uint64_t address, std::uint64_t snapshot, std::uint64_t offset,
                         const Error& error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Record* const record = record_of(address, snapshot);
   if (record == nullptr) return;
   if (!record->first) {
@@ -33,7 +33,7 @@ void ReadFailures::note(std::uint64_t address, std::uint64_t snapshot, std::uint
 }
 
 void ReadFailures::note_success(std::uint64_t address, std::uint64_t begin, std::uint64_t end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_address_.find(address);
   if (found == by_address_.end() || !found->second.first) return;
   if (found->second.offset < begin || found->second.offset >= end) return;
@@ -45,7 +45,7 @@ void ReadFailures::note_success(std::uint64_t address, std::uint64_t begin, std:
 }
 
 std::optional<Error> ReadFailures::find(std::uint64_t address, std::uint64_t snapshot) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_address_.find(address);
   if (found == by_address_.end() || found->second.snapshot != snapshot) return std::nullopt;
   const Record& record = found->second;
@@ -54,7 +54,7 @@ std::optional<Error> ReadFailures::find(std::uint64_t address, std::uint64_t sna
 }
 
 std::uint64_t ReadFailures::note_missing(std::uint64_t address, std::uint64_t snapshot, std::uint64_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Record* const record = record_of(address, snapshot);
   if (record == nullptr || count <= record->missing) return 0;
   return count - std::exchange(record->missing, count);

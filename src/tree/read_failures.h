@@ -1,17 +1,16 @@
-// ReadFailures: what reads of a file's datasets have met so far: the first failure of each dataset and how
-// many there were, for user.hdf5.error, and how many of its sources were missing. Kept by the object's
-// address, for as long as the snapshot in which it happened is the newest; bounded,
-// datasets beyond the bound are not remembered. Threads: any. Costs a reader who meets no failure one relaxed
-// load.
+// ReadFailures: the failures of reads of a file's datasets: the first failure of each dataset and how many
+// there were, for user.hdf5.error, and how many of its sources were missing. Kept by the object's address, as
+// long as the snapshot in which they happened is the newest. Bounded: datasets beyond the bound are not
+// recorded. Threads: any. A read without failures costs one relaxed load.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "h5mount/base/error.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::tree {
 
@@ -23,12 +22,12 @@ class ReadFailures {
 
   // A read at `offset` (bytes of the dataset's image) failed.
   void note(std::uint64_t address, std::uint64_t snapshot, std::uint64_t offset, const Error& error);
-  // A read of [begin, end) went well: a failure in it is over (a file that was missing is there now).
+  // A read of [begin, end) succeeded: a failure within it is over (a missing file was created).
   void note_success(std::uint64_t address, std::uint64_t begin, std::uint64_t end);
   // The first failure, with the number of those that followed.
   std::optional<Error> find(std::uint64_t address, std::uint64_t snapshot) const;
 
-  // `count` sources of the dataset were missing so far: how many of them are new.
+  // `count` sources of the dataset were missing so far; returns how many of them are new.
   std::uint64_t note_missing(std::uint64_t address, std::uint64_t snapshot, std::uint64_t count);
 
  private:
@@ -42,8 +41,9 @@ class ReadFailures {
   Record* record_of(std::uint64_t address, std::uint64_t snapshot);
 
   std::atomic<bool> any_ = false;
-  mutable std::mutex mutex_;
-  std::map<std::uint64_t, Record> by_address_;  // guarded by mutex_; ordered: addresses come from the file
+  mutable Mutex mutex_;
+  // Ordered, because files choose the addresses.
+  std::map<std::uint64_t, Record> by_address_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::tree

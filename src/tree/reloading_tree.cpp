@@ -1,18 +1,18 @@
-// The tree of a file that may be replaced: the tree of what its name led to when nothing of it was last in
-// use.
+// ReloadingTree: the tree of a file that may be replaced. It is the tree of what the name led to when nothing
+// of it was last in use.
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <unordered_set>
 #include <utility>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
 #include "source_tree.h"
 
 namespace h5mount::tree {
 namespace {
 
-// Node ids of two trees do not meet: each has 2^44 of its own.
+// Node ids of two trees are disjoint: each tree has 2^44 of its own.
 constexpr unsigned kNodeBits = 44;
 
 class ReloadingTree final : public Tree, public std::enable_shared_from_this<ReloadingTree> {
@@ -64,24 +64,24 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   bool reloads() const override { return true; }
 
   void set_kernel(std::shared_ptr<KernelPages> kernel) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     kernel_ = std::move(kernel);
     current_->set_kernel(kernel_);
   }
 
-  void when_more_to_watch(std::function<void()> told) override {
+  void when_more_to_watch(std::function<void()> notify) override {
     std::shared_ptr<SourceTree> tree;
     {
-      const std::lock_guard lock(mutex_);
-      told_ = told;
+      const MutexLock lock(mutex_);
+      notify_ = notify;
       tree = current_;
     }
-    tree->when_more_to_watch(std::move(told));
+    tree->when_more_to_watch(std::move(notify));
   }
 
   std::shared_ptr<void> pin() override {
     auto pin = std::shared_ptr<Pin>(new Pin(shared_from_this()));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++pins_;
     pin->counted = true;
     return pin;
@@ -114,7 +114,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
 
   void unpin() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (--pins_ > 0 || !prepared_) return;
     }
     try {
@@ -125,24 +125,24 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   }
 
   void set_usable() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     why_unusable_.clear();
   }
 
-  // What the kernel was given below the root, as far as that still is the tree of `tree`.
+  // Records a name that the kernel received below the root, if `tree` is still the current one.
   void remember(const std::shared_ptr<SourceTree>& tree, std::string_view name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tree == current_) names_.emplace(name);
   }
 
-  // A failure is told once, and the next call tries again: a writer may be about to end. Meanwhile nothing
-  // but what is open is given: the name no longer means the old file.
+  // A failure is logged once, and the next call tries again: a writer may be about to finish. Meanwhile only
+  // open files are served: the name no longer means the old file.
   std::shared_ptr<SourceTree> open_again() {
     auto made = make_next();
     const std::string why = made ? std::string() : made.error().text();
     bool begins = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       begins = why_unusable_.empty() && !why.empty();
       if (why == why_unusable_) return made ? *std::move(made) : nullptr;
       why_unusable_ = why;
@@ -153,7 +153,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   }
 
   Result<std::shared_ptr<SourceTree>> usable() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (why_unusable_.empty()) return current_;
     return fail(
         Error(ErrorCode::Stale, "the file was replaced, and the new one cannot be used: " + why_unusable_));
@@ -166,55 +166,56 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     return tree;
   }
 
-  // Nothing of the old file is in use at this moment, so no reply of the old tree can come after what the
-  // kernel is asked to drop here.
+  // Nothing of the old file is in use at this moment, so no reply of the old tree can come after these
+  // invalidations.
   void take_up() {
     std::shared_ptr<SourceTree> old;
     std::unordered_set<std::string> names;
     std::shared_ptr<KernelPages> kernel;
     std::shared_ptr<SourceTree> next;
-    std::function<void()> told;
+    std::function<void()> notify;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (pins_ > 0 || !prepared_) return;
       old = std::exchange(current_, std::exchange(prepared_, nullptr));
       next = current_;
       names.swap(names_);
       kernel = kernel_;
-      told = told_;
+      notify = notify_;
       next->set_kernel(kernel);
     }
     log(LogLevel::Info, "the new file was taken up");
-    next->when_more_to_watch(told);
+    next->when_more_to_watch(notify);
     if (kernel)
       for (const std::string& name : names) kernel->invalidate_name(kRootNode, name);
     old->retire();
-    if (told) told();
+    if (notify) notify();
   }
 
   std::shared_ptr<SourceTree> current() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return current_;
   }
   std::shared_ptr<SourceTree> prepared() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return prepared_;
   }
   void set_prepared(std::shared_ptr<SourceTree> next) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     prepared_.swap(next);
   }
 
   const SourceOpener again_;
-  std::uint64_t generation_ = 0;  // of the thread that calls file_changed
-  mutable std::mutex mutex_;      // of what follows
-  std::shared_ptr<SourceTree> current_;
-  std::shared_ptr<SourceTree> prepared_;  // of the new file, until nothing of the old one is in use
-  std::string why_unusable_;              // the new file; empty: nothing stands against it, or there is none
-  std::size_t pins_ = 0;
-  std::unordered_set<std::string> names_;
-  std::shared_ptr<KernelPages> kernel_;
-  std::function<void()> told_;
+  std::uint64_t generation_ = 0;  // used only by the thread that calls file_changed
+  mutable Mutex mutex_;
+  std::shared_ptr<SourceTree> current_ H5_GUARDED_BY(mutex_);
+  // The tree of the new file, until nothing of the old one is in use.
+  std::shared_ptr<SourceTree> prepared_ H5_GUARDED_BY(mutex_);
+  std::string why_unusable_ H5_GUARDED_BY(mutex_);  // of the new file; empty: it is usable, or there is none
+  std::size_t pins_ H5_GUARDED_BY(mutex_) = 0;
+  std::unordered_set<std::string> names_ H5_GUARDED_BY(mutex_);
+  std::shared_ptr<KernelPages> kernel_ H5_GUARDED_BY(mutex_);
+  std::function<void()> notify_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -12,14 +12,14 @@ namespace h5mount::tree {
 
 namespace {
 
-// A header that is damaged in part is a failure, as it may be torn.
+// Partial damage of a header is an error here, as the header may be torn.
 Result<object::Object> open_whole(const metadata::FileMetadata& file, std::uint64_t address) {
   auto object = object::open_object(file, address);
   if (object && object->header->damage) return fail(*object->header->damage);
   return object;
 }
 
-// What the user can remedy, and what is not supported, is a warning; damage is an error.
+// Errors that the user can remedy, and unsupported features, are warnings; damage is an error.
 LogLevel level_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::UnsupportedVersion:
@@ -69,34 +69,34 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, metadata::Retr
   return object;
 }
 
-std::shared_ptr<const ObjectPaths> ServedFile::places() {
+std::shared_ptr<const ObjectPaths> ServedFile::object_paths() {
   const auto made =
       paths_.get([&] { return Result<std::shared_ptr<const ObjectPaths>>(ObjectPaths::walk(metadata())); });
   return made ? *made : std::make_shared<const ObjectPaths>();
 }
 
-std::optional<std::vector<std::string>> ServedFile::other_home(std::uint64_t address, std::uint64_t parent,
-                                                               std::string_view name) {
-  const std::lock_guard lock(homes_mutex_);
-  const auto found = homes_.find(address);
-  if (found == homes_.end()) {
-    if (homes_.size() < limits::kMaxRememberedGroups)
-      homes_.emplace(address, Home{parent, std::string(name)});
+std::optional<std::vector<std::string>> ServedFile::other_place(std::uint64_t address, std::uint64_t parent,
+                                                                std::string_view name) {
+  const MutexLock lock(places_mutex_);
+  const auto found = first_places_.find(address);
+  if (found == first_places_.end()) {
+    if (first_places_.size() < limits::kMaxRememberedGroups)
+      first_places_.emplace(address, Place{parent, std::string(name)});
     return std::nullopt;
   }
   if (found->second.parent == parent && found->second.name == name) return std::nullopt;
-  return names_home(address);
+  return names_of_place(address);
 }
 
-// Homes are remembered from parent to child, so the way up ends; above a group with several links the walk
-// knows.
-std::vector<std::string> ServedFile::names_home(std::uint64_t address) const {
+// Places are recorded from parent to child, so the loop ends; above a group with several links the walk knows
+// the path.
+std::vector<std::string> ServedFile::names_of_place(std::uint64_t address) const {
   std::vector<std::string> names;
   while (address != root_address()) {
-    const auto home = homes_.find(address);
-    if (home == homes_.end() || names.size() > homes_.size()) break;
-    names.push_back(home->second.name);
-    address = home->second.parent;
+    const auto place = first_places_.find(address);
+    if (place == first_places_.end() || names.size() > first_places_.size()) break;
+    names.push_back(place->second.name);
+    address = place->second.parent;
   }
   if (const auto walked = paths_.peek(); walked && address != root_address()) {
     const auto above = (*walked)->names_to(address).value_or(std::vector<std::string_view>{});
@@ -108,8 +108,8 @@ std::vector<std::string> ServedFile::names_home(std::uint64_t address) const {
 
 std::string ServedFile::path_of_group(std::uint64_t address) {
   std::string path;
-  const std::lock_guard lock(homes_mutex_);
-  for (const std::string& name : names_home(address)) path += "/" + name;
+  const MutexLock lock(places_mutex_);
+  for (const std::string& name : names_of_place(address)) path += "/" + name;
   return path.empty() ? "/" : path;
 }
 
@@ -120,18 +120,18 @@ std::string ServedFile::path_of(const LinkPlace& place) {
 }
 
 std::string ServedFile::path_of_object(std::uint64_t address) {
-  bool is_home = address == root_address();
+  bool has_place = address == root_address();
   {
-    const std::lock_guard lock(homes_mutex_);
-    is_home = is_home || homes_.contains(address);
+    const MutexLock lock(places_mutex_);
+    has_place = has_place || first_places_.contains(address);
   }
-  if (is_home) return path_of_group(address);
-  return places()->path_to(address).value_or(fmt::format("object at {:#x}", address));
+  if (has_place) return path_of_group(address);
+  return object_paths()->path_to(address).value_or(fmt::format("object at {:#x}", address));
 }
 
 void ServedFile::report(std::string_view path, const Error& error) const {
   const std::string& file = file_->path.empty() ? followed().addresses()->name() : file_->path;
-  // What has a place in the file is one cause, whatever needed it.
+  // An error with an offset in the file is one cause, whatever operation met it.
   const std::string cause =
       error.structure().empty()
           ? std::string()
@@ -141,8 +141,9 @@ void ServedFile::report(std::string_view path, const Error& error) const {
 }
 
 text::ValueContext ServedFile::value_context(metadata::FileMetadataPtr snapshot) {
-  return {std::move(snapshot),
-          [self = shared_from_this()](std::uint64_t address) { return self->places()->path_to(address); }};
+  return {std::move(snapshot), [self = shared_from_this()](std::uint64_t address) {
+            return self->object_paths()->path_to(address);
+          }};
 }
 
 }  // namespace h5mount::tree

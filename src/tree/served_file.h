@@ -1,5 +1,5 @@
-// ServedFile: one HDF5 file as the nodes of this module use it: its objects, of which recently opened ones
-// are kept; the places of its groups; the path of an object that a value refers to. The mounted file has one,
+// ServedFile: one HDF5 file for the nodes of this module: its objects, of which recently opened ones are
+// cached; the paths of its groups; the path of an object that a value refers to. The mounted file has one,
 // and so has every file that an external link leads to, as long as a node of it is known.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include "byte_budget.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/once_value.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/tree/tree.h"
@@ -23,7 +24,7 @@
 
 namespace h5mount::tree {
 
-// What all files of a mount share.
+// The state that all files of a mount share.
 class ExternalFiles;
 class OpenNodes;
 struct ViewContext {
@@ -40,7 +41,7 @@ struct LinkPlace;
 class ServedFile : public std::enable_shared_from_this<ServedFile> {
  public:
   // `depth`: directories between the mount point and the file's root (0 for the mounted file). `ino_seed`
-  // tells its inode numbers from those of other files.
+  // distinguishes its inode numbers from those of other files.
   ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed);
 
   const ViewContext& context() const { return *context_; }
@@ -52,19 +53,19 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   std::uint64_t root_address() const { return root_address_; }
   std::uint64_t ino_of(std::uint64_t address) const;
 
-  // The object as it is in the newest snapshot. A request that opens many gives a budget for them all.
+  // The object in the newest snapshot. A request that opens many passes one budget for all.
   Result<OpenedObjectPtr> object(std::uint64_t address) {
     metadata::RetryBudget budget;
     return object(address, budget);
   }
   Result<OpenedObjectPtr> object(std::uint64_t address, metadata::RetryBudget& budget);
 
-  std::shared_ptr<const ObjectPaths> places();
+  std::shared_ptr<const ObjectPaths> object_paths();
 
   // For a group whose header counts one link: nothing where `name` of `parent` is the first link to it that
-  // was ever looked up, else the names of that first one. So false link counts cannot make a loop.
-  std::optional<std::vector<std::string>> other_home(std::uint64_t address, std::uint64_t parent,
-                                                     std::string_view name);
+  // was looked up, else the path of that first link. So a wrong link count cannot cause a loop.
+  std::optional<std::vector<std::string>> other_place(std::uint64_t address, std::uint64_t parent,
+                                                      std::string_view name);
 
   // For values that are read through this snapshot.
   text::ValueContext value_context(metadata::FileMetadataPtr snapshot);
@@ -72,19 +73,19 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
 
   // The path of the object that a link leads to, as far as it is known without a walk: for messages.
   std::string path_of(const LinkPlace& place);
-  // The same of an object of which nothing but its address is known: may walk the file, once.
+  // The same for an object of which only the address is known: may walk the file, once.
   std::string path_of_object(std::uint64_t address);
 
-  // Logs what is wrong with the object of that path; once a snapshot.
+  // Logs an error of the object with that path; once a snapshot.
   void report(std::string_view path, const Error& error) const;
   ReadFailures& failures() { return failures_; }
 
  private:
-  struct Home {
+  struct Place {
     std::uint64_t parent = 0;
     std::string name;
   };
-  std::vector<std::string> names_home(std::uint64_t address) const;
+  std::vector<std::string> names_of_place(std::uint64_t address) const H5_REQUIRES(places_mutex_);
   std::string path_of_group(std::uint64_t address);
 
   ViewContextPtr context_;
@@ -94,8 +95,8 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   const std::uint64_t root_address_;
   ObjectCache objects_;
   OnceValue<std::shared_ptr<const ObjectPaths>> paths_;
-  std::mutex homes_mutex_;
-  std::unordered_map<std::uint64_t, Home> homes_;
+  Mutex places_mutex_;
+  std::unordered_map<std::uint64_t, Place> first_places_ H5_GUARDED_BY(places_mutex_);
   ReadFailures failures_;
 };
 using ServedFilePtr = std::shared_ptr<ServedFile>;

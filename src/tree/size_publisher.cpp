@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kLongestWait{200};
 
 }  // namespace
 
-// The steps of one version. Where one of them throws, the next caller begins them again.
+// The steps of one version. If one of them throws, the next caller starts them again.
 class SizePublisher::Step {
  public:
   explicit Step(SizePublisher& owner) : owner_(&owner) {}
@@ -56,7 +56,7 @@ SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std
   lock.unlock();
   Step step(*this);
   Ranges ranges = first ? stale() : Ranges();
-  // The page that holds the old end was filled up with zeros.
+  // The kernel has filled the page with the old end up with zeros.
   if (bytes > before && before % kPage != 0) ranges.push_back({before / kPage * kPage, before});
   if (kernel == nullptr || ranges.empty())
     finish(version, bytes);

@@ -1,10 +1,10 @@
-// SizePublisher: the size of one growing dataset's file as stat gives it to the kernel.
+// SizePublisher: publishes the size of one growing dataset's file, which stat returns to the kernel.
 //
-// A new size may be seen only after the kernel has dropped the pages that the growth made wrong: else it
-// would serve them as the bytes before the new end. Dropping a page waits for the reads of it that are under
-// way. So a new version is published in three steps: the stale ranges are found out, the kernel is asked to
-// drop them, and when it has, the size is replaced. Until then stat gives the old size, and the kernel is to
-// ask again. Threads: any; no lock is held while anything is read; the wait is for the end of these steps.
+// A new size may be seen only after the kernel has dropped the pages that the growth made stale: otherwise it
+// would serve them as the bytes before the new end. Dropping a page waits for running reads of it. So a
+// version is published in three steps: its stale ranges are determined, the kernel is asked to drop them, and
+// when it has, the size is replaced. Until then stat returns the old size as incomplete, so that the kernel
+// asks again. Threads: any; no lock is held while anything is read; a wait is for the end of these steps.
 #pragma once
 
 #include <condition_variable>
@@ -28,9 +28,9 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
 
   std::uint64_t size() const;
 
-  // Publishes the size of a version; later versions have higher numbers, from 1 on. `stale` gives the ranges
-  // that the version makes stale; it is called by one thread, once a version. Waits a moment for the kernel;
-  // null: no kernel keeps pages. Returns what is published then.
+  // Publishes the size of a version; later versions have higher numbers, from 1 on. `stale` returns the
+  // ranges that the version makes stale; one thread calls it, once a version. Waits a moment for the kernel;
+  // null: no kernel caches pages. Returns the size that is published then.
   Size publish(KernelPages* kernel, NodeId node, std::uint64_t version, std::uint64_t bytes,
                const std::function<Ranges()>& stale);
 
@@ -42,7 +42,7 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
   std::condition_variable finished_;
   std::uint64_t bytes_ = 0;
   std::uint64_t version_ = 0;  // of bytes_
-  bool invalidating_ = false;  // a thread, and then the kernel, is at the steps before the size
+  bool invalidating_ = false;  // a thread, or then the kernel, works on the steps before the size
 };
 
 }  // namespace h5mount::tree

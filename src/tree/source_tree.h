@@ -1,5 +1,4 @@
-// SourceTree: the tree of one opened source, and what a tree that may be replaced by the next one's asks of
-// it.
+// SourceTree: the tree of one opened source, with the state that a replaceable tree needs to know of it.
 #pragma once
 
 #include "h5mount/tree/tree.h"
@@ -8,19 +7,19 @@ namespace h5mount::tree {
 
 class SourceTree : public Tree {
  public:
-  // `first_node`: below it no node but the root has its id, so that ids of two trees do not meet.
+  // `first_node`: only the root has an id below it, so that the ids of two trees are disjoint.
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
                                                   const TreeOptions& options, NodeId first_node);
 
   enum class State : std::uint8_t {
-    Current,     // the name leads to it, and it is what it was
+    Current,     // the name leads to it, and it is unchanged
     Changing,    // it is being written, or its members are being replaced
-    Superseded,  // another file has its name, or it was written and nobody wrote for a second
+    Superseded,  // another file has its name, or it was written and unchanged since for a second
   };
-  // Asks the file system. One thread only.
+  // Checks the file system. One thread only.
   virtual State state() = 0;
 
-  // Has the kernel drop all it keeps of the nodes.
+  // Invalidates all that the kernel caches of the nodes.
   virtual void retire() = 0;
 };
 

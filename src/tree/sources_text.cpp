@@ -10,7 +10,7 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::size_t kMostReasonBytes = 512;
-constexpr std::size_t kTailBytes = 64;  // room for the count of those left out
+constexpr std::size_t kTailBytes = 64;  // for the count of omitted sources
 
 std::string_view state_name(dataset::NamedSource::State state) {
   switch (state) {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kName = "sparse";
 
-// One of the lists of a dataset: what a file of it holds.
+// One of the lists of a dataset: the content of one of its files.
 struct List {
   std::string_view name;
   std::uint64_t (*item_bytes)(const object::DatasetDescription&);
@@ -43,7 +43,7 @@ constexpr std::array kLists = {
 };
 constexpr std::string_view kCount = "count";
 
-// The form of a reader; null for a dataset without elements, which has no storage to ask.
+// A dataset without elements has no sparse form.
 Result<std::uint64_t> element_count(const dataset::DatasetReader& reader) {
   if (const dataset::SparseForm* form = reader.sparse_form()) return form->count();
   if (reader.size() == 0) return 0;
@@ -91,7 +91,7 @@ class OpenList : public OpenNode {
   std::uint64_t bytes_;
 };
 
-// The files of one dataset share its image, and with it the chunks that were decoded.
+// Shared by the files of one dataset: its image, and with it the decoded chunks.
 struct SparseDataset {
   SparseDataset(const ServedFilePtr& view, std::uint64_t at, LinkPlace place)
       : file(view), address(at), image(view, at, std::move(place)) {}
@@ -173,7 +173,7 @@ class FilesListing : public DirectoryListing {
   }
 };
 
-// A sparse dataset, one directory a link: a directory cannot have two places.
+// A sparse dataset, a directory of its own for each link: a directory cannot have two paths.
 class SparseDatasetNode : public Node {
  public:
   SparseDatasetNode(const GroupContents& parent, const format::Link& link)
@@ -235,7 +235,7 @@ class SparseMirror : public Mirror {
   }
 
  private:
-  // An error where the layout cannot be read; what else may be wrong with a dataset does not matter here.
+  // An error only where the layout cannot be read; other damage of the dataset does not matter here.
   static Result<bool> is_sparse(ServedFile& file, const OpenedObject& opened) {
     if (opened.object.kind != object::ObjectKind::Dataset) return false;
     if (const auto description = description_of(file, opened))

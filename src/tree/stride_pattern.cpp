@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostPlace = 64U << 10;  // larger requests are the kernel's own read-ahead
-constexpr std::uint64_t kLeastGap = kPage;       // less, and reading in order serves as well
+constexpr std::uint64_t kLeastGap = kPage;       // below it, sequential reading serves as well
 constexpr std::uint64_t kSure = 3;               // requests at equal distances
 constexpr std::uint64_t kFirstWindow = 16, kMostWindow = 512;
-constexpr std::uint64_t kHeadStart = 4;  // the first places are asked for before anything could be ready
+constexpr std::uint64_t kHeadStart = 4;  // the first positions are requested before any job can finish
 
 }  // namespace
 
@@ -29,13 +29,13 @@ std::optional<StridePattern::Batch> StridePattern::note(std::uint64_t offset, st
     last_length_ = length;
     return std::nullopt;
   }
-  if (!goes_on(offset, length)) begin(offset, length);
+  if (!continues(offset, length)) begin(offset, length);
   last_offset_ = offset;
   last_length_ = length;
   return asked_ >= kSure ? next_batch() : std::nullopt;
 }
 
-bool StridePattern::goes_on(std::uint64_t offset, std::uint64_t length) {
+bool StridePattern::continues(std::uint64_t offset, std::uint64_t length) {
   if (stride_ == 0 || offset <= last_offset_) return false;
   const std::uint64_t steps = (offset - last_offset_ + stride_ / 2) / stride_;
   if (steps == 0 || place_ + steps > std::max(ready_, place_ + 1)) return false;
@@ -70,7 +70,8 @@ std::uint64_t StridePattern::stride_near(std::uint64_t distance) const {
 }
 
 std::optional<StridePattern::Batch> StridePattern::next_batch() {
-  if (ready_ > place_ + (batch_ - batch_ / 2)) return std::nullopt;  // not yet at the place that was left out
+  if (ready_ > place_ + (batch_ - batch_ / 2))
+    return std::nullopt;  // the skipped position was not requested yet
   const std::uint64_t ahead = std::max(place_ + (ready_ == 0 ? kHeadStart : 1), ready_) - place_;
   if (low_ >= image_bytes_ || (image_bytes_ - 1 - low_) / stride_ < ahead) return std::nullopt;
   const std::uint64_t left = (image_bytes_ - 1 - low_) / stride_ - ahead + 1;
@@ -82,7 +83,7 @@ std::optional<StridePattern::Batch> StridePattern::next_batch() {
                .stride = stride_,
                .bytes = high_ - low_ + std::max(longest_, kPage) - kPage,
                .count = count,
-               .left_out = count < left ? count / 2 : count};
+               .skipped = count < left ? count / 2 : count};
 }
 
 }  // namespace h5mount::tree

@@ -1,4 +1,4 @@
-// user.hdf5.*: the structure of an object. One line of the table a name.
+// user.hdf5.*: the structure of an object. Each line of the table is one name.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +18,7 @@ using Text = Result<std::string>;
 constexpr std::string_view kPrefix = "user.";
 constexpr std::string_view kStructurePrefix = "user.hdf5.";
 
-// What a line of the table works on. Of a dataset that cannot be described whole, `parts` says what is known.
+// The arguments of a table line. For a dataset that cannot be described whole, `parts` has what is known.
 struct Subject {
   ServedFile& file;
   const OpenedObject& opened;
@@ -107,7 +107,8 @@ Text dtype_text(const Subject& subject) {
 Text fill_value_text(const Subject& subject) {
   const object::DatasetDescription& dataset = *subject.dataset;
   if (!dataset.fill.defined) return "null";
-  // The default is an element of zeros; a type in a few bytes of a file can have elements of gigabytes.
+  // The default fill value is an element of zeros; a type of a few bytes in a file can have elements of
+  // gigabytes.
   constexpr std::size_t kMaxZeros = 16 * kMaxXattrBytes;
   if (dataset.fill.value.empty() && dataset.type->size > kMaxZeros)
     return fail({ErrorCode::TooLarge, "the zeros of an element are too many to be shown"});
@@ -135,7 +136,7 @@ Text source_files_text(const Subject& subject) {
   return sources_text(reader->named_sources(kMaxListedSources), kMaxXattrBytes);
 }
 
-// Sparse storage has a pipeline a section; the message says which.
+// Sparse storage has one pipeline per section; the message lists them.
 Text sections_text(const Subject& subject) {
   std::string out = "[";
   for (const format::FilterPipelineMessage::Section& section : subject.dataset->pipeline.sections) {
@@ -151,7 +152,7 @@ struct Line {
   std::string_view name;
   bool (*applies)(const Subject&);
   Text (*text)(const Subject&);
-  bool may_be_long = false;  // longer than an extended attribute can be
+  bool may_be_long = false;  // may exceed an extended attribute
 };
 
 const std::array kTable = {
@@ -192,15 +193,15 @@ const std::array kTable = {
     Line{"sources", names_sources, source_files_text},
     Line{"error", [](const Subject& s) { return s.problem.has_value(); },
          [](const Subject& s) -> Text { return s.problem->text(); }},
-    // Stands for attributes that cannot be listed: reading it fails, so that whoever copies attributes is
-    // told.
+    // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
+    // report an error.
     Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.opened).has_value(); },
          [](const Subject& s) -> Text {
            return fail(lost_attributes(s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
          }},
 };
 
-// Keeps the description alive beside the subject.
+// Keeps the description alive with the subject.
 struct Gathered {
   DatasetDescriptionPtr description;
   Subject subject;
@@ -223,7 +224,7 @@ void gather_dataset(Gathered& out) {
   subject.dataset = out.description.get();
 }
 
-// `with_problem`: looking for trouble may cost reads that most names do not need.
+// `with_problem`: finding the reason for a failure may cost reads, which most names do not need.
 Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem) {
   Gathered out{nullptr, {file, opened, nullptr, {}, std::nullopt}};
   std::optional<Error>& problem = out.subject.problem;
@@ -245,7 +246,7 @@ Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem)
 
 constexpr std::string_view kLargeAttributes = "large_attributes";
 
-// A list of names, bounded as Linux bounds it: what goes beyond is left out.
+// A list of names within Linux's limit: further names are omitted.
 class XattrList {
  public:
   bool add(std::string_view prefix, std::string_view name) {
@@ -266,7 +267,7 @@ bool is_too_long(const Text& text) {
   return text ? text->size() > kMaxXattrBytes : text.error().code() == ErrorCode::TooLarge;
 }
 
-// The names of all xattrs without `user.`: first of the table's lines, then of the attributes.
+// The names of all xattrs without `user.`: first those of the table, then the attributes.
 struct AllNames {
   std::vector<std::string_view> lines;
   std::vector<std::string_view> large_lines;
@@ -289,7 +290,7 @@ AllNames all_names(ServedFile& file, const OpenedObject& object) {
   return out;
 }
 
-// JSON; ends in `null` where not all names fit.
+// JSON; ends in `null` where names were omitted.
 Text large_attributes_text(ServedFile& file, const OpenedObject& object) {
   constexpr std::string_view kCut = "null]";
   const AllNames names = all_names(file, object);

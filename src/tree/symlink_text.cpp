@@ -22,7 +22,7 @@ std::vector<std::string> components(std::string_view path) {
 
 }  // namespace
 
-std::string way_up(unsigned depth) {
+std::string path_up(unsigned depth) {
   std::string out;
   out.reserve(std::size_t{depth} * 3);
   for (unsigned i = 0; i < depth; ++i) out += "../";
@@ -40,15 +40,15 @@ std::string symlink_text(const SymlinkPath& path, std::string (*encode)(std::str
 }
 
 SymlinkPath soft_link_path(std::string_view target, unsigned depth) {
-  return {target.starts_with('/') ? way_up(depth) : std::string(), components(target)};
+  return {target.starts_with('/') ? path_up(depth) : std::string(), components(target)};
 }
 
 SymlinkPath external_link_path(std::string_view file_name, std::string_view target, unsigned depth_to_mount) {
-  return {way_up(depth_to_mount) + ".h5/external/" + encode_name(file_name) + "/", components(target)};
+  return {path_up(depth_to_mount) + ".h5/external/" + encode_name(file_name) + "/", components(target)};
 }
 
 SymlinkPath user_defined_link_path(unsigned link_class, unsigned depth_to_mount) {
-  return {fmt::format("{}.h5/link-class/{}", way_up(depth_to_mount), link_class), {}};
+  return {fmt::format("{}.h5/link-class/{}", path_up(depth_to_mount), link_class), {}};
 }
 
 }  // namespace h5mount::tree

@@ -16,7 +16,7 @@ namespace h5mount::tree {
 namespace {
 
 // A file that is written in place, or whose members are replaced one by one, counts as complete when it has
-// not changed for so long.
+// not changed for this time.
 constexpr std::chrono::seconds kSettled{1};
 
 class FileTree : public SourceTree {
@@ -98,7 +98,7 @@ class FileTree : public SourceTree {
       seen.push_back({file.get(), sound, sound && file->followed->following()});
     }
     const auto kernel = context_->open_nodes->kernel();
-    // The kernel was told to keep without a time limit what it has.
+    // The kernel caches its attributes and pages without a time limit.
     if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) retire();
     seen_ = std::move(seen);
     if (!follows()) return;
@@ -114,7 +114,8 @@ class FileTree : public SourceTree {
       last_.reset();
       return State::Current;
     }
-    if (!stale && source->watchable().size() == 1) return State::Superseded;  // renamed over: whole at once
+    if (!stale && source->watchable().size() == 1)
+      return State::Superseded;  // renamed over: complete at once
     const auto now = std::chrono::steady_clock::now();
     const auto stamp = source->stamp();
     if (!stamp || !last_ || *last_ != *stamp) {
@@ -138,7 +139,7 @@ class FileTree : public SourceTree {
     return out;
   }
 
-  void when_more_to_watch(std::function<void()> told) override { files().when_opened(std::move(told)); }
+  void when_more_to_watch(std::function<void()> notify) override { files().when_opened(std::move(notify)); }
 
   FileStat statfs() const override {
     return {context_->environment.files->main()->followed->addresses()->stored_bytes()};
@@ -151,14 +152,14 @@ class FileTree : public SourceTree {
     return found;
   }
 
-  // What was made of the node's file, if that has not changed meanwhile.
+  // Returns what was made from the node's file, if that has not changed meanwhile.
   template <class T>
   static Result<T> unchanged(const Node& node, Result<T> made) {
     H5_TRY(node.revalidate());
     return made;
   }
 
-  // In a worker, so that no node waits for another that is slow; again where the file changed meanwhile.
+  // Runs in a worker, so that no node waits for a slow one; repeated where the file changed meanwhile.
   void catch_up(const NodePtr& open) {
     const auto job = [open, nodes = context_->open_nodes] {
       do {
@@ -169,8 +170,8 @@ class FileTree : public SourceTree {
     if (!workers || !workers->submit(job)) job();
   }
 
-  // The stat is of the node in the table, which may have been measured already; where it fails, no reference
-  // is counted.
+  // The stat is that of the node in the table, which may have been measured already. Where it fails, no
+  // reference is counted.
   Result<Entry> entry_of(NodePtr child) {
     const auto [id, known] = nodes_.adopt(std::move(child));
     auto stat = unchanged(*known, known->stat(StatDepth::Listing));
@@ -185,7 +186,7 @@ class FileTree : public SourceTree {
   ServedFilePtr main_;
   NodeTable nodes_;
 
-  // What the last call of `file_changed` found; one thread calls it.
+  // The state at the last call of `file_changed`; one thread calls it.
   struct Seen {
     const object::OpenedFile* file;
     bool sound, follows;

@@ -1,6 +1,6 @@
 // /.h5/metadata.jsonl, /.h5/list.txt and /.h5/README: texts about the whole file, made when they are opened.
-#include <mutex>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/view.h"
 #include "list_lines.h"
 #include "metadata_lines.h"
@@ -39,7 +39,7 @@ constexpr std::string_view kReadme =
     "tiff/PATH.tif              images and stacks of images (pages), with RGB(A) and palettes\n"
     "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
-// Appends the text; LimitExceeded where it would be longer than so many bytes.
+// Appends the text; LimitExceeded where it would exceed a number of bytes.
 using MakeTreeText = Status (*)(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out);
 
 Status append_list_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out) {
@@ -50,7 +50,7 @@ Status append_list_lines(const ServedFilePtr& file, std::uint64_t most_bytes, st
   });
 }
 
-// The size is that of the text that was opened last.
+// Its size is that of the text opened last.
 class TreeTextNode : public Node {
  public:
   TreeTextNode(const VirtualDirectorySetup& setup, std::string name, MakeTreeText make)
@@ -58,7 +58,7 @@ class TreeTextNode : public Node {
 
   Result<NodeStat> stat(StatDepth) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     set_size(stat, size_);
     stat.complete = false;
     return stat;
@@ -76,7 +76,7 @@ class TreeTextNode : public Node {
       budget->give_back(bytes);
     };
     const std::shared_ptr<const std::string> text(new std::string(std::move(lines)), give_back);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     size_ = bytes;
     return open_text(text, false);
   }
@@ -85,8 +85,8 @@ class TreeTextNode : public Node {
   ViewContextPtr context_;
   ServedFilePtr file_;
   const MakeTreeText make_;
-  std::mutex mutex_;
-  std::uint64_t size_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  std::uint64_t size_ H5_GUARDED_BY(mutex_) = 0;
 };
 
 class ReadmeNode : public Node {

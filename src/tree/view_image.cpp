@@ -11,7 +11,7 @@
 namespace h5mount::tree {
 
 std::shared_ptr<ViewImage::State> ViewImage::state_of(const DatasetReaderPtr& base) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ && state_->base == base) return state_;
   auto next = std::make_shared<State>();
   next->base = base;
@@ -19,7 +19,7 @@ std::shared_ptr<ViewImage::State> ViewImage::state_of(const DatasetReaderPtr& ba
     const std::optional<MadePtr> made = state_->made.peek();
     next->number = state_->number + 1;
     next->before = made.value_or(state_->before);
-    next->all_stale = !made;  // what became stale in the state between was for its file
+    next->all_stale = !made;  // the stale ranges of the skipped state were for its file
   }
   state_ = next;
   return next;
@@ -40,7 +40,7 @@ Result<view::ComputedFilePtr> ViewImage::newest(NodeId node, metadata::RetryBudg
 
 Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
   const dataset::ReadEnvironment& environment = data_->context().environment;
-  // A reader gives what is stale once: after a failed attempt it is not known any more.
+  // A reader returns its stale ranges once: after a failed attempt they are lost.
   const bool known = !state.all_stale.exchange(true) && state.before != nullptr;
   auto made = std::make_shared<Made>();
   made->reader = state.base;
@@ -57,7 +57,7 @@ Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
   return made;
 }
 
-// With the page that the old end lay in: the kernel filled it up with zeros.
+// Includes the page of the old end: the kernel has filled it up with zeros.
 void ViewImage::note_stale(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
                            NodeId node) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -66,7 +66,7 @@ void ViewImage::note_stale(const State& state, const Made& made, std::span<const
   std::vector<dataset::ByteRange> ranges = made.file->stale_since(*state.before->file, stale);
   const std::uint64_t end = state.before->file->size();
   if (made.file->size() != end) ranges.push_back({end / kPage * kPage, format::kUnlimited});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stale_.insert(stale_.end(), ranges.begin(), ranges.end());
   if (stale_.size() <= kMaxRanges) return;
   const auto first = std::ranges::min_element(stale_, {}, &dataset::ByteRange::begin);
@@ -74,12 +74,12 @@ void ViewImage::note_stale(const State& state, const Made& made, std::span<const
 }
 
 SizePublisher::Ranges ViewImage::take_stale() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(stale_, {});
 }
 
 DatasetReaderPtr ViewImage::last_reader() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::optional<MadePtr> made = state_ ? state_->made.peek() : std::nullopt;
   return made ? (*made)->reader : nullptr;
 }
@@ -102,7 +102,7 @@ Result<std::uint64_t> ViewImage::size_by_shape(NodeStat& stat) const {
 void ViewImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
   bool opened = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     opened = state_ != nullptr;
   }
   if (!opened) {

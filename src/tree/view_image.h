@@ -1,20 +1,20 @@
-// ViewImage: the bytes of one view file (module view) of a dataset or a group, made anew when its data grow.
+// ViewImage: the bytes of one view file (module view) of a dataset or a group, made again when its data grow.
 // Pages of the kernel that growth makes stale are invalidated before the new size is published
 // (size_publisher.h). Threads: any; no lock is held while reading or waiting.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "dataset_image.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/derived.h"
 #include "h5mount/view/view.h"
 
 namespace h5mount::tree {
 
-// What a view file shows: a view of a dataset, or of what `derivation` makes of it (null: the dataset
-// itself).
+// The content of a view file: a view of a dataset, or of the part that `derivation` makes of it (null: the
+// whole dataset).
 struct ViewOf {
   const view::View* view = nullptr;
   view::DerivationPtr derivation = nullptr;
@@ -22,12 +22,12 @@ struct ViewOf {
 
 class ViewImage {
  public:
-  // `data` may be shared with other views of it where the file is not followed. In one that is followed each
-  // view needs to learn what became stale, which a reader gives once.
+  // Where the file is not followed, several views may share `data`. In a followed file each view needs its
+  // own, because a reader returns stale ranges only once.
   ViewImage(ServedFilePtr file, std::shared_ptr<ViewedData> data, ViewOf of)
       : file_(std::move(file)), data_(std::move(data)), of_(std::move(of)) {}
 
-  // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: as the kernel knows it.
+  // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: its id for the kernel.
   void measure(StatDepth depth, NodeStat& stat, NodeId node);
 
   // The file of the newest state.
@@ -50,8 +50,8 @@ class ViewImage {
   struct State {
     DatasetReaderPtr base;
     std::uint64_t number = 1;             // a later state has a higher one
-    MadePtr before;                       // of the last state of which a file was made
-    std::atomic<bool> all_stale = false;  // what became stale since then is not known
+    MadePtr before;                       // the file made from the last earlier state
+    std::atomic<bool> all_stale = false;  // the stale ranges since `before` are unknown
     OnceValue<MadePtr> made;
   };
   std::shared_ptr<State> state_of(const DatasetReaderPtr& base);
@@ -67,9 +67,10 @@ class ViewImage {
   const std::shared_ptr<ViewedData> data_;
   const ViewOf of_;
   const std::shared_ptr<SizePublisher> publisher_ = std::make_shared<SizePublisher>();
-  mutable std::mutex mutex_;  // guards what follows
-  std::shared_ptr<State> state_;
-  SizePublisher::Ranges stale_;  // of the kernel's pages, since a size was published
+  mutable Mutex mutex_;
+  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
+  // Ranges of the kernel's pages since a size was published.
+  SizePublisher::Ranges stale_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::tree

@@ -52,8 +52,8 @@ class OpenViewFile : public OpenNode {
   }
 
  private:
-  // The bytes of one state of the file, as far as `revalidate` succeeds after those that only the kernel may
-  // touch were copied.
+  // Reads bytes of one state of the file. `kernel_only` bytes are so only if `revalidate` succeeds after they
+  // were copied.
   Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
     ViewedData& data = image_.data();
     if (!data.grows()) {
@@ -84,7 +84,7 @@ class OpenViewFile : public OpenNode {
     return found;
   }
 
-  // Once: a page may hold what was copied to it while the file was being written.
+  // Drops the kernel's pages once: a page may contain bytes copied while the file was being written.
   void drop_pages() {
     const auto kernel = image_.data().context().open_nodes->kernel();
     if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});

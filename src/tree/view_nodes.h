@@ -16,7 +16,7 @@ NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 
-// A view file. `name` tells it from other views of the object at `address`.
+// A view file. `name` distinguishes it from other views of the object at `address`.
 NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
                        std::shared_ptr<ViewedData> data, ViewOf of);
 

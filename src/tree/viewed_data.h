@@ -1,5 +1,5 @@
-// ViewedData: what a view file is made from: the elements of a dataset, or of the datasets of a group side by
-// side. Threads: any.
+// ViewedData: the data of a view file: the elements of a dataset, or of the datasets of a group side by side.
+// Threads: any.
 #pragma once
 
 #include "object_facts.h"
@@ -10,22 +10,22 @@ class ViewedData {
  public:
   virtual ~ViewedData() = default;
 
-  // As it is in the newest snapshot, whatever a reader of it was made for.
+  // The description in the newest snapshot, independent of any reader.
   virtual Result<DatasetDescriptionPtr> newest_description() = 0;
-  // The elements in the newest snapshot: the same reader until they change.
+  // A reader of the newest snapshot: the same one until the elements change.
   virtual Result<std::shared_ptr<const dataset::DatasetReader>> newest_reader(
       metadata::RetryBudget& budget) = 0;
 
-  // Its file is followed, or its sources' files may be.
+  // Whether its file is followed, or a source's file may be.
   virtual bool grows() const = 0;
-  // A source's file may change without this file's being changed: the kernel is then not notified.
+  // Whether a source's file may change without this file changing: the kernel is then not notified.
   virtual bool is_virtual() const = 0;
-  // A reader repeats attempts at torn structures itself.
+  // Whether a reader repeats attempts at torn structures itself.
   virtual bool repeats_attempts() const = 0;
 
-  // What failed, for user.hdf5.error and the log.
+  // Records a failure for user.hdf5.error and the log.
   virtual void note_failure(std::uint64_t offset, const Error& error) = 0;
-  // Sources of a virtual dataset that were missing when they were needed.
+  // Records sources of a virtual dataset that were missing when they were needed.
   virtual void note_missing_sources(const std::shared_ptr<const dataset::DatasetReader>& reader) = 0;
 
   virtual metadata::FollowedFile& followed() const = 0;

@@ -15,7 +15,7 @@ namespace {
 
 struct VirtualDirectory {
   std::string_view name;
-  NodePtr (*make)(const VirtualDirectorySetup& setup);  // null: not for this mount
+  NodePtr (*make)(const VirtualDirectorySetup& setup);  // null: this mount does not have it
 };
 
 constexpr std::array kVirtualDirectories = {
@@ -95,7 +95,7 @@ class ExternalDirectory : public Node {
     return make_root_(std::move(file));
   }
 
-  // Inode numbers are not known before a file is opened.
+  // Inode numbers are unknown before a file is opened.
   Result<std::shared_ptr<const DirectoryListing>> list() override {
     std::vector<FixedListing::Stored> items;
     for (std::string& name : context_->external->used_names())

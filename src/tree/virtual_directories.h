@@ -1,8 +1,8 @@
-// What stands under /.h5 beside the file's own tree, reachable but not listed.
+// The virtual directory /.h5 beside the file's own tree: reachable but not listed.
 //
 // To add a directory: one file with its node classes and a make_*_directory function declared here, one line
-// in the table of virtual_directories.cpp, one line of docs/promise.md with the test that holds it. Views of
-// datasets as computed files come from a table of their own (h5mount/view/view.h).
+// in the table of virtual_directories.cpp, one line of docs/promise.md with its test. Views of datasets as
+// computed files have a table of their own (h5mount/view/view.h).
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace h5mount::tree {
 
-// What a virtual directory is made from.
+// The arguments of every virtual directory.
 struct VirtualDirectorySetup {
   ViewContextPtr context;
   ServedFilePtr main;
@@ -31,14 +31,15 @@ NodePtr make_attributes_directory(const VirtualDirectorySetup& setup);
 // named.
 NodePtr make_external_directory(const VirtualDirectorySetup& setup);
 
-// A directory of these files, whose roots `make_root` makes. `path` tells it from others.
+// A directory of these files, whose roots `make_root` makes. `path` distinguishes it from others.
 NodePtr make_external_directory(ViewContextPtr context, std::string path,
                                 std::function<NodePtr(ServedFilePtr)> make_root);
 
-// /.h5/sparse: the sparse datasets of the tree, each a directory of the lists that it holds.
+// /.h5/sparse: the sparse datasets of the tree, each a directory of its lists.
 NodePtr make_sparse_directory(const VirtualDirectorySetup& setup);
 
-// /.h5/log and /.h5/status: the mount's own messages and counters. No status where nobody gives its text.
+// /.h5/log and /.h5/status: the mount's own messages and counters. No status where no function returns its
+// text.
 NodePtr make_log_file(const VirtualDirectorySetup& setup);
 NodePtr make_status_file(const VirtualDirectorySetup& setup);
 
@@ -54,7 +55,7 @@ NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
 NodePtr make_list_file(const VirtualDirectorySetup& setup);
 NodePtr make_readme_file(const VirtualDirectorySetup& setup);
 
-// A directory of known names. `path` tells it from others.
+// A directory of known names. `path` distinguishes it from others.
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
                              std::vector<std::pair<std::string, NodePtr>> children);
 

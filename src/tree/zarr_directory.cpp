@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <mutex>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/object/list_damage.h"
 #include "object_nodes.h"
 #include "open_files.h"
@@ -16,7 +16,7 @@ namespace h5mount::tree {
 
 namespace {
 
-// A metadata file: its text is made when it is asked for, and once for one snapshot of the file.
+// A metadata file: its text is made at the first request, once for each snapshot of the file.
 class ZarrTextNode : public Node {
  public:
   using Make = Result<std::string> (*)(const ServedFilePtr&, const OpenedObject&);
@@ -59,7 +59,7 @@ class ZarrTextNode : public Node {
     const std::uint64_t snapshot = object->snapshot->number();
     std::shared_ptr<State> state;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
       state = state_;
     }
@@ -71,8 +71,8 @@ class ZarrTextNode : public Node {
 
   ServedFilePtr file_;
   Make make_;
-  std::mutex mutex_;  // of what follows
-  std::shared_ptr<State> state_;
+  Mutex mutex_;
+  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
 };
 
 class ZarrListing : public DirectoryListing {
@@ -150,7 +150,7 @@ constexpr Store kStored = Version2Files<view::ZarrEncoding::Stored>::store("stor
 constexpr Store kVersion3 = {"v3.zarr", view::ZarrEncoding::Version3, encode_zarr3_name, kNode3, kNode3,
                              kRoot3};
 
-// An array, one directory a link: a directory cannot have two places.
+// An array, a directory of its own for each link: a directory cannot have two paths.
 class ZarrArrayNode : public Node {
  public:
   ZarrArrayNode(const Store& store, const GroupContents& parent, const ZarrChild& child)
@@ -176,7 +176,7 @@ class ZarrArrayNode : public Node {
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
       return fail({ErrorCode::NotFound, "no such chunk"});
-    // In a file that is followed each view learns by itself what became stale.
+    // In a followed file each view needs stale ranges of its own.
     auto image = image_->grows() ? std::make_shared<DatasetImage>(file_, address_, place_) : image_;
     return make_view_file(
         file_, address_, fmt::format("{}/{}", store_.name, shown), std::move(image),
@@ -192,7 +192,7 @@ class ZarrArrayNode : public Node {
   bool listing_lasts() const override { return !image_->grows(); }
 
  private:
-  // Names are made as they are asked for.
+  // Computes names on demand.
   class ArrayListing : public DirectoryListing {
    public:
     ArrayListing(const Store& store, view::ZarrArray array)

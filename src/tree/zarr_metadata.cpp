@@ -12,15 +12,15 @@ namespace h5mount::tree {
 
 namespace {
 
-// Of consolidated metadata, which are held in memory while they are open.
+// The limit of consolidated metadata, which are held in memory while they are open.
 constexpr std::size_t kMaxConsolidatedBytes = 1U << 30;
 
 void append_escape(std::uint32_t unit, std::string& out) {
   fmt::format_to(std::back_inserter(out), "\\u{:04x}", unit);
 }
 
-// JSON in ASCII: zarr-python 2 reads nothing else. Of a JSON text only strings hold other characters, and
-// these are UTF-8.
+// JSON in ASCII, the only one that zarr-python 2 reads. In a JSON text only strings contain other characters,
+// and these are UTF-8.
 std::string ascii_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
@@ -65,12 +65,12 @@ std::string dimension_names_json(const text::ValueContext& values, const object:
 }
 
 struct WalkedObject {
-  std::string path;  // of its key, without a slash at the end; the root's is empty
+  std::string path;  // prefix of its keys, without a slash at the end; empty for the root
   const OpenedObject& object;
   bool is_array;
 };
 
-// Visits the root and all groups and arrays below it. The children of a group follow one another.
+// Visits the root and all groups and arrays below it. The children of a group are visited one after another.
 Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding,
                   const std::function<Status(const WalkedObject&)>& visit) {
   struct Group {
@@ -97,14 +97,14 @@ Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding,
             {GroupContents(file, child.link.address, group.contents.depth() + 1), std::move(path)});
       return visited;
     };
-    // What a damaged group has lost is told by its listing.
+    // The group's own listing reports its missing entries.
     if (visited) (void)for_each_zarr_child(group.contents, encoding, each, nullptr);
     H5_TRY(visited);
   }
   return {};
 }
 
-// Adds a member to an object of JSON that is being written.
+// Adds a member to a JSON object that is being written.
 Status add_member(std::string& out, const std::string& key, std::string_view text) {
   if (out.back() != '{') out += ',';
   std::string quoted;
@@ -114,7 +114,7 @@ Status add_member(std::string& out, const std::string& key, std::string_view tex
   return fail({ErrorCode::LimitExceeded, "more metadata than can be consolidated"});
 }
 
-// The text of a group's zarr.json; `consolidated`: what its member of that name holds, or empty.
+// The text of a group's zarr.json; `consolidated`: the content of its member of that name, or empty.
 Result<std::string> group_node_text(ServedFile& file, const OpenedObject& group,
                                     std::string_view consolidated) {
   const view::AttributesText attributes = view::attributes_text(

@@ -17,7 +17,8 @@ Error not_shown() {
   return {ErrorCode::NotFound, "no such group or array"};
 }
 
-// Whether Zarr's keys reserve the name: its first character is then percent-encoded, which makes it another.
+// Whether the name is reserved for Zarr's keys: its first character is then percent-encoded, which makes it a
+// different name.
 bool is_reserved(std::string_view name, bool version3) {
   constexpr std::array<std::string_view, 4> kFiles2 = {".zarray", ".zattrs", ".zgroup", ".zmetadata"};
   if (!version3) return std::ranges::find(kFiles2, name) != kFiles2.end();
@@ -25,8 +26,8 @@ bool is_reserved(std::string_view name, bool version3) {
          name.find_first_not_of('.') == std::string_view::npos;
 }
 
-// A file name with what Zarr reserves encoded as well: zarr-python takes backslashes for slashes. A name that
-// grows too long stays as it is.
+// A file name in which what Zarr reserves is encoded too: zarr-python takes backslashes for slashes. A name
+// that would become too long is not changed.
 std::string zarr_name(const std::string& file_name, bool version3) {
   std::string out;
   if (is_reserved(file_name, version3))
@@ -39,7 +40,7 @@ std::string zarr_name(const std::string& file_name, bool version3) {
   return out.size() <= kMaxShownName ? out : file_name;
 }
 
-// The file name that `shown` may stand for; another one is shown otherwise.
+// The file name of the shown name `shown`, if there is one.
 std::string file_name(std::string_view shown, bool version3) {
   std::string out;
   constexpr std::array<std::string_view, 3> kFirst = {"%2E", "%5F", "%7A"};
@@ -75,7 +76,7 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEnco
   return {};
 }
 
-// The object of a link, or where its symlink leads. NotFound for links that the store does not show.
+// The object of a link, or of its symlink's target. NotFound for links that the store does not show.
 Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
                           metadata::RetryBudget& budget) {
   ServedFile& file = *group.file();
@@ -104,7 +105,8 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
   return out;
 }
 
-// What the prefix of a variable that is no coordinate hides is its name, unless something else has that.
+// The prefix of a variable that is no coordinate is removed from its name, unless something else has that
+// name.
 std::string own_name(const GroupContents& group, const ZarrChild& child, view::ZarrEncoding encoding,
                      metadata::RetryBudget& budget) {
   const std::string& name = child.link.name;

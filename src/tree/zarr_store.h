@@ -1,7 +1,7 @@
-// What a Zarr store shows of a file: its groups at their own places, its datasets as arrays, and the metadata
+// The content of a Zarr store: a file's groups at their own paths, its datasets as arrays, and the metadata
 // of both. A soft link to a dataset is an array; every further link to a group is a symlink, which the
-// consolidated metadata do without; links to other files are left out, and so are datasets that Zarr has no
-// type for, and dimensions of netCDF that have no values. Threads: any.
+// consolidated metadata omit. Omitted are links to other files, datasets whose type Zarr lacks, and
+// dimensions of netCDF without values. Threads: any.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace h5mount::tree {
 
-// A link's name as a key's part: as a file name, and what version 2 or 3 of Zarr reserves percent-encoded.
+// A link's name as part of a key: the file name, with what version 2 or 3 of Zarr reserves percent-encoded.
 std::string encode_zarr_name(std::string_view name);
 std::string encode_zarr3_name(std::string_view name);
 
@@ -29,24 +29,25 @@ struct ZarrChild {
   bool is_array() const { return object && object->object.kind == object::ObjectKind::Dataset; }
 };
 
-// NotFound where the store shows nothing of that name.
+// NotFound where the store has no entry of that name.
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                                   std::string_view shown);
 
-// In the order of readdir. What cannot be read is passed to `damaged` (may be null).
+// In the order of readdir. Errors of what cannot be read are passed to `damaged` (may be null).
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                            const std::function<Status(ZarrChild)>& each,
                            const std::function<void(const Error&)>& damaged);
 
-// The texts of version 2: of .zgroup, .zarray, .zattrs and, of all groups and arrays below the root, which
-// are walked for it, .zmetadata.
+// The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata of all groups and arrays below the root,
+// which are walked for it.
 std::string zarr_group_text();
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding);
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object);
 Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding);
 
-// The texts of version 3: zarr.json of a group or an array, and that of the root with those of all below it.
+// The texts of version 3: zarr.json of a group or an array, and that of the root with those of all nodes
+// below it.
 Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object);
 Result<std::string> zarr3_root_text(const ServedFilePtr& file);
 

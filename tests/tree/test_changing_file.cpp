@@ -1,5 +1,5 @@
-// A file that is written while it is read, through the tree: no request mixes two states, and no size is
-// published before the pages that it makes wrong are gone.
+// A file that is written while it is read through the tree: no request mixes two states, and no size is
+// published before the pages that it makes stale are dropped.
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 namespace h5mount::test {
 namespace {
 
-// Two states of a file; who reads it goes through a hook first.
+// Two states of a file; every read calls a hook first.
 class TwoStates final : public io::ByteSource {
  public:
   TwoStates(std::vector<std::byte> first, std::vector<std::byte> second)
@@ -50,7 +50,7 @@ class TwoStates final : public io::ByteSource {
   std::atomic<bool> second_ = false;
 };
 
-// Counts what is to be dropped. It is dropped at once, or when the test says so.
+// Counts requested invalidations. They complete at once, or when the test says so.
 class NotedPages final : public tree::KernelPages {
  public:
   void invalidate(tree::NodeId, const std::vector<dataset::ByteRange>& ranges,
@@ -98,7 +98,7 @@ TEST_P(MixedBytes, AreNeverGiven) {
   if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
   ASSERT_EQ(first.size(), second.size());
   int reads_in_all = 0, stale = 0;
-  // Written before each of the reads that one request makes of the file.
+  // The file is written before each of the reads that one request makes.
   for (int written_at = 0; written_at <= reads_in_all; ++written_at) {
     std::atomic<int> reads = 0;
     std::atomic<bool> armed = false;
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, MixedBytes,
                          testing::Values("chunks=(30000,)", "chunks=(30000,), compression='gzip'",
                                          "chunks=(30000,), shuffle=True", "chunks=None"));
 
-// ---- what a changed file is asked for
+// ---- requests for a changed file
 
 TEST(ChangedFile, GivesNeitherNamesNorAttributes) {
   const auto first = written_with_h5py("f['a'] = 1\nf['b'] = 2"),
@@ -156,8 +156,8 @@ TEST(ChangedFile, GivesNeitherNamesNorAttributes) {
 
 // ---- damage in a file of another clock
 
-// A SWMR writer's flags, 400 damaged headers, and a time in the future: nobody writes it, so nobody waits for
-// it.
+// A SWMR writer's flags, 400 damaged headers, and a time in the future: nobody writes the file, so no read
+// waits for a writer.
 TEST(DamagedFile, IsNotWaitedForThoughItsTimeLiesInTheFuture) {
   auto bytes = written_with_h5py("for i in range(400): f['d%04d' % i] = i");
   if (bytes.empty()) GTEST_SKIP() << "no h5py to write a file with";
@@ -192,7 +192,7 @@ TEST(DamagedFile, IsNotWaitedForThoughItsTimeLiesInTheFuture) {
 
 // ---- sizes and pages
 
-// Stops one thread at a given one of its reads until it is let go.
+// Stops one thread at a given one of its reads until it is released.
 class Gate {
  public:
   void arm(std::thread::id who, int at) {
@@ -225,7 +225,7 @@ class Gate {
   bool armed_ = false, reached_ = false, open_ = false;
 };
 
-// A dataset of more chunks than are counted, before and after its writer appended to it.
+// A dataset with more chunks than are counted, before and after its writer appended to it.
 struct GrowingDataset {
   static constexpr std::uint64_t kBefore = 5000 * 16 * 4, kAfter = 6000 * 16 * 4;
 
@@ -251,7 +251,7 @@ struct GrowingDataset {
   std::shared_ptr<tree::OpenNode> open;
 };
 
-// A writer's file as it stood after each of two flushes, one behind the other with their lengths in front.
+// A writer's file after each of two flushes, one after the other, each preceded by its length.
 std::pair<std::vector<std::byte>, std::vector<std::byte>> two_flushes() {
   const auto both = written_with_h5py(R"(
 import os, struct
@@ -286,8 +286,7 @@ f.create_dataset('second', data=np.frombuffer(second, 'u1'))
 TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {
   const auto [first, second] = two_flushes();
   if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
-  // Once alone, to learn at which of its reads a thread is just finding out what to drop: the last before it
-  // does.
+  // A run alone counts the reads up to the step in which a thread determines the stale ranges.
   std::atomic<int> reads = 0;
   int last = 0;
   {
@@ -320,7 +319,7 @@ TEST(Publishing, NoSizeComesBeforeThePagesThatItMakesWrongAreGone) {
   EXPECT_EQ(shared.tree->stat(shared.node, tree::StatDepth::Size)->size, GrowingDataset::kAfter);
 }
 
-// The kernel drops a page only when the reads of it have ended: until then the old size is given.
+// The kernel drops a page only when running reads of it have ended: until then stat returns the old size.
 TEST(Publishing, NoSizeComesBeforeTheKernelHasDroppedThePages) {
   const auto [first, second] = two_flushes();
   if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";

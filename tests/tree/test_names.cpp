@@ -62,9 +62,9 @@ TEST(Names, AttributesKeepDotsAndEscapeTheReservedPrefix) {
 
 TEST(Names, TheLaterOfTwoThatMeetIsCutAndHashed) {
   const std::string cut = encode_name(std::string(300, 'x'));
-  NameGiver giver;
-  EXPECT_EQ(giver.give(std::string(300, 'x'), cut), cut);
-  const std::string other = giver.give(cut, encode_name(cut));
+  UniqueNames unique;
+  EXPECT_EQ(unique.add(std::string(300, 'x'), cut), cut);
+  const std::string other = unique.add(cut, encode_name(cut));
   EXPECT_NE(other, cut);
   EXPECT_EQ(other.size(), 255U);
   EXPECT_TRUE(may_be_cut(other));

@@ -1,4 +1,4 @@
-// What is remembered of reads that failed, and how the sources of a dataset are written.
+// Records of failed reads, and the text of a dataset's sources.
 #include <gtest/gtest.h>
 
 #include "../../src/tree/read_failures.h"

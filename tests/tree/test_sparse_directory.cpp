@@ -1,5 +1,4 @@
-// /.h5/sparse through the tree: sparse datasets as directories of their lists, by every path that the tree
-// has.
+// /.h5/sparse through the tree: sparse datasets as directories of their lists, by every path in the tree.
 #include <gtest/gtest.h>
 
 #include <algorithm>

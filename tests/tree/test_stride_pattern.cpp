@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// A kernel that keeps pages, and a reader of `bytes` at every `stride` from `start` on.
+// A kernel that caches pages, and a reader of `bytes` at every `stride` from `start` on.
 struct Kernel {
   explicit Kernel(std::uint64_t image, std::vector<std::uint64_t> rows)
       : size(image), pattern(image, std::move(rows)) {}
@@ -26,7 +26,7 @@ struct Kernel {
     for (std::uint64_t i = 0; i < batch->count; ++i) {
       const std::uint64_t place = batch->first + i * batch->stride;
       EXPECT_LT(place, size);
-      if (i == batch->left_out) continue;
+      if (i == batch->skipped) continue;
       for (std::uint64_t page = place / kPage; page * kPage < place + batch->bytes; ++page)
         given += pages.insert(page).second ? 1 : 0;
     }
@@ -81,7 +81,7 @@ TEST(StridePattern, WhatIsPreparedIsNeverMuchMoreThanWhatWasAskedFor) {
     if (const auto batch = pattern.note(at, kPage)) {
       prepared += batch->count;
       for (std::uint64_t i = 0; i < batch->count; ++i)
-        if (i != batch->left_out) ready.insert(batch->first + i * batch->stride);
+        if (i != batch->skipped) ready.insert(batch->first + i * batch->stride);
       EXPECT_LE(prepared, 4 * asked + 16);
       EXPECT_LE(batch->count, 512U);
     }
@@ -120,7 +120,7 @@ TEST(StridePattern, NothingBehindTheEnd) {
   StridePattern pattern(5 * 65536 + 1, {65536});
   EXPECT_FALSE(pattern.note(0, kPage));
   EXPECT_FALSE(pattern.note(65536, kPage));
-  EXPECT_FALSE(pattern.note(2 * 65536, kPage));  // the fourth from here is not there
+  EXPECT_FALSE(pattern.note(2 * 65536, kPage));  // the fourth position from here is absent
   StridePattern enough(7 * 65536 + 1, {65536});
   for (std::uint64_t i = 0; i < 2; ++i) EXPECT_FALSE(enough.note(i * 65536, kPage));
   const auto batch = enough.note(2 * 65536, kPage);

@@ -1,9 +1,9 @@
-// Names: what a file is called whose link (or attribute) may be called anything, by docs/promise.md 'Names'.
+// Names: the file name of a link (or attribute), which may have any name itself, as in docs/promise.md
+// 'Names'.
 //
-// A name is shown byte for byte, but for what a file name cannot be: `/`, NUL, a whole `.` or `..`, the empty
-// name
-// (`%`), the name `%` (`%25`) and a `%` that two hex digits follow (`%25`). A shown name over the bound is
-// cut at a UTF-8 boundary and ends in `~` and 16 hex digits, the FNV-1a of the whole name. Threads: any.
+// A name is shown byte for byte, except what a file name cannot be: `/`, NUL, a whole `.` or `..`, the empty
+// name (`%`), the name `%` (`%25`) and a `%` that two hex digits follow (`%25`). A shown name over the bound
+// is cut at a UTF-8 boundary and ends in `~` and 16 hex digits, the FNV-1a of the whole name. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@
 namespace h5mount::tree {
 
 inline constexpr std::size_t kMaxShownName = 255;       // NAME_MAX
-inline constexpr std::size_t kMaxShownAttribute = 250;  // what `user.` leaves of an xattr's name
+inline constexpr std::size_t kMaxShownAttribute = 250;  // 255 less `user.`
 
 std::uint64_t fnv1a(std::string_view bytes);
 
-// A link's name as shown.
+// The shown name of a link.
 std::string encode_name(std::string_view name);
-// The same with a suffix, which is kept where the name is cut.
+// The shown name with a suffix, which is kept where the name is cut.
 std::string encode_name(std::string_view name, std::string_view suffix);
-// The link name that a shown name stands for by itself; nothing where no name is shown so, or only a cut one.
+// The link name that a shown name determines; nothing where no name is shown so, or only a cut one.
 std::optional<std::string> decode_name(std::string_view shown);
 
-// An attribute's name as shown behind `user.`: `hdf5.` in front becomes `%68df5.`, and `.` and `..` stand.
+// An attribute's shown name after `user.`: a leading `hdf5.` becomes `%68df5.`; `.` and `..` are allowed.
 std::string encode_attribute_name(std::string_view name);
 std::optional<std::string> decode_attribute_name(std::string_view shown);
 
@@ -39,32 +39,32 @@ std::optional<std::string> decode_attribute_name(std::string_view shown);
 std::string encode_name_without_at(std::string_view name);
 std::optional<std::string> decode_name_without_at(std::string_view shown);
 
-// An attribute of an object; of the root, which has no name, `@attribute`. One that is cut ends in the hash
-// of all of it as it would be shown.
+// An attribute of an object; of the root, which has no name, `@attribute`. A cut one ends in the hash of the
+// whole shown name.
 struct AttributePlace {
   std::optional<std::string> object;
   std::string attribute;
   bool operator==(const AttributePlace&) const = default;
 };
 std::string encode_attribute_place(const AttributePlace& place);
-// Nothing where no place is shown so, or only a cut one.
+// Nothing where no attribute is shown so, or only a cut one.
 std::optional<AttributePlace> decode_attribute_place(std::string_view shown);
 
-// True where a shown name may be a cut one: its link is then found by listing, not by looking it up.
+// True where a shown name may be a cut one: its link is then found by listing, not by a lookup.
 bool may_be_cut(std::string_view shown);
 
-// The name cut to the bound whatever its length. `attempt` counts up where even cut names meet.
+// The name cut to the bound whatever its length. `attempt` counts up while even cut names are equal.
 std::string cut_name(std::string_view name, std::string_view encoded, std::size_t bound, unsigned attempt);
 
-// Gives the names of one directory, in its order, so that no two are equal: the later of two that meet is cut
-// and hashed too. Only names that may be cut can meet, so only these are remembered.
-class NameGiver {
+// Makes the names of one directory unique, in its order: the later of two equal ones is cut and hashed too.
+// Only names that may be cut can be equal, so only these are remembered.
+class UniqueNames {
  public:
-  // `encoded`: the name as encode_* gives it.
-  std::string give(std::string_view name, std::string encoded, std::size_t bound = kMaxShownName);
+  // `encoded`: the result of encode_*.
+  std::string add(std::string_view name, std::string encoded, std::size_t bound = kMaxShownName);
 
  private:
-  std::unordered_set<std::string> given_;
+  std::unordered_set<std::string> used_;
   std::unordered_map<std::string, std::string> shown_;
 };
 

@@ -1,8 +1,8 @@
 // Tree: an HDF5 file as a tree of nodes with names, attributes and bytes. No FUSE types: module `fuse`
 // translates; tests and a whole-file fuzzer walk it directly.
 //
-// Nodes are named by NodeId, given out by lookup and readdir, counted per lookup and dropped by forget (as
-// FUSE does). Threads: every function from any thread at once; no lock is held while reading a file.
+// Nodes have NodeIds, which lookup and readdir return; references are counted per lookup and dropped by
+// forget (as in FUSE). Threads: every function from any thread at once; no lock is held while reading a file.
 #pragma once
 
 #include <array>
@@ -24,15 +24,15 @@ inline constexpr NodeId kRootNode = 1;
 
 enum class NodeType : std::uint8_t { Directory, File, Symlink };
 
-// Every node shows the owner, the read bits and the time of the file that it lies in.
+// Every node shows the owner, the read bits and the time of its file.
 struct TreeOptions {
   std::optional<std::uint32_t> uid, gid;              // instead of the file's
-  std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits taken away
+  std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits to remove
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
   bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
 };
 
-// Counters of requests and failures for /.h5/status. Relaxed; of all trees together.
+// Counters of requests and failures for /.h5/status. Relaxed; for all trees together.
 struct TreeCounters {
   static constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::Internal) + 1;
   std::atomic<std::uint64_t> requests{0};
@@ -58,7 +58,7 @@ struct NodeStat {
 
 enum class StatDepth : std::uint8_t {
   Listing,  // for lookup and readdirplus: what is cheap
-  Size,     // size exact; blocks may be a guess (the file is open: it is being read, not measured)
+  Size,     // size exact; blocks may be an estimate (the file is open: it is being read, not measured)
   Full,     // everything exact
 };
 
@@ -73,44 +73,43 @@ class DirectoryListing {
   struct Item {
     std::string_view name;  // as shown; valid while the listing and `made` are
     NodeType type;
-    std::uint64_t ino = 0;  // as stat gives it; 0 where the link alone does not tell
+    std::uint64_t ino = 0;  // st_ino; 0 where the link alone does not determine it
     bool type_known =
         true;  // false: a hard link whose object was not opened yet (DT_UNKNOWN); `type` is undefined
   };
   virtual ~DirectoryListing() = default;
   virtual std::size_t size() const = 0;
-  // `made` takes the name where the listing does not hold it.
+  // `made` holds the name where the listing does not.
   virtual Item at(std::size_t position, std::string& made) const = 0;
   std::string name_at(std::size_t position) const {
     std::string made;
     return std::string(at(position, made).name);
   }
-  // The same with the type, where the first bytes of the object's header give it: for readers that get the
-  // listing alone, and would otherwise look up every entry.
+  // The same with the type, where the first bytes of the object's header determine it: for readers that get
+  // the listing alone, and would otherwise look up every entry.
   virtual Item typed_at(std::size_t position, std::string& made) const { return at(position, made); }
-  // Why entries may be missing: a reader is given the entries that can be read, and then this error. Null
-  // where the listing is complete.
+  // Why entries may be missing: a reader gets the entries that can be read, and then this error. Null where
+  // the listing is complete.
   virtual const Error* damage() const { return nullptr; }
 };
 
-// The kernel's page cache, as far as the tree changes it: in a file that grows some pages become stale, and
-// some are known to be wanted before they are asked for. Module `fuse` implements it. Threads: any.
+// The kernel's page cache, as far as the tree changes it: in a growing file some pages become stale, and some
+// can be stored before they are requested. Module `fuse` implements it. Threads: any.
 class KernelPages {
  public:
   virtual ~KernelPages() = default;
 
-  // Queues that the kernel drop its pages of these bytes of a node, and its attributes, and that `done` (may
-  // be null) be called when it has, by another thread; not at all where the mount ends before. Never waits:
-  // dropping a page waits for reads of it that are under way, so a thread that must answer reads may not do
-  // it.
+  // Queues the invalidation of a node's attributes and of its pages with these bytes. `done` (may be null) is
+  // called afterwards, by another thread; not at all where the mount ends before. Never waits: dropping a
+  // page waits for running reads of it, so a thread that must answer reads cannot do it.
   virtual void invalidate(NodeId node, const std::vector<dataset::ByteRange>& ranges,
                           std::function<void()> done = nullptr) = 0;
   // The same for a name in a directory, and all below it.
   virtual void invalidate_name(NodeId directory, const std::string& name) { (void)directory, (void)name; }
 
-  // Hands the kernel pages of a node that it has not asked for: whole ones, but for the last of the file.
-  // Waits for reads of them that are under way, so a thread that must answer reads may not call it. False
-  // where the kernel did not take them.
+  // Stores pages of a node in the kernel's cache: whole ones, except for the last of the file. Waits for
+  // running reads of them, so a thread that must answer reads may not call it. False where the kernel did not
+  // accept them.
   virtual bool store(NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) = 0;
 };
 
@@ -121,14 +120,14 @@ class OpenNode {
   // False where the bytes are those of the moment of opening: pages that the kernel kept from before may
   // differ.
   virtual bool keeps_pages() const { return true; }
-  // True where the content changes all the time: every read comes here, the kernel keeps no pages and no
+  // True where the content changes continuously: every read is a request; the kernel caches no pages and no
   // size.
   virtual bool direct() const { return false; }
-  // The bytes are of one state of the file, whatever is written to it meanwhile; those that are `kernel_only`
-  // only if `revalidate` succeeds after they were copied.
+  // The bytes are of one state of the file, whatever is written to it meanwhile; `kernel_only` pieces only if
+  // `revalidate` succeeds after they were copied.
   virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) = 0;
-  // After `kernel_only` pieces were copied: Stale where the file was written since they were given, so that
-  // they may be mixed. The kernel then drops its pages of the node, and every later read fails.
+  // To be called after `kernel_only` pieces were copied: Stale where the file was written since `read`, so
+  // that they may be mixed. The kernel then drops its pages of the node, and every later read fails.
   virtual Status revalidate() { return {}; }
   virtual Result<std::uint64_t> seek_data(std::uint64_t offset) = 0;  // NotFound: ENXIO
   virtual Result<std::uint64_t> seek_hole(std::uint64_t offset) = 0;
@@ -139,13 +138,12 @@ class Tree {
   static Result<std::shared_ptr<Tree>> make(const dataset::ReadEnvironment& environment,
                                             const TreeOptions& options);
 
-  // A tree of a file that may be replaced under its name, or written anew: once nothing of the old file is
-  // pinned (see `pin`), it becomes the tree of the new one. Nodes other than the root are then unknown
-  // (Stale), and the kernel is asked to drop all it keeps of them. Until then, and while the new file cannot
-  // be opened, it stays the old one's: of a file that was renamed over, or unlinked, everything goes on being
-  // read as it was; of one that was written in place everything is Stale. `again` opens what the name leads
-  // to now; it is called from the thread of `file_changed`. The files' metadata are to be opened with
-  // `keep_replaced`.
+  // A tree of a file that may be replaced under its name, or rewritten. Once nothing of the old file is
+  // pinned (see `pin`), it becomes the tree of the new one: nodes other than the root are then unknown
+  // (Stale), and all that the kernel caches of them is invalidated. Until then, and while the new file cannot
+  // be opened, it stays the old one's tree: a file that was renamed over, or unlinked, is still read as it
+  // was; in one that was written in place everything is Stale. `again` opens what the name leads to now; it
+  // is called from the thread of `file_changed`. The files' metadata must be opened with `keep_replaced`.
   struct Source {
     dataset::ReadEnvironment environment;
     TreeOptions options;
@@ -158,8 +156,8 @@ class Tree {
   // Held by every request until its reply was written, and by open files and directories. Null where the tree
   // cannot become another file's.
   virtual std::shared_ptr<void> pin() { return nullptr; }
-  // Whether it may become another file's: then `file_changed` is to be called every second as well, as not
-  // every file system supports inotify.
+  // Whether it may become another file's: then `file_changed` must also be called every second, as not every
+  // file system supports inotify.
   virtual bool reloads() const { return false; }
 
   virtual Result<Entry> lookup(NodeId parent, std::string_view name) = 0;  // counts one reference on success
@@ -167,7 +165,7 @@ class Tree {
   virtual Result<NodeStat> stat(NodeId node, StatDepth depth) = 0;
   virtual Result<std::string> readlink(NodeId node) = 0;
   virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) = 0;
-  // False for a directory of which each listing may be another one, though no file changes.
+  // False for a directory whose listings may differ although no file changes.
   virtual bool listing_lasts(NodeId node) { return (void)node, true; }
   // The entry at a position of a listing, looked up (counts a reference): readdirplus.
   virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing,
@@ -179,8 +177,8 @@ class Tree {
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
 
-  // A request for the node failed: counts it and logs it, with the file's name and the object's path, once
-  // for each cause. A front end calls it for every error that it answers and does not expect.
+  // Counts and logs a failed request for the node, with the file's name and the object's path, once for each
+  // cause. A front end calls it for every unexpected error that it answers.
   virtual void report(NodeId node, const Error& error) = 0;
 
   // ---- a file that changes
@@ -188,15 +186,14 @@ class Tree {
   // True while the mounted file, or one that it names, is followed: sizes, attributes and listings are valid
   // for a moment only.
   virtual bool follows() const = 0;
-  // A size is published only after the pages that it makes stale are gone. To be set before the first
+  // A size is published only after the pages that it makes stale are dropped. To be set before the first
   // request.
   virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
-  // To be called when a file was written (inotify on the paths of `watchable`): has the kernel drop what
-  // became stale of files that are open, and all it keeps when the file begins to be followed or is stale.
+  // To be called when a file was written (inotify on the paths of `watchable`): invalidates what became stale
+  // of open files, and everything when the file begins to be followed or is stale.
   virtual void file_changed() = 0;
   virtual std::vector<std::string> watchable() const = 0;
-  // `notify` is called when there are more paths to watch, by the thread that opened them; null: not any
-  // more.
+  // `notify` is called when there are more paths to watch, by the thread that opened them; null: no longer.
   virtual void when_more_to_watch(std::function<void()> notify) { (void)notify; }
 
   struct FileStat {
