@@ -17,7 +17,7 @@ Bits load(const std::byte* at) {
   return kBig ? load_be<Bits>(at) : load_le<Bits>(at);
 }
 
-// The bits of a stored number as the number: `Number` has the size of `Bits`.
+// Reads the bits of a stored number as a `Number`, which has the size of `Bits`.
 template <class Number, class Bits, bool kBig>
 char* write_integer(const std::byte* at, char* out) {
   constexpr std::size_t kMost = 20;
@@ -57,7 +57,7 @@ char* (*number_by_name(std::string_view kind))(const std::byte*, char*) {
   return nullptr;
 }
 
-// Nothing for a type that has no typestr of NumPy's among those.
+// Null for types that are no plain integers or floats.
 auto number_of(const format::Datatype& type) -> char* (*)(const std::byte*, char*) {
   if (type.cls != DatatypeClass::Integer && type.cls != DatatypeClass::Float) return nullptr;
   const std::string text = text::datatype_text(type);
@@ -98,7 +98,7 @@ ByteSpan imaginary_part(const format::Datatype& type, ByteSpan element) {
   return element.subspan(type.members[1].offset, type.members[1].type->size);
 }
 
-// As in the repr of a Python complex: no ".0", nan, inf.
+// The form in the repr of a Python complex: no ".0", nan, inf.
 std::string python_float(std::string text) {
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   if (text == "NaN") return "nan";
@@ -149,7 +149,7 @@ void append_unquoted(std::string_view literal, std::string& out) {
   }
 }
 
-// Numbers of JSON are finite.
+// Appends a number in strict JSON, whose numbers are finite.
 void append_strict(std::string_view number, std::string& out) {
   if (number == "NaN")
     out += "null";
@@ -159,7 +159,7 @@ void append_strict(std::string_view number, std::string& out) {
     out += number;
 }
 
-// The same for every number of a JSON text.
+// Rewrites every number of a JSON text.
 void append_strict_numbers(std::string_view json, std::string& out) {
   bool in_string = false;
   for (std::size_t i = 0; i < json.size(); ++i) {
@@ -185,7 +185,7 @@ std::optional<std::size_t> integer_width(const format::Datatype& type) {
   return kWidths[type.size];
 }
 
-// The longest shortest decimal, where it is written without an exponent and ends in ".0".
+// The longest shortest decimal of the type, written without an exponent and with ".0".
 std::optional<std::size_t> float_width(const format::Datatype& type) {
   const std::string text = text::datatype_text(type);
   if (text.ends_with("f2") || text.ends_with("f4")) return 17;

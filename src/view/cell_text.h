@@ -1,4 +1,4 @@
-// Cells: one value of a table as text, numbers of the usual types without a detour. Threads: any.
+// Cells: one value of a table as text; numbers of the usual types are written directly. Threads: any.
 #pragma once
 
 #include "table.h"
@@ -14,12 +14,12 @@ class Cell {
   Kind kind() const { return kind_; }
   const format::Datatype& type() const { return *type_; }
 
-  // Appends the value at `row` (the row's first byte). Integers and floats as docs/promise.md 'Values as
-  // text' has them; complex numbers as Python writes them, without brackets; texts and all else unquoted,
-  // as their own bytes, where they are one string; else JSON.
+  // Appends the value at `row` (the row's first byte). Integers and floats are written as in docs/promise.md
+  // 'Values as text'; complex numbers as in Python, without brackets; values that are one string as their own
+  // bytes, unquoted; all others as JSON.
   Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
-  // Integers and floats of the usual formats, which are written to memory without a detour: at most
-  // kMaxNumber bytes, of which the end is given.
+  // Integers and floats of the usual formats are written directly to memory: at most kMaxNumber bytes;
+  // returns their end.
   static constexpr std::size_t kMaxNumber = 32;
   bool is_number() const { return number_ != nullptr; }
   char* write_plain(const std::byte* row, char* out) const { return number_(row + offset_, out); }
@@ -27,23 +27,23 @@ class Cell {
     char* end = number_(row + offset_, out);
     return kind_ == Kind::Float && (end[-1] == 'N' || end[-1] == 'y') ? make_strict(out, end) : end;
   }
-  // The same as strict JSON: NaN is null, an infinity a string, a complex number an array.
+  // Appends strict JSON: NaN is null, an infinity a string, a complex number an array.
   Status append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const;
 
-  // The most bytes that append_json takes; nothing where the type gives no bound worth padding to.
+  // The most bytes that append_json writes; nothing where the type has no bound that is worth padding to.
   std::optional<std::size_t> json_width() const;
 
  private:
-  // NaN and infinities as append_json has them.
+  // Rewrites NaN and infinities as append_json does.
   static char* make_strict(char* begin, char* end);
-  using Number = char* (*)(const std::byte*, char* out);  // gives the end
+  using Number = char* (*)(const std::byte*, char* out);  // returns the end
 
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }
 
   format::DatatypePtr type_;
   std::uint64_t offset_;
   Kind kind_;
-  Number number_ = nullptr;  // of plain integers and floats
+  Number number_ = nullptr;  // for plain integers and floats, else null
 };
 
 }  // namespace h5mount::view

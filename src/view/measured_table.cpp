@@ -13,9 +13,9 @@ namespace h5mount::view {
 
 namespace {
 
-// Damaged parts of a block; what follows the last is taken for damaged too.
+// Damaged parts of a block; everything after the last of them counts as damaged.
 constexpr std::size_t kMaxDamagedParts = 128;
-// Of a block that is halved to find the rows that cannot be read.
+// Failed reads of a block that is halved to find its unreadable rows.
 constexpr std::size_t kMaxFailedReads = 64;
 
 class MeasuredTable final : public RowsFile {
@@ -50,7 +50,7 @@ class MeasuredTable final : public RowsFile {
     return {};
   }
 
-  // Behind the parts that both have.
+  // The rows after those that both have.
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                               std::span<const dataset::ByteRange> stale) const override {
     const auto* other = dynamic_cast<const MeasuredTable*>(&before);
@@ -68,7 +68,7 @@ class MeasuredTable final : public RowsFile {
   struct Pass {
     std::uint64_t rows, most;
     std::atomic<std::uint64_t> done, bytes;
-    std::mutex mutex;  // of what follows
+    std::mutex mutex;  // guards what follows
     std::optional<Error> error = {};
     std::time_t reported = std::time(nullptr);
   };
@@ -89,7 +89,7 @@ class MeasuredTable final : public RowsFile {
     return fail(Error(ErrorCode::LimitExceeded, "too many values to be shown as text").with_found(elements));
   }
 
-  // The bytes of a row that holds the fill value only, where nothing of these rows is allocated.
+  // The bytes of a row that holds only the fill value, where none of these rows is allocated.
   std::optional<std::uint64_t> unallocated_row_bytes(std::uint64_t row, std::uint64_t rows) {
     const auto data = source().reader->find_data(row * table().row_bytes);
     const bool hole =
@@ -103,7 +103,7 @@ class MeasuredTable final : public RowsFile {
     return bytes ? std::optional(*bytes) : std::nullopt;
   }
 
-  // Whole blocks of rows that are the same; the last one goes on growing.
+  // Takes over whole blocks of rows that are equal; the last one continues to grow.
   void take_over(const MeasuredTable& before, std::span<const dataset::ByteRange> stale) {
     const std::uint64_t same = same_rows(before, stale) / rows_per_block() * rows_per_block();
     for (const Part& part : before.parts_) {
@@ -128,7 +128,7 @@ class MeasuredTable final : public RowsFile {
       parts.push_back({row, rows, 0, *fill_bytes * rows, false});
     } else if (const Status done = render(row, row + rows, text)) {
       parts.push_back({row, rows, 0, text.size(), false});
-      // What the reader asks for first, as far as it leaves most of the cache to the dataset.
+      // The first blocks are kept for the reader, as long as they leave most of the cache to the dataset.
       if (pass.bytes + text.size() <= source().environment.cache->budget() / 4) keep(parts[0], text);
     } else if (done.error().code() == ErrorCode::Stale || may_be_torn()) {
       note_error(done.error(), pass);
@@ -142,7 +142,7 @@ class MeasuredTable final : public RowsFile {
     return parts;
   }
 
-  // What is being written is read again rather than taken for damaged.
+  // A structure that is being written is read again; it does not count as damaged.
   bool may_be_torn() const { return source().values.file && source().values.file->following(); }
 
   static void note_error(Error error, Pass& pass) {
@@ -161,7 +161,7 @@ class MeasuredTable final : public RowsFile {
         source().reader->description().address, done, pass.rows);
   }
 
-  // Rows of a chunk, where rows of one cannot be read one without the other; else nothing.
+  // Rows of a chunk, where the rows of a chunk can only be read together; else nothing.
   std::optional<std::uint64_t> chunk_rows() const {
     const object::DatasetDescription& dataset = source().reader->description();
     const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
@@ -177,12 +177,12 @@ class MeasuredTable final : public RowsFile {
     parts.back().bytes += next.bytes;
   }
 
-  // A row of a damaged part takes a byte a column.
+  // A row of a damaged part counts as one byte a column.
   void add_damaged(std::vector<Part>& parts, std::uint64_t row, std::uint64_t rows) const {
     add_rows(parts, {row, rows, 0, rows * table().columns.size(), true});
   }
 
-  // The parts of a block some rows of which cannot be read.
+  // The parts of a block with unreadable rows.
   struct Split {
     std::vector<Part> parts = {};
     std::size_t failed = 0;  // attempts to read some rows
@@ -195,7 +195,7 @@ class MeasuredTable final : public RowsFile {
     }
   };
 
-  // The rows that can be read and those that cannot: by chunks, else by halves.
+  // Separates readable from unreadable rows: by chunks, else by halves.
   std::vector<Part> split(std::uint64_t first, std::uint64_t last) const {
     Split out;
     const std::optional<std::uint64_t> unit = chunk_rows();
@@ -216,7 +216,7 @@ class MeasuredTable final : public RowsFile {
     split_rows(middle, last, halve, out);
   }
 
-  // Row by row, as the values of some may not be had.
+  // Adds rows one by one, because the values of some may be unreadable.
   void add_loaded(std::uint64_t first, std::uint64_t last, Split& out) const {
     const std::byte* at = out.rows.data();
     for (std::uint64_t i = first; i < last; ++i, at += table().row_bytes) {

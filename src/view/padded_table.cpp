@@ -1,4 +1,4 @@
-// Rows of one length: size and places are arithmetic, growth appends.
+// Rows of one length: size and offsets are computed, growth appends.
 #include <algorithm>
 
 #include "table_file.h"
@@ -39,7 +39,7 @@ class PaddedTable final : public RowsFile {
     return RowsFile::render_part(part, out);
   }
 
-  // The rows that are asked for may do without what is damaged.
+  // A request may not need the damaged rows of a part: the rows that it needs are read alone.
   Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error,
                       dataset::Pieces& out) const override {
     const std::uint64_t first = part.row + begin / width_, last = part.row + divide_up(end, width_);

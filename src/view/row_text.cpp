@@ -16,7 +16,7 @@ std::vector<Cell> cells_of(const Table& table) {
   return cells;
 }
 
-// Elements may share what they refer to, so that a small file can ask for any amount of text.
+// Elements may share what they refer to, so that a small file can produce any amount of text.
 Status within_bound(const std::string& out) {
   if (out.size() <= kMaxBlockText) return {};
   return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
@@ -85,7 +85,7 @@ class DelimitedRows final : public RowText {
     return to;
   }
 
-  // Quotes the field that was appended from `start` on, where it needs that.
+  // Quotes the field that was appended from `start` on, where necessary.
   void end_field(std::size_t start, std::string& out) const {
     if (out.size() == start) {
       if (cells_.size() == 1) out += "\"\"";
@@ -106,7 +106,7 @@ class DelimitedRows final : public RowText {
   std::vector<Cell> cells_;
   bool all_numbers_;
   char delimiter_;
-  std::array<bool, 256> special_{};  // of characters
+  std::array<bool, 256> special_{};  // indexed by character
   std::string header_;
 };
 
@@ -163,7 +163,7 @@ class JsonRows final : public RowText {
 
   std::vector<Cell> cells_;
   bool all_numbers_;
-  std::vector<std::string> keys_;    // with what stands before them and the colon
+  std::vector<std::string> keys_;    // with the preceding punctuation and the colon
   std::vector<std::size_t> widths_;  // of the values; empty where rows differ in length
   std::optional<std::size_t> width_;
 };

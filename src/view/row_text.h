@@ -10,7 +10,7 @@
 
 namespace h5mount::view {
 
-// Text that is rendered at a time; only a single row may have more.
+// The most text that is rendered at once; only a single row may exceed it.
 inline constexpr std::size_t kMaxBlockText = 64U << 20;
 
 class RowText {
@@ -18,25 +18,25 @@ class RowText {
   virtual ~RowText() = default;
 
   virtual std::string header() const { return {}; }
-  // Appends the rows that begin `row_bytes` apart, with their newlines.
+  // Appends the text of rows that are `row_bytes` apart, with their newlines.
   virtual Status append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
                              const text::ValueContext& context, std::string& out) const;
-  // Appends one.
+  // Appends one row.
   virtual Status append_row(const std::byte* row, const text::ValueContext& context,
                             std::string& out) const = 0;
-  // The length of every row, newline included, where all have the same.
+  // The length of every row, newline included, if all rows have the same length.
   virtual std::optional<std::size_t> row_width() const { return std::nullopt; }
-  // Where all rows have one length and only plain numbers: writes the text of these to `out`; else false.
+  // Where all rows have one length and only plain numbers, writes their text to `out`; else returns false.
   virtual bool write_rows(const std::byte*, std::size_t, std::size_t, char*) const { return false; }
 };
 using RowTextPtr = std::shared_ptr<const RowText>;
 
-// RFC 4180 with this delimiter and LF, a header row of the columns' names. What contains the delimiter, a
-// quote or a line end is quoted; so is the empty cell of a table of one column, whose line would else be
-// empty, which readers skip.
+// RFC 4180 with this delimiter and LF, a header row of the columns' names. Fields that contain the delimiter,
+// a quote or a line end are quoted; so is the empty cell of a table of one column, because readers skip empty
+// lines.
 RowTextPtr delimited_rows(const Table& table, char delimiter);
 
-// A strict JSON object a row. Where every column has a longest value, each value is followed by spaces up to
+// A strict JSON object a row. Where every column has a longest value, each value is padded with spaces to
 // that length, so that all rows have one length.
 RowTextPtr json_rows(const Table& table);
 

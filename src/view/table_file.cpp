@@ -78,7 +78,7 @@ Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error 
   return fail(std::move(why));
 }
 
-// The blocks that a forward reader will need next, two for each worker.
+// Submits the blocks that a forward reader will need next, two for each worker.
 void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const {
   const auto workers = source_.environment.workers;
   if (!workers || part_count() == 0) return;

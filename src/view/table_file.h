@@ -1,6 +1,6 @@
-// TableFile: a table as a file of parts, each made of some of its rows by the worker pool and kept in the
-// block cache. Files of lines (RowsFile) are of two kinds: rows of one length are where arithmetic finds
-// them; others are rendered once to be measured, which leaves a checkpoint every 4,096 rows.
+// TableFile: a table as a file of parts; the worker pool renders each from some of the rows, and the block
+// cache keeps it. There are two kinds of files of lines (RowsFile): rows of one length have computed offsets;
+// others are rendered once to be measured, which leaves a checkpoint every 4,096 rows.
 //
 // Immutable once made; threads: any.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace h5mount::view {
 
-// The blocks of one table's text in the cache. Shared with the files of later states as long as rows are
-// only appended.
+// The owner of one table's text blocks in the cache. Files of later states share it as long as rows are only
+// appended.
 class BlockOwner {
  public:
   explicit BlockOwner(std::shared_ptr<cache::BlockCache> cache)
@@ -26,8 +26,8 @@ class BlockOwner {
   std::uint64_t id_;
 };
 
-// How many bytes the text of all variable-length values and references of a dataset may have together;
-// kUnlimited where it has none of them.
+// The limit for the text of all variable-length values and references of a dataset together; kUnlimited where
+// its type has neither.
 std::uint64_t max_variable_text(const Source& source);
 
 class TableFile : public ComputedFile, public std::enable_shared_from_this<TableFile> {
@@ -39,18 +39,19 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   // Rows that are rendered together.
   struct Part {
     std::uint64_t row = 0, rows = 0;
-    std::uint64_t offset = 0, bytes = 0;  // of their text, behind the header
-    bool damaged = false;                 // `bytes` is then a guess
+    std::uint64_t offset = 0, bytes = 0;  // of their text, from the end of the header
+    bool damaged = false;                 // `bytes` is then an estimate
     bool operator==(const Part&) const = default;
   };
 
-  // What stands before and behind the parts.
+  // The text before and after the parts.
   TableFile(Source source, Table table, std::string header, std::string trailer);
 
   virtual std::uint64_t part_count() const = 0;
   virtual Part part(std::uint64_t index) const = 0;
-  virtual std::uint64_t part_at(std::uint64_t offset) const = 0;  // its index; offset behind the header
-  // What to give where a part cannot be rendered: by default the error.
+  virtual std::uint64_t part_at(
+      std::uint64_t offset) const = 0;  // its index; `offset` is from the end of the header
+  // The content of a part that cannot be rendered: by default the error.
   virtual Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error why,
                               dataset::Pieces& out) const;
 
@@ -60,15 +61,15 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   std::uint64_t header_bytes() const { return header_->size(); }
   std::uint64_t trailer_bytes() const { return trailer_->size(); }
 
-  // Appends a part: that of rows [first, last).
+  // Appends the part of the rows [first, last).
   virtual Status render(std::uint64_t first, std::uint64_t last, std::string& out) const = 0;
-  // The same to memory of the part's size.
+  // Renders a part into memory of the part's size.
   virtual Status render_part(const Part& part, MutableByteSpan out) const;
   Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const;
-  // Leaves a part's text in the cache.
+  // Stores a part's text in the cache.
   void keep(const Part& part, const std::string& text) const;
   void share_blocks(const TableFile& before) { blocks_ = before.blocks_; }
-  // Rows before this one are the same in `before`, another state of the same table; 0 where nothing is.
+  // The number of leading rows that are equal in `before`, another state of the same table.
   std::uint64_t same_rows(const TableFile& before, std::span<const dataset::ByteRange> stale) const;
 
  private:
@@ -85,7 +86,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   std::shared_ptr<BlockOwner> blocks_;
 };
 
-// Lines.
+// A file of lines.
 class RowsFile : public TableFile {
  protected:
   RowsFile(Source source, Table table, RowTextPtr text)
@@ -101,7 +102,7 @@ class RowsFile : public TableFile {
 // Rows of one length: `text` has a row_width.
 ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
 
-// Renders every row once, those that `before` has already excepted. Rows that cannot be read take up some
+// Renders every row once, except those whose measure `before` provides. Rows that cannot be read take some
 // bytes, which cannot be read either.
 Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
                                       std::span<const dataset::ByteRange> stale);
