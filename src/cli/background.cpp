@@ -48,7 +48,7 @@ void let_go_of_terminal() {
 
 }  // namespace
 
-Result<Background> Background::divide() {
+Result<Background> Background::fork_process() {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
     return fail(io_error(errno, "socketpair"));

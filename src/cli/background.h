@@ -1,6 +1,6 @@
-// Into the background, but only when the mount answers: the process divides before there are threads; the
-// child does all the work and the parent waits for its word, so that errors come on the caller's stderr and
-// the caller's exit code tells how it went.
+// Runs the mount in the background, but returns only when it answers. The process forks before there are
+// threads; the child does all the work and the parent waits for its result, so that errors reach the caller's
+// stderr and the caller's exit code shows success or failure.
 #pragma once
 
 #include "h5mount/base/error.h"
@@ -9,12 +9,12 @@ namespace h5mount::cli {
 
 class Background {
  public:
-  // In the child, a Background. The parent does not come back: it ends with 0 once `ready` is called in the
-  // child, else with the child's exit code.
-  static Result<Background> divide();
+  // Forks. Returns a Background in the child. Does not return in the parent: it exits with 0 once the child
+  // calls `ready`, else with the child's exit code.
+  static Result<Background> fork_process();
 
-  // In the child: lets go of terminal, directory and stderr (the log goes to syslog) and sends the parent
-  // home. False where the parent has been killed meanwhile: then nobody waits for this mount.
+  // In the child: detaches from terminal, directory and stderr (the log goes to syslog), and lets the parent
+  // exit. False where the parent was killed meanwhile: then nobody waits for this mount.
   bool ready() const;
 
  private:

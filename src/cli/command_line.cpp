@@ -11,7 +11,7 @@ namespace {
 
 using Parsed = Result<Command>;
 
-constexpr const char* kSeeHelp = " (h5mount --help tells more)";
+constexpr const char* kSeeHelp = " (see h5mount --help)";
 
 constexpr const char* kFrontHelp = R"(
 Without a mount, in any container and as any user:
@@ -44,7 +44,7 @@ std::string absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// /mnt/x/ and /mnt/x are one place; the kernel's lists have it without the stroke.
+// The kernel's lists show /mnt/x/ as /mnt/x.
 std::string absolute_directory(const std::string& path) {
   std::string out = absolute(path);
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
@@ -58,7 +58,7 @@ struct Words {
 };
 
 void add_common(CLI::App& app, Words& words) {
-  app.allow_extras();  // for words of our own about them
+  app.allow_extras();  // the message about them is our own
   app.add_option("FILE", words.file, "HDF5 file, or a file set by libhdf5's name for it (run-%05d.h5)");
   app.add_option("MOUNTPOINT", words.mountpoint, "an existing directory");
   app.add_option("-o", words.options, "mount options; may be repeated")
@@ -66,7 +66,7 @@ void add_common(CLI::App& app, Words& words) {
       ->allow_extra_args(false);
 }
 
-// A word that begins with '-' and is no option of ours: mount options are often written so.
+// Error for a word that begins with '-' and is no option: often it is a mount option.
 Error unknown_option(const std::string& word) {
   const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
   const std::string bare = name.substr(0, name.find('='));
@@ -80,7 +80,7 @@ Error unknown_option(const std::string& word) {
                                    : shown + ": options of the mount follow -o: -o " + meant);
 }
 
-// What is left when FILE, MOUNTPOINT and the known options have been taken.
+// Checks the words that remain after FILE, MOUNTPOINT and the known options.
 Status check_surplus(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
@@ -122,19 +122,19 @@ Parsed finish(const CLI::App& app, const Words& words, MountCommand command) {
   return command;
 }
 
-Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optional<Parsed>& told) {
+Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optional<Parsed>& output) {
   try {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
-    told = Told{app.help() + "\n"};
+    output = TextOutput{app.help() + "\n"};
   } catch (const CLI::CallForVersion& version) {
-    told = Told{std::string(version.what()) + "\n"};
+    output = TextOutput{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& trouble) {
     const std::string said = trouble.what();
     return fail(usage_error(said.starts_with("-o:") ? "-o needs options after it: -o NAME[=VALUE],…"
                                                     : said + kSeeHelp));
   }
-  return Told{};
+  return TextOutput{};
 }
 
 Parsed parse_h5mount(int count, const char* const* words) {
@@ -143,19 +143,19 @@ Parsed parse_h5mount(int count, const char* const* words) {
   MountCommand command;
   add_common(app, said);
   app.add_flag("-f,--foreground", command.foreground, "stay in the foreground");
-  app.add_flag("-d,--debug", command.debug, "tell every request on stderr (and stay in the foreground)");
+  app.add_flag("-d,--debug", command.debug, "log every request on stderr (and stay in the foreground)");
   app.add_flag("-s,--single-thread", command.single_thread, "serve on one thread");
   app.set_version_flag("-V,--version", std::string("h5mount " H5MOUNT_VERSION));
   app.footer(footer());
-  std::optional<Parsed> told;
-  H5_TRY(parse_with(app, count, words, told));
-  if (told) return *told;
+  std::optional<Parsed> output;
+  H5_TRY(parse_with(app, count, words, output));
+  if (output) return *output;
   command.foreground = command.foreground || command.debug;
   return finish(app, said, std::move(command));
 }
 
-// FILE lies in the caller's mount namespace, MOUNTPOINT and fusermount3 in the other one: only a program that
-// was started there as a whole finds all of them.
+// FILE is in the caller's mount namespace, MOUNTPOINT and fusermount3 in the other one: only a program
+// started in that namespace finds all of them.
 Error other_namespace(const std::string& name) {
   const bool number = name.find_first_not_of("0123456789") == std::string::npos;
   const std::string target = number ? "--target " + name + " --mount" : "--mount=" + escape_for_log(name);
@@ -173,13 +173,13 @@ Parsed parse_mount_helper(int count, const char* const* words) {
   app.add_flag("-s", said.sloppy, "ignore unknown options");
   app.add_flag("-f", command.check_only, "check, but do not mount");
   app.add_flag("-n", no_mtab, "ignored");
-  app.add_flag("-v", verbose, "say more");
+  app.add_flag("-v", verbose, "be verbose");
   app.add_option("-N", name_space, "refused: nsenter(1) mounts in another namespace");
   app.add_option("-t", type, "ignored");
   app.set_version_flag("-V,--version", std::string("mount.h5 " H5MOUNT_VERSION));
-  std::optional<Parsed> told;
-  H5_TRY(parse_with(app, count, words, told));
-  if (told) return *told;
+  std::optional<Parsed> output;
+  H5_TRY(parse_with(app, count, words, output));
+  if (output) return *output;
   if (!name_space.empty()) return fail(other_namespace(name_space));
   Parsed parsed = finish(app, said, std::move(command));
   if (parsed && verbose) {
@@ -192,22 +192,22 @@ Parsed parse_mount_helper(int count, const char* const* words) {
 
 // umount(8) calls: umount.fuse.h5mount MOUNTPOINT [-flnrv] [-N namespace] [-t type.subtype]
 Parsed parse_umount_helper(int count, const char* const* words) {
-  CLI::App app("umount(8)'s helper for HDF5 files: comes back when the file is no longer open.",
+  CLI::App app("umount(8)'s helper for HDF5 files: returns when the file is no longer open.",
                "umount.fuse.h5mount");
   UnmountCommand command;
   bool no_mtab = false, verbose = false, read_only = false;
   std::string type;
-  app.add_option("MOUNTPOINT", command.mountpoint, "what is mounted there is unmounted")->required();
-  app.add_flag("-f", command.force, "what is being asked of it fails");
-  app.add_flag("-l", command.lazy, "detach it now, end it when nobody uses it");
+  app.add_option("MOUNTPOINT", command.mountpoint, "the mount to end")->required();
+  app.add_flag("-f", command.force, "let pending requests fail");
+  app.add_flag("-l", command.lazy, "detach it now, end it after its last use");
   app.add_flag("-n", no_mtab, "ignored");
   app.add_flag("-r", read_only, "ignored");
   app.add_flag("-v", verbose, "ignored");
   app.add_option("-N", command.name_space, "the mount namespace");
   app.add_option("-t", type, "ignored");
-  std::optional<Parsed> told;
-  H5_TRY(parse_with(app, count, words, told));
-  if (told) return *told;
+  std::optional<Parsed> output;
+  H5_TRY(parse_with(app, count, words, output));
+  if (output) return *output;
   command.mountpoint = absolute_directory(command.mountpoint);
   return command;
 }
@@ -228,7 +228,7 @@ constexpr FrontName kFrontNames[] = {
     {"--copy", FrontCommand::Kind::Copy, "FILE PATH DESTINATION", 2},
 };
 
-// The command that the words before a "--" name; null: a mount.
+// The command named by the words before a "--"; null: a mount.
 const FrontName* find_front_name(int count, const char* const* words) {
   for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
     for (const FrontName& name : kFrontNames)
@@ -251,7 +251,7 @@ Parsed finish_front(const FrontName& name, FrontCommand command, const Words& sa
   return command;
 }
 
-// The PATHs among what is left: after a "--" all words, before it those that are no options.
+// The PATHs among the remaining words: after a "--" all of them, before it those that are no options.
 Result<std::vector<std::string>> path_words(const std::vector<std::string>& words) {
   std::vector<std::string> out;
   bool names_only = false;
@@ -272,7 +272,7 @@ Parsed parse_front(const FrontName& name, int count, const char* const* words) {
   Words said;
   FrontCommand command;
   command.kind = name.kind;
-  app.allow_extras();  // PATHs: as an option of several words they would be split where one is in brackets
+  app.allow_extras();  // CLI11 would split PATHs in brackets, were they an option of several words
   app.add_option("FILE", said.file);
   app.add_option("-o", said.options)->allow_extra_args(false);
   bool named = false;
@@ -281,9 +281,9 @@ Parsed parse_front(const FrontName& name, int count, const char* const* words) {
     app.add_flag("-l", command.details);
     app.add_flag("-R", command.recursive);
   }
-  std::optional<Parsed> told;
-  H5_TRY(parse_with(app, count, words, told));
-  if (told) return *told;
+  std::optional<Parsed> output;
+  H5_TRY(parse_with(app, count, words, output));
+  if (output) return *output;
   H5_ASSIGN(command.paths, path_words(app.remaining()));
   return finish_front(name, std::move(command), said);
 }

@@ -1,5 +1,5 @@
-// The words of a command, as h5mount, as mount.h5 (mount(8)'s helper) and as umount.fuse.h5mount
-// (umount(8)'s), whose letters differ.
+// The words of a command line: of h5mount, of mount.h5 (mount(8)'s helper) and of umount.fuse.h5mount
+// (umount(8)'s helper), whose options differ.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 namespace h5mount::cli {
 
 struct MountCommand {
-  std::string file;        // absolute, not resolved: what df shows is what was said
+  std::string file;        // absolute, not resolved: df shows what the user wrote
   std::string mountpoint;  // absolute
   MountOptions options;
   bool foreground = false;
   bool debug = false;
   bool single_thread = false;
-  bool check_only = false;  // mount -f: go through the motions
+  bool check_only = false;  // mount -f: all checks, but no mount
 };
 
 // A command over the tree without a mount.
@@ -32,13 +32,13 @@ struct FrontCommand {
   bool details = false, recursive = false;  // of List
 };
 
-// Words to print and be done (-h, -V).
-struct Told {
+// A text to print before exiting (-h, -V).
+struct TextOutput {
   std::string text;
 };
 
-// What the words ask for. InvalidValue: they cannot be understood.
-using Command = std::variant<MountCommand, UnmountCommand, FrontCommand, Told>;
+// The command that the words describe. InvalidValue: they are invalid.
+using Command = std::variant<MountCommand, UnmountCommand, FrontCommand, TextOutput>;
 Result<Command> parse_command_line(int count, const char* const* words);
 
 }  // namespace h5mount::cli

@@ -22,7 +22,7 @@ void on_signal(int signal) {
   stop = true;
 }
 
-// The first one ends the copy in order, the second one at once. One that is ignored (nohup) stays so.
+// The first signal stops the copy cleanly, the second one at once. An ignored signal (nohup) stays ignored.
 void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
@@ -34,7 +34,7 @@ void catch_signals() {
   }
 }
 
-// The status of a file changes with its bytes, and its time may be put back.
+// The status of a file changes with its bytes, whereas its mtime may be set back.
 std::timespec last_change(const std::string& file) {
   struct stat st = {};
   return ::stat(file.c_str(), &st) == 0 ? st.st_ctim : std::timespec{};

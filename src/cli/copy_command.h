@@ -1,4 +1,4 @@
-// --copy as a terminal sees it: its progress, and the signals that end it.
+// --copy on a terminal: its progress, and the signals that stop it.
 #pragma once
 
 #include "command_line.h"
@@ -6,7 +6,7 @@
 
 namespace h5mount::cli {
 
-// Raises the signal that interrupted it, once what was half written is removed.
+// After an interruption removes incomplete files, then raises the signal again.
 Status run_copy(const FrontCommand& command, const std::shared_ptr<tree::Tree>& tree,
                 const front::FailureHandler& failed);
 

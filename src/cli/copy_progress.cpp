@@ -31,7 +31,7 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
   std::string out = amount(done, all, counted);
   out += counted ? fmt::format(", {} of {} files", progress.files.load(), progress.all_files.load())
                  : fmt::format(", {} files", progress.files.load());
-  // What was there already tells nothing about the rate.
+  // Files that already existed do not count for the rate.
   const double rate =
       (done - static_cast<double>(progress.kept_bytes.load())) / std::max(elapsed.count(), 1e-3);
   out += fmt::format(", {:.1f} MiB/s", rate / kMib);
@@ -57,7 +57,7 @@ ProgressLine::~ProgressLine() {
   std::fputc('\n', stderr);
 }
 
-// Erases to the end of the line, as the text may have become shorter.
+// Erases to the end of the line, because the text may have become shorter.
 void ProgressLine::show() {
   std::fprintf(stderr, "\r%s\033[K",
                progress_text(progress_, std::chrono::steady_clock::now() - start_).c_str());

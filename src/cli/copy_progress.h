@@ -1,4 +1,4 @@
-// A line on a terminal that says how far a copy is.
+// A line on a terminal with the progress of a copy.
 #pragma once
 
 #include <chrono>

@@ -10,15 +10,15 @@ namespace {
 using Text = std::string_view;
 using namespace std::string_view_literals;
 
-constexpr std::size_t kHeadBytes = 1U << 20;  // enough zeros to say that a file has not been filled
+constexpr std::size_t kHeadBytes = 1U << 20;  // so many leading zeros mean that a file was never filled
 
 struct Format {
   std::size_t offset;
   Text magic;
-  Text what;  // follows "is "
+  Text what;  // completes "is …"
 };
 
-// The first that matches is it.
+// The first match counts.
 constexpr Format kFormats[] = {
     {0, "\x89HDF\n"sv, "an HDF5 file that a transfer as text has damaged: transfer it again as binary"},
     {0, "\x09HDF"sv, "an HDF5 file that a transfer of 7 bits has damaged: transfer it again as binary"},
@@ -85,7 +85,7 @@ std::optional<std::string> matched(std::span<const Format> table, Text head) {
   return found == table.end() ? std::nullopt : std::optional<std::string>(found->what);
 }
 
-// The first word, and what it begins with, without the white space and capitals in which writers differ.
+// The start of a document in lower case and without leading white space, in which writers differ.
 std::string document_start(Text head) {
   constexpr Text kByteOrderMark = "\xEF\xBB\xBF";
   constexpr std::size_t kEnough = 64;

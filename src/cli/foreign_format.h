@@ -1,4 +1,5 @@
-// What a file that is not HDF5 is instead, and how its data can be had: told in place of "not an HDF5 file".
+// Recognises other formats: the message says what the file is and how to read it, instead of "not an HDF5
+// file".
 #pragma once
 
 #include <optional>
@@ -7,10 +8,10 @@
 
 namespace h5mount::cli {
 
-// `head`: the first bytes of the file (1 KiB is enough). Nothing where it is no format of the table.
+// `head`: the first bytes of the file (1 KiB is enough). Nothing for an unknown format.
 std::optional<std::string> foreign_format(std::string_view head);
 
-// The same for a file by its path: also an empty one, and one that holds only zeros at its beginning.
+// The same for a file by its path; also recognises an empty file, and one that begins with zeros only.
 std::optional<std::string> foreign_file(const std::string& path);
 
 }  // namespace h5mount::cli

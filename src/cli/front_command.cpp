@@ -29,14 +29,14 @@ Status run_command(const FrontCommand& command, const front::Context& context) {
   return fail(Error(ErrorCode::Internal, "an unknown command"));
 }
 
-// "h5mount: FILE: /PATH: words"
+// Prints "h5mount: FILE: /PATH: words".
 front::FailureHandler failure_handler(const std::string& file, bool& any) {
   return [&file, &any](std::string_view path, const Error& error) {
     any = true;
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
     const std::string words = error.text();
-    tell("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
+    print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };
 }
 
@@ -50,14 +50,14 @@ int run_front(const FrontCommand& command) {
   const auto status = std::make_shared<MountStatus>(command.file, cache);
   const auto tree = make_tree(command.file, command.options, source.files, cache, status, FailedReads::Named);
   if (!tree) {
-    tell(command.file, tree.error().text());
+    print_error(command.file, tree.error().text());
     return kExitBadFile;
   }
-  const auto pin = (*tree)->pin();  // one file from the beginning to the end, also where it is reloaded
+  const auto pin = (*tree)->pin();  // the same file throughout, also where it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
   const Status done = run_command(command, {*tree, out, failure_handler(command.file, any_failed)});
-  if (!done) tell(command.file, done.error().text());
+  if (!done) print_error(command.file, done.error().text());
   return done && !any_failed ? 0 : kExitPartial;
 }
 

@@ -4,7 +4,7 @@
 
 namespace h5mount::cli {
 
-// Runs a command over the tree without a mount. Gives the exit code; what went wrong has been printed.
+// Runs a command over the tree without a mount. Returns the exit code; errors have been printed.
 int run_front(const FrontCommand& command);
 
 }  // namespace h5mount::cli

@@ -1,4 +1,4 @@
-// h5mount, and mount.h5 and umount.fuse.h5mount by their names.
+// h5mount, and mount.h5 and umount.fuse.h5mount, which are links to it.
 #include <cstdio>
 #include <exception>
 
@@ -17,11 +17,11 @@ using namespace h5mount::cli;
 int run(int count, const char* const* words) {
   const auto parsed = parse_command_line(count, words);
   if (!parsed) {
-    tell("", parsed.error().text());
+    print_error("", parsed.error().text());
     return kExitUsage;
   }
-  if (const auto* told = std::get_if<Told>(&*parsed)) {
-    std::fputs(told->text.c_str(), stdout);
+  if (const auto* output = std::get_if<TextOutput>(&*parsed)) {
+    std::fputs(output->text.c_str(), stdout);
     return 0;
   }
   if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);

@@ -16,7 +16,8 @@
 namespace h5mount::cli {
 namespace {
 
-// Not where only the mounter comes in, and the bits would refuse him nothing: he could open the file itself.
+// Whether the kernel must check permission bits: not where only the mounting user has access and the bits
+// refuse this user nothing that opening the file itself would allow.
 bool permissions_matter(const MountOptions& options) {
   const bool masked = options.file_umask != 0 || options.directory_umask != 0;
   return options.allow_other || options.default_permissions || (masked && ::geteuid() != 0);
@@ -42,7 +43,7 @@ bool has_fuse() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0;
 }
 
-// Everything from the open file to the end of the mount, in the process that serves.
+// The serving process's part, from the open file to the end of the mount.
 int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
           const std::optional<Background>& background) {
   const auto cache = make_cache(command.options);
@@ -51,12 +52,12 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   auto tree = make_tree(command.file, command.options, std::exchange(files, nullptr), cache, status,
                         FailedReads::Logged);
   if (!tree) {
-    tell(command.file, tree.error().text());
+    print_error(command.file, tree.error().text());
     return kExitBadFile;
   }
   auto session = fuse::Session::mount(std::move(*tree), session_options(command));
   if (!session) {
-    tell(command.file, session.error().text() + kWithoutFuse);
+    print_error(command.file, session.error().text() + kWithoutFuse);
     return kExitMountFailed;
   }
   std::atomic<bool> answered = false;
@@ -66,7 +67,8 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     if (background && !background->ready()) (*session)->stop();
   });
   if (result == 0 && answered) return 0;
-  tell(command.file, answered ? "the mount ended with an error" : "the mount ended before it answered");
+  print_error(command.file,
+              answered ? "the mount ended with an error" : "the mount ended before it answered");
   return kExitMountFailed;
 }
 
@@ -77,16 +79,16 @@ int run_mount(const MountCommand& command) {
   OpenedSource source = open_source(command.file, command.options);
   if (source.code != 0) return source.code;
   if (const Status place = fuse::check_mountpoint(command.mountpoint); !place) {
-    tell(command.file, place.error().text() + (has_fuse() ? "" : kWithoutFuse));
+    print_error(command.file, place.error().text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
   }
   if (command.check_only) return 0;
-  // Root mounts without help; others need fusermount3, which is setuid, to mount and to unmount.
+  // Root mounts without help; other users need fusermount3, which is setuid, to mount and to unmount.
   if (::geteuid() == 0) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (command.foreground) return serve(command, std::move(source.files), std::nullopt);
-  const auto background = Background::divide();
+  const auto background = Background::fork_process();
   if (!background) {
-    tell(command.file, background.error().text());
+    print_error(command.file, background.error().text());
     return kExitMountFailed;
   }
   return serve(command, std::move(source.files), *background);

@@ -4,8 +4,8 @@
 
 namespace h5mount::cli {
 
-// Mounts and, in the process that serves, stays until the mount ends. Gives the exit code; what went wrong
-// has been printed.
+// Mounts and, in the serving process, returns when the mount ends. Returns the exit code; errors have been
+// printed.
 int run_mount(const MountCommand& command);
 
 }  // namespace h5mount::cli

@@ -20,7 +20,7 @@ namespace {
 
 using Value = std::string_view;
 
-constexpr std::uint64_t kLeastRead = 4096;  // a page; the kernel asks for no less
+constexpr std::uint64_t kLeastRead = 4096;  // a page, the kernel's smallest read
 
 Error bad(std::string text) {
   return {ErrorCode::InvalidValue, std::move(text)};
@@ -47,9 +47,9 @@ std::optional<std::uint64_t> parse_unit(Value text) {
   return unit;
 }
 
-// The digits behind the point, as a part of `unit`.
+// The digits after the point, as a fraction of `unit`.
 std::optional<std::uint64_t> parse_fraction(Value digits, std::uint64_t unit) {
-  constexpr std::size_t kMostDigits = 6;  // so that digits and unit multiply within 64 bits
+  constexpr std::size_t kMostDigits = 6;  // so that digits times unit fit in 64 bits
   const auto number = parse_number<std::uint64_t>(digits);
   if (!number || digits.size() > kMostDigits || unit == 1) return std::nullopt;
   std::uint64_t scale = 1;
@@ -81,7 +81,7 @@ std::optional<Swmr> parse_swmr(Value text) {
   return std::nullopt;
 }
 
-// Absolute: the process that serves has another working directory.
+// Absolute: the serving process has another working directory.
 std::optional<std::vector<std::string>> parse_directories(Value text) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -96,7 +96,7 @@ std::optional<std::vector<std::string>> parse_directories(Value text) {
   return out.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
-// A word, or directories with ':' between them, among which `beneath` may stand.
+// A keyword, or directories separated by ':', among which `beneath` may be.
 bool take_external(Value text, MountOptions& out) {
   out.external_directories.clear();
   out.external = object::ExternalPolicy::Listed;
@@ -136,7 +136,7 @@ bool set_text(Value text, std::string& out) {
   return !text.empty();
 }
 
-// By number, or by the name that the user database has it under.
+// A number, or a name in the user database.
 std::optional<std::uint32_t> parse_user(Value text) {
   constexpr std::uint32_t kNobodyAtAll = ~std::uint32_t{0};
   if (const auto number = parse_number<std::uint32_t>(text))
@@ -161,7 +161,7 @@ bool set_umask(Value text, MountOptions& out) {
 
 bool set_max_read(Value text, MountOptions& out) {
   const auto bytes = parse_bytes(text);
-  if (bytes && *bytes == 0) return out.max_read = 0, true;  // as many as the kernel asks for
+  if (bytes && *bytes == 0) return out.max_read = 0, true;  // 0: the kernel's own limit
   if (!bytes || *bytes < kLeastRead || *bytes > std::numeric_limits<std::uint32_t>::max()) return false;
   out.max_read = static_cast<std::uint32_t>(*bytes);
   return true;
@@ -172,8 +172,8 @@ bool pass_on(Value name, MountOptions& out) {
   return true;
 }
 
-// What is said after -o and means something to us: the one table that parsing, --help and the suggestions go
-// by. `form` is empty for a flag; `take` is false where the value cannot be.
+// The options of h5mount after -o: the only table for parsing, --help and the suggestions. `form` is empty
+// for a flag; `take` returns false for an invalid value.
 struct Option {
   Value name;
   Value form;
@@ -183,7 +183,7 @@ struct Option {
 };
 
 constexpr Option kOptions[] = {
-    {"allow_other", "", "", "other users may use the mount (then external= is none unless said)",
+    {"allow_other", "", "", "other users may use the mount (external= is then none by default)",
      [](Value, MountOptions& o) { return o.allow_other = true, pass_on("allow_other", o); }},
     {"allow_root", "", "", "root may use the mount of another user",
      [](Value, MountOptions& o) { return o.allow_other = true, pass_on("allow_root", o); }},
@@ -195,18 +195,18 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_user(v), o.uid); }},
     {"gid", "GROUP", "the number or the name of a group", "group shown, in place of the HDF5 file's",
      [](Value v, MountOptions& o) { return assign(parse_group(v), o.gid); }},
-    {"umask", "MASK", "an octal number such as 027", "permission bits taken away, octal", set_umask},
-    {"fmask", "MASK", "an octal number such as 027", "the same of files alone",
+    {"umask", "MASK", "an octal number such as 027", "permission bits to remove, octal", set_umask},
+    {"fmask", "MASK", "an octal number such as 027", "the same for files only",
      [](Value v, MountOptions& o) { return assign(parse_mask(v), o.file_umask); }},
-    {"dmask", "MASK", "an octal number such as 027", "the same of directories alone",
+    {"dmask", "MASK", "an octal number such as 027", "the same for directories only",
      [](Value v, MountOptions& o) { return assign(parse_mask(v), o.directory_umask); }},
     {"cache_size", "SIZE", "a size such as 512M or 1.5G",
      "memory for decoded data; a quarter of memory, up to 1G, by default",
      [](Value v, MountOptions& o) { return assign(parse_bytes(v), o.cache_bytes); }},
-    {"threads", "N", "a number from 1 to 1024", "threads that decode; one a processor by default",
+    {"threads", "N", "a number from 1 to 1024", "threads that decode; one per processor by default",
      [](Value v, MountOptions& o) { return assign(parse_threads(v), o.threads); }},
     {"external", "beneath|any|none|DIR[:DIR]",
-     "beneath, any, none, or directories that are there, with ':' between them",
+     "beneath, any, none, or existing directories, with ':' between them",
      "which files the HDF5 file may name: beneath its own directory (default), any, none, or beneath and in "
      "directories; "
      "beneath:DIR is both",
@@ -215,9 +215,9 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
     {"force", "", "", "mount although a writer seems to have the file open",
      [](Value, MountOptions& o) { return o.force = true; }},
-    {"reload", "", "", "take up the new file when the mounted one is replaced",
+    {"reload", "", "", "switch to the new file when the mounted one is replaced",
      [](Value, MountOptions& o) { return o.reload = true; }},
-    {"plugins", "DIR[:DIR]", "directories that are there, with ':' between them",
+    {"plugins", "DIR[:DIR]", "existing directories, with ':' between them",
      "where HDF5 filter plugins may be used from, for filters that h5mount lacks",
      [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},
     {"log_level", "LEVEL", "error, warning, info or debug", "error, warning (default), info, debug",
@@ -226,17 +226,17 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return set_text(v, o.fsname); }},
     {"subtype", "NAME", "a name", "type shown after \"fuse.\"; h5mount by default",
      [](Value v, MountOptions& o) { return set_text(v, o.subtype); }},
-    {"max_read", "SIZE", "a size of 4096 bytes or more, such as 128K",
-     "most bytes that the kernel asks for at once", set_max_read},
+    {"max_read", "SIZE", "a size of 4096 bytes or more, such as 128K", "largest read request of the kernel",
+     set_max_read},
 };
 
-// libfuse knows them, or hands them to the kernel.
+// Options for libfuse, or that it passes to the kernel.
 constexpr Value kForLibfuse[] = {"noexec", "exec",  "noatime", "atime",
                                  "sync",   "async", "dirsync", "nosymfollow"};
 constexpr Value kForKernel[] = {"context", "fscontext", "defcontext", "rootcontext", "blksize"};
 
-// Said by mount(8) and fstab for others than us, or true of every mount of ours anyway. `dev`, `suid` and
-// `rw` come unasked with `mount -t fuse.h5mount`; the mount stays nodev, nosuid and read-only.
+// Options that mount(8) and fstab use for other purposes, or that hold for every mount anyway. `mount -t
+// fuse.h5mount` adds `dev`, `suid` and `rw` itself; the mount stays nodev, nosuid and read-only.
 constexpr Value kNothingToDo[] = {
     "ro",         "rw",       "dev",        "nodev",      "suid",        "nosuid",        "auto",
     "noauto",     "user",     "nouser",     "users",      "owner",       "group",         "defaults",
@@ -300,7 +300,7 @@ std::vector<std::string> split_options(std::string_view text) {
   return out;
 }
 
-// K is 1024, KiB as well, KB is 1000, as coreutils have it; a fraction needs a unit.
+// As in coreutils K and KiB are 1024, KB is 1000; a fraction needs a unit.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   const std::size_t unit_at = std::min(text.find_first_not_of("0123456789."), text.size());
   const auto unit = parse_unit(text.substr(unit_at));

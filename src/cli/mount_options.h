@@ -1,5 +1,5 @@
-// What stands after -o: `name`, `name=value`, separated by commas; a backslash takes a comma or itself as it
-// is.
+// The options after -o: `name`, `name=value`, separated by commas; a backslash escapes a comma or a
+// backslash.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Swmr : std::uint8_t { Auto, On, Off };
 struct MountOptions {
   std::vector<std::string> for_libfuse;  // allow_other, noexec, auto_unmount…
   bool allow_other = false;              // or allow_root
-  bool default_permissions = false;      // asked for
+  bool default_permissions = false;      // given by the user
   std::optional<std::uint32_t> uid, gid;
   std::uint32_t file_umask = 0, directory_umask = 0;
   std::string fsname;  // empty: the file
@@ -31,12 +31,12 @@ struct MountOptions {
   std::vector<std::string> external_directories;  // absolute, without symlinks
   Swmr swmr = Swmr::Auto;
   bool force = false;
-  bool reload = false;               // a file that was replaced is taken up
+  bool reload = false;               // a replaced file is reopened
   std::vector<std::string> plugins;  // directories of filter plugins, absolute
   std::optional<LogLevel> log_level;
 };
 
-// InvalidValue: an unknown option (unless `sloppy`, mount(8)'s -s), or a value that it cannot have.
+// InvalidValue: an unknown option (unless `sloppy`, mount(8)'s -s), or an invalid value.
 Result<MountOptions> parse_mount_options(const std::vector<std::string>& texts, bool sloppy);
 
 // The options of one -o, unescaped.
@@ -45,8 +45,8 @@ std::vector<std::string> split_options(std::string_view text);
 // 1500, 64K, 64KiB, 1.5G, 64MB (of 1000 * 1000): bytes.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-// Options that mean something to us (what mount(8) passes for others is taken as well): a line each for
-// --help, their names, and the one that whoever wrote `word` most likely meant (`cache_size=`), or nothing.
+// The options of h5mount (those that mount(8) passes for other purposes are accepted too): a line each for
+// --help; their names; and the most likely intended one for a misspelt `word` (`cache_size=`), or nothing.
 std::string mount_options_help();
 std::vector<std::string_view> mount_option_names();
 std::string meant_option(std::string_view word);

@@ -8,7 +8,7 @@
 namespace h5mount::cli {
 namespace {
 
-constexpr std::size_t kLongestWord = 32;  // no option has a longer name
+constexpr std::size_t kLongestWord = 32;  // longer than the name of any option
 
 std::string letters_of(std::string_view word) {
   std::string out;

@@ -1,4 +1,4 @@
-// The name that somebody who wrote `word` most likely meant.
+// The name that the user most likely meant by a misspelt word.
 #pragma once
 
 #include <span>
@@ -6,8 +6,8 @@
 
 namespace h5mount::cli {
 
-// Of `names`, the one that `word` becomes with the fewest letters changed, added or left out: two at most,
-// one in a word of four letters or fewer. Case, `_` and `-` do not count. Empty where there is none.
+// The one of `names` with the fewest letters to change, add or remove from `word`: at most two, or one in a
+// word of four letters or fewer. Case, `_` and `-` do not count. Empty where there is none.
 std::string_view near_miss(std::string_view word, std::span<const std::string_view> names);
 
 }  // namespace h5mount::cli

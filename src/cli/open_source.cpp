@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kLeastCache = 32ULL << 20;
 constexpr std::uint64_t kMostCacheUnasked = 1ULL << 30;
 
-// A container's own bound, where it has one.
+// The limit of the container, if there is one, else the machine's memory.
 std::uint64_t memory_bytes() {
   const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
   std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -40,7 +40,8 @@ unsigned decoding_threads(const MountOptions& options) {
 }
 
 object::ExternalAccess external_access(const MountOptions& options) {
-  // With allow_other every user reads with our rights: what the file names is not opened for them unasked.
+  // With allow_other every user reads with this process's rights: by default files that the file names are
+  // then not opened.
   object::ExternalAccess out(options.external.value_or(
       options.allow_other ? object::ExternalPolicy::None : object::ExternalPolicy::Beneath));
   out.directories = options.external_directories;
@@ -70,17 +71,16 @@ Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, con
   return object::FileSet::open(file, external_access(mount), options);
 }
 
-// The file's name as it means the same from every working directory, symlinks in it as they are: they may
-// lead to another file when it is opened again.
+// The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
+// another file when it is opened again.
 std::string absolute(const std::string& file) {
   std::error_code trouble;
   const auto absolute = std::filesystem::absolute(file, trouble);
   return trouble ? file : absolute.string();
 }
 
-// A file that ends before its superblock says is a copy that was not finished: what is left of it is mounted,
-// with a warning (on stderr, as nothing has been detached yet, and in /.h5/log), and what lies beyond its end
-// fails where it is read.
+// A file that ends before the end in its superblock is an incomplete copy: what exists of it is mounted, with
+// a warning (on stderr, which is not yet detached, and in /.h5/log); reads beyond its end fail.
 void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
   const std::uint64_t end = file.base_address() + file.addresses()->size();
@@ -94,13 +94,13 @@ void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& 
 
 OpenedSource open_source(const std::string& file, const MountOptions& options) {
   if (const Status readable = check_source(file); !readable) {
-    tell(file, readable.error().text());
+    print_error(file, readable.error().text());
     return {kExitUnreadable, nullptr};
   }
   filter::use_filter_plugins({.directories = options.plugins});
   auto files = open_files(file, options);
   if (files) return {0, *std::move(files)};
-  tell(file, explain_refusal(file, files.error()).text());
+  print_error(file, explain_refusal(file, files.error()).text());
   return {files.error().code() == ErrorCode::Io ? kExitUnreadable : kExitBadFile, nullptr};
 }
 
@@ -130,7 +130,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
   return tree;
 }
 
-void tell(const std::string& about, const std::string& words) {
+void print_error(const std::string& about, const std::string& words) {
   const bool said = about.empty() || words.find(about) != std::string::npos;
   const std::string line = said ? words : about + ": " + words;
   std::fprintf(stderr, "h5mount: %s\n", escape_for_log(line).c_str());

@@ -1,5 +1,5 @@
-// The source of a command, opened by its options, and the tree of it: what mounting and the commands without
-// a mount have in common.
+// The source of a command, opened according to its options, and its tree: shared by mounting and the commands
+// without a mount.
 #pragma once
 
 #include <memory>
@@ -13,28 +13,28 @@
 
 namespace h5mount::cli {
 
-// Where `code` is not 0, why it cannot be opened; it has been printed.
+// Where `code` is not 0 the source cannot be opened, and the reason has been printed.
 struct OpenedSource {
   int code = 0;
   std::shared_ptr<object::FileSet> files;
 };
 OpenedSource open_source(const std::string& file, const MountOptions& options);
 
-// Decoded data that stay in memory: as asked for, else a part of the machine's or the container's memory.
+// The cache of decoded data: of the given size, else of a part of the machine's or the container's memory.
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options);
 
-// Whether what cannot be read is logged by the tree, or named by whoever reads.
+// Whether failed reads are logged by the tree, or reported by the reader.
 enum class FailedReads { Logged, Named };
 
-// `file`: opened once more where it is reloaded. `status` is the text of /.h5/status. Warns of a file whose
-// end is missing: what is left of it is shown.
+// `file`: opened once more for every reload. `status` returns the text of /.h5/status. Warns about a file
+// whose end is missing: what exists of it is shown.
 Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
                                               const std::shared_ptr<object::FileSet>& files,
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads);
 
-// `h5mount: FILE: words`, on stderr.
-void tell(const std::string& about, const std::string& words);
+// Prints `h5mount: FILE: words` on stderr.
+void print_error(const std::string& about, const std::string& words);
 
 }  // namespace h5mount::cli

@@ -1,11 +1,11 @@
-// What the program makes of what it inherits: descriptors and the bound on their number.
+// Inherited descriptors and the limit on their number.
 #pragma once
 
 namespace h5mount::cli {
 
 // Closes every descriptor above stderr that the words of the command line do not name (/dev/fd/N,
-// /proc/self/fd/N), opens /dev/null where one of the first three is missing, and raises the soft bound on
-// descriptors to the hard one. Before anything is opened and before there are threads.
+// /proc/self/fd/N), opens /dev/null where one of the first three is missing, and raises the soft limit on
+// descriptors to the hard one. To be called before anything is opened and before there are threads.
 void tidy_descriptors(int count, const char* const* words);
 
 }  // namespace h5mount::cli

@@ -25,7 +25,7 @@ std::optional<Address> address_of(const fuse::MountEntry& mounted) {
   Address out;
   if (name.size() + 1 > sizeof out.socket.sun_path) return std::nullopt;
   out.socket.sun_family = AF_UNIX;
-  std::ranges::copy(name, out.socket.sun_path + 1);  // behind a NUL: abstract
+  std::ranges::copy(name, out.socket.sun_path + 1);  // after a NUL: abstract
   out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return out;
 }
@@ -34,8 +34,8 @@ const sockaddr* generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address.socket);
 }
 
-// The kernel may give a device number again before the process that had it has ended.
-bool bind_within_a_moment(int socket, const Address& address) {
+// Retries: the kernel may reuse a device number before the process that had it has exited.
+bool bind_with_retries(int socket, const Address& address) {
   constexpr int kAttempts = 20;
   constexpr useconds_t kPause = 10'000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -46,7 +46,7 @@ bool bind_within_a_moment(int socket, const Address& address) {
   return false;
 }
 
-// Anybody may have taken the name; only the user whose mount it is is waited for.
+// Any process may have bound the name; only the process of the mount's own user counts.
 bool is_mounter(int socket, const std::string& mount_options) {
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -63,7 +63,7 @@ void publish_release_notice(const std::string& mountpoint) {
   if (!address) return;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return;
-  if (!bind_within_a_moment(socket, *address) || ::listen(socket, kMostWaiting) != 0) ::close(socket);
+  if (!bind_with_retries(socket, *address) || ::listen(socket, kMostWaiting) != 0) ::close(socket);
 }
 
 ReleaseWait::ReleaseWait(const std::string& mountpoint) {

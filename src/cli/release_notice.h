@@ -1,9 +1,9 @@
-// How umount learns that the process behind a mount has let go of its files. umount(2) comes back when the
-// kernel has dropped the mount, a moment before that process notices and closes what it had open; whoever
-// then unmounts the file system that the HDF5 file lies on is told that it is busy.
+// Lets umount wait until the serving process has closed its files. umount(2) returns when the kernel has
+// dropped the mount, a moment before that process notices and closes its files; unmounting the HDF5 file's
+// own file system right afterwards would fail with EBUSY.
 //
-// The serving process listens on an abstract socket that has the mount's device number for a name, and
-// accepts nobody. Whoever is connected is cut off when that process ends, whatever it ends of.
+// The serving process listens on an abstract socket named after the mount's device number, and accepts no
+// connection. Connected processes are disconnected when it exits, for whatever reason.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,12 @@
 
 namespace h5mount::cli {
 
-// In the serving process, once the mount answers. The socket is closed by the end of the process, after
+// For the serving process, once the mount answers. The socket is closed when the process exits, after
 // everything else. Where it cannot be made, umount does not wait.
 void publish_release_notice(const std::string& mountpoint);
 
-// In the process that unmounts. Made before the mount ends, as its name ends with it.
+// For the process that unmounts. To be made before the mount ends, because the socket's name is unknown
+// afterwards.
 class ReleaseWait {
  public:
   explicit ReleaseWait(const std::string& mountpoint);
@@ -23,7 +24,8 @@ class ReleaseWait {
   ReleaseWait(const ReleaseWait&) = delete;
   ReleaseWait& operator=(const ReleaseWait&) = delete;
 
-  // Until the serving process has ended, `most` at most; at once where it published nothing.
+  // Waits until the serving process has exited, but no longer than `most`; returns at once where there is no
+  // socket.
   void await(std::chrono::milliseconds most) const;
 
  private:

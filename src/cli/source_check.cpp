@@ -19,7 +19,7 @@ Error unreadable(std::string text) {
   return {ErrorCode::Io, std::move(text)};
 }
 
-// The existing file that `path` leads to, itself or as the first member of a set.
+// The existing file that `path` names, itself or as the first member of a set.
 std::optional<std::string> existing(const std::string& path) {
   for (const std::string& name : io::first_member_candidates(path)) {
     struct stat st = {};
@@ -28,7 +28,7 @@ std::optional<std::string> existing(const std::string& path) {
   return std::nullopt;
 }
 
-// Where a symlink leads whose target is not there; empty where `path` is none.
+// The target of a dangling symlink; empty where `path` is none.
 std::string dangling_target(const std::string& path) {
   std::error_code none;
   return std::filesystem::read_symlink(path, none).string();
@@ -40,7 +40,7 @@ Error missing(const std::string& path) {
     return {ErrorCode::NotFound, path + " is a git-annex link whose data is not here: run git annex get"};
   }
   if (!target.empty())
-    return {ErrorCode::NotFound, path + " is a symlink to " + target + ", which is not there"};
+    return {ErrorCode::NotFound, path + " is a symlink to " + target + ", which does not exist"};
   if (io::is_family_name(path)) {
     return {ErrorCode::NotFound,
             "no such file: " + io::family_member_path(path, 0) + ", the first of the set " + path};

@@ -1,4 +1,4 @@
-// Whether SOURCE can be read at all, seen before it is opened, and the words for one that is not HDF5.
+// Checks whether SOURCE can be read before it is opened, and explains what a file that is not HDF5 is.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace h5mount::cli {
 
-// Errors: NotFound, or Io: not there, not to be read by this user, or no regular file. One line with the
-// cure. `path` as libhdf5 names files: of a file set the first member counts.
+// Errors: NotFound, or Io: missing, not readable by this user, or no regular file. One line with the remedy.
+// `path` as libhdf5 names files: for a file set the first member is checked.
 Status check_source(const std::string& path);
 
-// `error` is what opening `path` as HDF5 gave; where the file is of another known format, an error that says
-// so.
+// `error` is the error of opening `path` as HDF5; for a file of another known format, returns an error that
+// says so.
 Error explain_refusal(const std::string& path, Error error);
 
 }  // namespace h5mount::cli

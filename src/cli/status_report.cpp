@@ -30,7 +30,7 @@ std::uint64_t all_failures() {
   return sum;
 }
 
-// "failures_checksum_mismatch: 3", for every cause that there was.
+// "failures_checksum_mismatch: 3", for every cause that has occurred.
 void append_failures(std::string& out) {
   for (std::size_t i = 0; i < tree::TreeCounters::kErrorCodes; ++i) {
     const std::uint64_t count = tree::tree_counters().failures[i].load(std::memory_order_relaxed);
@@ -47,12 +47,12 @@ MountStatus::MountStatus(std::string file, std::shared_ptr<cache::BlockCache> ca
     : file_(std::move(file)), cache_(std::move(cache)) {}
 
 void MountStatus::set_files(const std::shared_ptr<object::FileSet>& files) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   files_ = files;
 }
 
 std::shared_ptr<object::FileSet> MountStatus::files() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return files_.lock();
 }
 

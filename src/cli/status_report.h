@@ -1,18 +1,17 @@
-// What a mount has done so far: requests, bytes, chunks, what the cache holds, what went wrong, memory. As
-// the text of
-// /.h5/status, and on SIGUSR1 as one line in the log. For whoever wonders what a mount is at, and for
-// benchmarks.
+// The counters of a mount: requests, bytes, chunks, the cache's contents, failures, memory. As the text of
+// /.h5/status, and on SIGUSR1 as one line in the log. For users who want to know what a mount is doing, and
+// for benchmarks.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/object/file_set.h"
 
@@ -21,10 +20,10 @@ namespace h5mount::cli {
 // Threads: any.
 class MountStatus {
  public:
-  // `file`: as messages name it.
+  // `file`: its name in messages.
   MountStatus(std::string file, std::shared_ptr<cache::BlockCache> cache);
 
-  // The files that are open now; they are not kept open for it.
+  // The files of the mount; a weak reference.
   void set_files(const std::shared_ptr<object::FileSet>& files);
 
   std::string text() const;  // a line each: "name: value"
@@ -39,13 +38,13 @@ class MountStatus {
   std::vector<Counter> counters() const;
 
   const std::string file_;
-  mutable std::mutex mutex_;
-  std::weak_ptr<object::FileSet> files_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::weak_ptr<object::FileSet> files_ H5_GUARDED_BY(mutex_);
   const std::shared_ptr<cache::BlockCache> cache_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Answers SIGUSR1. To be made before any other thread, which then leave the signal to this one.
+// Logs the line on SIGUSR1. To be made before any other thread, so that they inherit the blocked signal.
 class StatusReport {
  public:
   explicit StatusReport(std::shared_ptr<const MountStatus> status);

@@ -16,16 +16,17 @@
 namespace h5mount::cli {
 namespace {
 
-// A process that does not end in this time is at a disk that does not answer.
+// A process that takes longer waits for a disk that does not answer.
 constexpr std::chrono::seconds kLongestWait{10};
 
-// Users may unmount what is theirs through fusermount3, which is setuid; it speaks for itself. The exit code.
+// Users unmount their own mounts through fusermount3, which is setuid and prints its own errors. Returns the
+// exit code.
 int unmount_as_user(const UnmountCommand& command) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::execlp("fusermount3", "fusermount3", command.lazy ? "-uz" : "-u", "--", command.mountpoint.c_str(),
              nullptr);
-    tell(command.mountpoint, std::string("fusermount3 cannot be run: ") + std::strerror(errno));
+    print_error(command.mountpoint, std::string("fusermount3 cannot be run: ") + std::strerror(errno));
     ::_exit(kExitMountFailed);
   }
   int status = 0;
@@ -39,8 +40,9 @@ int unmount(const UnmountCommand& command) {
   if (::umount2(command.mountpoint.c_str(), flags) == 0) return 0;
   if (errno == EPERM) return unmount_as_user(command);
   const bool busy = errno == EBUSY;
-  tell(command.mountpoint, "cannot be unmounted: " + std::string(std::strerror(errno)) +
-                               (busy ? "; see who uses it with fuser -m, or detach it with umount -l" : ""));
+  print_error(command.mountpoint,
+              "cannot be unmounted: " + std::string(std::strerror(errno)) +
+                  (busy ? "; see who uses it with fuser -m, or detach it with umount -l" : ""));
   return kExitMountFailed;
 }
 
@@ -49,7 +51,8 @@ bool enter_mount_namespace(const std::string& name) {
   const std::string path = number ? "/proc/" + name + "/ns/mnt" : name;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool entered = fd >= 0 && ::setns(fd, CLONE_NEWNS) == 0;
-  if (!entered) tell(name, std::string("the mount namespace cannot be entered: ") + std::strerror(errno));
+  if (!entered)
+    print_error(name, std::string("the mount namespace cannot be entered: ") + std::strerror(errno));
   if (fd >= 0) ::close(fd);
   return entered;
 }

@@ -1,5 +1,5 @@
-// umount(8)'s helper, by the name umount.fuse.h5mount: unmounts, and comes back when the serving process has
-// ended.
+// umount(8)'s helper, installed as umount.fuse.h5mount: unmounts, and returns when the serving process has
+// exited.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@ namespace h5mount::cli {
 
 struct UnmountCommand {
   std::string mountpoint;  // absolute
-  std::string name_space;  // a mount namespace other than our own: a process's number, or a path; else empty
-  bool lazy = false;       // detached now, ended when nobody uses it any more: not waited for
-  bool force = false;      // what is being asked of it fails
+  std::string name_space;  // another mount namespace: a process's number, or a path; else empty
+  bool lazy = false;       // detached now, ended after its last use: not waited for
+  bool force = false;      // pending requests fail
 };
 
-// Gives the exit code; what went wrong has been printed.
+// Returns the exit code; errors have been printed.
 int run_unmount(const UnmountCommand& command);
 
 }  // namespace h5mount::cli

@@ -19,7 +19,8 @@ void raise_read_ahead(dev_t device) {
     log(LogLevel::Debug, "read-ahead stays at the kernel's default: {} cannot be written", path);
     return;
   }
-  if (::write(fd, kKilobytes.data(), kKilobytes.size()) < 0) log(LogLevel::Debug, "{} was not taken", path);
+  if (::write(fd, kKilobytes.data(), kKilobytes.size()) < 0)
+    log(LogLevel::Debug, "{} was not accepted", path);
   ::close(fd);
 }
 

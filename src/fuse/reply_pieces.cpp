@@ -40,7 +40,8 @@ Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out) {
 }
 
 Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t most) {
-  if (pieces.total() > most) return fail(Error(ErrorCode::Internal, "a read gave more than was asked for"));
+  if (pieces.total() > most)
+    return fail(Error(ErrorCode::Internal, "a read returned more than was requested"));
   std::span<const dataset::Piece> alone = pieces.list();
   thread_local std::vector<std::byte> rest;
   const bool too_many = alone.size() > kMostVectors;

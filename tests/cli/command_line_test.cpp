@@ -88,10 +88,10 @@ TEST(CommandLine, LongNamesOfFlags) {
 TEST(CommandLine, HelpAndVersion) {
   const auto help = parse({"h5mount", "-h"});
   ASSERT_TRUE(help);
-  EXPECT_NE(std::get<Told>(*help).text.find("cache_size"), std::string::npos);
+  EXPECT_NE(std::get<TextOutput>(*help).text.find("cache_size"), std::string::npos);
   const auto version = parse({"h5mount", "-V"});
   ASSERT_TRUE(version);
-  EXPECT_EQ(std::get<Told>(*version).text, "h5mount " H5MOUNT_VERSION "\n");
+  EXPECT_EQ(std::get<TextOutput>(*version).text, "h5mount " H5MOUNT_VERSION "\n");
 }
 
 TEST(CommandLine, TheMountHelpersLetters) {
@@ -137,7 +137,7 @@ TEST(CommandLine, CommandsWithoutAMount) {
   EXPECT_FALSE(parse({"h5mount", "--cat", "-l", "/a.h5", "x"}));
   EXPECT_FALSE(parse({"h5mount", "--copy", "/a.h5", "x"}));
   EXPECT_FALSE(parse({"h5mount", "--copy", "/a.h5", "x", "y", "z"}));
-  EXPECT_TRUE(std::holds_alternative<Told>(*parse({"h5mount", "--tar", "--help"})));
+  EXPECT_TRUE(std::holds_alternative<TextOutput>(*parse({"h5mount", "--tar", "--help"})));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Words about files that are not HDF5.
+// Messages about files that are not HDF5.
 #include "foreign_format.h"
 
 #include <gtest/gtest.h>

@@ -87,8 +87,8 @@ TEST(MountOptionsTest, ExternalTakesAWordOrDirectories) {
   EXPECT_EQ(both.external_directories, std::vector<std::string>{"/usr"});
   EXPECT_EQ(parsed({"external=/usr", "external=none"}).external, object::ExternalPolicy::None);
   EXPECT_TRUE(parsed({"external=/usr", "external=any"}).external_directories.empty());
-  EXPECT_NE(trouble("external=/usr:/nowhere/at/all").find("directories that are there"), std::string::npos);
-  EXPECT_NE(trouble("external=any:/usr").find("directories that are there"), std::string::npos);
+  EXPECT_NE(trouble("external=/usr:/nowhere/at/all").find("existing directories"), std::string::npos);
+  EXPECT_NE(trouble("external=any:/usr").find("existing directories"), std::string::npos);
 }
 
 TEST(MountOptionsTest, AllowOtherIsPassedOnAndRemembered) {
@@ -148,7 +148,7 @@ TEST(MountOptionsTest, NoRemount) {
   EXPECT_FALSE(parse_mount_options({"remount"}, true));
 }
 
-// Each has its line in --help and stands in README.
+// Each has its line in --help and is in README.
 TEST(MountOptionsTest, EachIsDocumented) {
   const std::string help = mount_options_help();
   std::ifstream file(test::source_root() / "README.md");
