@@ -49,8 +49,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 
   virtual std::uint64_t part_count() const = 0;
   virtual Part part(std::uint64_t index) const = 0;
-  virtual std::uint64_t part_at(
-      std::uint64_t offset) const = 0;  // its index; `offset` is from the end of the header
+  // The index of the part at `offset`, counted from the end of the header.
+  virtual std::uint64_t part_at(std::uint64_t offset) const = 0;
   // The content of a part that cannot be rendered: by default the error.
   virtual Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error why,
                               dataset::Pieces& out) const;
