@@ -86,7 +86,7 @@ void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& 
   const std::uint64_t end = file.base_address() + file.addresses()->size();
   if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return;
   log(LogLevel::Warning,
-      "{}: the file ends at {:#x}, its superblock says {:#x}: cut short? What lies beyond cannot be read",
+      "{}: the file ends at {:#x}, its superblock says {:#x}: cut short? Data beyond its end cannot be read",
       name, end, superblock.end_of_file);
 }
 

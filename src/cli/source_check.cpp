@@ -52,7 +52,7 @@ Error not_reached(const std::string& path, int reason) {
   if (reason == ENOENT || reason == ENOTDIR) return missing(path);
   if (reason == ENOTCONN) {
     return unreadable(
-        path + " lies on a FUSE file system whose program has ended: unmount that one (fusermount3 -uz)");
+        path + " is on a FUSE file system whose program has ended: unmount that one (fusermount3 -uz)");
   }
   if (reason == EACCES) {
     return unreadable(fmt::format("{} cannot be reached: a directory above it may not be searched by user {}",

@@ -18,7 +18,7 @@ Status copy_by_kernel(std::span<const Piece> pieces, std::size_t total, std::byt
   const ::iovec local{to, total};
   const ssize_t copied = ::process_vm_readv(::getpid(), &local, 1, remote.data(), remote.size(), 0);
   if (copied == static_cast<ssize_t>(total)) return {};
-  return fail(io_error(EIO, "the file was cut short while it was read"));
+  return fail(io_error(EIO, "the file was truncated while it was read"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header be
 // the header and has ended it with EIO itself, so no reply is left to send; the error is only reported.
 Status outcome(int result) {
   if (result == 0 || result == -ENOENT) return {};  // ENOENT: the reader was interrupted
-  if (result == -EFAULT) return fail(io_error(EIO, "the file was cut short while it was read"));
+  if (result == -EFAULT) return fail(io_error(EIO, "the file was truncated while it was read"));
   return fail(io_error(-result, "the reply failed"));
 }
 

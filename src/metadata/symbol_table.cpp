@@ -114,7 +114,7 @@ Error too_few_entries(const format::GroupBTree1Node& node) {
   const format::Field& field = node.entries_used;
   return Error(ErrorCode::InvalidValue, kTree, field.name, field.offset)
       .with_found(field.value)
-      .with_detail("the node lacks names that lie behind its last entry");
+      .with_detail("names after the node's last entry are missing");
 }
 
 }  // namespace
@@ -270,7 +270,7 @@ struct SymbolTable::Walk {
     if (before == bound) return {};
     return fail(
         Error(ErrorCode::InvalidValue, kSymbols, "link_name", table.heap_.file_offset(right_key))
-            .with_detail("the last name of a node is not the key behind it: names are missing or changed"));
+            .with_detail("the last name of a node is not the key after it: names are missing or changed"));
   }
 };
 

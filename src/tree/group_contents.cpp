@@ -112,8 +112,8 @@ LinkTarget GroupContents::resolve_group(const format::Link& link, const OpenedOb
   const std::shared_ptr<const ObjectPaths> places = file_->object_paths();
   if (places->is_canonical(address, address_, link.name)) return {object};
   if (const auto names = places->names_to(address)) return {canonical_path(*names, depth_)};
-  return {
-      LinkTarget::Broken{{ErrorCode::LimitExceeded, "the walk to the group's place was cut short"}, address}};
+  return {LinkTarget::Broken{
+      {ErrorCode::LimitExceeded, "the walk that finds the group's path reached its limit"}, address}};
 }
 
 // The directory of external files uses names relative to the mounted file's directory. Links of a file

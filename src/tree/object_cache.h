@@ -41,7 +41,7 @@ struct OpenedObject {
   mutable OnceValue<FoundDamage> links_damage, attributes_damage;
   mutable OnceValue<std::shared_ptr<const object::DatasetDescription>> description;
   // A virtual dataset of unlimited extent is as large as its sources: its reader, once the description was
-  // asked for, and the reader of before its sources changed.
+  // needed, and the reader from before its sources changed.
   mutable OnceValue<std::shared_ptr<const dataset::DatasetReader>> extent;
   const std::shared_ptr<const dataset::DatasetReader> extent_before;
 

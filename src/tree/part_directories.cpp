@@ -140,7 +140,7 @@ class FieldsDirectory : public PartsDirectory {
     bool is_directory;
   };
 
-  // Of members with the same name, which only damaged types have, the first.
+  // The first of members with the same name, which only damaged types have.
   Result<std::vector<Shown>> members() const {
     H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description());
     H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));

@@ -147,7 +147,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
       if (why == why_unusable_) return made ? *std::move(made) : nullptr;
       why_unusable_ = why;
     }
-    if (!why.empty()) log(LogLevel::Warning, "the new file cannot be taken up: {}", why);
+    if (!why.empty()) log(LogLevel::Warning, "the new file cannot be opened: {}", why);
     if (begins) current()->retire();
     return made ? *std::move(made) : nullptr;
   }
@@ -184,7 +184,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
       notify = notify_;
       next->set_kernel(kernel);
     }
-    log(LogLevel::Info, "the new file was taken up");
+    log(LogLevel::Info, "the new file replaces the old one");
     next->when_more_to_watch(notify);
     if (kernel)
       for (const std::string& name : names) kernel->invalidate_name(kRootNode, name);

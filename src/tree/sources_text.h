@@ -5,8 +5,8 @@
 //    {"file":"part-%b.h5","dataset":"/x","state":"found","numbered":12},{"left_out":4000}]
 //
 // `state` is found, missing or refused; a file that was found and cannot be read has a reason too. A name
-// with %b stands for `numbered` files, counted from 0 on. Raw files have no dataset. Files that the value has
-// no room for are counted by a last element.
+// with %b stands for `numbered` files, counted from 0 on. Raw files have no dataset. A last element
+// counts the files that would make the value too long.
 #pragma once
 
 #include <string>

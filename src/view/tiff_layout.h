@@ -1,12 +1,12 @@
 // Where things are in a TIFF file of a dataset, and the bytes that are not the dataset's:
 //
-//   0             header: byte order, version, place of the first directory
+//   0             header: byte order, version, offset of the first directory
 //   64            values of the directories that do not fit in them, the same for all
-//   4096          the dataset's image: the pages one behind the other, each one strip
+//   4096          the dataset's image: the pages one after the other, each one strip
 //   directories   one a page, all of one length, at a multiple of 8
 //
-// The image begins at a page of memory and does not move when the dataset grows. Its size follows from the
-// dataset's shape and type alone: a directory has room for a palette whether there is one or not.
+// The image starts at a page boundary and does not move when the dataset grows. Its size follows from the
+// dataset's shape and type alone: a directory reserves space for a palette whether there is one or not.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A superblock (version 3, or another) with what a test puts behind it.
+// A superblock (version 3, or another) followed by the bytes of a test.
 #pragma once
 
 #include "h5mount/metadata/file_metadata.h"

@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"child1_1", format::kUndefinedAddress, 8, ErrorCode::OutOfRange, "address", ""},
         Lie{"child1_1", 0, 8, ErrorCode::Cycle, "address", ""},
         Lie{"child1_1_records", 63, 1, ErrorCode::InvalidValue, "child_record_count", "child1_1_records"},
-        // Eleven records of 8 bytes behind signature, version and type.
+        // Eleven records of 8 bytes after signature, version and type.
         Lie{"child1_1_records", 11, 1, ErrorCode::ChecksumMismatch, "checksum", "leaf1", 6 + 88}));
 
 TEST(BTree2, AFlippedBitIsAChecksumMismatch) {

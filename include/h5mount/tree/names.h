@@ -32,7 +32,7 @@ std::optional<std::string> decode_name(std::string_view shown);
 std::string encode_attribute_name(std::string_view name);
 std::optional<std::string> decode_attribute_name(std::string_view shown);
 
-// ---- names with an attribute's behind them, as NeXus writes paths: `object@attribute`
+// ---- names followed by an attribute's, as in NeXus paths: `object@attribute`
 // An `@` in the object's own name is `%40`, so that the first one divides.
 
 // The object's name alone.

@@ -47,7 +47,7 @@ class ZarrArray {
   // UnsupportedFeature as zarr_type, and for a null dataspace.
   static Result<ZarrArray> of(const object::DatasetDescription& dataset, ZarrEncoding encoding);
 
-  // Of the dataset's own dimensions. The chunks are the dataset's own, or, where it has none, 4 to 16 MiB of
+  // In the dataset's own dimensions. The chunks are the dataset's own, or, where it has none, 4 to 16 MiB of
   // its image, cut along the first dimensions.
   const std::vector<std::uint64_t>& shape() const { return shape_; }
   const std::vector<std::uint64_t>& chunk_shape() const { return chunk_; }
