@@ -1,5 +1,5 @@
-// ChunkSequence: read-ahead for readers that want chunks one by one (read_chunk), each as a file of its own.
-// Who reads them in their order is given the next ones from the cache. Threads: any.
+// ChunkSequence: read-ahead for readers that read chunks one by one (read_chunk), each as a file of its own.
+// A reader that goes through them in order finds the next ones in the cache. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class ChunkSequence final : public ReadaheadUnits, public std::enable_shared_fro
  public:
   explicit ChunkSequence(ChunkedBlocksPtr blocks);
 
-  // After bytes of a chunk were given.
+  // To be called after bytes of a chunk were read.
   void chunk_read(std::uint64_t chunk) const;
 
   std::uint64_t unit_end(std::uint64_t chunk) const override { return (chunk + 1) * kStep; }
@@ -24,8 +24,9 @@ class ChunkSequence final : public ReadaheadUnits, public std::enable_shared_fro
   void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
 
  private:
-  // ReadPattern takes requests for neighbours where they are near one another. Chunks are noted as if each
-  // had more bytes than that: only the next one is in order, as chunks of a column would be decoded in vain.
+  // ReadPattern counts requests that are near one another as consecutive. So chunks are noted as if each had
+  // more bytes than that distance: only the next chunk is consecutive, because for a reader of a column of
+  // chunks the ones between would be decoded in vain.
   static constexpr std::uint64_t kStep = 2 * ReadPattern::kReorder;
   static constexpr std::uint64_t kMaxChunk = format::kUnlimited / kStep / 2;
 

@@ -54,7 +54,7 @@ std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRu
   return wanted;
 }
 
-// Chunks that are stored as they are, `address` being that of the chunk.
+// Chunks that are stored unfiltered; `address`: that of the chunk.
 class PlainCopies {
  public:
   PlainCopies(const io::ByteSource& source, std::uint64_t address, const std::vector<Copy>& copies,
@@ -80,7 +80,7 @@ class PlainCopies {
     return out_.subspan(static_cast<std::size_t>(copy.in_reply), static_cast<std::size_t>(copy.bytes));
   }
 
-  // Those that lie within one span of the chunk: each alone, or out of the whole span.
+  // Copies within one span of the chunk: each read alone, or all from the whole span.
   Status copy(std::size_t first, std::size_t last) {
     const std::uint64_t begin = copies_[first].in_chunk, bytes = end_of(last - 1) - begin;
     if ((last - first) * kBytesPerRead <= bytes || last - first == 1) {
