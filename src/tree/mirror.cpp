@@ -110,7 +110,7 @@ class MirrorListing : public DirectoryListing {
     const std::size_t bound = kMaxShownName - suffix.size();
     std::string stem(without_suffix(encoded, suffix));
     if (meets) stem = cut_name(entry.link.value_or(""), stem, bound, 0);
-    return (suffix.empty() ? directories_ : files_).give(stem, stem, bound).append(suffix);
+    return (suffix.empty() ? directories_ : files_).add(stem, stem, bound).append(suffix);
   }
 
   std::shared_ptr<const GroupListing> links_;
