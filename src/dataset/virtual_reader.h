@@ -38,8 +38,8 @@ class VirtualReader final : public DatasetReader {
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
   Result<std::uint64_t> find_data(std::uint64_t offset) const override;
   Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
-  // Not null where a source that determines the extent of an unlimited view cannot be opened: then the extent
-  // is the header's.
+  // The error of a source that determines the extent of an unlimited view and cannot be opened: then the
+  // extent is the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
   NamedSources named_sources(std::size_t most) const override;

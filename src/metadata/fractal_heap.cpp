@@ -14,7 +14,7 @@ namespace h5mount::metadata {
 
 namespace {
 
-// Sixteen direct blocks of the usual largest size, and more indirect blocks than heaps of that size have.
+// Sixteen direct blocks of the usual largest size; all indirect blocks, even of very large heaps.
 constexpr std::size_t kDirectCacheBytes = 1U << 20;
 constexpr std::size_t kIndirectCacheBytes = 256U << 10;
 
