@@ -10,8 +10,8 @@ constexpr std::size_t kPatternBytes = 64U << 10;
 constexpr std::size_t kZeroBytes = 1U << 20;
 
 ByteSpan zeros() {
-  static const std::byte block[kZeroBytes] =
-      {};  // in .bss: all its pages are the kernel's one zero page, as it is never written
+  // In .bss: all its pages are the kernel's one zero page, as it is never written.
+  static const std::byte block[kZeroBytes] = {};
   return block;
 }
 

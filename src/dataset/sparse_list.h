@@ -28,10 +28,10 @@ class SparseList final : public SparseForm {
  private:
   struct Counts {
     std::vector<std::uint64_t> row_blocks;  // those with any defined element, ascending
-    std::vector<std::uint64_t>
-        before;  // number of elements in all row blocks before; one entry more than row_blocks
-    std::vector<std::uint64_t>
-        chunks;  // numbers of the chunks with elements, ascending: 8 bytes for each that the file holds
+    // Number of elements in all row blocks before; one entry more than row_blocks.
+    std::vector<std::uint64_t> before;
+    // Numbers of the chunks with elements, ascending: 8 bytes for each that the file holds.
+    std::vector<std::uint64_t> chunks;
   };
   using CountsPtr = std::shared_ptr<const Counts>;
 

@@ -10,8 +10,8 @@ constexpr std::size_t kMostSources = 128;       // kept and checked for changes;
 constexpr std::size_t kMostInCrowd = 32;        // where many files are open
 constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
-constexpr std::uint64_t kOpening =
-    4;  // cost of opening a source, in reads of the request's budget (virtual_nesting.h)
+// Cost of opening a source, in reads of the request's budget (virtual_nesting.h).
+constexpr std::uint64_t kOpening = 4;
 
 template <class List>
 auto find_in(List& list, const std::string& file_name, const std::string& dataset) {

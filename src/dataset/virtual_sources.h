@@ -31,8 +31,8 @@ class VirtualSources {
     object::OpenedFilePtr file;
     std::uint64_t snapshot = 0;  // number of its file's newest snapshot before it was opened
     bool was_there = false;      // existed in the previous state
-    std::vector<ByteRange>
-        outdated;  // bytes of it that the previous state may have returned with other contents
+    // Bytes of it that the previous state may have returned with other contents.
+    std::vector<ByteRange> outdated;
   };
   using SourcePtr = std::shared_ptr<const Source>;
 

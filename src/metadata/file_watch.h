@@ -60,8 +60,8 @@ class FileWatch {
   Mutex mutex_;
   io::SourceStamp seen_ H5_GUARDED_BY(mutex_);
   SuperblockBytes superblock_seen_ H5_GUARDED_BY(mutex_);
-  bool racy_ H5_GUARDED_BY(mutex_) =
-      false;  // bytes read since the last change may be older than a second change in the same tick
+  // Bytes read since the last change may be older than a second change in the same tick.
+  bool racy_ H5_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace h5mount::metadata

@@ -20,8 +20,8 @@ class ImageOverlay {
   std::uint64_t end_of_run(std::uint64_t address) const;
 
  private:
-  std::vector<std::byte>
-      block_;  // the entries' spans point into it: moving preserves them, copying would not
+  // The entries' spans point into it: moving preserves them, copying would not.
+  std::vector<std::byte> block_;
   std::vector<format::CacheImageEntry> entries_;  // ordered by address
 
  public:
