@@ -5,7 +5,7 @@
 namespace h5mount::front {
 namespace {
 
-// To the end, wherever that is by then.
+// Reads to the end, wherever it is by then.
 Status copy_out(tree::OpenNode& file, Output& out) {
   for (std::uint64_t offset = 0;;) {
     dataset::Pieces pieces;

@@ -19,16 +19,16 @@ namespace {
 
 constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of one file
 
-// Of files with several names: the first copy, which the others are linked to. Threads: any.
+// The first copy of each file with several names, to which the others are linked. Threads: any.
 class FirstNames {
  public:
-  // Nothing: this is the first, and `settle` is to be called for it. Else the path of the first once it is
-  // there, empty where it could not be copied.
+  // Nothing: this is the first name, and the caller must call `settle` for it. Else waits for the first copy
+  // and returns its path, empty where it could not be copied.
   std::optional<std::string> claim(std::uint64_t ino) {
     std::unique_lock lock(mutex_);
     const auto [place, first] = names_.try_emplace(ino);
     if (first) return std::nullopt;
-    const Name& name = place->second;  // stays where it is, whatever is added
+    const Name& name = place->second;  // the reference stays valid when names are added
     settled_.wait(lock, [&] { return name.settled; });
     return name.path;
   }
@@ -56,7 +56,7 @@ struct SettleAtEnd {
   ~SettleAtEnd() { names.settle(ino, std::move(path)); }
 };
 
-// A file or symlink: what a job needs to know.
+// A file or symlink to be copied by a job.
 struct Work {
   FoundNode found;
   CopyDirectoryPtr directory;
@@ -106,7 +106,7 @@ class Copy : public Visitor {
   }
 
  private:
-  // The directory that a file is copied into, and its name there.
+  // Opens the directory that a file is copied into, and determines its name there.
   Status open_top(const std::string& path) {
     const std::string& place = options_.destination;
     struct stat there = {};
@@ -205,10 +205,10 @@ class Copy : public Visitor {
     return {};
   }
 
-  // ---- what all threads share
+  // ---- shared by all threads
 
-  // Some file systems have no hard links, and each has a most of them: 65,000 on ext4. What follows is then
-  // linked to another copy.
+  // Some file systems have no hard links, and each has a maximum number per file: 65,000 on ext4. Further
+  // names are then linked to another copy.
   static bool takes_no_link(const Error& error) {
     const int reason = error.errno_value();
     return reason == EMLINK || reason == EPERM || reason == EOPNOTSUPP;
@@ -249,10 +249,10 @@ class Copy : public Visitor {
   const CopyOptions& options_;
   const FailureHandler failed_;  // one at a time
   CopyJobs* jobs_ = nullptr;
-  CopyDirectoryPtr top_;                       // where `below` of each work begins
+  CopyDirectoryPtr top_;                       // the directory from which `below` of each job is counted
   std::string top_name_;                       // of the start, in `top_`
-  std::size_t start_length_ = 0;               // of the start's path and the `/` behind it
-  std::vector<CopyDirectoryPtr> directories_;  // those that are being walked
+  std::size_t start_length_ = 0;               // of the start's path and its `/`
+  std::vector<CopyDirectoryPtr> directories_;  // those being walked
   FirstNames names_;
   std::mutex mutex_;
   std::optional<Error> ended_;      // guarded by mutex_: why nothing more is copied
@@ -260,7 +260,7 @@ class Copy : public Visitor {
   std::string refused_path_;        // guarded by mutex_
 };
 
-// Adds up what there is to be copied.
+// Adds up the files and bytes to be copied.
 class Count : public Visitor {
  public:
   Count(const std::atomic<bool>& done, CopyProgress& progress) : done_(done), progress_(progress) {}
@@ -278,7 +278,7 @@ class Count : public Visitor {
   CopyProgress& progress_;
 };
 
-// Counts beside the copy, which goes on meanwhile.
+// Counts in a thread of its own while the copy runs.
 class CountThread {
  public:
   CountThread(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options) {
@@ -286,7 +286,7 @@ class CountThread {
     thread_ = std::thread([this, tree, path = options.path, progress = options.progress] {
       Count count(done_, *progress);
       auto start = find_path(tree, path, LastLink::Keep);
-      // What cannot be looked at is reported by the copy.
+      // Errors are reported by the copy itself.
       if (start && walk(tree, *std::move(start), count, [](std::string_view, const Error&) {}))
         progress->counted = true;
     });

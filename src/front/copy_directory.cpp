@@ -21,7 +21,7 @@ constexpr std::string_view kTemporary = ".h5mount-copy-";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 constexpr ::mode_t kWhileWritten = 0700;
 
-// Of all temporary names of one file.
+// The common prefix of all temporary names of one file.
 std::string temporary_prefix(const std::string& name) {
   return fmt::format("{}{:016x}-", kTemporary, tree::fnv1a(name));
 }
@@ -50,7 +50,7 @@ Result<CopyDirectoryPtr> CopyDirectory::make(const CopyDirectoryPtr& parent, con
                                              const tree::NodeStat& stat) {
   const bool made = ::mkdirat(parent->fd(), name.c_str(), kWhileWritten) == 0;
   if (!made && errno != EEXIST) return fail(io_error(errno, "the directory cannot be made"));
-  // No symlink that was there before leads out of the destination.
+  // An existing symlink could lead out of the destination, so none is followed.
   UniqueFd fd(::openat(parent->fd(), name.c_str(), kDirectory | O_NOFOLLOW));
   if (!fd) return fail(io_error(errno, "what is there is in the way of a directory"));
   CopyDirectoryPtr out(new CopyDirectory(std::move(fd)));
@@ -62,12 +62,13 @@ Result<CopyDirectoryPtr> CopyDirectory::make(const CopyDirectoryPtr& parent, con
 Status CopyDirectory::take_over(bool made, const tree::NodeStat& stat) {
   struct stat there = {};
   if (!made && ::fstat(fd_.get(), &there) != 0) return fail(io_error(errno, "the directory"));
-  // One that an earlier copy finished is read-only. Others keep their mode meanwhile, as they may be in use.
+  // A directory that an earlier copy finished is read-only and is made writable. Others keep their mode
+  // meanwhile, as they may be in use.
   const bool writable = made || (there.st_mode & S_IWUSR) != 0;
   const bool ours = made || there.st_uid == ::geteuid() || ::geteuid() == 0;
   if (!writable && ours && ::fchmod(fd_.get(), kWhileWritten) != 0)
     return fail(io_error(errno, "the directory cannot be written"));
-  if (ours) stat_ = stat;  // of another user's directory mode and times stay
+  if (ours) stat_ = stat;  // another user's directory keeps its mode and times
   return made ? Status() : remove_leftovers({});
 }
 
@@ -85,7 +86,7 @@ Status CopyDirectory::remove_leftovers(const std::string& name) const {
   fd.release();
   const std::string prefix = name.empty() ? std::string(kTemporary) : temporary_prefix(name);
   while (const dirent* entry = ::readdir(directory.get())) {
-    // Directories and the like are none of ours, and unlink refuses them.
+    // Only files have temporary names; unlink refuses directories.
     if (std::string_view(entry->d_name).starts_with(prefix)) ::unlinkat(fd_.get(), entry->d_name, 0);
   }
   return {};

@@ -1,4 +1,4 @@
-// A directory that is being copied into, and the names in it.
+// A directory into which a copy is written, and its temporary names.
 #pragma once
 
 #include <ctime>
@@ -18,15 +18,15 @@ using Xattrs = std::vector<std::pair<std::string, std::string>>;
 class CopyDirectory;
 using CopyDirectoryPtr = std::shared_ptr<CopyDirectory>;
 
-// Mode and times are set by the destructor: whatever is copied into it holds a pointer to it, and each
-// directory one to that above. Threads: any.
+// The destructor sets mode and times: every job that writes into the directory holds a pointer to it, and
+// each directory one to its parent. Threads: any.
 class CopyDirectory {
  public:
-  // An existing directory that stays as it is.
+  // An existing directory, whose mode and times are not changed.
   static Result<CopyDirectoryPtr> open(const std::string& path);
-  // The directory at `path`, made where it is not there; a symlink to one is followed.
+  // The directory at `path`, created if missing; a symlink to one is followed.
   static Result<CopyDirectoryPtr> make_top(const std::string& path, const tree::NodeStat& stat);
-  // The directory `name` in `parent`, made where it is not there. Errors: something else is in the way.
+  // The directory `name` in `parent`, created if missing. Errors: something else has that name.
   static Result<CopyDirectoryPtr> make(const CopyDirectoryPtr& parent, const std::string& name,
                                        const tree::NodeStat& stat);
   ~CopyDirectory();
@@ -35,9 +35,9 @@ class CopyDirectory {
 
   int fd() const { return fd_.get(); }
 
-  // Removes what a killed copy left: of the file `name`, or where that is empty of all.
+  // Removes what a killed copy left: temporaries of the file `name`, or where it is empty, of all files.
   Status remove_leftovers(const std::string& name) const;
-  // A name under which `name` is written; another one each time.
+  // A new temporary name for writing `name`; a different one each time.
   static std::string temporary_name(const std::string& name);
 
  private:
@@ -47,14 +47,14 @@ class CopyDirectory {
 
   UniqueFd fd_;
   CopyDirectoryPtr parent_;
-  std::optional<tree::NodeStat> stat_;  // set at the end
+  std::optional<tree::NodeStat> stat_;  // set by the destructor
 };
 
-// The owner, as far as this user may set it, the mode and the times of an open file or directory.
+// Sets the owner, as far as this user may, the mode and the times of an open file or directory.
 Status set_status(int fd, const tree::NodeStat& stat);
-// The number of attributes that the file system did not take.
+// Returns the number of attributes that the file system did not accept.
 std::size_t set_xattrs(int fd, const Xattrs& xattrs);
-// Access and modification time, both.
+// Access and modification time.
 std::pair<std::timespec, std::timespec> file_times(const tree::NodeStat& stat);
 
 }  // namespace h5mount::front

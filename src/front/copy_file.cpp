@@ -16,7 +16,7 @@ bool later(const std::timespec& a, const std::timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-// Puts `temporary` in the place of `name`.
+// Renames `temporary` to `name`.
 Status put_in_place(const CopyDirectory& directory, const std::string& temporary, const std::string& name) {
   if (::renameat(directory.fd(), temporary.c_str(), directory.fd(), name.c_str()) == 0) return {};
   const int reason = errno;
@@ -42,7 +42,7 @@ TemporaryFile::~TemporaryFile() {
 
 Status TemporaryFile::write(const dataset::Pieces& pieces, std::uint64_t offset) {
   const auto& list = pieces.list();
-  std::size_t first = 0, skipped = 0;  // skipped: bytes of the first piece that are written already
+  std::size_t first = 0, skipped = 0;  // skipped: bytes of the first piece that are already written
   while (first < list.size()) {
     std::array<::iovec, IOV_MAX> vectors;
     std::size_t count = 0;
@@ -82,7 +82,7 @@ Status link_file(const CopyDirectory& top, const std::string& first, const CopyD
   if (::fstatat(top.fd(), first.c_str(), &one, AT_SYMLINK_NOFOLLOW) == 0 &&
       ::fstatat(directory.fd(), name.c_str(), &other, AT_SYMLINK_NOFOLLOW) == 0 &&
       one.st_ino == other.st_ino && one.st_dev == other.st_dev)
-    return {};  // rename would do nothing, and leave the temporary name
+    return {};  // rename between two names of one file does nothing: the temporary one would remain
   const std::string temporary = CopyDirectory::temporary_name(name);
   if (::linkat(top.fd(), first.c_str(), directory.fd(), temporary.c_str(), 0) != 0)
     return fail(io_error(errno, "cannot be linked to " + first));
@@ -96,7 +96,7 @@ Status copy_symlink(const CopyDirectory& directory, const std::string& name, con
     return fail(io_error(errno, "cannot be created"));
   const auto [access, change] = file_times(stat);
   const std::array<std::timespec, 2> times{access, change};
-  // As far as the file system lets them be set.
+  // As far as the file system allows.
   ::utimensat(directory.fd(), temporary.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
   if (::fchownat(directory.fd(), temporary.c_str(), stat.uid, stat.gid, AT_SYMLINK_NOFOLLOW) != 0 &&
       errno != EPERM) {

@@ -1,4 +1,4 @@
-// One file of a copy: written under a temporary name, renamed when it is whole.
+// One file of a copy: written under a temporary name, renamed when it is complete.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class TemporaryFile {
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
   int fd() const { return fd_.get(); }
-  // Io with errno where the descriptor took no more.
+  // Io with errno where a write failed.
   Status write(const dataset::Pieces& pieces, std::uint64_t offset);
   Status rename_to(const std::string& name);
 
@@ -34,11 +34,11 @@ class TemporaryFile {
   UniqueFd fd_;
 };
 
-// True where `name` is the whole copy of a file of this size and time.
+// True where `name` is a complete copy of a file of this size and time.
 bool is_whole(const CopyDirectory& directory, const std::string& name, const tree::NodeStat& stat,
               const std::timespec& source_changed);
 
-// Another name of the file at `first`, a path below `top`; what was there is replaced.
+// Makes another name for the file at `first`, a path below `top`; replaces an existing file of that name.
 Status link_file(const CopyDirectory& top, const std::string& first, const CopyDirectory& directory,
                  const std::string& name);
 

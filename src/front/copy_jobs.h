@@ -1,5 +1,5 @@
-// Jobs of one producer, done by several threads in the order in which they were given. Each thread ends with
-// `close`.
+// CopyJobs: jobs of one producer, run by several threads in the order of submission. `close` ends the
+// threads.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ class CopyJobs {
   CopyJobs(const CopyJobs&) = delete;
   CopyJobs& operator=(const CopyJobs&) = delete;
 
-  // Waits while as many are queued as there may be.
+  // Waits while the queue is full.
   void add(std::function<void()> job) {
     std::unique_lock lock(mutex_);
     taken_.wait(lock, [this] { return queue_.size() < kMaxQueued; });
@@ -28,7 +28,7 @@ class CopyJobs {
     given_.notify_one();
   }
 
-  // Waits until all are done.
+  // Waits until all jobs are done.
   void close() {
     {
       const std::lock_guard lock(mutex_);

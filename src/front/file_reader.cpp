@@ -6,7 +6,7 @@ namespace h5mount::front {
 
 namespace {
 
-// Of a file whose size nobody knows until it is read.
+// The size of a file whose size is known only after reading it.
 Result<std::uint64_t> measured(tree::OpenNode& file) {
   for (std::uint64_t size = 0;;) {
     dataset::Pieces pieces;

@@ -1,4 +1,4 @@
-// An open file of the tree, read in order by ranges.
+// FileReader: an open file of the tree, read in order by ranges.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,19 @@
 
 namespace h5mount::front {
 
-inline constexpr std::uint64_t kReadBytes = 8U << 20;  // of one request: some row blocks
+inline constexpr std::uint64_t kReadBytes = 8U << 20;  // of one request: several row blocks
 
 class FileReader {
  public:
   static Result<FileReader> open(const std::shared_ptr<tree::Tree>& tree, tree::NodeId node);
 
-  std::uint64_t size() const { return size_; }  // as it was opened
+  std::uint64_t size() const { return size_; }  // at the time of opening
   tree::OpenNode& file() { return *file_; }
 
-  // Pieces are only valid as long as `take` runs where they are `kernel_only`: it has to copy them, and an
-  // error follows where the file was written meanwhile.
+  // `kernel_only` pieces are valid only while `take` runs, which must copy them; an error follows where the
+  // file was written meanwhile.
   using Taker = std::function<Status(const dataset::Pieces& pieces, std::uint64_t offset)>;
-  // All of [begin, end). Stale where the file is shorter.
+  // Reads all of [begin, end). Stale where the file is shorter.
   Status read(std::uint64_t begin, std::uint64_t end, const Taker& take);
   Status revalidate() { return file_->revalidate(); }
 

@@ -19,14 +19,14 @@ class NodeXattrs final : public tree::XattrSource {
   tree::NodeId node_;
 };
 
-// What is no object of the file: a view, a directory of views.
+// The description of what is no object of the file: a view, a directory of views.
 std::string describe_other(tree::Tree& tree, const FoundNode& found) {
   if (found.stat.type == tree::NodeType::Directory) return "Directory";
   const auto exact = tree.stat(found.node.id(), tree::StatDepth::Size);
   return fmt::format("File of {} bytes", exact ? exact->size : found.stat.size);
 }
 
-// As /.h5/list.txt has it.
+// The description in the form of /.h5/list.txt.
 std::string described(tree::Tree& tree, const FoundNode& found, const std::string& name, bool attributes) {
   if (found.stat.type == tree::NodeType::Symlink) {
     const auto target = tree.readlink(found.node.id());
@@ -39,7 +39,7 @@ std::string described(tree::Tree& tree, const FoundNode& found, const std::strin
   return attributes ? out + tree::describe_attributes(xattrs) : out;
 }
 
-// Names of what is in one directory, or whole paths of all that is below one.
+// Prints the names in one directory, or the whole paths of everything below one.
 class Lister : public Visitor {
  public:
   Lister(const Context& context, const ListOptions& options, bool whole_paths)
@@ -48,7 +48,7 @@ class Lister : public Visitor {
   Result<bool> visit(FoundNode& found) override {
     const bool enter = depth_ == 0 || options_.recursive;
     const bool directory = found.stat.type == tree::NodeType::Directory;
-    // A directory that is named is listed, not shown itself, but for the one line that -R begins with.
+    // A directory given as a path is listed but not printed itself, except for the first line of -R.
     if (depth_ > 0 || !directory || options_.recursive) H5_TRY(show(found));
     if (directory && enter) ++depth_;
     return enter;
@@ -69,10 +69,10 @@ class Lister : public Visitor {
   const Context& context_;
   const ListOptions& options_;
   bool whole_paths_;
-  unsigned depth_ = 0;  // of directories that are being walked
+  unsigned depth_ = 0;  // number of directories being walked
 };
 
-// Names alone need no object to be opened.
+// Printing names alone opens no object.
 Status list_names(const Context& context, const FoundNode& directory, bool whole_paths, bool for_terminal) {
   const auto listing = context.tree->open_directory(directory.node.id());
   if (!listing) {

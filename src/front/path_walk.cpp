@@ -7,8 +7,9 @@
 namespace h5mount::front {
 namespace {
 
-constexpr unsigned kMaxLinks = 40;                         // as Linux counts them
-constexpr std::size_t kMaxPending = std::size_t{1} << 16;  // names still to be looked up, symlinks among them
+constexpr unsigned kMaxLinks = 40;  // as in Linux
+constexpr std::size_t kMaxPending = std::size_t{1}
+                                    << 16;  // names still to be looked up, those of symlink targets included
 
 class Resolver {
  public:
@@ -27,7 +28,7 @@ class Resolver {
   }
 
  private:
-  // The names of a path, the first one on top; a `/` at its end as `.`, which only a directory has.
+  // Pushes the names of a path, the first one on top; a trailing `/` becomes `.`, which only a directory has.
   Status push(std::string_view path) {
     std::vector<std::string> names;
     for (std::size_t begin = 0; begin <= path.size();) {
@@ -73,8 +74,8 @@ class Resolver {
   }
 
   const std::shared_ptr<tree::Tree>& tree_;
-  std::vector<std::string> pending_;  // names that follow, the next one last
-  std::vector<FoundNode> steps_;      // from below the root to where the resolution stands
+  std::vector<std::string> pending_;  // remaining names, the next one last
+  std::vector<FoundNode> steps_;      // from below the root to the current node
   unsigned links_ = 0;
 };
 

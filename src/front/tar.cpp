@@ -10,7 +10,7 @@ namespace h5mount::front {
 namespace {
 
 constexpr std::uint64_t kMaxHeldBytes = 64ULL << 20;  // of a file that is read before its header is written
-constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of a sparse file; GNU tar holds as many
+constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of a sparse file; GNU tar's own limit
 
 class TarWriter : public Visitor {
  public:
@@ -21,7 +21,7 @@ class TarWriter : public Visitor {
                         : found.stat.type == tree::NodeType::Symlink ? write_symlink(found)
                                                                      : write_file(found);
     if (done) return true;
-    // What was written of a member cannot be taken back.
+    // What was written of a member cannot be undone.
     if (context_.out.broken() || inside_member_) return fail(done.error().within("/" + found.path));
     context_.failed(found.path, done.error());
     return true;

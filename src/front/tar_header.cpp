@@ -32,7 +32,7 @@ void set_text(char (&field)[N], std::string_view text) {
   std::copy_n(text.begin(), std::min(N, text.size()), field);
 }
 
-// Zero where the number does not fit: a pax record says it then.
+// All zeros where the number does not fit: a pax record then has it.
 template <std::size_t N>
 void set_number(char (&field)[N], std::uint64_t number) {
   const std::string digits = fmt::format("{:0{}o}", number, N - 1);
@@ -82,7 +82,7 @@ std::string xattr_key(std::string_view name) {
   return out;
 }
 
-// `N\n`, then `OFFSET\nBYTES\n` of each extent; the last one ends where the file does.
+// `N\n`, then `OFFSET\nBYTES\n` of each extent; the last one ends at the file's end.
 std::string sparse_map(const TarMember& member) {
   std::vector<dataset::ByteRange> extents = member.extents;
   if (extents.empty() || extents.back().end < member.size) extents.push_back({member.size, member.size});
@@ -119,7 +119,7 @@ std::string tar_header(const TarMember& member) {
   const std::uint64_t stored_bytes = member.type != TarType::File ? 0
                                      : member.sparse              ? map.size() + total_bytes(member.extents)
                                                                   : member.size;
-  // Readers that know neither pax nor sparse files see these names.
+  // Readers that support neither pax nor sparse files show these names.
   const std::string base = member.name.substr(member.name.rfind('/', member.name.size() - 2) + 1);
   const std::string name = member.sparse ? "./GNUSparseFile.0/" + base : member.name;
   std::string out;

@@ -1,4 +1,4 @@
-// Headers of tar members: ustar, with a pax header before it for what that cannot say. Pure functions.
+// Headers of tar members: ustar, preceded by a pax header for what ustar cannot express. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ enum class TarType : char { File = '0', HardLink = '1', Symlink = '2', Directory
 
 struct TarMember {
   TarType type = TarType::File;
-  std::string name;    // with a `/` at the end of a directory's
+  std::string name;    // a directory's ends in `/`
   std::string target;  // of links
   std::uint64_t size = 0;
   std::uint32_t mode = 0, uid = 0, gid = 0;
   std::int64_t mtime = 0;
   std::vector<std::pair<std::string, std::string>> xattrs;
   bool sparse = false;
-  std::vector<dataset::ByteRange> extents = {};  // where `sparse`: of a file of `size` bytes
+  std::vector<dataset::ByteRange> extents = {};  // of a file of `size` bytes, where `sparse` is set
 };
 
-// The whole header, and of a sparse file (GNU.sparse 1.0) the map that its data begin with: whole blocks.
+// The whole header; for a sparse file (GNU.sparse 1.0) with the map that precedes its data: whole blocks.
 std::string tar_header(const TarMember& member);
 
 // Zeros up to the next block.
 std::string tar_padding(std::uint64_t bytes);
 
-// The end of an archive of so many bytes, up to a whole record of 20 blocks.
+// The end of an archive of `bytes` bytes, padded to a whole record of 20 blocks.
 std::string tar_end(std::uint64_t bytes);
 
 }  // namespace h5mount::front

@@ -10,7 +10,8 @@
 
 namespace h5mount::front {
 
-// In the tree's order. What cannot be read is passed to `failed`, and the others are there.
+// In the tree's order. Errors of attributes that cannot be read are passed to `failed`; the others are
+// returned.
 std::vector<std::pair<std::string, std::string>> read_xattrs(tree::Tree& tree, const FoundNode& found,
                                                              const FailureHandler& failed);
 

@@ -1,6 +1,7 @@
-// What a mount shows, without one: commands over a Tree. Each gives an error only where its output took no
-// more (Output::broken) or where nothing can go on; what concerns one object is passed to `failed`, and the
-// command goes on with the next. Threads: a command runs on its caller's; several may run over one tree.
+// Commands over a Tree that show what a mount would, without one. A command fails only where its output
+// cannot be written (Output::broken) or where it cannot continue. Errors of one object are passed to
+// `failed`, and the command continues with the next. Threads: a command runs in its caller's thread; several
+// may run over one tree.
 #pragma once
 
 #include <functional>
@@ -23,28 +24,29 @@ struct Context {
   FailureHandler failed;
 };
 
-using Paths = std::span<const std::string>;  // as find_path takes them
+using Paths = std::span<const std::string>;  // in the form of find_path
 
-// The bytes of files, one after another.
+// Writes the bytes of files, one after another.
 Status cat(const Context& context, Paths paths);
 
-// A line of JSON each: path, type, what stat(2) gives, a symlink's target, and every xattr. Symlinks are not
-// followed.
+// Writes one line of JSON for each path: path, type, the values of stat(2), a symlink's target, and every
+// xattr. Symlinks are not followed.
 Status stat(const Context& context, Paths paths);
 
 struct ListOptions {
-  bool details = false;       // what h5ls says of each object, and its attributes where `recursive`
-  bool recursive = false;     // everything below, by whole paths
+  bool details =
+      false;  // with the description of each object as in h5ls, and its attributes where `recursive`
+  bool recursive = false;     // everything below, with whole paths
   bool for_terminal = false;  // control characters in names are escaped
 };
-// The names in directories, and files themselves; the root where there are no paths.
+// Writes the names in directories, and of files themselves; of the root where there are no paths.
 Status list(const Context& context, Paths paths, const ListOptions& options);
 
-// A pax archive: directories, files, symlinks, hard links, sparse files (GNU.sparse 1.0), xattrs as
-// SCHILY.xattr. Members are named `./…` by their place in the tree. What cannot be read is left out: a file's
-// bytes are read before its header is written, twice where they are over 64 MiB. Memory is bounded but for
+// Writes a pax archive: directories, files, symlinks, hard links, sparse files (GNU.sparse 1.0), xattrs as
+// SCHILY.xattr. Members are named `./…` by their path in the tree. What cannot be read is omitted: a file's
+// bytes are read before its header is written, twice where they exceed 64 MiB. Memory is bounded, except for
 // the paths of datasets with several hard links. Stale: the file changed while a large member was written,
-// whose header cannot be taken back; the archive ends there.
+// whose header cannot be undone; the archive ends there.
 Status tar(const Context& context, Paths paths);
 
 }  // namespace h5mount::front

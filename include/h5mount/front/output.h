@@ -1,5 +1,5 @@
-// Output: a descriptor that text and pieces of datasets are written to in order, many of them with one call.
-// Pieces go from where they lie. Threads: one.
+// Output: a descriptor to which text and pieces of datasets are written in order, many of them in one call.
+// Pieces are not copied. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace h5mount::front {
 
 class Output {
  public:
-  // The descriptor stays the caller's; a pipe is enlarged. `name`: as messages call it.
+  // The descriptor remains the caller's; a pipe is enlarged. `name`: its name in messages.
   explicit Output(int descriptor, std::string name = "standard output");
 
-  // What was added is written by the call that fills the buffer, or by flush.
+  // The data is written by the call that fills the buffer, or by flush.
   Status add(std::string_view text);
   Status add(const dataset::Pieces& pieces);
-  // Io: the descriptor took no more, and `broken` is true from then on. Stale: the mapped file was cut short
-  // before its pages were copied; what was added is lost.
+  // Io: a write failed, and `broken` is true from then on. Stale: the mapped file was truncated before its
+  // pages were copied; the data added is lost.
   Status flush();
 
   bool broken() const { return broken_; }
@@ -31,7 +31,7 @@ class Output {
   int descriptor_;
   std::string name_;
   dataset::Pieces pending_;
-  std::string text_;  // what follows the pieces
+  std::string text_;  // follows the pieces
   std::uint64_t added_ = 0;
   bool broken_ = false;
 };

@@ -1,4 +1,4 @@
-// PathWalk: a path of the mounted tree to its node, as the kernel resolves one: symlinks are followed within
+// PathWalk: resolves a path of the mounted tree to its node as the kernel does: symlinks are followed within
 // the tree, `..` of the root is the root. Paths consist of names as the tree shows them (encoded); a leading
 // `/` makes no difference. The caller holds the tree's pin. Threads: any.
 #pragma once
@@ -40,17 +40,17 @@ class NodeReference {
 struct FoundNode {
   NodeReference node;
   tree::NodeStat stat;  // of depth Listing
-  std::string path;     // without symlinks, `.` and `..`; names joined by `/`, none in front; empty: the root
+  std::string path;  // without symlinks, `.` and `..`; names joined by `/`, no leading one; empty: the root
 };
 
-// Whether a symlink at the end of a path is followed. One that a `/` follows always is.
+// Whether a symlink at the end of a path is followed. A symlink followed by `/` always is.
 enum class LastLink { Follow, Keep };
 
-// Errors: NotFound where a name is missing, or something on the way is no directory; InvalidValue after too
-// many symlinks; what a lookup gives.
+// Errors: NotFound where a name is missing, or a component is no directory; InvalidValue after too many
+// symlinks; those of lookups.
 Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last);
 
-// `directory` and a name in it, joined.
+// The path of `name` in `directory`.
 std::string joined_path(std::string_view directory, std::string_view name);
 
 }  // namespace h5mount::front
