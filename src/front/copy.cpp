@@ -11,6 +11,7 @@
 #include "copy_jobs.h"
 #include "file_reader.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
 #include "tree_walk.h"
 #include "xattrs.h"
 
@@ -68,7 +69,7 @@ class Copy : public Visitor {
  public:
   Copy(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options, const FailureHandler& failed)
       : tree_(tree), options_(options), failed_([this, &failed](std::string_view path, const Error& error) {
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           failed(path, error);
         }) {}
 
@@ -82,9 +83,9 @@ class Copy : public Visitor {
       walked = walk(tree_, std::move(start), *this, failed_);
     }
     directories_.clear();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (refused_xattrs_ > 0)
-      log(LogLevel::Warning, "{}: the file system did not take {} attributes, the first of them of /{}",
+      log(LogLevel::Warning, "{}: the file system did not accept {} attributes, the first of them of /{}",
           options_.destination, refused_xattrs_, refused_path_);
     return ended_ ? Status(fail(*ended_)) : walked;
   }
@@ -220,20 +221,20 @@ class Copy : public Visitor {
   }
 
   Status check_stop() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ended_ && options_.stop != nullptr && options_.stop->load())
-      ended_ = Error(ErrorCode::Stale, "interrupted; the same command goes on");
+      ended_ = Error(ErrorCode::Stale, "interrupted; the same command continues it");
     return ended_ ? Status(fail(*ended_)) : Status();
   }
 
   void end(const Error& why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ended_) ended_ = why;
   }
 
   void count_refused(const std::string& path, std::size_t count) {
     if (count == 0) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (refused_xattrs_ == 0) refused_path_ = path;
     refused_xattrs_ += count;
   }
@@ -254,10 +255,10 @@ class Copy : public Visitor {
   std::size_t start_length_ = 0;               // of the start's path and its `/`
   std::vector<CopyDirectoryPtr> directories_;  // those being walked
   FirstNames names_;
-  std::mutex mutex_;
-  std::optional<Error> ended_;      // guarded by mutex_: why nothing more is copied
-  std::size_t refused_xattrs_ = 0;  // guarded by mutex_
-  std::string refused_path_;        // guarded by mutex_
+  Mutex mutex_;
+  std::optional<Error> ended_ H5_GUARDED_BY(mutex_);  // why nothing more is copied
+  std::size_t refused_xattrs_ H5_GUARDED_BY(mutex_) = 0;
+  std::string refused_path_ H5_GUARDED_BY(mutex_);
 };
 
 // Adds up the files and bytes to be copied.

@@ -9,8 +9,8 @@
 
 namespace h5mount::front {
 
-inline constexpr std::size_t kMaxSymlinkBytes =
-    4095;  // PATH_MAX minus the terminator: the longest target in a mount
+// PATH_MAX minus the terminator: the longest target in a mount.
+inline constexpr std::size_t kMaxSymlinkBytes = 4095;
 
 class Visitor {
  public:

@@ -34,8 +34,8 @@ Status cat(const Context& context, Paths paths);
 Status stat(const Context& context, Paths paths);
 
 struct ListOptions {
-  bool details =
-      false;  // with the description of each object as in h5ls, and its attributes where `recursive`
+  // With the description of each object as in h5ls, and its attributes where `recursive`.
+  bool details = false;
   bool recursive = false;     // everything below, with whole paths
   bool for_terminal = false;  // control characters in names are escaped
 };
