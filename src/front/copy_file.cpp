@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <climits>
+
+#include "write_pieces.h"
 
 namespace h5mount::front {
 namespace {
@@ -16,7 +16,7 @@ bool later(const std::timespec& a, const std::timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-// Renames `temporary` to `name`.
+// Puts `temporary` in the place of `name`.
 Status put_in_place(const CopyDirectory& directory, const std::string& temporary, const std::string& name) {
   if (::renameat(directory.fd(), temporary.c_str(), directory.fd(), name.c_str()) == 0) return {};
   const int reason = errno;
@@ -41,26 +41,11 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Status TemporaryFile::write(const dataset::Pieces& pieces, std::uint64_t offset) {
-  const auto& list = pieces.list();
-  std::size_t first = 0, skipped = 0;  // skipped: bytes of the first piece that are already written
-  while (first < list.size()) {
-    std::array<::iovec, IOV_MAX> vectors;
-    std::size_t count = 0;
-    for (std::size_t i = first; i < list.size() && count < vectors.size(); ++i, ++count) {
-      const ByteSpan bytes = list[i].bytes.subspan(i == first ? skipped : 0);
-      vectors[count] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
-    }
-    const ssize_t done =
-        ::pwritev(fd_.get(), vectors.data(), static_cast<int>(count), static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0 && errno == EFAULT && pieces.kernel_only())
-      return fail(Error(ErrorCode::Stale, "the file was cut short while it was read"));
-    if (done < 0) return fail(io_error(errno, "cannot be written"));
-    offset += static_cast<std::uint64_t>(done);
-    skipped += static_cast<std::size_t>(done);
-    while (first < list.size() && skipped >= list[first].bytes.size()) skipped -= list[first++].bytes.size();
-  }
-  return {};
+  return write_pieces(pieces, "cannot be written", [&](const ::iovec* vectors, int count) {
+    const ssize_t done = ::pwritev(fd_.get(), vectors, count, static_cast<off_t>(offset));
+    if (done > 0) offset += static_cast<std::uint64_t>(done);
+    return done;
+  });
 }
 
 Status TemporaryFile::rename_to(const std::string& name) {
@@ -82,7 +67,7 @@ Status link_file(const CopyDirectory& top, const std::string& first, const CopyD
   if (::fstatat(top.fd(), first.c_str(), &one, AT_SYMLINK_NOFOLLOW) == 0 &&
       ::fstatat(directory.fd(), name.c_str(), &other, AT_SYMLINK_NOFOLLOW) == 0 &&
       one.st_ino == other.st_ino && one.st_dev == other.st_dev)
-    return {};  // rename between two names of one file does nothing: the temporary one would remain
+    return {};  // rename would do nothing, and leave the temporary name
   const std::string temporary = CopyDirectory::temporary_name(name);
   if (::linkat(top.fd(), first.c_str(), directory.fd(), temporary.c_str(), 0) != 0)
     return fail(io_error(errno, "cannot be linked to " + first));
@@ -96,7 +81,7 @@ Status copy_symlink(const CopyDirectory& directory, const std::string& name, con
     return fail(io_error(errno, "cannot be created"));
   const auto [access, change] = file_times(stat);
   const std::array<std::timespec, 2> times{access, change};
-  // As far as the file system allows.
+  // As far as the file system lets them be set.
   ::utimensat(directory.fd(), temporary.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
   if (::fchownat(directory.fd(), temporary.c_str(), stat.uid, stat.gid, AT_SYMLINK_NOFOLLOW) != 0 &&
       errno != EPERM) {

@@ -2,22 +2,22 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <utility>
+
+#include "write_pieces.h"
 
 namespace h5mount::front {
 namespace {
 
 constexpr std::uint64_t kMaxPendingBytes = 1U << 20;
 constexpr std::size_t kMaxPendingPieces = IOV_MAX;
-constexpr int kPipeBytes = 1 << 20;  // the limit for unprivileged processes; the default is 64 KiB
+constexpr int kPipeBytes = 1 << 20;  // what an unprivileged process may ask for; 64 KiB by default
 
-// Another process that shares the descriptor may have made it non-blocking.
+// The descriptor may have been made non-blocking by whoever shares it.
 void wait_until_writable(int descriptor) {
   pollfd wanted = {descriptor, POLLOUT, 0};
   ::poll(&wanted, 1, -1);
@@ -56,31 +56,15 @@ Status Output::add(const dataset::Pieces& pieces) {
 Status Output::flush() {
   text_to_pieces();
   const dataset::Pieces pending = std::exchange(pending_, {});
-  const auto& list = pending.list();
-  std::size_t first = 0, skipped = 0;  // skipped: bytes of the first piece that are already written
-  while (first < list.size()) {
-    std::array<::iovec, IOV_MAX> vectors;
-    std::size_t count = 0;
-    for (std::size_t i = first; i < list.size() && count < vectors.size(); ++i, ++count) {
-      const ByteSpan bytes = list[i].bytes.subspan(i == first ? skipped : 0);
-      vectors[count] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+  const Status done = write_pieces(pending, name_, [this](const ::iovec* vectors, int count) {
+    for (;;) {
+      const ssize_t written = ::writev(descriptor_, vectors, count);
+      if (written >= 0 || errno != EAGAIN) return written;
+      wait_until_writable(descriptor_);
     }
-    const ssize_t done = ::writev(descriptor_, vectors.data(), static_cast<int>(count));
-    if (done < 0) {
-      if (errno == EINTR) continue;
-      if (errno == EAGAIN) {
-        wait_until_writable(descriptor_);
-        continue;
-      }
-      if (errno == EFAULT && pending.kernel_only())
-        return fail(Error(ErrorCode::Stale, "the file was cut short while it was read"));
-      broken_ = true;
-      return fail(io_error(errno, name_));
-    }
-    skipped += static_cast<std::size_t>(done);
-    while (first < list.size() && skipped >= list[first].bytes.size()) skipped -= list[first++].bytes.size();
-  }
-  return {};
+  });
+  if (!done && done.error().code() == ErrorCode::Io) broken_ = true;
+  return done;
 }
 
 }  // namespace h5mount::front

@@ -101,9 +101,9 @@ Result<ComputedFilePtr> DatasetImage::text(Version& version, metadata::RetryBudg
     for (const dataset::ByteRange& range : bytes->take_outdated()) same = std::min(same, range.begin);
     version.same = same;
     const std::array<dataset::ByteRange, 1> stale{{{same, format::kUnlimited}}};
-    return view::make_element_lines(
-        {std::move(bytes), file_->value_context(file_->file()->reread()), context().environment},
-        version.text_before.get(), stale);
+    return view::make_element_lines({std::move(bytes), file_->value_context(file_->file()->reread()),
+                                     context().environment, file_->file()},
+                                    version.text_before.get(), stale);
   });
 }
 

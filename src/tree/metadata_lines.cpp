@@ -68,7 +68,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t mo
     to.append(":").append(json);
   };
   const auto note_failure = [&](std::string_view name, const Error& error) {
-    if (failed.empty()) failed = "{";
+    if (failed.empty()) failed += '{';
     std::string why;
     text::append_json_string(error.text(), why);
     add(failed, name, why);

@@ -170,7 +170,9 @@ TEST(HostileFields, NodesOfChunksCountTheirChildren) {
     format::Cursor cursor = changed.cursor();
     const auto node = format::decode_chunk_btree1_node(cursor, dims, {});
     EXPECT_TRUE(node) << node.error().text();
-    return node && format::ChunkBTree1Bounds{.last_key = parent}.cut_short(*node);
+    format::ChunkBTree1Bounds bounds;
+    bounds.last_key = parent;
+    return node && bounds.cut_short(*node);
   };
   EXPECT_FALSE(cut_short(2, nullptr));
   EXPECT_FALSE(cut_short(2, next.data()));
