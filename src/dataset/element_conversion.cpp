@@ -8,7 +8,7 @@
 namespace h5mount::dataset {
 namespace {
 
-using Wide = __int128;  // holds every integer of up to 64 bits, signed or not
+__extension__ using Wide = __int128;  // holds every integer of up to 64 bits, signed or not
 using Real = long double;
 
 bool integer_like(const format::Datatype& t) {

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t kMaxPendingBytes = 1U << 20;
 constexpr std::size_t kMaxPendingPieces = IOV_MAX;
-constexpr int kPipeBytes = 1 << 20;  // what an unprivileged process may ask for; 64 KiB by default
+constexpr int kPipeBytes = 1 << 20;  // the limit for unprivileged processes; the default is 64 KiB
 
-// The descriptor may have been made non-blocking by whoever shares it.
+// Another process that shares the descriptor may have made it non-blocking.
 void wait_until_writable(int descriptor) {
   pollfd wanted = {descriptor, POLLOUT, 0};
   ::poll(&wanted, 1, -1);
