@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   for (std::size_t i = 0; i < length; ++i) sum += data[i];
   set_metadata_checksums_enabled(sum % 3 == 0);
   const test::WalkBounds bounds{.nodes = 300, .bytes_per_file = 256U << 10, .bytes = 8U << 20, .seconds = 10};
-  const test::WalkReport report = test::walk_whole_file(make_memory_source({bytes, bytes + length}), bounds);
+  const test::WalkReport report =
+      test::walk_whole_file(io::make_memory_source({bytes, bytes + length}), bounds);
   for (const std::string& violation : report.violations)
     std::fprintf(stderr, "violation: %s\n", violation.c_str());
   if (!report.violations.empty()) std::abort();
