@@ -25,6 +25,8 @@
 namespace {
 
 using namespace h5mount;
+using namespace h5mount::format;
+using text::datatype_text;
 using Decoder = void (*)(Cursor&);
 
 // A decoded type is also rendered as text, and the invariants that higher modules rely on are checked.

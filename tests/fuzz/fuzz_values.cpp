@@ -9,6 +9,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t length) {
   using namespace h5mount;
+  using namespace h5mount::format;
+  using namespace h5mount::text;
   if (length < 2) return 0;
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   const std::size_t type_bytes = load_le<std::uint16_t>(bytes);
