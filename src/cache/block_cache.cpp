@@ -9,6 +9,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "h5mount/base/long_work.h"
+
 namespace h5mount::cache {
 namespace {
 
@@ -153,6 +155,7 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
       pending = entry->pending;
       lock.unlock();
       impl_->joins.fetch_add(1, std::memory_order_relaxed);
+      note_long_work();
       return pending->wait();
     }
     pending = std::make_shared<Pending>();
@@ -163,6 +166,7 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
   const std::size_t charge = estimate + kEntryOverhead;
   impl_->used.fetch_add(charge, std::memory_order_relaxed);
   impl_->evict_to_budget();
+  if (estimate > kQuickBytes) note_long_work();
   // Answers the waiters and corrects the charge, also where the loader throws.
   struct Finish {
     Impl& impl;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/long_work.h"
 
 namespace h5mount::cache {
 
@@ -121,6 +122,7 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   shared->count = count;
   shared->job = &job;
   const std::size_t helpers = std::min<std::size_t>(count - 1, threads());
+  if (helpers > 0) note_long_work();
   {
     // At the front of the queue: a caller waits for these, while queued jobs are read-ahead.
     const std::lock_guard lock(impl_->mutex);

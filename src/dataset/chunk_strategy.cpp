@@ -46,6 +46,7 @@ class ChunkStrategy final : public ReadStrategy,
   using Part = ChunkStore::Part;
 
   Result<Part> load(const WantedPart& wanted) const;
+  void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts) const;
   bool decode_in_parts(std::uint64_t chunk) const;
 
   ChunkedBlocksPtr blocks_;
@@ -88,6 +89,22 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted) const {
   return Part{std::move(block), 0};
 }
 
+// Cached chunks need no other thread: a reader down a column of tiles finds those of its last rows.
+void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts) const {
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (blocks_->cache()->peek(blocks_->chunk_key(chunks[i].chunk)))
+      parts[i] = load(chunks[i]);
+    else
+      missing.push_back(i);
+  }
+  if (missing.size() == 1)
+    parts[missing[0]] = load(chunks[missing[0]]);
+  else
+    blocks_->workers()->for_each_index(missing.size(),
+                                       [&](std::size_t i) { parts[missing[i]] = load(chunks[missing[i]]); });
+}
+
 Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
   struct Run {
     std::size_t slot;
@@ -107,10 +124,7 @@ Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& o
                                        return true;
                                      });
   std::vector<Result<Part>> parts(chunks.size(), Result<Part>());
-  if (chunks.size() == 1)
-    parts[0] = load(chunks[0]);
-  else
-    blocks_->workers()->for_each_index(chunks.size(), [&](std::size_t i) { parts[i] = load(chunks[i]); });
+  load_all(chunks, parts);
   for (const auto& part : parts)
     if (!part) return fail(part.error());
   for (const Run& run : runs) {
