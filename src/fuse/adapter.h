@@ -10,6 +10,7 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
+#include "xattr_answers.h"
 
 namespace h5mount::fuse {
 
@@ -35,6 +36,7 @@ struct Adapter {
   std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
   OpenCounts open_files;
+  XattrAnswers xattr_answers;
 
   double lasting_timeout() const;  // of names, and of attributes that are complete
   double missing_timeout() const;  // of names that do not exist

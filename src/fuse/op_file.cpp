@@ -4,6 +4,7 @@
 #include "adapter.h"
 #include "guard.h"
 #include "reply_pieces.h"
+#include "serving_loop.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -19,6 +20,22 @@ bool wants_to_write(int flags) {
 void close_handle(Adapter& adapter, FileHandle* handle) {
   adapter.open_files.remove(handle->node);
   delete handle;
+}
+
+void read_now(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
+  guard(request, "read", node, [&](Reply& reply) -> Status {
+    if (offset < 0) {
+      reply.error(EINVAL);
+      return {};
+    }
+    const std::shared_ptr<tree::OpenNode> file =
+        handle_of(*info).file;  // may be closed as soon as the reply is sent
+    dataset::Pieces pieces;
+    H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces));
+    H5_TRY(reply_pieces(reply, pieces, size));
+    // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
+    return pieces.kernel_only() ? file->revalidate() : Status{};
+  });
 }
 
 }  // namespace
@@ -45,20 +62,20 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   });
 }
 
+// While all threads are at work, reads wait for one of them, so that this one can answer what is quick.
 void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
-  guard(request, "read", node, [&](Reply& reply) -> Status {
-    if (offset < 0) {
-      reply.error(EINVAL);
-      return {};
-    }
-    const std::shared_ptr<tree::OpenNode> file =
-        handle_of(*info).file;  // may be closed as soon as the reply is sent
-    dataset::Pieces pieces;
-    H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces));
-    H5_TRY(reply_pieces(reply, pieces, size));
-    // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
-    return pieces.kernel_only() ? file->revalidate() : Status{};
-  });
+  ServingLoop* const loop = ServingLoop::current();
+  if (loop == nullptr || !loop->saturated()) return read_now(request, node, size, offset, info);
+  try {
+    loop->defer([=, copied = *info](bool serving) mutable {
+      if (serving)
+        read_now(request, node, size, offset, &copied);
+      else
+        fuse_reply_err(request, ENOTCONN);
+    });
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);
+  }
 }
 
 void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info) {

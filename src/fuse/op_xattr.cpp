@@ -10,15 +10,28 @@ namespace {
 
 constexpr std::string_view kNamespace = "user.";
 
-// Replies to getxattr or listxattr: with the length where `size` is 0.
-void reply_bytes(Reply& reply, const std::string& bytes, std::size_t size) {
+// Replies to getxattr (or listxattr: the name is empty) with the length where `size` is 0; the value is kept
+// for the request that follows.
+void reply_value(Reply& reply, fuse_ino_t node, std::string_view name, std::string value, std::size_t size) {
   if (size == 0) {
-    fuse_reply_xattr(reply.take(), bytes.size());
-  } else if (size < bytes.size()) {
+    Adapter& adapter = adapter_of(reply.peek());
+    const std::size_t length = value.size();
+    if (length > 0) adapter.xattr_answers.keep(node, name, std::move(value), XattrAnswers::Clock::now());
+    fuse_reply_xattr(reply.take(), length);
+  } else if (size < value.size()) {
     reply.error(ERANGE);
   } else {
-    fuse_reply_buf(reply.take(), bytes.data(), bytes.size());
+    fuse_reply_buf(reply.take(), value.data(), value.size());
   }
+}
+
+// Answers a request whose value was kept.
+bool reply_kept(Reply& reply, fuse_ino_t node, std::string_view name, std::size_t size) {
+  if (size == 0) return false;
+  auto kept = adapter_of(reply.peek()).xattr_answers.take(node, name, XattrAnswers::Clock::now());
+  if (!kept) return false;
+  reply_value(reply, node, name, *std::move(kept), size);
+  return true;
 }
 
 // The kernel refuses a whole list because of one invalid name.
@@ -37,7 +50,8 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
     return;
   }
   guard(request, "getxattr", node, [&](Reply& reply) -> Status {
-    const auto value = adapter_of(request).tree->get_xattr(node, name);
+    if (reply_kept(reply, node, name, size)) return {};
+    auto value = adapter_of(request).tree->get_xattr(node, name);
     if (!value) {
       const ErrorCode code = value.error().code();
       if (code != ErrorCode::NotFound && code != ErrorCode::TooLarge) return fail(value.error());
@@ -45,7 +59,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
     } else if (value->size() > XATTR_SIZE_MAX) {
       reply.error(E2BIG);
     } else {
-      reply_bytes(reply, *value, size);
+      reply_value(reply, node, name, *std::move(value), size);
     }
     return {};
   });
@@ -53,6 +67,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
 
 void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
   guard(request, "listxattr", node, [&](Reply& reply) -> Status {
+    if (reply_kept(reply, node, {}, size)) return {};
     H5_ASSIGN(const auto names, adapter_of(request).tree->list_xattrs(node));
     std::string list;
     for (const std::string& name : names) {
@@ -61,7 +76,7 @@ void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
       list += name;
       list += '\0';
     }
-    reply_bytes(reply, list, size);
+    reply_value(reply, node, {}, std::move(list), size);
     return {};
   });
 }

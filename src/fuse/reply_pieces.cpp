@@ -7,6 +7,8 @@
 #include <cstring>
 #include <span>
 
+#include "serving_loop.h"
+
 namespace h5mount::fuse {
 namespace {
 
@@ -42,6 +44,7 @@ Status flatten(const dataset::Pieces& pieces, std::vector<std::byte>& out) {
 Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t most) {
   if (pieces.total() > most)
     return fail(Error(ErrorCode::Internal, "a read returned more than was requested"));
+  ServingLoop::reply_ahead(pieces.total());
   std::span<const dataset::Piece> alone = pieces.list();
   thread_local std::vector<std::byte> rest;
   const bool too_many = alone.size() > kMostVectors;

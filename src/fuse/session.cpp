@@ -1,10 +1,11 @@
 #include "h5mount/fuse/session.h"
 
 #include <fuse_lowlevel.h>
-#include <pthread.h>
-#include <signal.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <optional>
 #include <thread>
 
@@ -15,6 +16,8 @@
 #include "mount_answers.h"
 #include "mount_trouble.h"
 #include "read_ahead.h"
+#include "serving_loop.h"
+#include "signals_blocked.h"
 #include "stop_request.h"
 
 namespace h5mount::fuse {
@@ -49,26 +52,42 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
   return arguments;
 }
 
-// Blocks the signals that the main thread waits for, in threads made meanwhile.
-class SignalsBlocked {
+// The kernel's requests.
+class SessionChannel final : public RequestChannel {
  public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  explicit SessionChannel(fuse_session* session) : session_(session) {}
+
+  int receive(fuse_buf& buffer) override { return fuse_session_receive_buf(session_, &buffer); }
+  void process(const fuse_buf& buffer) noexcept override {
+    fuse_session_process_buf(session_, &buffer);
+    // libfuse ends the session where it could not agree with the kernel.
+    if (fuse_session_exited(session_) != 0 && !stopped_) failed_ = true;
   }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  bool ended() const override { return fuse_session_exited(session_) != 0; }
+  bool has_request() const override {
+    pollfd device{fuse_session_fd(session_), POLLIN, 0};
+    return ::poll(&device, 1, 0) > 0;
+  }
+
+  // From any thread.
+  void stop() {
+    stopped_ = true;
+    fuse_session_exit(session_);
+  }
+  bool failed() const { return failed_; }
 
  private:
-  sigset_t before_{};
+  fuse_session* session_;
+  std::atomic<bool> stopped_ = false, failed_ = false;
 };
 
 class FuseSession final : public Session {
  public:
   FuseSession(std::shared_ptr<tree::Tree> tree, SessionOptions options)
-      : adapter_{.tree = std::move(tree), .options = std::move(options), .open_files = {}},
+      : adapter_{.tree = std::move(tree),
+                 .options = std::move(options),
+                 .open_files = {},
+                 .xattr_answers = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
   FuseSession& operator=(const FuseSession&) = delete;
@@ -85,7 +104,6 @@ class FuseSession final : public Session {
  private:
   Error mount_error(const std::string& said) const;
   void announce(const std::function<void()>& on_ready) const;
-  int loop();
   void end_mount();
 
   Adapter adapter_;
@@ -126,21 +144,14 @@ void FuseSession::announce(const std::function<void()>& on_ready) const {
   if (on_ready) on_ready();
 }
 
-int FuseSession::loop() {
-  if (adapter_.options.single_thread) return fuse_session_loop(session_);
-  fuse_loop_config* const config = fuse_loop_cfg_create();
-  if (config == nullptr) return -1;
-  fuse_loop_cfg_set_clone_fd(config, 0);
-  fuse_loop_cfg_set_max_threads(config, std::max(adapter_.options.workers, kFewestWorkers));
-  const int result = fuse_session_loop_mt(session_, config);
-  fuse_loop_cfg_destroy(config);
-  return result;
-}
-
 int FuseSession::serve(std::function<void()> on_ready) {
   std::thread announcer;
   std::shared_ptr<KernelNotifier> notifier;
   std::optional<ChangeWatch> watch;
+  SessionChannel channel(session_);
+  const unsigned threads =
+      adapter_.options.single_thread ? 1 : std::max(adapter_.options.workers, kFewestWorkers);
+  ServingLoop loop(channel, {.max_threads = threads, .wake_signal = StopRequest::wake_signal()});
   {
     const SignalsBlocked blocked;
     notifier = std::make_shared<KernelNotifier>(session_);
@@ -149,19 +160,21 @@ int FuseSession::serve(std::function<void()> on_ready) {
     announcer = std::thread([this, &on_ready] { announce(on_ready); });
     // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
     // still answered.
-    stop_request_.begin([this, notifier] {
-      notifier->stop();
-      fuse_session_exit(session_);
-    });
+    stop_request_.begin(
+        [&channel, notifier] {
+          notifier->stop();
+          channel.stop();
+        },
+        [&loop] { loop.interrupt(); });
   }
-  const int result = loop();
+  const int result = loop.run();
   stop_request_.end();
   watch.reset();
   adapter_.tree->set_kernel(nullptr);
   notifier->stop();  // after an unmount the connection is dead, so no write waits
   end_mount();       // closes the descriptor, which must not be in use; the announcer's wait ends
   announcer.join();
-  return std::min(result, 0);
+  return channel.failed() ? -EPROTO : std::min(result, 0);
 }
 
 void FuseSession::stop() {

@@ -1,5 +1,6 @@
 #include "stop_request.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -27,12 +28,7 @@ extern "C" void on_signal(int /*signal*/) {
   errno = saved;
 }
 
-extern "C" void interrupt(int /*signal*/) {}
-
-// A signal without another meaning; its handler does nothing but end a system call with EINTR.
-int wake_signal() {
-  return SIGRTMIN;
-}
+extern "C" void ignore(int /*signal*/) {}
 
 struct sigaction handler(void (*function)(int)) {
   struct sigaction out = {};
@@ -42,8 +38,12 @@ struct sigaction handler(void (*function)(int)) {
 
 }  // namespace
 
+int StopRequest::wake_signal() {
+  return SIGRTMIN;
+}
+
 StopRequest::StopRequest(bool handle_signals) : event_(::eventfd(0, EFD_CLOEXEC)), signals_(handle_signals) {
-  const struct sigaction waking = handler(interrupt);
+  const struct sigaction waking = handler(ignore);
   ::sigaction(wake_signal(), &waking, nullptr);
   if (signals_) take_signals();
 }
@@ -72,13 +72,9 @@ void StopRequest::take_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-void StopRequest::begin(std::function<void()> on_stop) {
+void StopRequest::begin(std::function<void()> on_stop, std::function<void()> interrupt) {
   on_stop_ = std::move(on_stop);
-  serving_ = ::pthread_self();
-  sigset_t waking;
-  sigemptyset(&waking);
-  sigaddset(&waking, wake_signal());
-  ::pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
+  interrupt_ = std::move(interrupt);
   thread_ = std::thread([this] { wait_and_stop(); });
 }
 
@@ -106,7 +102,7 @@ void StopRequest::wait_and_stop() {
   on_stop_();
   lock.lock();
   while (!ended_) {
-    ::pthread_kill(serving_, wake_signal());
+    interrupt_();
     changed_.wait_for(lock, kBetweenWakes);
   }
 }

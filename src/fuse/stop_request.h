@@ -7,7 +7,6 @@
 // purpose of nohup. Only one StopRequest with signals at a time.
 #pragma once
 
-#include <pthread.h>
 #include <signal.h>
 
 #include <array>
@@ -26,10 +25,15 @@ class StopRequest {
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  // Called in the serving thread, before and after its loop. `on_stop` runs in the other thread, once; after
-  // it the loop must end when a system call is interrupted.
-  void begin(std::function<void()> on_stop);
+  // Called before and after the loop that serves. `on_stop` and then, again and again until `end`,
+  // `interrupt` run in a thread of their own; after `on_stop` the loop must end when a system call of it is
+  // interrupted.
+  void begin(std::function<void()> on_stop, std::function<void()> interrupt);
   void end();
+
+  // A signal without another meaning: its handler does nothing, so that it only ends a system call with
+  // EINTR.
+  static int wake_signal();
 
   // From any thread, at any time.
   void ask() const;
@@ -44,8 +48,7 @@ class StopRequest {
   int event_;  // an eventfd, written by `ask`
   bool signals_;
   std::array<struct sigaction, kAlways.size() + 1> before_{};
-  std::function<void()> on_stop_;
-  pthread_t serving_{};
+  std::function<void()> on_stop_, interrupt_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -40,7 +40,7 @@ class FakeTree final : public tree::Tree {
 
   // References that the kernel holds; its forget requests must return them to zero.
   std::int64_t references() const { return references_; }
-  std::atomic<int> getxattr_calls{0}, lookups{0}, opens{0}, full_stats{0}, reports{0};
+  std::atomic<int> getxattr_calls{0}, listxattr_calls{0}, lookups{0}, opens{0}, full_stats{0}, reports{0};
   std::function<Status(tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&)>
       on_read;  // instead of the content
   std::function<void()> on_lookup;
@@ -83,6 +83,7 @@ class FakeTree final : public tree::Tree {
     return std::make_shared<File>(*this, id);
   }
   Result<std::vector<std::string>> list_xattrs(tree::NodeId id) override {
+    ++listxattr_calls;
     std::vector<std::string> out;
     for (const auto& [name, value] : nodes_.at(id).xattrs) out.push_back(name);
     return out;

@@ -199,41 +199,6 @@ TEST_F(SessionTest, PagesHandedOnAreReadWithoutAsking) {
   EXPECT_FALSE(kernel->store(big_id, 4096, one));
 }
 
-TEST_F(SessionTest, XattrsOfTheUserNamespaceOnly) {
-  tree->node(big_id).xattrs = {{"user.hdf5.kind", "dataset"},
-                               {"user.a", std::string(65'536, 'a')},
-                               {"user.b", std::string(65'537, 'b')}};
-  const Mounted mount(tree);
-  const std::string path = mount.path("big");
-  std::string value(70'000, '\0');
-  EXPECT_EQ(::getxattr(path.c_str(), "user.hdf5.kind", value.data(), value.size()), 7);
-  EXPECT_EQ(::getxattr(path.c_str(), "user.hdf5.kind", nullptr, 0), 7);
-  EXPECT_EQ(::getxattr(path.c_str(), "user.hdf5.kind", value.data(), 3), -1);
-  EXPECT_EQ(errno, ERANGE);
-  EXPECT_EQ(::getxattr(path.c_str(), "user.a", value.data(), value.size()), 65'536);
-  EXPECT_EQ(::getxattr(path.c_str(), "user.b", value.data(), value.size()), -1);
-  EXPECT_EQ(errno, E2BIG);
-  EXPECT_EQ(::getxattr(path.c_str(), "user.none", value.data(), value.size()), -1);
-  EXPECT_EQ(errno, ENODATA);
-  const int calls = tree->getxattr_calls;
-  for (const char* name : {"security.selinux", "system.posix_acl_access", "trusted.x", "other"}) {
-    EXPECT_EQ(::getxattr(path.c_str(), name, value.data(), value.size()), -1) << name;
-    EXPECT_EQ(errno, ENOTSUP) << name;
-  }
-  EXPECT_EQ(tree->getxattr_calls, calls);
-}
-
-TEST_F(SessionTest, AListOfNamesIsCutToWhatTheKernelTakes) {
-  for (int i = 0; i < 2000; ++i) tree->node(big_id).xattrs[fmt::format("user.{:0100}", i)] = "x";
-  tree->node(big_id).xattrs["user." + std::string(300, 'n')] = "x";
-  tree->node(big_id).xattrs[""] = "x";
-  const Mounted mount(tree);
-  std::string list(65'536, '\0');
-  const ssize_t length = ::listxattr(mount.path("big").c_str(), list.data(), list.size());
-  ASSERT_GT(length, 60'000);
-  EXPECT_EQ(length % 106, 0);
-}
-
 TEST_F(SessionTest, SeeksDataAndHoles) {
   const Mounted mount(tree);
   const int fd = ::open(mount.path("big").c_str(), O_RDONLY);
@@ -400,32 +365,6 @@ TEST_F(SessionTest, AFileCutShortBehindItsMappingIsEio) {
   ::close(fd);
 }
 
-TEST_F(SessionTest, SlowReadersDoNotHoldUpStat) {
-  std::atomic<bool> release = false;
-  std::atomic<int> waiting = 0;
-  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
-    ++waiting;
-    while (!release) ::usleep(1000);
-    return {};
-  };
-  const Mounted mount(tree);
-  std::vector<std::thread> readers;
-  for (int i = 0; i < 31; ++i) {
-    readers.emplace_back([&, i] {
-      alignas(4096) char page[4096];
-      const int fd = ::open(mount.path("big").c_str(), O_RDONLY | O_DIRECT);
-      EXPECT_GE(::pread(fd, page, sizeof page, i * 4096), -1);
-      ::close(fd);
-    });
-  }
-  for (int i = 0; i < 500 && waiting < 31; ++i) ::usleep(10'000);
-  EXPECT_EQ(waiting, 31);
-  struct stat seen = {};
-  EXPECT_EQ(::stat(mount.path("dir/inner").c_str(), &seen), 0);
-  release = true;
-  for (auto& reader : readers) reader.join();
-}
-
 TEST_F(SessionTest, MissingNamesAreRemembered) {
   const Mounted mount(tree);
   struct stat seen = {};
@@ -434,19 +373,6 @@ TEST_F(SessionTest, MissingNamesAreRemembered) {
   const int before = tree->lookups;
   EXPECT_EQ(::stat(mount.path("none").c_str(), &seen), -1);
   EXPECT_EQ(tree->lookups, before);
-}
-
-TEST_F(SessionTest, UnmountingEndsServeInOrder) {
-  Mounted mount(tree);
-  EXPECT_EQ(mount.end(), 0);
-}
-
-TEST_F(SessionTest, OneThreadServesAsWell) {
-  fuse::SessionOptions options;
-  options.single_thread = true;
-  Mounted mount(tree, options);
-  EXPECT_EQ(slurp(mount.path("big")), big);
-  EXPECT_EQ(mount.end(), 0);
 }
 
 TEST_F(SessionTest, ReadAheadIsRaisedWhereItMayBe) {

@@ -1,0 +1,286 @@
+#include "serving_loop.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+
+#include "h5mount/base/log.h"
+#include "signals_blocked.h"
+
+namespace h5mount::fuse {
+namespace {
+
+// The watch sleeps after so many ticks without a request: an idle mount wakes no processor.
+constexpr unsigned kQuietTicks = 200;
+
+constexpr std::size_t kLongReply = 128U << 10;
+
+thread_local ServingLoop* t_loop = nullptr;
+
+}  // namespace
+
+struct ServingLoop::Worker final : LongWorkListener {
+  explicit Worker(ServingLoop& owner) : loop(owner) {}
+  ~Worker() override { std::free(buffer.mem); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void long_work_ahead() noexcept override { loop.pass_lead(*this, loop.passed_); }
+
+  ServingLoop& loop;
+  fuse_buf buffer = {};
+  // Who changes `phase` from Processing to Lost appoints the next leader; the leader changes it back to
+  // Receiving, unless it was Lost.
+  std::atomic<Phase> phase = Phase::Lost;
+  std::atomic<std::uint64_t> requests =
+      0;  // received as leader: shows the watch whether it is still the same one
+  std::condition_variable wake;
+  bool woken = false;  // guarded by the loop's mutex
+  pthread_t thread{};
+  std::thread own;  // not of the first worker, which is the thread that called `run`
+};
+
+ServingLoop::ServingLoop(RequestChannel& channel, const Options& options)
+    : channel_(channel), options_(options) {}
+
+ServingLoop::~ServingLoop() = default;
+
+ServingLoop* ServingLoop::current() {
+  return t_loop;
+}
+
+void ServingLoop::reply_ahead(std::size_t bytes) {
+  if (bytes > kLongReply && t_loop != nullptr && t_loop->channel_.has_request()) note_long_work();
+}
+
+int ServingLoop::run() {
+  Worker* first = nullptr;
+  std::thread watcher;
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.reserve(options_.max_threads);  // so that a thread that becomes idle needs no memory
+    workers_.push_back(std::make_unique<Worker>(*this));
+    first = leader_ = workers_.front().get();
+    first->thread = ::pthread_self();
+    note_spare();
+  }
+  if (options_.max_threads > 1) {
+    const SignalsBlocked blocked;
+    watcher = std::thread([this] { watch(); });
+  }
+  serve(*first);
+  join_all();
+  if (watcher.joinable()) watcher.join();
+  for (const Deferred& job : deferred_) job(false);
+  deferred_.clear();
+  return result_;
+}
+
+// The first worker is the caller of `run`, and has ended.
+void ServingLoop::join_all() {
+  for (;;) {
+    Worker* running = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::ranges::find_if(workers_, [](const auto& w) { return w->own.joinable(); });
+      if (found != workers_.end()) running = found->get();
+    }
+    if (running == nullptr) return;
+    running->own.join();
+  }
+}
+
+void ServingLoop::interrupt() {
+  const std::lock_guard lock(mutex_);
+  if (leader_ != nullptr) ::pthread_kill(leader_->thread, options_.wake_signal);
+}
+
+ServingLoop::Counters ServingLoop::counters() const {
+  const std::lock_guard lock(mutex_);
+  return {passed_, taken_, deferred_count_, static_cast<unsigned>(workers_.size()),
+          static_cast<unsigned>(idle_.size())};
+}
+
+bool ServingLoop::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+void ServingLoop::serve(Worker& me) {
+  if (options_.wake_signal != 0) {
+    sigset_t waking;
+    sigemptyset(&waking);
+    sigaddset(&waking, options_.wake_signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
+  }
+  t_loop = this;
+  if (options_.max_threads > 1) set_long_work_listener(&me);
+  std::unique_lock lock(mutex_);
+  while (wait_for_work(me, lock)) {
+    if (leader_ == &me) {
+      lock.unlock();
+      lead(me);
+      lock.lock();
+      continue;
+    }
+    const Deferred job = std::move(deferred_.front());
+    deferred_.pop_front();
+    lock.unlock();
+    job(true);
+    lock.lock();
+  }
+  set_long_work_listener(nullptr);
+  t_loop = nullptr;
+}
+
+// Returns with the lead, or where a read is deferred; false at the end. The lead comes first: what is quick
+// is then answered, and the reads are left to those that are at work now.
+bool ServingLoop::wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (stop_) return false;
+    if (leader_ == nullptr) leader_ = &me;
+    if (leader_ == &me || !deferred_.empty()) return true;
+    idle_.push_back(&me);
+    note_spare();
+    me.woken = false;
+    me.wake.wait(lock, [&] { return me.woken; });
+  }
+}
+
+// Returns when the lead was lost, or the loop ends.
+void ServingLoop::lead(Worker& me) {
+  me.phase.store(Phase::Receiving);
+  for (;;) {
+    const int length = channel_.ended() ? 0 : channel_.receive(me.buffer);
+    if (length <= 0) {
+      if (length == -EINTR && !channel_.ended()) continue;
+      end(channel_.ended() ? 0 : length);
+      return;
+    }
+    me.requests.store(me.requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    me.phase.store(
+        Phase::Processing);  // sequentially consistent: the watch sleeps only if it cannot see this
+    if (watch_sleeps_.load()) wake_watch();
+    channel_.process(me.buffer);
+    Phase processing = Phase::Processing;
+    if (!me.phase.compare_exchange_strong(processing, Phase::Receiving)) return;
+  }
+}
+
+void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
+  if (from.phase.load(std::memory_order_relaxed) != Phase::Processing) return;  // not the leader
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty() && workers_.size() >= options_.max_threads) return;  // nobody could take it
+  Phase processing = Phase::Processing;
+  if (stop_ || !from.phase.compare_exchange_strong(processing, Phase::Lost)) return;
+  counter.fetch_add(1, std::memory_order_relaxed);
+  leader_ = nullptr;
+  appoint_leader();
+}
+
+// With mutex_ held, and no leader.
+void ServingLoop::appoint_leader() {
+  if (!idle_.empty()) {
+    leader_ = idle_.back();
+    idle_.pop_back();
+    note_spare();
+    wake(*leader_);
+  } else {
+    add_leader();  // where it fails, the next thread that is done leads
+  }
+}
+
+// With mutex_ held.
+void ServingLoop::add_leader() {
+  if (workers_.size() >= options_.max_threads) return;
+  try {
+    auto made = std::make_unique<Worker>(*this);
+    Worker& worker = *made;
+    workers_.reserve(workers_.size() + 1);
+    const SignalsBlocked blocked;
+    worker.own = std::thread([this, &worker] { serve(worker); });
+    worker.thread = worker.own.native_handle();
+    leader_ = &worker;
+    workers_.push_back(std::move(made));
+  } catch (const std::exception& exception) {  // no memory, or the limit of threads
+    log(LogLevel::Warning, "no further thread can serve requests: {}", exception.what());
+  }
+  note_spare();
+}
+
+// With mutex_ held.
+void ServingLoop::wake(Worker& worker) {
+  worker.woken = true;
+  worker.wake.notify_one();
+}
+
+// With mutex_ held.
+void ServingLoop::note_spare() {
+  const std::size_t spare = idle_.size() + (options_.max_threads - workers_.size());
+  spare_.store(options_.max_threads == 1 || spare > 0, std::memory_order_relaxed);
+}
+
+void ServingLoop::defer(Deferred job) {
+  deferred_count_.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  deferred_.push_back(std::move(job));
+  if (idle_.empty()) return;
+  Worker& free = *idle_.back();
+  idle_.pop_back();
+  note_spare();
+  wake(free);
+}
+
+void ServingLoop::end(int result) {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  result_ = result;
+  leader_ = nullptr;
+  for (Worker* const worker : idle_) wake(*worker);
+  idle_.clear();
+  watch_wake_.notify_all();
+}
+
+// ---- the watch
+
+void ServingLoop::wake_watch() {
+  const std::lock_guard lock(mutex_);
+  watch_sleeps_ = false;
+  watch_wake_.notify_all();
+}
+
+void ServingLoop::watch() {
+  const Worker* seen = nullptr;
+  std::uint64_t seen_requests = 0;
+  unsigned quiet = kQuietTicks;
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (quiet >= kQuietTicks) {
+      watch_sleeps_ = true;
+      if (leader_ != nullptr && leader_->phase.load() == Phase::Processing) watch_sleeps_ = false;
+      watch_wake_.wait(lock, [&] { return stop_ || !watch_sleeps_; });
+      quiet = 0;
+    }
+    watch_wake_.wait_for(lock, options_.tick, [&] { return stop_; });
+    Worker* const leader = leader_;
+    const std::uint64_t requests = leader == nullptr ? 0 : leader->requests.load(std::memory_order_relaxed);
+    const bool same = leader != nullptr && leader == seen && requests == seen_requests;
+    seen = leader;
+    seen_requests = requests;
+    if (stop_ || !same) {
+      quiet = 0;
+    } else if (leader->phase.load() == Phase::Processing) {
+      quiet = 0;
+      lock.unlock();
+      pass_lead(*leader, taken_);
+      lock.lock();
+    } else {
+      ++quiet;
+    }
+  }
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,124 @@
+// ServingLoop: receives a mount's requests and answers them with a few threads, one of which leads.
+//
+// The leader waits for a request, answers it and waits for the next: a client's requests are served by one
+// thread, whose caches and processor stay warm. (libfuse's loop has every idle thread wait for requests in
+// turn, which doubles the cost of a small one.) Before work that takes long (base/long_work.h) the leader
+// passes the lead to an idle thread, the one that was idle last, or to a new one. What takes long without
+// notice, such as a page fault on a slow disk, loses the lead within two ticks to a thread that watches. So
+// no request waits for another's decoding.
+//
+// Where all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
+// goes on to answer what is quick. Threads: `run` once; all else from any thread while it runs.
+#pragma once
+
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "h5mount/base/long_work.h"
+
+namespace h5mount::fuse {
+
+// The origin of requests: the kernel, or a test.
+class RequestChannel {
+ public:
+  virtual ~RequestChannel() = default;
+  // Waits for a request, whose length it returns; 0 at the end; -EINTR after a signal; else -errno. Allocates
+  // `buffer.mem` (malloc) where it is null.
+  virtual int receive(fuse_buf& buffer) = 0;
+  virtual void process(const fuse_buf& buffer) noexcept = 0;
+  // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
+  virtual bool ended() const = 0;
+  // Whether `receive` would return at once. Costs a system call.
+  virtual bool has_request() const = 0;
+};
+
+class ServingLoop {
+ public:
+  struct Options {
+    unsigned max_threads = 64;          // that serve; 1: the calling one only, without a watch
+    int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
+    std::chrono::milliseconds tick{2};  // a request that outlasts two ticks loses the lead
+  };
+  ServingLoop(RequestChannel& channel, const Options& options);
+  ~ServingLoop();
+  ServingLoop(const ServingLoop&) = delete;
+  ServingLoop& operator=(const ServingLoop&) = delete;
+
+  // Serves until the channel ends, and returns when no request is being answered any more: 0, or the
+  // channel's error.
+  int run();
+
+  // Ends the leader's wait in `receive` with -EINTR. It may be lost where the leader is about to wait, so it
+  // is repeated until `run` returns.
+  void interrupt();
+
+  // The loop that the calling thread serves; null for other threads.
+  static ServingLoop* current();
+
+  // To be called before a reply of so many bytes is written. Copying a large one takes as long as many small
+  // requests, so where any is there already, the lead is passed.
+  static void reply_ahead(std::size_t bytes);
+
+  // True where no thread could take the lead, so that a read is better deferred.
+  bool saturated() const { return !spare_.load(std::memory_order_relaxed); }
+
+  // `job(true)` runs on a thread of the loop as soon as one is free, `job(false)` where the loop ends before.
+  // Must not throw.
+  using Deferred = std::function<void(bool serving)>;
+  void defer(Deferred job);
+
+  struct Counters {
+    std::uint64_t passed = 0;    // the lead, by its holder before long work
+    std::uint64_t taken = 0;     // the lead, by the watch
+    std::uint64_t deferred = 0;  // reads
+    unsigned threads = 0, idle = 0;
+  };
+  Counters counters() const;
+  bool stopping() const;  // the channel has ended; running requests may not have
+
+ private:
+  enum class Phase : std::uint8_t { Receiving, Processing, Lost };
+  struct Worker;
+
+  void serve(Worker& me);
+  void lead(Worker& me);
+  bool wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock);
+  void pass_lead(Worker& from, std::atomic<std::uint64_t>& counter);
+  void appoint_leader();
+  void add_leader();
+  void wake(Worker& worker);
+  void note_spare();
+  void end(int result);
+  void watch();
+  void wake_watch();
+  void join_all();
+
+  RequestChannel& channel_;
+  const Options options_;
+  std::atomic<bool> spare_ = true;  // a thread is idle or may be started, or there is but one
+  std::atomic<bool> watch_sleeps_ = true;
+  std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
+
+  // mutex_ guards what follows.
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_;  // the last one is woken first
+  Worker* leader_ = nullptr;   // null: none of the threads is free
+  std::deque<Deferred> deferred_;
+  std::condition_variable watch_wake_;
+  bool stop_ = false;
+  int result_ = 0;
+};
+
+}  // namespace h5mount::fuse

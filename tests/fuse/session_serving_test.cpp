@@ -1,0 +1,117 @@
+// How the session serves: slow reads, many readers, the end.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "session_fixture.h"
+
+namespace h5mount::test {
+namespace {
+
+TEST_F(SessionTest, SlowReadersDoNotHoldUpStat) {
+  std::atomic<bool> release = false;
+  std::atomic<int> waiting = 0;
+  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
+    ++waiting;
+    while (!release) ::usleep(1000);
+    return {};
+  };
+  const Mounted mount(tree);
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 31; ++i) {
+    readers.emplace_back([&, i] {
+      alignas(4096) char page[4096];
+      const int fd = ::open(mount.path("big").c_str(), O_RDONLY | O_DIRECT);
+      EXPECT_GE(::pread(fd, page, sizeof page, i * 4096), -1);
+      ::close(fd);
+    });
+  }
+  for (int i = 0; i < 500 && waiting < 31; ++i) ::usleep(10'000);
+  EXPECT_EQ(waiting, 31);
+  struct stat seen = {};
+  EXPECT_EQ(::stat(mount.path("dir/inner").c_str(), &seen), 0);
+  release = true;
+  for (auto& reader : readers) reader.join();
+}
+
+// More readers than threads, each in a read that takes long without notice.
+TEST_F(SessionTest, FiveHundredReadersDoNotHoldUpALookup) {
+  constexpr int kReaders = 500;
+  std::atomic<bool> release = false;
+  std::atomic<int> begun = 0;
+  tree->on_read = [&](tree::NodeId, std::uint64_t offset, std::uint64_t length,
+                      dataset::Pieces& out) -> Status {
+    ++begun;
+    while (!release) ::usleep(1000);
+    out.add(as_bytes(std::string_view(big).substr(offset, length)), nullptr);
+    return {};
+  };
+  const Mounted mount(tree);
+  std::atomic<int> right = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < kReaders; ++i) {
+    readers.emplace_back([&, i] {
+      alignas(4096) char page[4096];
+      const int fd = ::open(mount.path("big").c_str(), O_RDONLY | O_DIRECT);
+      const auto at = static_cast<std::size_t>(i) * sizeof page;
+      if (::pread(fd, page, sizeof page, static_cast<off_t>(at)) == sizeof page &&
+          big.compare(at, sizeof page, page, sizeof page) == 0)
+        ++right;
+      ::close(fd);
+    });
+  }
+  // All threads but the one that leads are in a read.
+  for (int i = 0; i < 3000 && begun < 63; ++i) ::usleep(10'000);
+  EXPECT_EQ(begun, 63);
+  for (int i = 0; i < 100; ++i) {
+    struct stat seen = {};
+    EXPECT_EQ(::stat(mount.path(fmt::format("none{}", i)).c_str(), &seen), -1);
+    EXPECT_EQ(errno, ENOENT);
+  }
+  EXPECT_EQ(begun, 63);
+  release = true;
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(right, kReaders);
+}
+
+TEST_F(SessionTest, AMountThatIsUnmountedWhileItReadsEndsInOrder) {
+  std::atomic<bool> release = false;
+  std::atomic<int> waiting = 0;
+  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
+    ++waiting;
+    while (!release) ::usleep(1000);
+    return {};
+  };
+  Mounted mount(tree);
+  std::thread reader([&] {
+    alignas(4096) char page[4096];
+    const int fd = ::open(mount.path("big").c_str(), O_RDONLY | O_DIRECT);
+    EXPECT_EQ(::pread(fd, page, sizeof page, 0), 0);
+    ::close(fd);
+  });
+  while (waiting == 0) ::usleep(1000);
+  std::thread later([&] {
+    ::usleep(50'000);
+    release = true;
+  });
+  EXPECT_EQ(mount.end(), 0);
+  reader.join();
+  later.join();
+}
+
+TEST_F(SessionTest, UnmountingEndsServeInOrder) {
+  Mounted mount(tree);
+  EXPECT_EQ(mount.end(), 0);
+}
+
+TEST_F(SessionTest, OneThreadServesAsWell) {
+  fuse::SessionOptions options;
+  options.single_thread = true;
+  Mounted mount(tree, options);
+  EXPECT_EQ(slurp(mount.path("big")), big);
+  EXPECT_EQ(mount.end(), 0);
+}
+
+}  // namespace
+}  // namespace h5mount::test
