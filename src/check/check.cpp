@@ -1,9 +1,6 @@
 #include "h5mount/check/check.h"
 
-#include <algorithm>
-#include <unordered_set>
-
-#include "h5mount/base/limits.h"
+#include "for_each.h"
 #include "h5mount/format/superblock.h"
 #include "object_check.h"
 
@@ -27,43 +24,32 @@ void check_length(const Context& context) {
   cut ? context.tally.found("", error) : context.tally.note("", error);
 }
 
-// Objects level by level, those of one level side by side. An object is checked once, under the first path
-// that leads to it.
+// Objects level by level, those of one level side by side.
 void check_objects(const Context& context) {
-  constexpr std::size_t kBatch = 256;
-  std::vector<Child> level{{context.metadata->root_address(), "/"}};
-  std::unordered_set<std::uint64_t> seen{context.metadata->root_address()};
-  while (!level.empty()) {
-    std::vector<Child> next;
-    for (std::size_t first = 0; first < level.size() && context.tally.go_on(); first += kBatch) {
-      const std::size_t count = std::min(kBatch, level.size() - first);
-      std::vector<std::vector<Child>> children(count);
-      const auto job = [&](std::size_t i) { check_object(context, level[first + i], children[i]); };
-      if (context.environment.workers)
-        context.environment.workers->for_each_index(count, job);
-      else
-        for (std::size_t i = 0; i < count; ++i) job(i);
-      for (std::vector<Child>& some : children)
-        for (Child& child : some)
-          if (seen.size() < limits::kMaxWalkedObjects && seen.insert(child.address).second)
-            next.push_back(std::move(child));
-    }
-    level = std::move(next);
-  }
-  if (seen.size() >= limits::kMaxWalkedObjects)
-    context.tally.found("", {ErrorCode::LimitExceeded, "more objects than are checked of one file"});
+  for (PlaceId first = 0, end = 1; first < end && context.tally.go_on();
+       first = end, end = context.places.size())
+    for_each(context.environment.workers.get(), end - first, context.tally,
+             [&](std::uint64_t i) { check_object(context, first + static_cast<PlaceId>(i)); });
+  if (context.places.full())
+    context.tally.found("", {ErrorCode::LimitExceeded, "more objects, or longer names, than are checked"});
 }
 
 }  // namespace
 
 Totals check_file(const dataset::ReadEnvironment& environment, const Options& options, Report& report) {
   Tally tally(options, report);
-  Extents extents;
   const object::OpenedFilePtr& file = environment.files->main();
-  const Context context{environment, file, file->snapshot(), tally, extents};
+  const metadata::FileMetadataPtr metadata = file->snapshot();
+  Places places(metadata->root_address());
+  Extents extents(metadata->addresses()->size());
+  const Context context{environment, file, metadata, tally, places, extents};
   check_length(context);
   check_objects(context);
-  if (tally.go_on()) extents.report_overlaps(context.metadata->base_address(), tally);
+  const std::vector<Extent> found = extents.take();
+  const std::uint64_t base = metadata->base_address();
+  if (!options.quick)
+    read_unfiltered(found, *metadata->addresses(), base, environment.workers.get(), places, tally);
+  if (tally.go_on()) report_overlaps(found, base, places, tally);
   return tally.totals();
 }
 

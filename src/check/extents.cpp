@@ -2,39 +2,82 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "for_each.h"
+#include "h5mount/base/limits.h"
 
 namespace h5mount::check {
 
-std::uint32_t Extents::add_owner(std::string path) {
-  const std::lock_guard lock(mutex_);
-  owners_.push_back(std::move(path));
-  return static_cast<std::uint32_t>(owners_.size() - 1);
+bool Extents::add(const Extent& extent) {
+  // Room for the claims of a few damaged datasets, so that the others are still checked.
+  constexpr std::uint64_t kMostClaims = 4;
+  const std::uint64_t bytes = extent.end - extent.begin;
+  const MutexLock lock(mutex_);
+  claimed_ += std::max<std::uint64_t>(bytes, 1);  // empty ones take time, too
+  if (claimed_ / kMostClaims > file_bytes_) return false;
+  if (bytes == 0) return true;
+  Extent* const last = extents_.empty() ? nullptr : &extents_.back();
+  if (last != nullptr && last->owner == extent.owner && last->end == extent.begin &&
+      last->unfiltered == extent.unfiltered)
+    last->end = extent.end;
+  else if (extents_.size() < limits::kMaxCheckedExtents)
+    extents_.push_back(extent);
+  else
+    return false;
+  return true;
 }
 
-void Extents::add(std::uint32_t owner, std::uint64_t begin, std::uint64_t bytes) {
-  if (bytes == 0) return;
-  const std::lock_guard lock(mutex_);
-  if (!extents_.empty() && extents_.back().owner == owner && extents_.back().end == begin) {
-    extents_.back().end += bytes;
-    return;
+std::vector<Extent> Extents::take() {
+  std::vector<Extent> out;
+  {
+    const MutexLock lock(mutex_);
+    out.swap(extents_);
   }
-  extents_.push_back({begin, begin + bytes, owner});
+  std::ranges::sort(out, {}, [](const Extent& extent) { return std::pair(extent.begin, extent.owner); });
+  return out;
 }
 
-void Extents::report_overlaps(std::uint64_t base_address, Tally& tally) {
-  const std::lock_guard lock(mutex_);
-  std::ranges::sort(extents_, {}, &Extent::begin);
-  std::set<std::pair<std::uint32_t, std::uint32_t>> reported;
+void read_unfiltered(std::span<const Extent> extents, const io::ByteSource& source,
+                     std::uint64_t base_address, cache::WorkerPool* workers, const Places& places,
+                     Tally& tally) {
+  constexpr std::uint64_t kReadBytes = 1U << 20;
+  std::vector<Extent> parts;
+  const auto read = [&](std::uint64_t i) {
+    const Extent& part = parts[i];
+    std::vector<std::byte> bytes(static_cast<std::size_t>(part.end - part.begin));
+    if (const Status done = source.read_at(part.begin, bytes); !done)
+      tally.found(places.path(part.owner), done.error().within("raw data", base_address + part.begin));
+  };
+  const auto read_parts = [&] {
+    for_each(workers, parts.size(), tally, read);
+    parts.clear();
+  };
+  std::uint64_t at = 0;  // what lies before was read: shared bytes are read once
+  for (const Extent& extent : extents) {
+    if (!extent.unfiltered) continue;
+    for (at = std::max(at, extent.begin); at < extent.end && tally.go_on();) {
+      const std::uint64_t end = std::min(extent.end, at + kReadBytes);
+      parts.push_back({at, end, extent.owner, true});
+      at = end;
+      if (parts.size() == kBatch) read_parts();
+    }
+  }
+  read_parts();
+}
+
+void report_overlaps(std::span<const Extent> extents, std::uint64_t base_address, const Places& places,
+                     Tally& tally) {
+  std::set<std::pair<PlaceId, PlaceId>> reported;
   const Extent* widest = nullptr;  // the one that reaches farthest of those before
-  for (const Extent& extent : extents_) {
-    if (widest != nullptr && extent.begin < widest->end &&
+  for (const Extent& extent : extents) {
+    if (widest != nullptr && extent.begin < widest->end && reported.size() < limits::kMaxFindings &&
         reported.insert(std::minmax(widest->owner, extent.owner)).second) {
-      const std::string& other = owners_[widest->owner];
-      tally.found(
-          owners_[extent.owner],
-          Error(ErrorCode::InvalidValue, "Chunk", "address", base_address + extent.begin)
-              .with_detail(other == owners_[extent.owner] ? "its raw data overlap one another"
-                                                          : "its raw data overlap those of " + other));
+      const Error error(ErrorCode::InvalidValue, "Chunk", "address", base_address + extent.begin);
+      tally.found(places.path(extent.owner),
+                  error.with_detail(widest->owner == extent.owner
+                                        ? "its raw data overlap one another"
+                                        : "its raw data overlap those of " + places.path(widest->owner)));
     }
     if (widest == nullptr || extent.end > widest->end) widest = &extent;
   }

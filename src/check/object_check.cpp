@@ -9,10 +9,6 @@ namespace h5mount::check {
 
 namespace {
 
-std::string joined(const std::string& parent, const std::string& name) {
-  return (parent == "/" ? "/" : parent + "/") + name;
-}
-
 // References and variable-length parts are followed: a value that can be written as text is sound.
 Status check_value(const Context& context, const object::Attribute& attribute) {
   if (attribute.damage) return fail(*attribute.damage);
@@ -21,8 +17,8 @@ Status check_value(const Context& context, const object::Attribute& attribute) {
   return {};
 }
 
-void check_attributes(const Context& context, const object::Object& object, const std::string& path) {
-  const auto damaged = [&](const Error& error) { context.tally.found(path, error); };
+void check_attributes(const Context& context, const object::Object& object, PlaceId place) {
+  const auto damaged = [&](const Error& error) { context.found(place, error); };
   const auto check = [&](const object::Attribute& attribute) {
     context.tally.count(&Totals::attributes);
     if (const Status sound = check_value(context, attribute); !sound)
@@ -33,20 +29,18 @@ void check_attributes(const Context& context, const object::Object& object, cons
     damaged(walked.error());
 }
 
-void check_external_link(const Context& context, const format::Link& link, const std::string& path) {
+void check_external_link(const Context& context, const format::Link& link, PlaceId group) {
   const auto opened = context.environment.files->open_hdf5(context.file, link.file, object::NameUse::Link);
-  if (!opened) context.tally.note(path, opened.error().within("external link to " + link.file));
+  if (!opened) context.note(group, opened.error().within("external link " + link.name + " to " + link.file));
 }
 
-void check_group(const Context& context, const object::Object& object, const std::string& path,
-                 std::vector<Child>& children) {
-  const auto damaged = [&](const Error& error) { context.tally.found(path, error); };
+void check_group(const Context& context, const object::Object& object, PlaceId place) {
+  const auto damaged = [&](const Error& error) { context.found(place, error); };
   const auto group = object::Group::open(context.metadata, object);
   if (!group) return damaged(group.error());
   const auto visit = [&](const format::Link& link) {
-    const std::string place = joined(path, link.name);
     if (link.is(format::LinkType::Hard))
-      children.push_back({link.address, place});
+      context.places.add(place, link.name, link.address);
     else if (link.is(format::LinkType::External))
       check_external_link(context, link, place);
     return true;
@@ -55,10 +49,9 @@ void check_group(const Context& context, const object::Object& object, const std
 }
 
 // Every node of an index of links or attributes: a reader needs one of the two that an object may have.
-void check_index(const Context& context, std::uint64_t address, std::uint8_t record_type,
-                 const std::string& path) {
+void check_index(const Context& context, std::uint64_t address, std::uint8_t record_type, PlaceId place) {
   if (address == format::kUndefinedAddress) return;
-  const auto damaged = [&](const Error& error) { context.tally.found(path, error); };
+  const auto damaged = [&](const Error& error) { context.found(place, error); };
   const auto tree = metadata::BTree2::open(context.metadata, address, {.type = record_type});
   if (!tree) return damaged(tree.error());
   std::uint64_t count = 0;
@@ -79,37 +72,37 @@ void check_index(const Context& context, std::uint64_t address, std::uint8_t rec
                 .with_expected(count));
 }
 
-void check_indexes(const Context& context, const object::Object& object, const std::string& path) {
+void check_indexes(const Context& context, const object::Object& object, PlaceId place) {
   enum RecordType : std::uint8_t { kLinkName = 5, kLinkOrder = 6, kAttributeName = 8, kAttributeOrder = 9 };
   if (const auto* message = object.header->find(format::MessageType::LinkInfo)) {
     format::Cursor cursor = message->cursor("LinkInfoMessage");
     if (const auto info = format::decode_link_info(cursor)) {
-      check_index(context, info->name_index_address, kLinkName, path);
-      check_index(context, info->creation_order_index_address, kLinkOrder, path);
+      check_index(context, info->name_index_address, kLinkName, place);
+      check_index(context, info->creation_order_index_address, kLinkOrder, place);
     }
   }
   if (const auto* message = object.header->find(format::MessageType::AttributeInfo)) {
     format::Cursor cursor = message->cursor("AttributeInfoMessage");
     if (const auto info = format::decode_attribute_info(cursor)) {
-      check_index(context, info->name_index_address, kAttributeName, path);
-      check_index(context, info->creation_order_index_address, kAttributeOrder, path);
+      check_index(context, info->name_index_address, kAttributeName, place);
+      check_index(context, info->creation_order_index_address, kAttributeOrder, place);
     }
   }
 }
 
 }  // namespace
 
-void check_object(const Context& context, const Child& place, std::vector<Child>& children) {
+void check_object(const Context& context, PlaceId place) {
   context.tally.count(&Totals::objects);
-  const auto damaged = [&](const Error& error) { context.tally.found(place.path, error); };
-  const auto object = object::open_object(*context.metadata, place.address);
+  const auto damaged = [&](const Error& error) { context.found(place, error); };
+  const auto object = object::open_object(*context.metadata, context.places.address(place));
   if (!object) return damaged(object.error());
   if (object->header->damage) damaged(*object->header->damage);
-  check_attributes(context, *object, place.path);
-  check_indexes(context, *object, place.path);
+  check_attributes(context, *object, place);
+  check_indexes(context, *object, place);
   switch (object->kind) {
     case object::ObjectKind::Group:
-      return check_group(context, *object, place.path, children);
+      return check_group(context, *object, place);
     case object::ObjectKind::Datatype:
       if (const auto type = object::committed_datatype(*context.metadata, *object); !type)
         damaged(type.error());
@@ -117,7 +110,7 @@ void check_object(const Context& context, const Child& place, std::vector<Child>
     case object::ObjectKind::Dataset:
       const auto description = object::describe_dataset(*context.metadata, *object);
       if (!description) return damaged(description.error());
-      return check_data(context, place.path, *description);
+      return check_data(context, place, *description);
   }
 }
 

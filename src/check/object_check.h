@@ -1,11 +1,9 @@
 // Checks of single objects: private to the module.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "extents.h"
 #include "h5mount/object/object.h"
+#include "places.h"
 
 namespace h5mount::check {
 
@@ -14,21 +12,18 @@ struct Context {
   object::OpenedFilePtr file;
   metadata::FileMetadataPtr metadata;
   Tally& tally;
+  Places& places;
   Extents& extents;
+
+  void found(PlaceId place, const Error& error) const { tally.found(places.path(place), error); }
+  void note(PlaceId place, const Error& error) const { tally.note(places.path(place), error); }
 };
 
-// A hard link that leads to an object.
-struct Child {
-  std::uint64_t address;
-  std::string path;
-};
-
-// Header, attributes, and what the kind of the object has. The hard links of a group are appended to
-// `children`.
-void check_object(const Context& context, const Child& place, std::vector<Child>& children);
+// Header, attributes, and what the kind of the object has. The objects that the hard links of a group lead to
+// are added to the places.
+void check_object(const Context& context, PlaceId place);
 
 // The raw data of a dataset.
-void check_data(const Context& context, const std::string& path,
-                const object::DatasetDescription& description);
+void check_data(const Context& context, PlaceId place, const object::DatasetDescription& description);
 
 }  // namespace h5mount::check

@@ -1,6 +1,7 @@
 #include "tally.h"
 
 #include "h5mount/base/checksum_count.h"
+#include "h5mount/base/limits.h"
 
 namespace h5mount::check {
 
@@ -31,21 +32,36 @@ void Tally::found(const std::string& path, const Error& error) {
 }
 
 void Tally::add(const Finding& finding) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t before = totals_.damage + totals_.notes + totals_.unchecked;
-  (finding.severity == Severity::Damage ? totals_.damage
-   : finding.severity == Severity::Note ? totals_.notes
-                                        : totals_.unchecked) += 1;
-  if (before < kMaxFindings) report_.found(finding);
+  counter(finding.severity) += 1;
+  if (before < limits::kMaxFindings) report_.found(finding);
+}
+
+void Tally::count_unlisted(const Error& error) {
+  const MutexLock lock(mutex_);
+  counter(severity_of(error.code())) += 1;
+}
+
+std::uint64_t& Tally::counter(Severity severity) {
+  switch (severity) {
+    case Severity::Note:
+      return totals_.notes;
+    case Severity::Unchecked:
+      return totals_.unchecked;
+    case Severity::Damage:
+      break;
+  }
+  return totals_.damage;
 }
 
 void Tally::count(std::uint64_t Totals::* which, std::uint64_t by) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   totals_.*which += by;
 }
 
 bool Tally::go_on() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!stopped_) {
     totals_.checksums = metadata_checksums_verified() - checksums_before_;
     stopped_ = !report_.go_on(totals_);
@@ -54,7 +70,7 @@ bool Tally::go_on() {
 }
 
 Totals Tally::totals() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Totals out = totals_;
   out.checksums = metadata_checksums_verified() - checksums_before_;
   return out;

@@ -1,9 +1,9 @@
 // Tally: the findings and totals of a check that runs on several threads. Threads: any.
 #pragma once
 
-#include <mutex>
 #include <string>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/check/check.h"
 
 namespace h5mount::check {
@@ -17,6 +17,8 @@ class Tally {
   // By what kind of error it is.
   void found(const std::string& path, const Error& error);
   void note(const std::string& path, const Error& error) { add({Severity::Note, path, error}); }
+  // Counts a finding of which enough like it are listed.
+  void count_unlisted(const Error& error);
 
   void count(std::uint64_t Totals::* which, std::uint64_t by = 1);
   // False once the report wants no more.
@@ -25,13 +27,14 @@ class Tally {
 
  private:
   void add(const Finding& finding);
+  std::uint64_t& counter(Severity severity) H5_REQUIRES(mutex_);
 
   const bool quick_;
   const std::uint64_t checksums_before_;
-  mutable std::mutex mutex_;  // guards what follows
-  Report& report_;
-  Totals totals_;
-  bool stopped_ = false;
+  mutable Mutex mutex_;
+  Report& report_ H5_GUARDED_BY(mutex_);
+  Totals totals_ H5_GUARDED_BY(mutex_);
+  bool stopped_ H5_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace h5mount::check

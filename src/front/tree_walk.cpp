@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "h5mount/base/limits.h"
+
 namespace h5mount::front {
 namespace {
 
@@ -27,6 +29,7 @@ class Walk {
       }
       if (const Error* damage = level.listing->damage()) failed_(level.directory.path, *damage);
       H5_TRY(visitor_.leave(level.directory));
+      path_bytes_ -= level.directory.path.size();
       levels_.pop_back();
     }
     return {};
@@ -37,11 +40,16 @@ class Walk {
     const bool directory = found.stat.type == tree::NodeType::Directory;
     H5_ASSIGN(const bool enter, visitor_.visit(found));
     if (!directory || !enter) return {};
+    if (found.path.size() > limits::kMaxWalkedPathBytes - path_bytes_) {
+      failed_(found.path, Error(ErrorCode::LimitExceeded, "directories are nested too deep to be walked"));
+      return visitor_.leave(found);
+    }
     auto listing = tree_->open_directory(found.node.id());
     if (!listing) {
       failed_(found.path, listing.error());
       return visitor_.leave(found);
     }
+    path_bytes_ += found.path.size();
     levels_.push_back({std::move(found), *std::move(listing), 0});
     return {};
   }
@@ -60,6 +68,7 @@ class Walk {
   Visitor& visitor_;
   const FailureHandler& failed_;
   std::vector<Level> levels_;
+  std::size_t path_bytes_ = 0;  // of levels_
 };
 
 }  // namespace

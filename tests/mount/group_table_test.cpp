@@ -134,51 +134,26 @@ assert 'dataset y' in why, why
 }
 
 TEST_F(GroupTableTest, FollowsTheShortestOfGrowingDatasets) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    g = f.create_group('g')
-    for name in 'xy': g.create_dataset(name, data=np.arange(5000), chunks=(300,), maxshape=(None,))
-    f.swmr_mode = True
-)");
-  write(R"(
-import subprocess
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    for n in range(1, 8):
-        while not os.path.exists("go%d" % n): time.sleep(.01)
-        if n == 7: break
-        d = f["g/x" if n % 2 else "g/y"]
-        old = len(d); d.resize((old + 777,)); d[old:] = np.arange(old, old + 777)
-        d.flush()
-        open("done%d" % n, "w").close()
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-import time
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+g = f.create_group('g')
+for name in 'xy': g.create_dataset(name, data=np.arange(5000), chunks=(300,), maxshape=(None,))
+)",
+                R"(
+d = f['g/x' if n % 2 else 'g/y']
+old = len(d); d.resize((old + 777,)); d[old:] = np.arange(old, old + 777)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
-def until(made, what):
-    for _ in range(500):
-        if made(): return
-        time.sleep(.02)
-    assert False, what
-try:
-    for n in range(1, 7):
-        open('go%d' % n, 'w').close()
-        until(lambda: os.path.exists('done%d' % n), 'the writer')
-        length = 5000 + 777 * (n // 2)
-        want = 'x,y\n' + ''.join('%d,%d\n' % (i, i) for i in range(length))
-        until(lambda: read('csv/g.csv').decode() == want, 'csv')
-        width = len('{"x":,"y":}\n') + 2 * 20
-        until(lambda: os.path.getsize(V + '/ndjson/g.ndjson') == length * width, 'the size')
-        assert objects('ndjson/g.ndjson') == [{'x': i, 'y': i} for i in range(length)]
-        assert read('csv/g.csv').decode() == want
-finally:
-    open('go7', 'w').close()
+for n in range(1, 7):
+    advance(n)
+    length = 5000 + 777 * (n // 2)
+    want = 'x,y\n' + ''.join('%d,%d\n' % (i, i) for i in range(length))
+    until(lambda: read('csv/g.csv').decode() == want, 'csv')
+    width = len('{"x":,"y":}\n') + 2 * 20
+    until(lambda: os.path.getsize(V + '/ndjson/g.ndjson') == length * width, 'the size')
+    assert objects('ndjson/g.ndjson') == [{'x': i, 'y': i} for i in range(length)]
+    assert read('csv/g.csv').decode() == want
+finish()
 )");
 }
 

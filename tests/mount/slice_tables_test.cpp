@@ -106,53 +106,28 @@ for selection, want in ((':204800', None), ('215040:', None), ('204800:204801', 
 }
 
 TEST_F(SliceTablesTest, FollowAGrowingDataset) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f.create_dataset('d', data=np.arange(10000).reshape(5000, 2), chunks=(300, 2), maxshape=(None, 2))
-    f.swmr_mode = True
-)");
-  write(R"(
-import subprocess
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    for n in range(1, 5):
-        while not os.path.exists("go%d" % n): time.sleep(.01)
-        if n == 4: break
-        d = f["d"]
-        old = len(d); d.resize((old + 777, 2))
-        d[old:] = np.arange(2 * old, 2 * old + 2 * 777).reshape(777, 2)
-        f.flush()
-        open("done%d" % n, "w").close()
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-import time
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+f.create_dataset('d', data=np.arange(10000).reshape(5000, 2), chunks=(300, 2), maxshape=(None, 2))
+)",
+                R"(
+d = f['d']
+old = len(d); d.resize((old + 777, 2))
+d[old:] = np.arange(2 * old, 2 * old + 2 * 777).reshape(777, 2)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
-def until(made, what):
-    for _ in range(500):
-        if made(): return
-        time.sleep(.02)
-    assert False, what
-try:
-    for n in range(1, 4):
-        open('go%d' % n, 'w').close()
-        until(lambda: os.path.exists('done%d' % n), 'the writer')
-        want = list(range(1, 2 * (5000 + 777 * n), 6))
-        for view in ('csv', 'tsv', 'ndjson'):
-            name = 'slice/d/::3,1.' + view
-            until(lambda: len(read(name).splitlines()) == len(want) + (view != 'ndjson'), name)
-            assert table(name) == [[v] for v in want], name
-        values = np.array(want, '<i8').tobytes()
-        until(lambda: values in read('slice/d/::3,1.parquet'), 'parquet')
-        column = np.arange(10000 + 777 * 2 * n).reshape(-1, 2)[:, 1].tobytes()
-        until(lambda: column in read('parquet/d.parquet'), 'the whole dataset as parquet')
-finally:
-    open('go4', 'w').close()
+for n in range(1, 4):
+    advance(n)
+    want = list(range(1, 2 * (5000 + 777 * n), 6))
+    for view in ('csv', 'tsv', 'ndjson'):
+        name = 'slice/d/::3,1.' + view
+        until(lambda: len(read(name).splitlines()) == len(want) + (view != 'ndjson'), name)
+        assert table(name) == [[v] for v in want], name
+    values = np.array(want, '<i8').tobytes()
+    until(lambda: values in read('slice/d/::3,1.parquet'), 'parquet')
+    column = np.arange(10000 + 777 * 2 * n).reshape(-1, 2)[:, 1].tobytes()
+    until(lambda: column in read('parquet/d.parquet'), 'the whole dataset as parquet')
+finish()
 )");
 }
 

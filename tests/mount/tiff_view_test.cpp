@@ -279,34 +279,21 @@ assert number == 15
 }
 
 TEST_F(TiffTest, FollowsAStackThatGrows) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f.create_dataset('d', data=np.arange(3 * 4096).reshape(3, 64, 64), chunks=(1, 64, 64),
-                     maxshape=(None, 64, 64))
-    f.swmr_mode = True
-import subprocess, time
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    while not os.path.exists("go"): time.sleep(.01)
-    f["d"].resize((9, 64, 64)); f["d"][3:] = np.arange(3 * 4096, 9 * 4096).reshape(6, 64, 64); f.flush()
-    while not os.path.exists("end"): time.sleep(.01)
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+f.create_dataset('d', data=np.arange(3 * 4096).reshape(3, 64, 64), chunks=(1, 64, 64),
+                 maxshape=(None, 64, 64))
+)",
+                R"(
+f['d'].resize((9, 64, 64)); f['d'][3:] = np.arange(3 * 4096, 9 * 4096).reshape(6, 64, 64)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
 equal('tiff/d.tif', np.arange(3 * 4096).reshape(3, 64, 64))
-open('go', 'w').close()
+advance(1)
 want = np.arange(9 * 4096).reshape(9, 64, 64)
-for _ in range(500):
-    if os.stat(V + '/tiff/d.tif').st_size > want.nbytes: break
-    time.sleep(.02)
+until(lambda: os.stat(V + '/tiff/d.tif').st_size > want.nbytes, 'the image grows')
 equal('tiff/d.tif', want)
-open('end', 'w').close()
+finish()
 )");
 }
 

@@ -310,35 +310,22 @@ assert all(array.meta['fill_value'] in (0, 0.0, [0.0, 0.0], '') for array in arr
 }
 
 TEST_F(Zarr3Test, FollowsAFileThatGrows) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
-    f.swmr_mode = True
-import subprocess, time
-subprocess.Popen(['/usr/bin/python3', '-c', '''
-import h5py, numpy as np, os, time
-with h5py.File("f.h5", "r+", libver="latest") as f:
-    f.swmr_mode = True
-    open("ready", "w").close()
-    while not os.path.exists("go"): time.sleep(.01)
-    f["d"].resize((2000,)); f["d"][1000:] = np.arange(1000, 2000); f.flush()
-    while not os.path.exists("end"): time.sleep(.01)
-'''], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-while not os.path.exists('ready'): time.sleep(.01)
+  write_growing(R"(
+f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
+)",
+                R"(
+f['d'].resize((2000,)); f['d'][1000:] = np.arange(1000, 2000)
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
-os.chdir(os.path.dirname(P))
 def now(): return Array(load(Z + '/d/zarr.json'), Z + '/d')[...]
 same(now(), np.arange(1000))
-open('go', 'w').close()
-for _ in range(500):
-    if np.array_equal(now(), np.arange(2000)): break
-    time.sleep(.02)
+advance(1)
+until(lambda: np.array_equal(now(), np.arange(2000)), 'the array grows')
 same(now(), np.arange(2000))
 assert load(Z + '/zarr.json')['consolidated_metadata']['metadata']['d']['shape'] == [2000]
 assert len(os.listdir(Z + '/d')) == 1 + 7
-open('end', 'w').close()
+finish()
 )");
 }
 

@@ -57,6 +57,9 @@ inline constexpr std::size_t kMaxWalkedObjects = 4U << 20;
 inline constexpr std::size_t kMaxRememberedGroups = 1U << 20;
 // Names of external files collected from the links that were listed.
 inline constexpr std::size_t kMaxRememberedNameBytes = 64U << 20;
+// Paths of the directories that a walk of the tree is inside of, all together: groups can be nested as deep
+// as a file has groups, and every name can be long.
+inline constexpr std::size_t kMaxWalkedPathBytes = 256U << 20;
 // Indices that a directory of slices lists; others can be named.
 inline constexpr std::uint64_t kMaxListedSlices = 64U << 10;
 // Chunks that the directory of a Zarr array lists: readdir's positions are made from their numbers.
@@ -64,6 +67,13 @@ inline constexpr std::uint64_t kMaxListedChunks = 1ULL << 32;
 // Texts that are held as long as they are open (attributes, metadata.jsonl), all together. One may take it
 // all.
 inline constexpr std::uint64_t kMaxOpenTextBytes = 1ULL << 30;
+
+// ---- verification
+
+// Findings that are listed; more are counted.
+inline constexpr std::uint64_t kMaxFindings = 100'000;
+// Ranges of raw data that are compared with one another, 24 bytes each.
+inline constexpr std::size_t kMaxCheckedExtents = 16U << 20;
 
 // ---- datasets as text and as tables
 

@@ -44,9 +44,6 @@ struct Options {
   bool quick = false;  // metadata only: no raw data is read
 };
 
-// Findings that are listed; more are counted.
-inline constexpr std::uint64_t kMaxFindings = 100'000;
-
 // Checks the main file of the environment.
 Totals check_file(const dataset::ReadEnvironment& environment, const Options& options, Report& report);
 

@@ -1,0 +1,54 @@
+#include "places.h"
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount::check {
+
+Places::Places(std::uint64_t root_address) : places_{{root_address, kRoot, ""}}, known_{root_address} {}
+
+void Places::add(PlaceId parent, std::string_view name, std::uint64_t address) {
+  const MutexLock lock(mutex_);
+  if (known_.contains(address)) return;
+  if (places_.size() >= limits::kMaxWalkedObjects ||
+      name_bytes_ + name.size() > limits::kMaxRememberedNameBytes) {
+    full_ = true;
+    return;
+  }
+  known_.insert(address);
+  name_bytes_ += name.size();
+  places_.push_back({address, parent, std::string(name)});
+}
+
+PlaceId Places::size() const {
+  const MutexLock lock(mutex_);
+  return static_cast<PlaceId>(places_.size());
+}
+
+std::uint64_t Places::address(PlaceId place) const {
+  const MutexLock lock(mutex_);
+  return places_[place].address;
+}
+
+std::string Places::path(PlaceId place) const {
+  constexpr std::size_t kMostBytes = 4096;  // PATH_MAX
+  const MutexLock lock(mutex_);
+  std::vector<const std::string*> names;
+  std::size_t bytes = 0;
+  for (; place != kRoot; place = places_[place].parent) {
+    const std::string& name = places_[place].name;
+    if (bytes + 1 + name.size() > kMostBytes) break;
+    bytes += 1 + name.size();
+    names.push_back(&name);
+  }
+  if (names.empty()) return place == kRoot ? "/" : ".../";
+  std::string out = place == kRoot ? "" : "...";
+  for (auto name = names.rbegin(); name != names.rend(); ++name) out += '/', out += **name;
+  return out;
+}
+
+bool Places::full() const {
+  const MutexLock lock(mutex_);
+  return full_;
+}
+
+}  // namespace h5mount::check

@@ -1,0 +1,48 @@
+// Places: the objects of a file in the order in which a breadth-first walk meets them, each once, whatever
+// number of links leads to it. A place costs its link's name and about 100 bytes; a path is made when it is
+// shown. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "h5mount/base/thread_annotations.h"
+
+namespace h5mount::check {
+
+using PlaceId = std::uint32_t;
+
+class Places {
+ public:
+  static constexpr PlaceId kRoot = 0;
+
+  explicit Places(std::uint64_t root_address);
+
+  // Adds the object that the link `name` of the group `parent` leads to, unless it is known.
+  void add(PlaceId parent, std::string_view name, std::uint64_t address);
+
+  PlaceId size() const;
+  std::uint64_t address(PlaceId place) const;
+  // The path by which the place was found; of one that is longer than a path can be, its end.
+  std::string path(PlaceId place) const;
+  // True where objects were left out: more, or longer names, than base/limits.h allows.
+  bool full() const;
+
+ private:
+  struct Place {
+    std::uint64_t address;
+    PlaceId parent;
+    std::string name;
+  };
+
+  mutable Mutex mutex_;
+  std::vector<Place> places_ H5_GUARDED_BY(mutex_);
+  std::unordered_set<std::uint64_t> known_ H5_GUARDED_BY(mutex_);
+  std::size_t name_bytes_ H5_GUARDED_BY(mutex_) = 0;
+  bool full_ H5_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace h5mount::check
