@@ -74,7 +74,7 @@ Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std:
   const cache::BlockKey key{store_.owner(), SparseStore::kRowBlockList, row_block};
   if (auto block = store_.cache().peek(key)) return block;
   const auto bytes = checked_mul(expected, 8 + plan_.element_size());
-  if (!bytes || *bytes > limits::kMaxSparseListBytes) return fail(list_too_long());
+  if (!bytes || *bytes > most_bytes_) return fail(list_too_long());
   return store_.cache().get_or_make(key, static_cast<std::size_t>(*bytes),
                                     [&] { return make_row_block_list(row_block, expected); });
 }
@@ -110,7 +110,7 @@ Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint6
   std::vector<Item> items;
   std::vector<std::byte> values;
   const auto e = static_cast<std::size_t>(plan_.element_size());
-  const auto most = static_cast<std::size_t>(limits::kMaxSparseListBytes / (8 + e));
+  const auto most = static_cast<std::size_t>(most_bytes_ / (8 + e));
   bool too_long = false;
   items.reserve(static_cast<std::size_t>(expected));
   H5_ASSIGN(const auto chunks, allocated_chunks(row_block));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/base/once_value.h"
 #include "sparse_store.h"
 
@@ -12,7 +13,9 @@ namespace h5mount::dataset {
 
 class SparseList final : public SparseForm {
  public:
-  explicit SparseList(const SparseStore& store) : store_(store), plan_(store.plan()) {}
+  // `most_bytes`: of the list of one row block.
+  explicit SparseList(const SparseStore& store, std::uint64_t most_bytes = limits::kMaxSparseListBytes)
+      : store_(store), plan_(store.plan()), most_bytes_(most_bytes) {}
 
   Result<std::uint64_t> count() const override;
   Status read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
@@ -52,6 +55,7 @@ class SparseList final : public SparseForm {
 
   const SparseStore& store_;
   const ChunkPlan& plan_;
+  const std::uint64_t most_bytes_;
   mutable OnceValue<CountsPtr> counts_;
 };
 

@@ -49,8 +49,10 @@ std::vector<HardLink> sorted_hard_links(const metadata::FileMetadataPtr& file, c
 
 }  // namespace
 
-std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadataPtr& file) {
+std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadataPtr& file,
+                                                     std::size_t most) {
   const auto places = std::make_shared<ObjectPaths>();
+  places->most_ = most;
   places->left_ = {16 * limits::kMaxWalkedObjects,
                    kFreeBytes + kBytesPerFileByte * file->addresses()->stored_bytes()};
   places->entries_.push_back({.address = file->root_address()});
@@ -69,7 +71,7 @@ std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadat
 void ObjectPaths::add_children(const metadata::FileMetadataPtr& file, const object::Object& group,
                                std::uint32_t parent, std::vector<std::uint32_t>& groups) {
   for (const HardLink& link : sorted_hard_links(file, group, left_)) {
-    if (entries_.size() >= limits::kMaxWalkedObjects || left_.spent()) return;
+    if (entries_.size() >= most_ || left_.spent()) return;
     const auto index = static_cast<std::uint32_t>(entries_.size());
     if (!index_.emplace(link.address, index).second) continue;
     entries_.push_back({.address = link.address,

@@ -20,9 +20,10 @@ namespace h5mount::tree {
 
 class ObjectPaths {
  public:
-  // Objects that cannot be opened have a path; damaged links and unreadable groups are skipped. Ends at
-  // limits::kMaxWalkedObjects.
-  static std::shared_ptr<const ObjectPaths> walk(const metadata::FileMetadataPtr& file);
+  // Objects that cannot be opened have a path; damaged links and unreadable groups are skipped. Ends
+  // after `most` objects.
+  static std::shared_ptr<const ObjectPaths> walk(const metadata::FileMetadataPtr& file,
+                                                 std::size_t most = limits::kMaxWalkedObjects);
 
   // True where the link `name` of the group at `parent` is the object's path.
   bool is_canonical(std::uint64_t address, std::uint64_t parent, std::string_view name) const;
@@ -57,6 +58,7 @@ class ObjectPaths {
     void take(std::uint64_t taken) { bytes -= std::min(bytes, taken); }
   };
 
+  std::size_t most_ = limits::kMaxWalkedObjects;
   Budget left_;
   std::vector<Entry> entries_;
   std::string names_;

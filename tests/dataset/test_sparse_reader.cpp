@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "h5mount/dataset/dataset_reader.h"
+#include "sparse_list.h"
 #include "support/corpus.h"
 
 namespace h5mount::test {
@@ -178,6 +179,40 @@ TEST(SparseReader, ReadsPiecesAsTheWhole) {
     }
     EXPECT_EQ(pieced, values);
   }
+}
+
+// The list of a row of chunks is held in memory: exactly as long as it may be, and one byte longer.
+TEST(SparseReader, ListsHaveABound) {
+  for (const auto& [path, reader] : datasets_of(source_root() / "tests/data/sparse/edge_chunks.h5")) {
+    if (!reader || reader->sparse_form() == nullptr) continue;
+    SCOPED_TRACE(path);
+    const auto files = object::FileSet::open((source_root() / "tests/data/sparse/edge_chunks.h5").string(),
+                                             object::ExternalPolicy::None, {});
+    ASSERT_TRUE(files);
+    const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(16U << 20), nullptr,
+                                               *files};
+    const std::uint64_t item = 8 + reader->description().element_size;
+    const auto reads = [&](std::uint64_t most) {
+      // A store of its own, so that no list is found in the cache.
+      const auto store = dataset::SparseStore::open(environment, (*files)->main(), reader->description());
+      if (!store) return false;
+      const dataset::SparseList list(**store, most);
+      dataset::Pieces pieces;
+      const Status read = list.read_values(0, 1U << 30, pieces);
+      EXPECT_TRUE(read || read.error().code() == ErrorCode::LimitExceeded) << read.error().text();
+      return read.has_value();
+    };
+    // The longest list is found by bisection, and must lie on an element's end.
+    std::uint64_t refused = 0, read = 1U << 20;
+    ASSERT_TRUE(reads(read));
+    while (read - refused > 1) {
+      const std::uint64_t middle = (read + refused) / 2;
+      (reads(middle) ? read : refused) = middle;
+    }
+    EXPECT_EQ(read % item, 0U);
+    return;
+  }
+  FAIL() << "no sparse dataset";
 }
 
 }  // namespace

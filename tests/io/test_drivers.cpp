@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/io/drivers.h"
 
 namespace h5mount::io {
@@ -82,6 +83,21 @@ TEST(Multi, NamesFromTheFileStayInTheDirectory) {
               ErrorCode::InvalidValue)
         << name;
   EXPECT_EQ(open_multi("q", {{0, "%s-s"}}, members.opener()).error().code(), ErrorCode::NotFound);
+}
+
+// A sparse directory of empty members costs a hostile sender nothing.
+TEST(Family, HasABoundOfMembers) {
+  for (const unsigned members : {limits::kMaxFamilyMembers, limits::kMaxFamilyMembers + 1}) {
+    unsigned opened = 0;
+    const auto family = io::open_family(
+        "m%d", 512, nullptr, [&](const std::string& path) -> Result<std::shared_ptr<io::ByteSource>> {
+          if (opened == members) return fail(Error(ErrorCode::NotFound, path));
+          ++opened;
+          return io::make_memory_source({});
+        });
+    EXPECT_EQ(family.has_value(), members == limits::kMaxFamilyMembers);
+    if (!family) EXPECT_EQ(family.error().code(), ErrorCode::LimitExceeded);
+  }
 }
 
 }  // namespace
