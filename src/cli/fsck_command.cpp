@@ -14,6 +14,7 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
+#include "h5mount/front/checksums.h"
 #include "h5mount/text/value_text.h"
 #include "mount_options.h"
 
@@ -52,7 +53,8 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
-// Findings to stdout, one line each, as they are found; progress beside them.
+// Findings, one line each, as they are found; progress beside them. Threads: one at a time, but for the
+// checksums' findings, which come after the check.
 class Printer final : public check::Report {
  public:
   Printer(const FsckCommand& command, std::string source, std::uint64_t file_bytes)
@@ -115,9 +117,11 @@ class Printer final : public check::Report {
  private:
   using Clock = std::chrono::steady_clock;
 
-  static void print(const std::string& line) {
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fputc('\n', stdout);
+  // Checksums have stdout to themselves, so that they can be kept in a file.
+  void print(const std::string& line) {
+    std::FILE* const out = command_.checksums ? stderr : stdout;
+    std::fwrite(line.data(), 1, line.size(), out);
+    std::fputc('\n', out);
   }
 
   void show_bar(const check::Totals& so_far) {
@@ -180,14 +184,17 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
   bool ignored = false;
   CLI::App app(
       "Verifies HDF5 files without mounting them: every object, attribute and metadata checksum, and every "
-      "chunk "
-      "through its filters. Prints a line for each finding and a summary of each file. Exit codes, combined: "
-      "0 "
-      "clean, 4 damaged, 8 could not be checked, 16 usage, 32 cancelled.",
+      "chunk through its filters. Prints a line for each finding and a summary of each file. Exit codes, "
+      "combined: 0 clean, 4 damaged, 8 could not be checked, 16 usage, 32 cancelled.",
       "fsck.h5");
   app.add_option("SOURCE", command.sources, "HDF5 files");
   app.add_flag("-q,--quiet", command.quiet, "print findings only");
   app.add_flag("--quick", command.quick, "check metadata only; read no data");
+  std::string algorithm;
+  app.add_option("--checksum", algorithm,
+                 "print a checksum of every dataset's bytes, as `sha256sum --check` reads them in a mount; "
+                 "findings then go to stderr")
+      ->check(CLI::IsMember({"sha256"}));
   app.add_flag("--json", command.json, "print a JSON object for each finding and each file");
   app.add_option("--external", command.external, "files that a file names: as the option of h5mount");
   app.footer(
@@ -207,6 +214,9 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
     return fail({ErrorCode::InvalidValue, error.what()});
   }
   if (command.sources.empty()) return fail({ErrorCode::InvalidValue, "no file is named; see fsck.h5 --help"});
+  command.checksums = !algorithm.empty();
+  if (command.checksums && !front::has_checksums())
+    return fail({ErrorCode::UnsupportedFeature, "--checksum: fsck.h5 was built without libcrypto"});
   command.progress = command.progress || !command.quiet;
   return command;
 }
@@ -216,9 +226,29 @@ int complain(const std::string& source, const Error& error) {
   return kFsckCouldNotRun;
 }
 
+// What cannot be read for its checksum is damage, unless the check has found some.
+Status print_checksums(const dataset::ReadEnvironment& environment, unsigned threads, Printer& printer,
+                       check::Totals& totals) {
+  tree::TreeOptions options;
+  options.logs_failed_reads = false;
+  H5_ASSIGN(const auto tree, tree::Tree::make(environment, options));
+  front::Output out(STDOUT_FILENO);
+  const bool listed = totals.damage > 0;
+  const auto failed = [&](std::string_view path, const Error& error) {
+    if (listed || g_interrupted.load()) return;
+    ++totals.damage;
+    printer.found({check::Severity::Damage, "/" + std::string(path), error});
+  };
+  const auto show = [&](std::uint64_t bytes) { (void)printer.go_on({.data_bytes = bytes}); };
+  const Status done = front::write_checksums({tree, out, failed},
+                                             {.threads = threads, .stop = &g_interrupted, .progress = show});
+  if (!done && g_interrupted.load()) return {};
+  return done;
+}
+
 // A file that cannot be opened as HDF5 is damaged; one that cannot be read was not checked.
 int check_source(const FsckCommand& command, const object::ExternalAccess& access, const std::string& source,
-                 const std::shared_ptr<cache::WorkerPool>& workers) {
+                 unsigned threads, const std::shared_ptr<cache::WorkerPool>& workers) {
   constexpr std::uint64_t kCacheBytes = 64U << 20;
   metadata::MetadataOptions options;
   options.force = true;
@@ -234,7 +264,10 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
                                              *std::move(files)};
   Printer printer(command, source, environment.files->main()->snapshot()->addresses()->stored_bytes());
-  const check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
+  check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
+  if (command.checksums && !g_interrupted.load())
+    if (const Status written = print_checksums(environment, threads, printer, totals); !written)
+      return complain(source, written.error());
   printer.summarise(totals);
   return (totals.damage > 0 ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
 }
@@ -269,7 +302,7 @@ int run_fsck(int count, const char* const* words) {
   const auto workers = std::make_shared<cache::WorkerPool>(threads);
   int code = kFsckClean;
   for (const std::string& source : command->sources) {
-    code |= check_source(*command, access, source, workers);
+    code |= check_source(*command, access, source, threads, workers);
     if (g_interrupted.load()) return code | kFsckCancelled;
   }
   return std::fflush(stdout) == 0 ? code : code | kFsckCouldNotRun;

@@ -20,6 +20,7 @@ struct FsckCommand {
   bool quiet = false;  // findings only
   bool quick = false;
   bool json = false;
+  bool checksums = false;  // SHA-256 of datasets to stdout, findings to stderr
   bool progress = false;
   int progress_descriptor = -1;  // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
   unsigned threads = 0;          // 0: one a core

@@ -8,8 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "extents.h"
+#include "h5mount/base/limits.h"
 #include "h5mount/check/check.h"
 #include "support/every_index.h"
+#include "support/faulty_source.h"
 #include "support/h5py_file.h"
 
 namespace h5mount::test {
@@ -32,8 +35,8 @@ class Collected final : public check::Report {
   bool stop = false;
 };
 
-check::Totals check_bytes(std::vector<std::byte> bytes, Collected& report, bool quick = false) {
-  auto files = object::FileSet::open(io::make_memory_source(std::move(bytes)), metadata::MetadataOptions{});
+check::Totals check_source(std::shared_ptr<io::ByteSource> source, Collected& report, bool quick = false) {
+  auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{});
   if (!files) {
     report.findings.push_back({check::Severity::Damage, "", files.error()});
     return {};
@@ -41,6 +44,16 @@ check::Totals check_bytes(std::vector<std::byte> bytes, Collected& report, bool 
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(8U << 20),
                                              std::make_shared<cache::WorkerPool>(2), *std::move(files)};
   return check::check_file(environment, {.quick = quick}, report);
+}
+
+check::Totals check_bytes(std::vector<std::byte> bytes, Collected& report, bool quick = false) {
+  return check_source(io::make_memory_source(std::move(bytes)), report, quick);
+}
+
+// Where a test file has this 8-byte little-endian number.
+std::size_t place_of(const std::vector<std::byte>& bytes, std::uint64_t number) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return all.find(std::string_view(reinterpret_cast<const char*>(&number), 8));
 }
 
 constexpr const char* kSmall = R"(
@@ -144,9 +157,7 @@ f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t a = all.find(std::string(500, '\xAA')), b = all.find(std::string(500, '\xBB'));
   // The layout message of b leads to the middle of a.
-  const auto address = static_cast<std::uint64_t>(b);
-  const std::string wanted(reinterpret_cast<const char*>(&address), 8);
-  const std::size_t field = all.find(wanted);
+  const std::size_t field = place_of(bytes, b);
   ASSERT_NE(field, std::string_view::npos);
   std::vector<std::byte> overlapping = bytes;
   const std::uint64_t other = a + 100;
@@ -162,6 +173,91 @@ f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
   ASSERT_FALSE(cut.findings.empty());
   EXPECT_EQ(cut.findings[0].path, "");
   EXPECT_EQ(cut.findings[0].error.code(), ErrorCode::Truncated);
+}
+
+// One finding, whatever the layout says, and no memory for what is not there.
+TEST(Check, ClaimsBeyondTheFileAreNotRead) {
+  std::vector<std::byte> bytes = written_with_h5py(R"(
+f.create_dataset('a', data=np.full(500, 0xAA, 'u1'))
+f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
+)",
+                                                   "earliest");
+  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t field = place_of(bytes, all.find(std::string(500, '\xBB')));
+  ASSERT_NE(field, std::string_view::npos);
+  const std::uint64_t far = 1ULL << 40;
+  std::memcpy(&bytes[field], &far, 8);
+  Collected report;
+  const check::Totals totals = check_bytes(bytes, report);
+  ASSERT_EQ(report.of(check::Severity::Damage).size(), 1U);
+  EXPECT_EQ(report.findings[0].path, "/b");
+  EXPECT_EQ(report.findings[0].error.code(), ErrorCode::Truncated);
+  EXPECT_EQ(totals.data_bytes, 500U);
+}
+
+TEST(Check, ReadErrorsOfPlainDataAreFindings) {
+  const std::vector<std::byte> bytes = written_with_h5py(R"(
+f.create_dataset('a', data=np.full(500, 0xAA, 'u1'))
+f.create_dataset('b', data=np.full(3000, 0xBB, 'u1'), chunks=(1000,))
+)");
+  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (const auto& [fill, path] : {std::pair('\xAA', "/a"), std::pair('\xBB', "/b")}) {
+    const auto source = std::make_shared<FaultySource>(bytes);
+    source->bad_byte = all.find(std::string(500, fill)) + 300;
+    Collected report, quick;
+    check_source(source, report);
+    ASSERT_EQ(report.of(check::Severity::Damage).size(), 1U) << path;
+    EXPECT_EQ(report.findings[0].path, path);
+    EXPECT_EQ(report.findings[0].error.code(), ErrorCode::Io);
+    EXPECT_EQ(check_source(source, quick, true).damage, 0U) << path;
+  }
+}
+
+// An index that leads to the same bytes again and again is left after a few times the file's length.
+TEST(Check, ClaimsAreBoundedByTheFile) {
+  check::Extents extents(1000);
+  for (std::uint64_t i = 0; i < 40; ++i) EXPECT_TRUE(extents.add({0, 100, 1, false})) << i;
+  unsigned more = 0;
+  while (more < 10'000 && extents.add({0, 100, 1, false})) ++more;
+  EXPECT_LT(more, 40U);
+  check::Extents empty(1000);
+  more = 0;
+  while (more < 10'000 && empty.add({0, 0, 1, false})) ++more;
+  EXPECT_LT(more, 8000U);
+}
+
+TEST(Check, PlacesEndAtTheirLimits) {
+  check::Places objects(1);
+  for (std::uint64_t address = 2; address <= limits::kMaxWalkedObjects; ++address)
+    objects.add(0, "", address);
+  EXPECT_FALSE(objects.full());
+  EXPECT_EQ(objects.size(), limits::kMaxWalkedObjects);
+  objects.add(0, "", limits::kMaxWalkedObjects);  // is known
+  EXPECT_FALSE(objects.full());
+  objects.add(0, "", 0);
+  EXPECT_TRUE(objects.full());
+
+  check::Places names(1);
+  const std::string name(limits::kMaxRememberedNameBytes / 64, 'n');
+  for (check::PlaceId parent = 0; parent < 64; ++parent) names.add(parent, name, parent + 2);
+  EXPECT_FALSE(names.full());
+  EXPECT_LE(names.path(64).size(), 4096U);
+  names.add(0, "x", 1000);
+  EXPECT_TRUE(names.full());
+}
+
+TEST(Check, PathsOfPlacesAreCutAtTheFront) {
+  check::Places places(1);
+  check::PlaceId parent = 0;
+  for (std::uint64_t address = 2; address < 22; ++address, ++parent)
+    places.add(parent, std::string(250, static_cast<char>('a' + parent)), address);
+  EXPECT_EQ(places.path(0), "/");
+  EXPECT_EQ(places.path(1), "/" + std::string(250, 'a'));
+  const std::string cut = places.path(20);
+  EXPECT_EQ(cut.substr(0, 5), ".../e");
+  EXPECT_EQ(cut.substr(cut.size() - 251), "/" + std::string(250, 't'));
 }
 
 TEST(Check, StopsWhenTheReportWantsNoMore) {
@@ -231,6 +327,43 @@ import json, sys
 lines = [json.loads(line) for line in sys.stdin]
 print(lines[0]["severity"], lines[-1]["damage"], lines[-1]["source"].endswith("fsck \"json\".h5"))')");
   EXPECT_EQ(seen.out, "damage 1 True\n");
+}
+
+// The lines are those of sha256sum over the files of a copy, and findings are kept apart from them.
+TEST(Fsck, ChecksumsAreThoseOfSha256sum) {
+  std::vector<std::byte> bytes = written_with_h5py(std::string(kSmall) + R"(
+f['odd\\name\nof two lines'] = np.arange(3)
+f['a 100%25 name'] = np.arange(100000)
+f['type'] = np.dtype('i4')
+)");
+  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
+  const auto place = std::filesystem::path(::testing::TempDir()) / "fsck_checksums";
+  std::filesystem::remove_all(place);
+  std::filesystem::create_directory(place);
+  const std::string file = place / "f.h5";
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const std::string redirected = " 2>/dev/null >" + (place / "sums").string() + "; exit $?";
+  const Ended made = fsck("--checksum=sha256 " + file + redirected);
+  if (made.code == 16) GTEST_SKIP() << "built without libcrypto";
+  EXPECT_EQ(made.code, 0);
+  const auto shell = [&](const std::string& command) {
+    return std::system(("cd " + place.string() + " && " + command).c_str());
+  };
+  ASSERT_EQ(shell(std::string(H5MOUNT_PROGRAM) + " --copy f.h5 / copy >/dev/null"), 0);
+  EXPECT_EQ(shell("cd copy && sha256sum --check --strict --quiet ../sums"), 0);
+  EXPECT_EQ(shell("test $(wc -l < sums) = 6"), 0);  // `again` is g/plain, and the committed type has no line
+
+  // A dataset that cannot be read has no line; the others have theirs.
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  bytes[all.find("\x78\x5e") + 20] ^= std::byte{1};
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  for (const char* quick : {"", "--quick "}) {
+    const Ended damaged = fsck(quick + ("--checksum=sha256 -q " + file) + redirected);
+    EXPECT_EQ(damaged.code, 4) << quick;
+    EXPECT_EQ(shell("test $(wc -l < sums) = 5 && ! grep checked sums"), 0) << quick;
+  }
 }
 
 }  // namespace

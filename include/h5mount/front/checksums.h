@@ -1,0 +1,25 @@
+// The SHA-256 of datasets as lines that `sha256sum --check` reads in a mount of the file.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "h5mount/front/commands.h"
+
+namespace h5mount::front {
+
+// False where h5mount was built without libcrypto; `write_checksums` then fails.
+bool has_checksums();
+
+struct ChecksumOptions {
+  unsigned threads = 1;                     // datasets that are read side by side
+  const std::atomic<bool>* stop = nullptr;  // true: ends soon, with the error Stale; null: cannot be stopped
+  std::function<void(std::uint64_t bytes)> progress = nullptr;  // bytes read so far, after every dataset
+};
+
+// Writes a line for every dataset below the root, in the order of the tree, under each of its names; one with
+// several hard links is read once. A dataset that cannot be read has no line and is passed to
+// `context.failed`.
+Status write_checksums(const Context& context, const ChecksumOptions& options);
+
+}  // namespace h5mount::front
