@@ -46,10 +46,8 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
   check_length(context);
   check_objects(context);
   const std::vector<Extent> found = extents.take();
-  const std::uint64_t base = metadata->base_address();
-  if (!options.quick)
-    read_unfiltered(found, *metadata->addresses(), base, environment.workers.get(), places, tally);
-  if (tally.go_on()) report_overlaps(found, base, places, tally);
+  if (!options.quick) read_unfiltered(found, *metadata, environment.workers.get(), places, tally);
+  if (tally.go_on()) report_overlaps(found, *metadata, places, tally);
   return tally.totals();
 }
 

@@ -38,16 +38,15 @@ std::vector<Extent> Extents::take() {
   return out;
 }
 
-void read_unfiltered(std::span<const Extent> extents, const io::ByteSource& source,
-                     std::uint64_t base_address, cache::WorkerPool* workers, const Places& places,
-                     Tally& tally) {
+void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetadata& file,
+                     cache::WorkerPool* workers, const Places& places, Tally& tally) {
   constexpr std::uint64_t kReadBytes = 1U << 20;
   std::vector<Extent> parts;
   const auto read = [&](std::uint64_t i) {
     const Extent& part = parts[i];
     std::vector<std::byte> bytes(static_cast<std::size_t>(part.end - part.begin));
-    if (const Status done = source.read_at(part.begin, bytes); !done)
-      tally.found(places.path(part.owner), done.error().within("raw data", base_address + part.begin));
+    if (const Status done = file.addresses()->read_at(part.begin, bytes); !done)
+      tally.found(places.path(part.owner), done.error().within("raw data", file.base_address() + part.begin));
   };
   const auto read_parts = [&] {
     for_each(workers, parts.size(), tally, read);
@@ -66,14 +65,14 @@ void read_unfiltered(std::span<const Extent> extents, const io::ByteSource& sour
   read_parts();
 }
 
-void report_overlaps(std::span<const Extent> extents, std::uint64_t base_address, const Places& places,
-                     Tally& tally) {
+void report_overlaps(std::span<const Extent> extents, const metadata::FileMetadata& file,
+                     const Places& places, Tally& tally) {
   std::set<std::pair<PlaceId, PlaceId>> reported;
   const Extent* widest = nullptr;  // the one that reaches farthest of those before
   for (const Extent& extent : extents) {
     if (widest != nullptr && extent.begin < widest->end && reported.size() < limits::kMaxFindings &&
         reported.insert(std::minmax(widest->owner, extent.owner)).second) {
-      const Error error(ErrorCode::InvalidValue, "Chunk", "address", base_address + extent.begin);
+      const Error error(ErrorCode::InvalidValue, "Chunk", "address", file.base_address() + extent.begin);
       tally.found(places.path(extent.owner),
                   error.with_detail(widest->owner == extent.owner
                                         ? "its raw data overlap one another"

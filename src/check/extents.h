@@ -9,7 +9,7 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/cache/worker_pool.h"
-#include "h5mount/io/byte_source.h"
+#include "h5mount/metadata/file_metadata.h"
 #include "places.h"
 #include "tally.h"
 
@@ -41,13 +41,12 @@ class Extents {
   std::uint64_t claimed_ H5_GUARDED_BY(mutex_) = 0;
 };
 
-// Reads the unfiltered ones of sorted extents. `base_address`: of the address space, for messages.
-void read_unfiltered(std::span<const Extent> extents, const io::ByteSource& source,
-                     std::uint64_t base_address, cache::WorkerPool* workers, const Places& places,
-                     Tally& tally);
+// Reads the unfiltered ones of sorted extents.
+void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetadata& file,
+                     cache::WorkerPool* workers, const Places& places, Tally& tally);
 
 // Reports each dataset that shares bytes with another one, or with itself, once a pair, of sorted extents.
-void report_overlaps(std::span<const Extent> extents, std::uint64_t base_address, const Places& places,
-                     Tally& tally);
+void report_overlaps(std::span<const Extent> extents, const metadata::FileMetadata& file,
+                     const Places& places, Tally& tally);
 
 }  // namespace h5mount::check
