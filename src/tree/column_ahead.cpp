@@ -30,16 +30,18 @@ ColumnAhead::ColumnAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerP
       as_opened_(std::move(as_opened)),
       pattern_(reader_->size(), row_bytes_of(reader_->description())) {}
 
-void ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
+bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
   std::optional<StridePattern::Batch> batch;
   std::uint64_t run = 0;
+  bool in_stride = false;
   {
     const MutexLock lock(mutex_);
     batch = pattern_.note(offset, length);
     run = pattern_.run();
     run_ = run;
+    in_stride = pattern_.in_stride();
   }
-  if (!batch) return;
+  if (!batch) return in_stride;
   // Two jobs: the second half is decoded while the reader goes through the first.
   const std::uint64_t half = batch->count >= kWorthTwoJobs ? batch->count / 2 : batch->count;
   for (std::uint64_t first = 0; first < batch->count; first += half) {
@@ -48,6 +50,7 @@ void ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
       self->store_batch(run, batch, first, last);
     });
   }
+  return in_stride;
 }
 
 void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,

@@ -22,7 +22,8 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
   ColumnAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
               std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened);
 
-  void note(std::uint64_t offset, std::uint64_t length);
+  // True where the request is one of several at equal distances.
+  bool note(std::uint64_t offset, std::uint64_t length);
   // Jobs that are running end soon.
   void stop() { run_ = kStopped; }
 

@@ -7,6 +7,7 @@
 #include "h5mount/tree/names.h"
 #include "open_files.h"
 #include "open_nodes.h"
+#include "random_ahead.h"
 
 namespace h5mount::tree {
 
@@ -57,12 +58,19 @@ class OpenDataset : public OpenNode {
     image_.context().open_nodes->add(keep_);
     const auto kernel = image_.context().open_nodes->kernel();
     if (!kernel || !bytes_.raw || image_.grows()) return;
-    column_ahead_ = std::make_shared<ColumnAhead>(
-        bytes_.raw, image_.context().environment.workers, kernel, keep_->id(),
-        [keep = keep_, &image] { return !image.grows() && image.confirm_unchanged().has_value(); });
+    const dataset::ReadEnvironment& environment = image_.context().environment;
+    const auto as_opened = [keep = keep_, &image] {
+      return !image.grows() && image.confirm_unchanged().has_value();
+    };
+    column_ahead_ =
+        std::make_shared<ColumnAhead>(bytes_.raw, environment.workers, kernel, keep_->id(), as_opened);
+    if (RandomAhead::fits(bytes_.raw->description(), environment.cache->budget()))
+      random_ahead_ =
+          std::make_shared<RandomAhead>(bytes_.raw, environment.workers, kernel, keep_->id(), as_opened);
   }
   ~OpenDataset() override {
     if (column_ahead_) column_ahead_->stop();
+    if (random_ahead_) random_ahead_->stop();
     image_.context().open_nodes->remove(keep_);
   }
   OpenDataset(const OpenDataset&) = delete;
@@ -111,7 +119,7 @@ class OpenDataset : public OpenNode {
       H5_TRY(image_.confirm_unchanged());
       if (!image_.grows()) {
         out = std::move(pieces);
-        if (column_ahead_) column_ahead_->note(offset, length);
+        note_pattern(offset, length);
         return {};
       }
     }
@@ -128,6 +136,11 @@ class OpenDataset : public OpenNode {
     // The reader of a virtual dataset makes the attempts itself, for each source.
     if (image_.is_virtual()) return attempt(nullptr);
     return metadata::retry_torn(image_.followed(), "dataset", budget, attempt);
+  }
+
+  void note_pattern(std::uint64_t offset, std::uint64_t length) {
+    if (!column_ahead_ || column_ahead_->note(offset, length)) return;
+    if (random_ahead_ && !pattern_.forward()) random_ahead_->note(offset, length);
   }
 
   // Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
@@ -160,6 +173,7 @@ class OpenDataset : public OpenNode {
   dataset::ReadPattern pattern_;
   std::atomic<bool> dropped_pages_ = false;
   std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be stored in the kernel
+  std::shared_ptr<RandomAhead> random_ahead_;  // null also for a dataset that is large beside the cache
 };
 
 class DatasetNode : public ObjectNode {

@@ -57,8 +57,7 @@ class Mount:
                 raise RuntimeError(f'not mounted: {self.arguments}')
             time.sleep(0.0005)
         self.mount_seconds = time.monotonic() - begin
-        if len(self.arguments) > 3 or '-f' in self.arguments:
-            self.settle()
+        self.settle()
         return self
 
     def settle(self):

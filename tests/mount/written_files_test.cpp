@@ -128,6 +128,31 @@ for name in "deflate", "plain", "contiguous":
   EXPECT_GT(counted("pages_handed_on"), 3000);
 }
 
+TEST_F(TilesTest, PagesReadAtRandomAreThoseAndSomeAreHandedOnBeforeTheyAreAskedFor) {
+  const MountPoint other;
+  const auto log = (scratch() / "tiles.log").string();
+  ASSERT_EQ(run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + other.path() + " 2>" + log +
+                " & echo $! >" + log + ".pid; for i in $(seq 100); do mountpoint -q " + other.path() +
+                " && break; sleep 0.05; done")
+                .code,
+            0);
+  const Outcome read = other.in(python() + R"(-c '
+import os, random
+fd = os.open("contiguous", os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+true = open(")" + (scratch() / "tiles.raw").string() +
+                                R"(", "rb").read()
+pages = list(range(len(true) // 4096))
+random.Random(1).shuffle(pages)
+for page in pages:
+    assert os.pread(fd, 4096, page * 4096) == true[page * 4096:page * 4096 + 4096], page
+')");
+  EXPECT_EQ(read.code, 0) << read.err;
+  run("kill -USR1 $(cat " + log + ".pid)");
+  EXPECT_GT(counted("random_pages_stored"), 100);
+  EXPECT_GT(counted("probes_used"), 10);
+}
+
 class SparseMatrixTest : public ::testing::Test {
  protected:
   void SetUp() override {

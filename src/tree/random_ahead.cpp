@@ -1,0 +1,83 @@
+#include "random_ahead.h"
+
+#include "h5mount/base/checked.h"
+
+namespace h5mount::tree {
+namespace {
+
+constexpr std::uint64_t kCachePart = 4;           // a quarter, which one dataset may fill
+constexpr std::uint64_t kMostDecoded = 1U << 20;  // for a window: a few milliseconds of a worker
+
+std::uint64_t multiply_up_to_limit(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b).value_or(format::kUnlimited);
+}
+
+// The bytes of all chunks that a window touches. A chunk holds runs of the image: its last dimension, and
+// those before it as long as it spans whole rows.
+std::uint64_t decoded_for_window(const object::DatasetDescription& dataset) {
+  const auto& dims = dataset.space.dims;
+  const auto& chunk = dataset.layout.chunk_dims;
+  if (dims.size() > chunk.size()) return format::kUnlimited;
+  std::uint64_t run = dataset.element_size, bytes = dataset.element_size;
+  bool whole = true;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    if (whole) run = multiply_up_to_limit(run, chunk[i]);
+    bytes = multiply_up_to_limit(bytes, chunk[i]);
+    whole = whole && chunk[i] >= dims[i];
+  }
+  if (run == 0) return format::kUnlimited;
+  return multiply_up_to_limit(bytes, divide_up(RandomPattern::kWindow, run));
+}
+
+}  // namespace
+
+PageCounters& page_counters() {
+  static PageCounters counters;
+  return counters;
+}
+
+RandomAhead::RandomAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+                         std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened)
+    : reader_(std::move(reader)),
+      workers_(std::move(workers)),
+      kernel_(std::move(kernel)),
+      node_(node),
+      as_opened_(std::move(as_opened)),
+      pattern_(reader_->size()) {}
+
+bool RandomAhead::fits(const object::DatasetDescription& dataset, std::uint64_t cache_bytes) {
+  const std::uint64_t bytes = dataset.image_bytes;
+  if (bytes > RandomPattern::kMostImage || bytes > cache_bytes / kCachePart) return false;
+  if (dataset.layout.cls == format::LayoutClass::Contiguous) return true;
+  return dataset.layout.cls == format::LayoutClass::Chunked && decoded_for_window(dataset) <= kMostDecoded;
+}
+
+void RandomAhead::note(std::uint64_t offset, std::uint64_t length) {
+  RandomPattern::Noted noted;
+  {
+    const MutexLock lock(mutex_);
+    noted = pattern_.note(offset, length);
+  }
+  if (noted.probe_used) page_counters().probes_used.fetch_add(1, std::memory_order_relaxed);
+  if (noted.store.empty()) return;
+  page_counters().probes.fetch_add(noted.probes, std::memory_order_relaxed);
+  // With a limit of one: not where another job waits already.
+  workers_->submit([self = shared_from_this(), ranges = std::move(noted.store)] { self->store(ranges); }, 1);
+}
+
+void RandomAhead::store(const RandomPattern::Ranges& ranges) const {
+  for (const auto& [begin, end] : ranges) {
+    dataset::Pieces pieces;
+    if (stopped_ || !reader_->read(begin, end - begin, nullptr, pieces)) return;  // a read reports the error
+    if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
+    if (pieces.kernel_only() && !as_opened_()) {  // the file was written while the kernel copied
+      kernel_->invalidate(node_, {{0, format::kUnlimited}});
+      return;
+    }
+    const std::uint64_t pages = (end - begin + RandomPattern::kPage - 1) / RandomPattern::kPage;
+    page_counters().random_pages_stored.fetch_add(pages, std::memory_order_relaxed);
+    dataset::read_counters().pages_handed_on.fetch_add(pages, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,42 @@
+// RandomAhead: for a reader at random places in a small dataset, decodes pages that it may need and stores
+// them in the kernel's page cache (random_pattern.h). Only while no other work waits for the workers. One per
+// open file. Threads: any.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "column_ahead.h"
+#include "h5mount/tree/page_counters.h"
+#include "random_pattern.h"
+
+namespace h5mount::tree {
+
+class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
+ public:
+  // `as_opened`: as for ColumnAhead.
+  RandomAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+              std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened);
+
+  // Whether it is worth it: all of the dataset can be decoded once and stay in its part of a cache of so many
+  // bytes, and what is decoded for a window is not far larger than the window.
+  static bool fits(const object::DatasetDescription& dataset, std::uint64_t cache_bytes);
+
+  void note(std::uint64_t offset, std::uint64_t length);
+  // Jobs that are running end soon.
+  void stop() { stopped_ = true; }
+
+ private:
+  void store(const RandomPattern::Ranges& ranges) const;
+
+  const DatasetReaderPtr reader_;
+  const std::shared_ptr<cache::WorkerPool> workers_;
+  const std::shared_ptr<KernelPages> kernel_;
+  const NodeId node_;
+  const std::function<bool()> as_opened_;
+  std::atomic<bool> stopped_ = false;
+  Mutex mutex_;
+  RandomPattern pattern_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace h5mount::tree
