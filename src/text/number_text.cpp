@@ -5,6 +5,7 @@
 
 #include "big_number.h"
 #include "element_bits.h"
+#include "h5mount/text/shortest_float.h"
 
 namespace h5mount::text {
 
@@ -55,9 +56,8 @@ void append_native(Float value, std::string& out) {
     out += value < 0 ? "-Infinity" : "Infinity";
     return;
   }
-  const std::size_t start = out.size();
-  append_number(value, out);
-  if (out.find_first_of(".e", start) == std::string::npos) out += ".0";
+  char buffer[kFloatTextRoom];
+  out.append(buffer, write_float(value, buffer));
 }
 
 bool is_ieee(const format::Datatype& t, unsigned size, unsigned exponent, unsigned mantissa) {

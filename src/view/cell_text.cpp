@@ -33,13 +33,7 @@ char* write_float(const std::byte* at, char* out) {
                                                                 : "Infinity"),
                              out)
         .out;
-  constexpr std::size_t kMost = 24;  // of a shortest decimal
-  char* end = std::to_chars(out, out + kMost, value).ptr;
-  if (std::none_of(out, end, [](char c) { return c == '.' || c == 'e'; })) {
-    *end++ = '.';
-    *end++ = '0';
-  }
-  return end;
+  return text::write_float(value, out);
 }
 
 template <bool kBig>
@@ -236,7 +230,7 @@ char* Cell::make_strict(char* begin, char* end) {
 Status Cell::append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const {
   const std::size_t start = out.size();
   if (is_number()) {
-    char number[kMaxNumber];
+    char number[kNumberRoom];
     out.append(number, write_json(row, number));
     return {};
   }

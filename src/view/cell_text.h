@@ -1,6 +1,7 @@
 // Cells: one value of a table as text; numbers of the usual types are written directly. Threads: any.
 #pragma once
 
+#include "h5mount/text/shortest_float.h"
 #include "table.h"
 
 namespace h5mount::view {
@@ -18,9 +19,9 @@ class Cell {
   // 'Values as text'; complex numbers as in Python, without brackets; values that are one string as their own
   // bytes, unquoted; all others as JSON.
   Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
-  // Integers and floats of the usual formats are written directly to memory: at most kMaxNumber bytes;
-  // returns their end.
-  static constexpr std::size_t kMaxNumber = 32;
+  // Integers and floats of the usual formats are written directly to memory, of which kNumberRoom bytes may
+  // be overwritten; returns their end.
+  static constexpr std::size_t kNumberRoom = text::kFloatTextRoom;
   bool is_number() const { return number_ != nullptr; }
   char* write_plain(const std::byte* row, char* out) const { return number_(row + offset_, out); }
   char* write_json(const std::byte* row, char* out) const {

@@ -45,7 +45,7 @@ class DelimitedRows final : public RowText {
   Status append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
                      const text::ValueContext& context, std::string& out) const override {
     if (!all_numbers_) return RowText::append_rows(rows, count, row_bytes, context, out);
-    const std::size_t start = out.size(), most = cells_.size() * (Cell::kMaxNumber + 1);
+    const std::size_t start = out.size(), most = cells_.size() * (Cell::kNumberRoom + 1);
     out.resize_and_overwrite(start + count * most, [&](char* text, std::size_t) {
       char* to = text + start;
       for (std::size_t i = 0; i < count; ++i) to = write_numbers(rows + i * row_bytes, to);
@@ -59,7 +59,7 @@ class DelimitedRows final : public RowText {
     for (const Cell& cell : cells_) {
       const std::size_t start = out.size();
       if (cell.is_number()) {
-        char number[Cell::kMaxNumber];
+        char number[Cell::kNumberRoom];
         out.append(number, cell.write_plain(row, number));
         out += delimiter_;
         continue;
@@ -154,9 +154,11 @@ class JsonRows final : public RowText {
   char* write_numbers(const std::byte* row, char* to) const {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       to = std::ranges::copy(keys_[i], to).out;
-      char* const end = to + widths_[i];
-      std::fill(cells_[i].write_json(row, to), end, ' ');
-      to = end;
+      char number[Cell::kNumberRoom];
+      const auto length = static_cast<std::size_t>(cells_[i].write_json(row, number) - number);
+      std::memcpy(to, number, length);
+      std::memset(to + length, ' ', widths_[i] - length);
+      to += widths_[i];
     }
     return std::ranges::copy(std::string_view("}\n"), to).out;
   }

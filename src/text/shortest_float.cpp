@@ -1,0 +1,112 @@
+#include "h5mount/text/shortest_float.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace h5mount::text {
+
+namespace {
+
+char* with_point(char* begin, char* end) {
+  if (std::none_of(begin, end, [](char c) { return c == '.' || c == 'e'; })) {
+    *end++ = '.';
+    *end++ = '0';
+  }
+  return end;
+}
+
+template <class Float>
+char* write_by_to_chars(Float value, char* out) {
+  return with_point(out, std::to_chars(out, out + kFloatTextRoom, value).ptr);
+}
+
+#if FMT_VERSION >= 90000 && FMT_VERSION < 120000
+
+// Eight decimal digits, two, four and then eight at a time in one word.
+void write_eight_digits(std::uint32_t value, char* out) {
+  const std::uint64_t fours = value / 10'000 | std::uint64_t{value % 10'000} << 32;
+  const std::uint64_t hundreds = (fours * 10'486 >> 20) & 0x7f'0000'007f;  // fours / 100
+  const std::uint64_t twos = ((fours - 100 * hundreds) << 16) + hundreds;
+  const std::uint64_t tens = (twos * 103 >> 10) & 0x000f'000f'000f'000f;  // twos / 10
+  std::uint64_t digits = (tens + ((twos - 10 * tens) << 8)) | 0x3030'3030'3030'3030;
+  if constexpr (std::endian::native == std::endian::big) digits = std::byteswap(digits);
+  std::memcpy(out, &digits, sizeof digits);
+}
+
+// libfmt converts by the Dragonbox algorithm, but has no public function that returns the digits alone.
+template <class Float>
+char* write(Float value, char* out) {
+  if (value == 0) return write_by_to_chars(value, out);
+  const auto decimal = fmt::detail::dragonbox::to_decimal(value);
+  const std::uint64_t number = decimal.significand;  // below 10^17
+  constexpr int kEnd = 24, kCopied = 24;
+  constexpr std::uint32_t kEight = 100'000'000;
+  char padded[kEnd + kCopied];  // the digits, zeros before them, and what is copied behind them
+  std::memset(padded, '0', sizeof padded);
+  padded[7] = static_cast<char>('0' + number / kEight / kEight);
+  write_eight_digits(static_cast<std::uint32_t>(number / kEight % kEight), padded + 8);
+  write_eight_digits(static_cast<std::uint32_t>(number % kEight), padded + 16);
+  const int digits = fmt::detail::count_digits(number), point = digits + decimal.exponent;
+  const char* const first = padded + kEnd - digits;
+  // Copies of one length are cheaper than those of the right one.
+  const auto copy = [&out](const char* from, int count) {
+    std::memcpy(out, from, kCopied);
+    out += count;
+  };
+  const int exponent = point - 1;  // in scientific form
+  const int scientific = digits + (digits > 1 ? 1 : 0) + (std::abs(exponent) < 100 ? 4 : 5);
+  // std::to_chars writes large whole numbers with all their digits, also those that the value does not need.
+  constexpr int kExactDigits = 15;
+  const bool whole = decimal.exponent >= 0;
+  if (whole && (decimal.exponent > 0 || digits > kExactDigits)) return write_by_to_chars(value, out);
+  if (std::signbit(value)) *out++ = '-';
+  if (whole) {
+    copy(first, digits);
+    *out++ = '.';
+    *out++ = '0';
+  } else if (point > 0) {  // never longer than the scientific form
+    copy(first, point);
+    *out++ = '.';
+    copy(first + point, digits - point);
+  } else if (2 - decimal.exponent <= scientific) {
+    *out++ = '0';
+    *out++ = '.';
+    copy(first + point, digits - point);  // with zeros before them
+  } else {
+    copy(first, 1);
+    if (digits > 1) *out++ = '.';
+    copy(first + 1, digits - 1);
+    *out++ = 'e';
+    *out++ = exponent < 0 ? '-' : '+';
+    if (std::abs(exponent) < 10) *out++ = '0';
+    out = std::to_chars(out, out + 3, std::abs(exponent)).ptr;
+  }
+  return out;
+}
+
+#else
+
+template <class Float>
+char* write(Float value, char* out) {
+  return write_by_to_chars(value, out);
+}
+
+#endif
+
+}  // namespace
+
+char* write_float(double value, char* out) {
+  return write(value, out);
+}
+
+char* write_float(float value, char* out) {
+  return write(value, out);
+}
+
+}  // namespace h5mount::text

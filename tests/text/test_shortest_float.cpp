@@ -1,0 +1,57 @@
+// The text of floats is that of std::to_chars, with ".0" behind whole numbers.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "h5mount/text/shortest_float.h"
+
+namespace h5mount::test {
+namespace {
+
+template <class Float>
+std::string expected_text(Float value) {
+  char buffer[64];
+  std::string out(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+  if (out.find_first_of(".e") == std::string::npos) out += ".0";
+  return out;
+}
+
+template <class Float>
+std::string text_of(Float value) {
+  char buffer[text::kFloatTextRoom];
+  return {buffer, text::write_float(value, buffer)};
+}
+
+template <class Float, class Bits>
+void compare_with_to_chars() {
+  using Limits = std::numeric_limits<Float>;
+  std::mt19937_64 random(20);
+  for (const Float value :
+       {Float{0}, -Float{0}, Float{1}, Float(-0.1), Float(1e15), Float(1e16), Float(1e22), Float(123456e-10),
+        Float(0.0001), Float(0.00001), Limits::max(), Limits::lowest(), Limits::min(), Limits::denorm_min()})
+    EXPECT_EQ(text_of(value), expected_text(value));
+  for (int i = 0; i < 200'000; ++i) {
+    const auto bits = random();
+    const Float values[] = {
+        std::bit_cast<Float>(static_cast<Bits>(bits)),         // any
+        static_cast<Float>(bits >> (bits % 64)),               // whole
+        static_cast<Float>(static_cast<std::int32_t>(bits)) /  // few digits
+            static_cast<Float>(std::pow(10.0, static_cast<double>(bits % 13))),
+    };
+    for (const Float value : values)
+      if (std::isfinite(value)) ASSERT_EQ(text_of(value), expected_text(value));
+  }
+}
+
+TEST(ShortestFloat, IsThatOfToChars) {
+  compare_with_to_chars<double, std::uint64_t>();
+  compare_with_to_chars<float, std::uint32_t>();
+}
+
+}  // namespace
+}  // namespace h5mount::test
