@@ -58,8 +58,9 @@ struct Cached {
 
 }  // namespace
 
-struct BlockCache::Shard {
+struct alignas(64) BlockCache::Shard {  // two shards never share a cache line
   std::mutex mutex;
+  std::uint64_t hits = 0;
   std::list<Cached> order;  // most recently used first; loaded blocks; pending ones are in `making`
   std::list<Cached> making;
   std::unordered_map<BlockKey, std::list<Cached>::iterator, KeyHash> map;
@@ -74,12 +75,16 @@ struct BlockCache::Shard {
 struct BlockCache::Impl {
   std::size_t budget = 0;
   std::atomic<std::size_t> used{0};
+  // Advances with each block that is added: a hit writes nothing that other shards use. Blocks that were used
+  // between the same two additions are equally old to another shard; within a shard the list has their order.
   std::atomic<std::uint64_t> clock{0};
-  std::atomic<std::uint64_t> hits{0}, misses{0}, joins{0}, evictions{0};
+  std::atomic<std::uint64_t> misses{0}, joins{0}, evictions{0};
   std::array<Shard, kShards> shards;
 
   Shard& shard_of(const BlockKey& key) { return shards[KeyHash{}(key) >> 7 & (kShards - 1)]; }
-  std::uint64_t tick() { return clock.fetch_add(1, std::memory_order_relaxed); }
+  // The age of a block that is added now: younger than any that was used before, and older than its own use.
+  std::uint64_t time_of_addition() { return clock.fetch_add(2, std::memory_order_relaxed) + 2; }
+  std::uint64_t time_of_use() const { return clock.load(std::memory_order_relaxed) + 1; }
 
   // Evicts blocks, least recently used first over all shards, until the charge fits the budget. Blocks are
   // freed outside the locks.
@@ -118,7 +123,7 @@ struct BlockCache::Impl {
     }
     entry->block = block;
     entry->pending = nullptr;
-    entry->last_use = tick();
+    entry->last_use = time_of_addition();
     shard.order.splice(shard.order.begin(), shard.making, entry);
     shard.note_oldest();
     return true;
@@ -146,10 +151,10 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
     if (const auto found = shard.map.find(key); found != shard.map.end()) {
       const auto entry = found->second;
       if (entry->block) {
-        entry->last_use = impl_->tick();
+        entry->last_use = impl_->time_of_use();
         shard.order.splice(shard.order.begin(), shard.order, entry);
         shard.note_oldest();
-        impl_->hits.fetch_add(1, std::memory_order_relaxed);
+        ++shard.hits;
         return entry->block;
       }
       pending = entry->pending;
@@ -264,7 +269,12 @@ std::size_t BlockCache::used() const {
   return impl_->used.load(std::memory_order_relaxed);
 }
 BlockCache::Counters BlockCache::counters() const {
-  return {impl_->hits.load(), impl_->misses.load(), impl_->joins.load(), impl_->evictions.load()};
+  std::uint64_t hits = 0;
+  for (Shard& shard : impl_->shards) {
+    const std::lock_guard lock(shard.mutex);
+    hits += shard.hits;
+  }
+  return {hits, impl_->misses.load(), impl_->joins.load(), impl_->evictions.load()};
 }
 std::uint64_t BlockCache::new_owner() {
   static std::atomic<std::uint64_t> next{1};

@@ -10,7 +10,9 @@ ChunkedBlocks::ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr
       workers_(environment.workers),
       store_(std::move(store)),
       growth_(std::move(growth)),
-      owner_(growth_ ? growth_->shared_owner() : cache::BlockCache::new_owner()) {}
+      owner_(growth_ ? growth_->shared_owner() : cache::BlockCache::new_owner()) {
+  ScratchPool::shared().allow(workers_->threads() + 1);  // a thread that serves a request decodes too
+}
 
 ChunkedBlocks::~ChunkedBlocks() {
   if (!growth_) cache_->erase_owner(owner_);

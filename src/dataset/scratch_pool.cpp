@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace h5mount::dataset {
 namespace {
@@ -17,6 +18,15 @@ void DecodeScratch::trim(std::size_t keep) {
 ScratchPool& ScratchPool::shared() {
   static auto* const pool = new ScratchPool(std::max(2U, std::thread::hardware_concurrency()) + 1);
   return *pool;
+}
+
+void ScratchPool::allow(unsigned leases) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (leases <= leases_) return;
+    free_ += leases - std::exchange(leases_, leases);
+  }
+  freed_.notify_all();
 }
 
 std::unique_ptr<DecodeScratch> ScratchPool::take() {

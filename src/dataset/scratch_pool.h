@@ -1,6 +1,7 @@
 // ScratchPool: decoding memory of a bounded number of threads: buffers for stored bytes and for the steps
 // between filters. The number of leases bounds both the memory and the concurrent decodes, whatever the
-// number of readers. The holder of a lease only reads and decodes: it never waits for another one.
+// number of readers: one for each processor, or each thread of the largest worker pool, and one more. The
+// holder of a lease only reads and decodes: it never waits for another one.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +27,10 @@ struct DecodeScratch {
 class ScratchPool {
  public:
   static ScratchPool& shared();
-  explicit ScratchPool(unsigned leases) : free_(leases) {}
+  explicit ScratchPool(unsigned leases) : leases_(leases), free_(leases) {}
+
+  // Makes it at least so many.
+  void allow(unsigned leases);
 
   class Lease {
    public:
@@ -48,7 +52,7 @@ class ScratchPool {
 
   std::mutex mutex_;
   std::condition_variable freed_;
-  unsigned free_;
+  unsigned leases_, free_;
   std::vector<std::unique_ptr<DecodeScratch>> kept_;
 };
 

@@ -47,6 +47,23 @@ std::vector<std::byte> zlib_stream(const std::vector<std::byte>& plain) {
   return out.bytes;
 }
 
+// A source that tells of each read.
+class ObservedSource final : public io::ByteSource {
+ public:
+  ObservedSource(std::shared_ptr<io::ByteSource> inner, MemoryDataset::OnRead on_read)
+      : inner_(std::move(inner)), on_read_(std::move(on_read)) {}
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    on_read_(out.size());
+    return inner_->read_at(offset, out);
+  }
+  std::uint64_t size() const override { return inner_->size(); }
+  std::string name() const override { return inner_->name(); }
+
+ private:
+  std::shared_ptr<io::ByteSource> inner_;
+  MemoryDataset::OnRead on_read_;
+};
+
 // A source whose bytes may be passed to the kernel, as those of a mapped file.
 class MappedSource final : public io::ByteSource {
  public:
@@ -193,20 +210,21 @@ dataset::ReadEnvironment MemoryDataset::environment(std::size_t cache_bytes, uns
           nullptr};
 }
 
-object::OpenedFilePtr MemoryDataset::open_file() const {
+object::OpenedFilePtr MemoryDataset::open_file(OnRead on_read) const {
   std::shared_ptr<io::ByteSource> source;
   if (shape_.mapped)
     source = std::make_shared<MappedSource>(bytes_);
   else
     source = io::make_memory_source(bytes_);
+  if (on_read) source = std::make_shared<ObservedSource>(std::move(source), std::move(on_read));
   return std::make_shared<object::OpenedFile>(
       object::OpenedFile{.followed = std::make_shared<metadata::FollowedFile>(
                              std::make_shared<MemoryFile>(std::move(source), format::FileSizes{8, 8}))});
 }
 
 std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader(
-    const dataset::ReadEnvironment& environment) const {
-  auto reader = dataset::DatasetReader::open(environment, open_file(), description_);
+    const dataset::ReadEnvironment& environment, OnRead on_read) const {
+  auto reader = dataset::DatasetReader::open(environment, open_file(std::move(on_read)), description_);
   EXPECT_TRUE(reader) << reader.error().text();
   return reader ? *reader : nullptr;
 }

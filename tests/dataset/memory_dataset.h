@@ -2,6 +2,7 @@
 // with the expected image, assembled element by element.
 #pragma once
 
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
@@ -36,10 +37,11 @@ class MemoryDataset {
   void damage(std::uint64_t chunk);
 
   dataset::ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
-  // Opens the current bytes.
-  object::OpenedFilePtr open_file() const;
-  std::shared_ptr<const dataset::DatasetReader> open_reader(
-      const dataset::ReadEnvironment& environment) const;
+  // Opens the current bytes. `on_read` (may be null) is called before each read of them with its length.
+  using OnRead = std::function<void(std::size_t)>;
+  object::OpenedFilePtr open_file(OnRead on_read = nullptr) const;
+  std::shared_ptr<const dataset::DatasetReader> open_reader(const dataset::ReadEnvironment& environment,
+                                                            OnRead on_read = nullptr) const;
 
   const DatasetShape& shape() const { return shape_; }
   const object::DatasetDescription& description() const { return description_; }
