@@ -32,7 +32,8 @@ MAY_USE = {
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset"],
-    "cli": ["fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "serve": ["front", "tree", "text", "dataset"],
+    "cli": ["serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")

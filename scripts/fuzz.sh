@@ -1,14 +1,14 @@
 #!/bin/sh
 # Builds a libFuzzer target with clang, address and undefined-behaviour sanitizers, and runs it.
 #   scripts/fuzz.sh TARGET [SECONDS] [BUILD_DIRECTORY]
-#     TARGET: whole_file, messages, values; filter:NAME for one decoder (filter:lzf, filter:blosc2-array);
+#     TARGET: whole_file, messages, values, http; filter:NAME for one decoder (filter:lzf, filter:blosc2-array);
 #     filters: every decoder for SECONDS each, and a table
 # Findings are written to BUILD_DIRECTORY/findings/TARGET. To keep one as a test, copy it to
 # tests/hostile/seeds, or for a decoder add it to tests/filter/fuzz_replay_test.cpp. CXX selects the compiler
 # (clang++-19), H5MOUNT_CORPUS the seed files.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
-target=${1:?"usage: fuzz.sh whole_file|messages|values|filters|filter:NAME [SECONDS] [BUILD_DIRECTORY]"}
+target=${1:?"usage: fuzz.sh whole_file|messages|values|http|filters|filter:NAME [SECONDS] [BUILD_DIRECTORY]"}
 seconds=${2:-600}
 build=${3:-$here/build-fuzz}
 corpus=${H5MOUNT_CORPUS:-$here/../shared/corpus}

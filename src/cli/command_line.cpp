@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "near_miss.h"
+#include "serve_words.h"
 
 namespace h5mount::cli {
 namespace {
@@ -20,6 +21,7 @@ Without a mount, in any container and as any user:
   h5mount --stat FILE PATH...                a JSON line each, with all attributes
   h5mount --tar FILE [PATH...]               a pax archive, to be unpacked by tar --xattrs -x
   h5mount --copy FILE PATH DESTINATION       onto disk; once more to go on after an interruption
+  h5mount --serve [ADDRESS:]PORT [--cors=ORIGIN] FILE...   over HTTP, to this machine unless ADDRESS says more
 PATH is one in the mount, /.h5/... as well; -o works as for a mount.
 Their exit codes: 0; 1 where something could not be read or written, which is named on stderr; 2 as above.
 )";
@@ -72,8 +74,9 @@ Error unknown_option(const std::string& word) {
   const std::string bare = name.substr(0, name.find('='));
   const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
   const std::string shown = "unknown option " + escape_for_log(word);
-  static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help", "version",
-                                                    "list",       "cat",   "stat",          "tar",  "copy"};
+  static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help",
+                                                    "version",    "list",  "cat",           "stat",
+                                                    "tar",        "copy",  "serve",         "cors"};
   const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
   if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
   return usage_error(meant.empty() ? shown + kSeeHelp
@@ -288,6 +291,43 @@ Parsed parse_front(const FrontName& name, int count, const char* const* words) {
   return finish_front(name, std::move(command), said);
 }
 
+bool asks_to_serve(int count, const char* const* words) {
+  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--serve" || word.starts_with("--serve=")) return true;
+  }
+  return false;
+}
+
+Parsed parse_serve(int count, const char* const* words) {
+  CLI::App app("Serves what a mount of HDF5 files would show over HTTP, read-only.", "h5mount");
+  app.footer(kFrontHelp);
+  ServeCommand command;
+  std::vector<std::string> option_words;
+  std::string listen;
+  app.allow_extras();
+  app.add_option("--serve", listen)->type_name("[ADDRESS:]PORT");
+  app.add_option("--cors", command.cors_origin)->type_name("ORIGIN");
+  app.add_option("-o", option_words)->allow_extra_args(false);
+  std::optional<Parsed> output;
+  H5_TRY(parse_with(app, count, words, output));
+  if (output) return *output;
+  H5_ASSIGN(command.files, path_words(app.remaining()));
+  if (command.files.empty())
+    return fail(
+        usage_error("usage: h5mount --serve [ADDRESS:]PORT [--cors=ORIGIN] FILE..." + std::string(kSeeHelp)));
+  H5_ASSIGN(const ListenWords place, parse_listen_words(listen));
+  command.address = place.address;
+  command.port = place.port;
+  H5_TRY(check_origin(command.cors_origin));
+  H5_ASSIGN(command.options, parse_mount_options(option_words, false));
+  for (std::string& file : command.files) {
+    H5_TRY(check_local(file));
+    file = absolute(file);
+  }
+  return command;
+}
+
 }  // namespace
 
 Parsed parse_command_line(int count, const char* const* words) {
@@ -295,6 +335,7 @@ Parsed parse_command_line(int count, const char* const* words) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last.starts_with("umount.")) return parse_umount_helper(count, words);
   if (last.starts_with("mount.")) return parse_mount_helper(count, words);
+  if (asks_to_serve(count, words)) return parse_serve(count, words);
   const FrontName* const front = find_front_name(count, words);
   return front != nullptr ? parse_front(*front, count, words) : parse_h5mount(count, words);
 }

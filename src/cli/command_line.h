@@ -32,13 +32,21 @@ struct FrontCommand {
   bool details = false, recursive = false;  // of List
 };
 
+struct ServeCommand {
+  std::vector<std::string> files;  // absolute
+  MountOptions options;
+  std::string address;  // numeric
+  std::uint16_t port = 0;
+  std::string cors_origin;  // empty: none
+};
+
 // A text to print before exiting (-h, -V).
 struct TextOutput {
   std::string text;
 };
 
 // The command that the words describe. InvalidValue: they are invalid.
-using Command = std::variant<MountCommand, UnmountCommand, FrontCommand, TextOutput>;
+using Command = std::variant<MountCommand, UnmountCommand, FrontCommand, ServeCommand, TextOutput>;
 Result<Command> parse_command_line(int count, const char* const* words);
 
 }  // namespace h5mount::cli

@@ -8,6 +8,7 @@
 #include "mount_command.h"
 #include "open_source.h"
 #include "process_limits.h"
+#include "serve_command.h"
 
 namespace {
 
@@ -26,6 +27,7 @@ int run(int count, const char* const* words) {
   }
   if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);
   if (const auto* front = std::get_if<FrontCommand>(&*parsed)) return run_front(*front);
+  if (const auto* serve = std::get_if<ServeCommand>(&*parsed)) return run_serve(*serve);
   return run_mount(std::get<MountCommand>(*parsed));
 }
 

@@ -51,26 +51,6 @@ object::ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
-tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
-                               FailedReads failed_reads) {
-  return {options.uid,
-          options.gid,
-          options.file_umask,
-          options.directory_umask,
-          [status] { return status->text(); },
-          failed_reads == FailedReads::Logged};
-}
-
-Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& mount) {
-  metadata::MetadataOptions options;
-  options.force = mount.force;
-  options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
-                   : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
-                                              : metadata::Follow::Never;
-  options.keep_replaced = mount.reload;
-  return object::FileSet::open(file, external_access(mount), options);
-}
-
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
 // another file when it is opened again.
 std::string absolute(const std::string& file) {
@@ -92,6 +72,26 @@ void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& 
 
 }  // namespace
 
+tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
+                               FailedReads failed_reads) {
+  return {options.uid,
+          options.gid,
+          options.file_umask,
+          options.directory_umask,
+          [status] { return status->text(); },
+          failed_reads == FailedReads::Logged};
+}
+
+Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& mount) {
+  metadata::MetadataOptions options;
+  options.force = mount.force;
+  options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
+                   : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
+                                              : metadata::Follow::Never;
+  options.keep_replaced = mount.reload;
+  return object::FileSet::open(file, external_access(mount), options);
+}
+
 OpenedSource open_source(const std::string& file, const MountOptions& options) {
   if (const Status readable = check_source(file); !readable) {
     print_error(file, readable.error().text());
@@ -108,12 +108,16 @@ std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options) {
   return std::make_shared<cache::BlockCache>(cache_bytes(options));
 }
 
+std::shared_ptr<cache::WorkerPool> make_workers(const MountOptions& options) {
+  return std::make_shared<cache::WorkerPool>(decoding_threads(options));
+}
+
 Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
                                               const std::shared_ptr<object::FileSet>& files,
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads) {
-  const auto workers = std::make_shared<cache::WorkerPool>(decoding_threads(options));
+  const auto workers = make_workers(options);
   status->set_files(files);
   const auto again = [file = absolute(file), options, status, failed_reads, cache,
                       workers]() -> Result<tree::Tree::Source> {

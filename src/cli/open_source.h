@@ -6,6 +6,7 @@
 #include <string>
 
 #include "h5mount/cache/block_cache.h"
+#include "h5mount/cache/worker_pool.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/tree/tree.h"
 #include "mount_options.h"
@@ -20,11 +21,19 @@ struct OpenedSource {
 };
 OpenedSource open_source(const std::string& file, const MountOptions& options);
 
+// The same for a file that was opened before, without messages.
+Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& options);
+
 // The cache of decoded data: of the given size, else of a part of the machine's or the container's memory.
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options);
 
+std::shared_ptr<cache::WorkerPool> make_workers(const MountOptions& options);
+
 // Whether failed reads are logged by the tree, or reported by the reader.
 enum class FailedReads { Logged, Named };
+
+tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
+                               FailedReads failed_reads);
 
 // `file`: opened once more for every reload. `status` returns the text of /.h5/status. Warns about a file
 // whose end is missing: what exists of it is shown.

@@ -54,6 +54,37 @@ TEST(CommandLine, UsageTrouble) {
   EXPECT_EQ(parse({"h5mount", "-z", "/a.h5", "/m"}).error().text().find('\n'), std::string::npos);
 }
 
+TEST(CommandLine, Serve) {
+  const auto served = [](std::vector<const char*> words) {
+    const auto out = parse(std::move(words));
+    EXPECT_TRUE(out) << (out ? "" : out.error().text());
+    return out && std::holds_alternative<ServeCommand>(*out) ? std::get<ServeCommand>(*out) : ServeCommand{};
+  };
+  const ServeCommand one = served({"h5mount", "--serve", "8000", "/a.h5", "/b.h5", "-o", "uid=5"});
+  EXPECT_EQ(one.files, (std::vector<std::string>{"/a.h5", "/b.h5"}));
+  EXPECT_EQ(one.address, "127.0.0.1");
+  EXPECT_EQ(one.port, 8000);
+  EXPECT_EQ(one.cors_origin, "");
+  const std::pair<const char*, std::pair<const char*, int>> places[] = {{"0", {"127.0.0.1", 0}},
+                                                                        {"localhost:1", {"127.0.0.1", 1}},
+                                                                        {"*:65535", {"0.0.0.0", 65535}},
+                                                                        {"[::1]:80", {"::1", 80}},
+                                                                        {"10.0.0.1:80", {"10.0.0.1", 80}}};
+  for (const auto& [text, place] : places) {
+    const ServeCommand command =
+        served({"h5mount", "--serve", text, "--cors=https://a.example:8443", "/a.h5"});
+    EXPECT_EQ(command.address, place.first) << text;
+    EXPECT_EQ(command.port, place.second) << text;
+    EXPECT_EQ(command.cors_origin, "https://a.example:8443");
+  }
+  for (const char* text : {"", "x", "65536", "-1", "1x", "a.example:80", "::1", "[::1]", "127.0.0.1:", ":80"})
+    EXPECT_FALSE(parse({"h5mount", "--serve", text, "/a.h5"})) << text;
+  EXPECT_FALSE(parse({"h5mount", "--serve", "80"}));
+  EXPECT_FALSE(parse({"h5mount", "--serve"}));
+  EXPECT_FALSE(parse({"h5mount", "--serve", "80", "/a.h5", "--cors", "a.example"}));
+  EXPECT_FALSE(parse({"h5mount", "--serve", "80", "https://a.example/a.h5"}));
+}
+
 std::string refusal(std::vector<const char*> words) {
   const auto out = parse(std::move(words));
   return out ? "" : out.error().text();

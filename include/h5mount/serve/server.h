@@ -1,0 +1,75 @@
+// Server: the trees of one or several sources over HTTP/1.1, read-only. GET and HEAD with ranges and
+// conditions, listings as HTML and JSON, and a page that shows an object to people; docs/promise.md 'Served
+// over HTTP' says what clients get.
+//
+// Connections are served by the event loops of libmicrohttpd, which never wait for a file: trees are read by
+// other threads. A connection has at most kConnectionBytes for its header and kBodyBytes for its body,
+// whatever is sent.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::serve {
+
+// The state of an open source's files.
+struct SourceState {
+  // False: another file has the name now, or the file was written and is not followed.
+  bool current = true;
+  std::uint64_t version = 0;  // of the source itself: differs after every change
+  std::int64_t modified = 0;  // nanoseconds since 1970
+};
+
+struct OpenedSource {
+  std::shared_ptr<tree::Tree> tree;
+  std::function<SourceState()> state;  // called from any thread
+};
+
+// A source that is opened again whenever its file is another one. `open` is called by one thread at a time.
+struct Source {
+  std::string name;  // the directory's name where there are several sources; as given by the user
+  std::function<Result<OpenedSource>()> open;
+  OpenedSource opened;
+};
+
+inline constexpr std::size_t kConnectionBytes = 16U << 10;
+inline constexpr std::size_t kBodyBytes = 160U << 10;
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";  // numeric
+  std::uint16_t port = 0;             // 0: any that is free
+  // The origin whose pages may read (`https://example.org`), or `*`; empty: none.
+  std::string cors_origin = {};
+  // From the connection, or the last answer, to the end of the next header.
+  std::chrono::milliseconds header_deadline{30'000};
+  // A client must take 32 KiB of a body in this time.
+  std::chrono::milliseconds stall_deadline{60'000};
+  unsigned connections = 4096;  // more wait to be accepted
+  // A line for each answer; null: none. Called from any thread.
+  std::function<void(const std::string&)> log_answer = {};
+};
+
+class Server {
+ public:
+  // UnsupportedFeature: built without libmicrohttpd. Io: the address cannot be listened on.
+  static Result<std::unique_ptr<Server>> start(const ServerOptions& options, std::vector<Source> sources);
+  virtual ~Server() = default;
+
+  virtual std::string url() const = 0;  // http://127.0.0.1:8000/
+
+  // Accepts no more connections, and waits until the answers that were begun are sent, at most for
+  // `patience`. False where some were not: then the server must not be destroyed, as threads still work for
+  // them, and the process can only exit.
+  virtual bool drain(std::chrono::milliseconds patience) = 0;
+};
+
+// Whether this build can serve.
+bool can_serve();
+
+}  // namespace h5mount::serve

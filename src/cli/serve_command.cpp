@@ -1,0 +1,162 @@
+#include "serve_command.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "exit_codes.h"
+#include "h5mount/serve/server.h"
+#include "open_source.h"
+
+namespace h5mount::cli {
+namespace {
+
+constexpr std::chrono::seconds kDrain{30};
+constexpr std::chrono::milliseconds kDrainInterrupted{500};
+constexpr std::chrono::milliseconds kDrainTick{100};
+
+// What all sources share.
+struct Shared {
+  const MountOptions& options;
+  std::shared_ptr<cache::BlockCache> cache;
+  std::shared_ptr<cache::WorkerPool> workers;
+};
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  return (hash ^ value) * 0x9E37'79B9'7F4A'7C15U + (hash >> 29);
+}
+
+std::uint64_t version_of(const io::SourceStamp& stamp) {
+  std::uint64_t out = 1;
+  for (const std::uint64_t value :
+       {stamp.size, static_cast<std::uint64_t>(stamp.modified), stamp.sum, stamp.changed})
+    out = mixed(out, value);
+  return out;
+}
+
+// The stamp is taken before the tree is brought up to date, so that the version is never newer than what is
+// read.
+serve::SourceState state_of(const std::shared_ptr<object::FileSet>& files) {
+  serve::SourceState out;
+  metadata::FollowedFile& main = *files->main()->followed;
+  const auto stamp = main.addresses()->stamp();
+  out.current = stamp && !stamp->replaced && main.revalidate_now();
+  if (stamp) {
+    out.version = version_of(*stamp);
+    out.modified = stamp->modified;
+  }
+  return out;
+}
+
+Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& shared,
+                                        const std::shared_ptr<object::FileSet>& files) {
+  const auto status = std::make_shared<MountStatus>(file, shared.cache);
+  status->set_files(files);
+  H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files},
+                                        tree_options(shared.options, status, FailedReads::Logged)));
+  H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
+  return serve::OpenedSource{std::move(tree), [files] { return state_of(files); }};
+}
+
+// Downloads that began before a file was replaced go on with the old one.
+MountOptions serving_options(const MountOptions& options) {
+  MountOptions out = options;
+  out.reload = true;
+  return out;
+}
+
+// The code is not 0 where a source cannot be opened.
+int open_sources(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
+  for (const std::string& file : command.files) {
+    const OpenedSource source = open_source(file, shared.options);
+    if (source.code != 0) return source.code;
+    auto opened = serve_files(file, shared, source.files);
+    if (!opened) {
+      print_error(file, opened.error().text());
+      return kExitBadFile;
+    }
+    const auto again = [file, shared]() -> Result<serve::OpenedSource> {
+      H5_ASSIGN(const auto files, open_files(file, shared.options));
+      return serve_files(file, shared, files);
+    };
+    out.push_back({std::filesystem::path(file).filename().string(), again, *std::move(opened)});
+  }
+  return 0;
+}
+
+// Lines of answers do not go to the log that /.h5/log shows: they would displace its messages.
+void print_answer(const std::string& line) {
+  std::fprintf(stderr, "h5mount: %s\n", line.c_str());
+}
+
+constexpr std::array<int, 4> kEndings = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
+
+// Blocked before threads are started, so that only wait_for_ending takes them. An ignored SIGHUP (nohup)
+// stays so.
+sigset_t block_endings() {
+  sigset_t out;
+  sigemptyset(&out);
+  for (const int signal : kEndings) {
+    struct sigaction action = {};
+    const bool ignored = ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+    if (signal == SIGHUP && ignored) continue;
+    if (ignored) ::signal(signal, SIG_DFL);
+    sigaddset(&out, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &out, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return out;
+}
+
+// Whether all answers that were begun are sent. A second signal ends the wait.
+bool drain(serve::Server& server, int signal, const sigset_t& endings) {
+  const auto patience = signal == SIGTERM ? std::chrono::milliseconds(kDrain) : kDrainInterrupted;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const timespec none = {};
+  while (!server.drain(kDrainTick)) {
+    if (std::chrono::steady_clock::now() >= end || ::sigtimedwait(&endings, nullptr, &none) > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int run_serve(const ServeCommand& command) {
+  const LogLevel level = command.options.log_level.value_or(LogLevel::Warning);
+  set_log_level(level);
+  if (!serve::can_serve()) {
+    print_error("", "this h5mount was built without libmicrohttpd, which --serve needs");
+    return kExitUsage;
+  }
+  const sigset_t endings = block_endings();
+  const MountOptions options = serving_options(command.options);
+  const Shared shared{options, make_cache(options), make_workers(options)};
+  std::vector<serve::Source> sources;
+  if (const int code = open_sources(command, shared, sources); code != 0) return code;
+  serve::ServerOptions server_options;
+  server_options.address = command.address;
+  server_options.port = command.port;
+  server_options.cors_origin = command.cors_origin;
+  if (level >= LogLevel::Info) server_options.log_answer = print_answer;
+  auto server = serve::Server::start(server_options, std::move(sources));
+  if (!server) {
+    print_error("", server.error().text());
+    return kExitUsage;
+  }
+  fmt::print("{}\n", (*server)->url());
+  std::fflush(stdout);
+  int signal = 0;
+  while (::sigwait(&endings, &signal) != 0) {
+  }
+  if (drain(**server, signal, endings)) return 0;
+  print_error("", "ended before all answers were sent");
+  std::_Exit(kExitPartial);
+}
+
+}  // namespace h5mount::cli

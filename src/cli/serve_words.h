@@ -1,0 +1,23 @@
+// The values of --serve and --cors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "h5mount/base/error.h"
+
+namespace h5mount::cli {
+
+struct ListenWords {
+  std::string address;  // numeric
+  std::uint16_t port = 0;
+};
+// 8000, 127.0.0.1:8000, [::1]:8000, localhost:8000, *:8000 (all of IPv4). Port 0: any that is free.
+Result<ListenWords> parse_listen_words(std::string_view text);
+
+// An origin as browsers send it (`https://example.org`, with a port where it is not the scheme's), `*`, or
+// empty.
+Status check_origin(std::string_view origin);
+
+}  // namespace h5mount::cli

@@ -1,0 +1,127 @@
+#include "body.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace h5mount::serve {
+namespace {
+
+class TextBody final : public Body {
+ public:
+  explicit TextBody(std::string text) : text_(std::move(text)) {}
+  std::optional<std::uint64_t> size() const override { return text_.size(); }
+  Result<std::size_t> read(MutableByteSpan out) override {
+    const std::size_t count = std::min(out.size(), text_.size() - given_);
+    std::memcpy(out.data(), text_.data() + given_, count);
+    given_ += count;
+    return count;
+  }
+
+ private:
+  std::string text_;
+  std::size_t given_ = 0;
+};
+
+// Copies bytes of the file; 0 at its end.
+Result<std::size_t> read_file(tree::OpenNode& file, std::uint64_t offset, MutableByteSpan out) {
+  dataset::Pieces pieces;
+  H5_TRY(file.read(offset, out.size(), pieces));
+  const auto count = static_cast<std::size_t>(pieces.total());
+  H5_TRY(dataset::copy_pieces(pieces.list(), out.first(count)));
+  if (pieces.kernel_only()) H5_TRY(file.revalidate());
+  return count;
+}
+
+class FileBody final : public Body {
+ public:
+  FileBody(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file,
+           std::vector<FilePart> parts, std::string end)
+      : snapshot_(std::move(snapshot)), file_(std::move(file)), parts_(std::move(parts)) {
+    parts_.push_back({std::move(end), {}});
+    for (const FilePart& part : parts_) size_ += part.before.size() + (part.range.end - part.range.begin);
+  }
+  std::optional<std::uint64_t> size() const override { return size_; }
+
+  Result<std::size_t> read(MutableByteSpan out) override {
+    std::size_t filled = 0;
+    while (filled < out.size() && part_ < parts_.size()) {
+      const FilePart& part = parts_[part_];
+      const MutableByteSpan rest = out.subspan(filled);
+      if (text_given_ < part.before.size()) {
+        const std::size_t count = std::min(rest.size(), part.before.size() - text_given_);
+        std::memcpy(rest.data(), part.before.data() + text_given_, count);
+        text_given_ += count;
+        filled += count;
+        continue;
+      }
+      const std::uint64_t offset = part.range.begin + range_given_;
+      if (offset >= part.range.end) {
+        ++part_;
+        text_given_ = 0;
+        range_given_ = 0;
+        continue;
+      }
+      const auto most =
+          static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), part.range.end - offset));
+      H5_ASSIGN(const std::size_t count, read_file(*file_, offset, rest.first(most)));
+      if (count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
+      range_given_ += count;
+      filled += count;
+    }
+    return filled;
+  }
+
+ private:
+  const std::shared_ptr<const Snapshot> snapshot_;
+  const std::shared_ptr<tree::OpenNode> file_;
+  std::vector<FilePart> parts_;
+  std::uint64_t size_ = 0;
+  std::size_t part_ = 0, text_given_ = 0;
+  std::uint64_t range_given_ = 0;
+};
+
+class StreamBody final : public Body {
+ public:
+  StreamBody(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file)
+      : snapshot_(std::move(snapshot)), file_(std::move(file)) {}
+  std::optional<std::uint64_t> size() const override { return std::nullopt; }
+  Result<std::size_t> read(MutableByteSpan out) override {
+    H5_ASSIGN(const std::size_t count, read_file(*file_, offset_, out));
+    offset_ += count;
+    return count;
+  }
+
+ private:
+  const std::shared_ptr<const Snapshot> snapshot_;
+  const std::shared_ptr<tree::OpenNode> file_;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace
+
+BodyPtr make_text_body(std::string text) {
+  return std::make_unique<TextBody>(std::move(text));
+}
+
+BodyPtr make_file_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file,
+                       std::vector<FilePart> parts, std::string end) {
+  return std::make_unique<FileBody>(std::move(snapshot), std::move(file), std::move(parts), std::move(end));
+}
+
+BodyPtr make_stream_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file) {
+  return std::make_unique<StreamBody>(std::move(snapshot), std::move(file));
+}
+
+Result<std::string> read_all(Body& body) {
+  std::string out;
+  std::array<std::byte, 16384> buffer;
+  for (;;) {
+    H5_ASSIGN(const std::size_t count, body.read(buffer));
+    if (count == 0) return out;
+    out.append(reinterpret_cast<const char*>(buffer.data()), count);
+  }
+}
+
+}  // namespace h5mount::serve

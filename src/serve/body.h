@@ -1,0 +1,43 @@
+// Bodies of answers, read in order. Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "byte_ranges.h"
+#include "h5mount/base/bytes.h"
+#include "source.h"
+
+namespace h5mount::serve {
+
+class Body {
+ public:
+  virtual ~Body() = default;
+  // Nothing where the size is known only at the end.
+  virtual std::optional<std::uint64_t> size() const = 0;
+  // The next bytes, at most as many as `out` takes; 0 at the end. May take as long as reading a file takes.
+  virtual Result<std::size_t> read(MutableByteSpan out) = 0;
+};
+using BodyPtr = std::unique_ptr<Body>;
+
+BodyPtr make_text_body(std::string text);
+
+// Ranges of an open file, each preceded by text (the header of a part), and a text at the end. Nothing of the
+// file is held between two reads.
+struct FilePart {
+  std::string before;
+  Range range;
+};
+BodyPtr make_file_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file,
+                       std::vector<FilePart> parts, std::string end);
+
+// A file whose size is unknown, to its end.
+BodyPtr make_stream_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file);
+
+// All of a body, or nothing where it is longer than `most`, or what was read is then lost.
+Result<std::string> read_all(Body& body);
+
+}  // namespace h5mount::serve

@@ -1,0 +1,87 @@
+#include "byte_ranges.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "fields.h"
+
+namespace h5mount::serve {
+namespace {
+
+// Digits; a number that does not fit is the largest, which is beyond every end.
+std::optional<std::uint64_t> parse_position(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    const auto digit = static_cast<std::uint64_t>(c - '0');
+    if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+      value = std::numeric_limits<std::uint64_t>::max();
+    else
+      value = value * 10 + digit;
+    if (value == std::numeric_limits<std::uint64_t>::max()) break;
+  }
+  const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? std::optional(value) : std::nullopt;
+}
+
+// `valid` becomes false for what is no range; nothing for one that has no bytes.
+std::optional<Range> parse_range(std::string_view text, std::uint64_t size, bool& valid) {
+  const std::size_t dash = text.find('-');
+  valid = dash != std::string_view::npos;
+  if (!valid) return std::nullopt;
+  const std::string_view first_text = text.substr(0, dash), last_text = text.substr(dash + 1);
+  const auto last = parse_position(last_text);
+  if (first_text.empty()) {
+    valid = last.has_value();
+    if (!valid || *last == 0 || size == 0) return std::nullopt;
+    return Range{size - std::min(*last, size), size};
+  }
+  const auto first = parse_position(first_text);
+  valid = first && (last ? *last >= *first : last_text.empty());
+  if (!valid || *first >= size) return std::nullopt;
+  return Range{*first, last && *last < size ? *last + 1 : size};
+}
+
+// Each range that meets a former one is joined to it; quadratic in at most kMaxRanges.
+std::vector<Range> joined(const std::vector<Range>& ranges) {
+  std::vector<Range> out;
+  for (Range range : ranges) {
+    std::optional<std::size_t> place;
+    for (std::size_t i = 0; i < out.size();) {
+      if (out[i].end < range.begin || range.end < out[i].begin) {
+        ++i;
+        continue;
+      }
+      range = {std::min(range.begin, out[i].begin), std::max(range.end, out[i].end)};
+      place = std::min(place.value_or(i), i);
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;  // the larger range may meet those that were passed
+    }
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(std::min(place.value_or(out.size()), out.size())),
+               range);
+  }
+  return out;
+}
+
+}  // namespace
+
+RangeSet parse_ranges(std::string_view value, std::uint64_t size) {
+  const std::size_t equals = value.find('=');
+  if (equals == std::string_view::npos || !equals_ignoring_case(trimmed(value.substr(0, equals)), "bytes"))
+    return {};
+  std::vector<Range> ranges;
+  std::size_t count = 0;
+  bool valid = true;
+  for_each_item(value.substr(equals + 1), [&](std::string_view item) {
+    if (!valid || ++count > kMaxRanges) return;
+    const auto range = parse_range(item, size, valid);
+    if (valid && range) ranges.push_back(*range);
+  });
+  if (!valid || count == 0 || count > kMaxRanges) return {};
+  if (ranges.empty()) return {RangeSet::Kind::Unsatisfiable, {}};
+  return {RangeSet::Kind::Satisfiable, joined(ranges)};
+}
+
+}  // namespace h5mount::serve

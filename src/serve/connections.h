@@ -1,0 +1,67 @@
+// Connections: the open connections and what each is waiting for. Those whose client lets the server wait
+// longer than a deadline are shut down, so that no number of slow clients holds all connections. Threads:
+// any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <unordered_set>
+
+#include "h5mount/base/thread_annotations.h"
+
+namespace h5mount::serve {
+
+enum class Phase : std::uint8_t {
+  Header,   // for the client to send all of its next header
+  Working,  // for this program
+  Sending,  // for the client to take what was sent
+};
+
+class Connection {
+ public:
+  explicit Connection(int descriptor) : descriptor_(descriptor) {}
+  void enter(Phase phase);
+  int descriptor() const { return descriptor_; }
+  Phase phase() const { return phase_.load(std::memory_order_relaxed); }
+  std::chrono::steady_clock::duration waited() const;
+  // Set after the first answer: it waits for one more request, which need not come.
+  void set_reused() { reused_.store(true, std::memory_order_relaxed); }
+  bool reused() const { return reused_.load(std::memory_order_relaxed); }
+
+ private:
+  const int descriptor_;
+  std::atomic<Phase> phase_ = Phase::Header;
+  std::atomic<std::chrono::steady_clock::rep> since_ =
+      std::chrono::steady_clock::now().time_since_epoch().count();
+  std::atomic<bool> reused_ = false;
+};
+
+struct Deadlines {
+  std::chrono::milliseconds header, stall;
+  std::size_t
+      crowded;  // from so many connections on, those that only might send one more request are shut down
+};
+
+class Connections {
+ public:
+  explicit Connections(const Deadlines& deadlines) : deadlines_(deadlines) {}
+
+  Connection* add(int descriptor);
+  // To be called before the descriptor is closed.
+  void remove(Connection* connection);
+  std::size_t count() const { return count_.load(std::memory_order_relaxed); }
+  bool crowded() const { return count() >= deadlines_.crowded; }
+
+  void shut_late() const;     // those that are past their deadline
+  void shut_waiting() const;  // those between two requests
+
+ private:
+  const Deadlines deadlines_;
+  mutable Mutex mutex_;
+  std::unordered_set<Connection*> all_ H5_GUARDED_BY(mutex_);
+  std::atomic<std::size_t> count_ = 0;
+};
+
+}  // namespace h5mount::serve

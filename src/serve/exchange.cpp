@@ -1,0 +1,182 @@
+#include "exchange.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "h5mount/base/log.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::size_t kBufferBytes = 128U << 10;
+constexpr std::size_t kSendBytes = 32U << 10;  // libmicrohttpd's own buffer
+static_assert(kBufferBytes + kSendBytes <= kBodyBytes);
+
+std::string client_name(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  char name[INET6_ADDRSTRLEN] = "-";
+  if (info == nullptr || info->client_addr == nullptr) return name;
+  const sockaddr* const address = info->client_addr;
+  if (address->sa_family == AF_INET)
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, name, sizeof name);
+  if (address->sa_family == AF_INET6)
+    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, name, sizeof name);
+  return name;
+}
+
+Answer internal_error() {
+  return plain_answer(500, "internal error");
+}
+
+}  // namespace
+
+Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target)
+    : context_(context), connection_(connection) {
+  request_.target = std::move(target);
+}
+
+Connection* Exchange::connection() const {
+  const MHD_ConnectionInfo* const info =
+      MHD_get_connection_info(connection_, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return static_cast<Connection*>(info->socket_context);
+}
+
+MHD_Result Exchange::take_header(void* self, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<Exchange*>(self)->request_.headers.emplace_back(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+bool Exchange::has_body() const {
+  const auto length = request_.header("Content-Length");
+  return request_.header("Transfer-Encoding") || (length && *length != "0");
+}
+
+MHD_Result Exchange::advance(const char* method, std::size_t uploaded) {
+  switch (stage_) {
+    case Stage::Begun:
+      request_.method = method;
+      MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
+      connection()->enter(Phase::Working);
+      stage_ = Stage::Complete;
+      if (!has_body()) return MHD_YES;
+      // Answered before it is sent, the connection is then closed.
+      stage_ = Stage::Answered;
+      answer_ = Site::reads(request_.method) ? plain_answer(413, "a request has no body here")
+                                             : context_.site.answer(request_);
+      return fill() ? send() : MHD_NO;
+    case Stage::Complete:
+      if (uploaded > 0) return MHD_NO;
+      stage_ = Stage::Answered;
+      suspend_for(&Exchange::make_answer);
+      return MHD_YES;
+    case Stage::Answered:
+      return send();
+  }
+  return MHD_NO;
+}
+
+// The loop does not touch the connection until the job has resumed it, which is the last that the job does.
+void Exchange::suspend_for(void (Exchange::*job)()) {
+  MHD_suspend_connection(connection_);
+  context_.jobs.submit([this, job, connection = connection_] {
+    (this->*job)();
+    MHD_resume_connection(connection);
+  });
+}
+
+void Exchange::make_answer() {
+  try {
+    answer_ = context_.site.answer(request_);
+    if (request_.method == "HEAD") return;
+    // What cannot be read at all becomes an error's answer rather than one that is cut off.
+    if (const Status first = fill(); !first) answer_ = error_answer(first.error());
+  } catch (const std::exception& exception) {
+    log(LogLevel::Error, "serve: {}: {}", request_.target, exception.what());
+    answer_ = internal_error();
+  }
+  if (filled_ == 0 && !ended_) (void)fill();
+}
+
+// Reads the next part of the body into the buffer.
+Status Exchange::fill() {
+  given_ = filled_ = 0;
+  if (!answer_.body || ended_) {
+    ended_ = true;
+    return {};
+  }
+  if (buffer_.empty())
+    buffer_.resize(static_cast<std::size_t>(
+        std::min<std::uint64_t>(answer_.body->size().value_or(kBufferBytes), kBufferBytes)));
+  const auto count = answer_.body->read(buffer_);
+  if (!count) return fail(count.error());
+  filled_ = *count;
+  ended_ = filled_ == 0;
+  return {};
+}
+
+void Exchange::fill_more() {
+  try {
+    const Status done = fill();
+    failed_ = !done;
+    if (!done) log(LogLevel::Warning, "serve: {}: {}", request_.target, done.error().text());
+  } catch (const std::exception& exception) {
+    log(LogLevel::Error, "serve: {}: {}", request_.target, exception.what());
+    failed_ = true;
+  }
+}
+
+MHD_Result Exchange::send() {
+  const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
+  MHD_Response* const response = MHD_create_response_from_callback(size.value_or(MHD_SIZE_UNKNOWN),
+                                                                   kSendBytes, &read_body, this, nullptr);
+  if (response == nullptr) return MHD_NO;
+  for (const auto& [name, value] : answer_.headers)
+    MHD_add_response_header(response, name.c_str(), value.c_str());
+  if (context_.draining || context_.connections.crowded())
+    MHD_add_response_header(response, "Connection", "close");
+  connection()->enter(Phase::Sending);
+  const MHD_Result queued = MHD_queue_response(connection_, answer_.status, response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+ssize_t Exchange::read_body(void* self, std::uint64_t, char* out, std::size_t most) {
+  return static_cast<Exchange*>(self)->read(out, most);
+}
+
+ssize_t Exchange::read(char* out, std::size_t most) {
+  if (failed_) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (given_ < filled_) {
+    const std::size_t count = std::min(most, filled_ - given_);
+    std::memcpy(out, buffer_.data() + given_, count);
+    given_ += count;
+    sent_ += count;
+    connection()->enter(Phase::Sending);
+    return static_cast<ssize_t>(count);
+  }
+  if (ended_) return MHD_CONTENT_READER_END_OF_STREAM;
+  connection()->enter(Phase::Working);
+  suspend_for(&Exchange::fill_more);
+  return 0;
+}
+
+void Exchange::end(MHD_RequestTerminationCode how) {
+  connection()->set_reused();
+  connection()->enter(Phase::Header);
+  if (!context_.log_answer) return;
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_);
+  context_.log_answer(fmt::format("{} {} {} {} {} bytes {} ms{}", client_name(connection_),
+                                  request_.method.empty() ? "-" : request_.method,
+                                  escape_for_log(request_.target),
+                                  stage_ == Stage::Answered ? answer_.status : 400, sent_, took.count(),
+                                  how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", cut off"));
+}
+
+}  // namespace h5mount::serve

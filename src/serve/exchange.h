@@ -1,0 +1,64 @@
+// Exchange: one request and its answer on a connection of libmicrohttpd. The event loop suspends the
+// connection while a thread of the queue makes the answer or reads the next part of its body, so at any time
+// either the loop or one job uses an exchange.
+#pragma once
+
+#include <microhttpd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "connections.h"
+#include "job_queue.h"
+#include "message.h"
+#include "site.h"
+
+namespace h5mount::serve {
+
+// What the exchanges of a server share.
+struct ExchangeContext {
+  Site& site;
+  JobQueue& jobs;
+  Connections& connections;
+  std::function<void(const std::string&)> log_answer;
+  std::atomic<bool> draining = false;
+};
+
+class Exchange {
+ public:
+  Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target);
+
+  // Called by the loop until an answer is queued: first with the header, then at its end, then when resumed.
+  MHD_Result advance(const char* method, std::size_t uploaded);
+  // Called when the answer was sent, or could not be.
+  void end(MHD_RequestTerminationCode how);
+
+ private:
+  enum class Stage { Begun, Complete, Answered };
+  static ssize_t read_body(void* self, std::uint64_t position, char* out, std::size_t most);
+  static MHD_Result take_header(void* self, MHD_ValueKind kind, const char* name, const char* value);
+
+  bool has_body() const;
+  void make_answer();
+  Status fill();
+  MHD_Result send();
+  void suspend_for(void (Exchange::*job)());
+  void fill_more();
+  ssize_t read(char* out, std::size_t most);
+  Connection* connection() const;
+
+  ExchangeContext& context_;
+  MHD_Connection* const connection_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stage stage_ = Stage::Begun;
+  Request request_;
+  Answer answer_;
+  std::vector<std::byte> buffer_;        // the next bytes of the body
+  std::size_t filled_ = 0, given_ = 0;   // of the buffer
+  bool ended_ = false, failed_ = false;  // the body
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace h5mount::serve

@@ -1,0 +1,52 @@
+#include "host.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "fields.h"
+
+namespace h5mount::serve {
+namespace {
+
+bool is_port(std::string_view text) {
+  return text.size() <= 5 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// 127.a.b.c in the usual form only: other spellings of addresses are names to a browser's origin check.
+bool is_loopback_address(std::string_view text) {
+  for (int i = 0; i < 4; ++i) {
+    const std::size_t end = std::min(text.find('.'), text.size());
+    unsigned value = 0;
+    const auto [last, trouble] = std::from_chars(text.data(), text.data() + end, value);
+    if (trouble != std::errc{} || last != text.data() + end || value > 255 || (i == 0 && value != 127))
+      return false;
+    if (end > 1 && text[0] == '0') return false;
+    if ((end == text.size()) != (i == 3)) return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_loopback_host(std::string_view host) {
+  if (host.starts_with('[')) {
+    const std::size_t end = host.find(']');
+    if (end == std::string_view::npos || host.substr(0, end + 1) != "[::1]") return false;
+    const std::string_view rest = host.substr(end + 1);
+    return rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1)));
+  }
+  const std::size_t colon = std::min(host.find(':'), host.size());
+  if (colon < host.size() && !is_port(host.substr(colon + 1))) return false;
+  std::string_view name = host.substr(0, colon);
+  if (is_loopback_address(name)) return true;
+  if (name.ends_with('.')) name.remove_suffix(1);
+  constexpr std::string_view kBelow = ".localhost";
+  const bool below =
+      name.size() > kBelow.size() && equals_ignoring_case(name.substr(name.size() - kBelow.size()), kBelow);
+  return below || equals_ignoring_case(name, "localhost");
+}
+
+}  // namespace h5mount::serve

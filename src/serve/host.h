@@ -1,0 +1,13 @@
+// Whether a Host field is that of a loopback server. A web page of another origin can make its own name lead
+// to 127.0.0.1 (DNS rebinding) and would then be of the same origin as the server: its requests carry its own
+// name.
+#pragma once
+
+#include <string_view>
+
+namespace h5mount::serve {
+
+// `localhost` and names below it, 127.0.0.0/8, [::1]; with any port or none. Case does not matter.
+bool is_loopback_host(std::string_view host);
+
+}  // namespace h5mount::serve

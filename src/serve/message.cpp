@@ -1,0 +1,61 @@
+#include "message.h"
+
+#include "fields.h"
+#include "h5mount/base/log.h"
+
+namespace h5mount::serve {
+namespace {
+
+unsigned status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::NotFound:
+      return 404;
+    case ErrorCode::AccessDenied:
+      return 403;
+    case ErrorCode::UnsupportedFeature:
+    case ErrorCode::UnsupportedVersion:
+      return 501;
+    case ErrorCode::Stale:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> Request::header(std::string_view name) const {
+  std::optional<std::string> out;
+  for (const auto& [field, value] : headers) {
+    if (!equals_ignoring_case(field, name)) continue;
+    if (out)
+      *out += ", " + value;
+    else
+      out = value;
+  }
+  return out;
+}
+
+std::size_t Request::count(std::string_view name) const {
+  std::size_t out = 0;
+  for (const auto& [field, value] : headers)
+    if (equals_ignoring_case(field, name)) ++out;
+  return out;
+}
+
+Answer plain_answer(unsigned status, std::string_view text) {
+  Answer out;
+  out.status = status;
+  out.add("Content-Type", "text/plain; charset=utf-8");
+  out.add("Cache-Control", "no-store");
+  out.body = make_text_body(escape_for_log(text) + "\n");
+  return out;
+}
+
+Answer error_answer(const Error& error) {
+  Answer out = plain_answer(status_of(error.code()), error.text());
+  if (out.status == 503) out.add("Retry-After", "1");
+  return out;
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,39 @@
+// A request and its answer, independent of the library that carries them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "body.h"
+
+namespace h5mount::serve {
+
+using Header = std::pair<std::string, std::string>;
+
+struct Request {
+  std::string method;
+  std::string target;  // as sent
+  std::vector<Header> headers;
+
+  // The values of all fields of that name (in any case), joined by commas; nothing where there is none.
+  std::optional<std::string> header(std::string_view name) const;
+  std::size_t count(std::string_view name) const;
+};
+
+struct Answer {
+  unsigned status = 200;
+  std::vector<Header> headers;
+  BodyPtr body;  // null: empty
+
+  void add(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
+};
+
+// An answer of one line of text.
+Answer plain_answer(unsigned status, std::string_view text);
+// What an error of the tree is over HTTP.
+Answer error_answer(const Error& error);
+
+}  // namespace h5mount::serve

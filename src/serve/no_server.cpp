@@ -1,0 +1,15 @@
+// The server of a build without libmicrohttpd.
+#include "h5mount/serve/server.h"
+
+namespace h5mount::serve {
+
+Result<std::unique_ptr<Server>> Server::start(const ServerOptions&, std::vector<Source>) {
+  return fail(Error(ErrorCode::UnsupportedFeature,
+                    "this h5mount was built without libmicrohttpd, which --serve needs"));
+}
+
+bool can_serve() {
+  return false;
+}
+
+}  // namespace h5mount::serve

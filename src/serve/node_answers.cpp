@@ -1,0 +1,304 @@
+#include "node_answers.h"
+
+#include <fmt/format.h>
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "assets.h"
+#include "conditions.h"
+#include "description.h"
+#include "fields.h"
+#include "h5mount/tree/names.h"
+#include "listing.h"
+#include "tags.h"
+#include "url.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::size_t kLeastCompressed = 1024;
+constexpr int kCompressionLevel = 4;
+
+std::optional<std::string> gzipped(const std::string& text) {
+  libdeflate_compressor* const compressor = libdeflate_alloc_compressor(kCompressionLevel);
+  if (compressor == nullptr) return std::nullopt;
+  std::string out(libdeflate_gzip_compress_bound(compressor, text.size()), '\0');
+  out.resize(libdeflate_gzip_compress(compressor, text.data(), text.size(), out.data(), out.size()));
+  libdeflate_free_compressor(compressor);
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+constexpr std::uint64_t kMeasuredBytes = 8U << 20;
+
+// Files that differ from read to read.
+bool is_live(std::string_view path) {
+  return path == ".h5/log" || path == ".h5/status";
+}
+
+struct MediaType {
+  std::string_view suffix, type;
+};
+constexpr std::array<MediaType, 15> kViewTypes = {{{".npy", "application/octet-stream"},
+                                                   {".csv", "text/csv; charset=utf-8"},
+                                                   {".tsv", "text/tab-separated-values; charset=utf-8"},
+                                                   {".ndjson", "application/x-ndjson"},
+                                                   {".jsonl", "application/x-ndjson"},
+                                                   {".parquet", "application/vnd.apache.parquet"},
+                                                   {".tif", "image/tiff"},
+                                                   {"/.zgroup", "application/json"},
+                                                   {"/.zarray", "application/json"},
+                                                   {"/.zattrs", "application/json"},
+                                                   {"/.zmetadata", "application/json"},
+                                                   {"/zarr.json", "application/json"},
+                                                   {"/list.txt", "text/plain; charset=utf-8"},
+                                                   {"/log", "text/plain; charset=utf-8"},
+                                                   {"/README", "text/plain; charset=utf-8"}}};
+
+// Datasets are bytes, whatever they are called: a browser must never run what a file contains.
+std::string_view media_type(std::string_view path) {
+  if (!path.starts_with(".h5/")) return "application/octet-stream";
+  if (path.starts_with(".h5/text/") || path.starts_with(".h5/attributes/") || path == ".h5/status")
+    return "text/plain; charset=utf-8";
+  for (const MediaType& type : kViewTypes)
+    if (path.ends_with(type.suffix)) return type.type;
+  return "application/octet-stream";
+}
+
+void add_validators(const Validators& validators, Answer& answer) {
+  if (!validators.etag.empty()) answer.add("ETag", (validators.weak ? "W/" : "") + validators.etag);
+  if (validators.modified) answer.add("Last-Modified", format_date(*validators.modified));
+  answer.add("Cache-Control", "no-cache");
+}
+
+// An answer instead of the representation, where the request's conditions ask for one.
+std::optional<Answer> conditional_answer(const Request& request, const Validators& validators) {
+  const auto if_match = request.header("If-Match"), if_none_match = request.header("If-None-Match");
+  const auto since = request.header("If-Modified-Since"), until = request.header("If-Unmodified-Since");
+  switch (evaluate({if_match, if_none_match, since, until}, validators, std::time(nullptr))) {
+    case Verdict::Proceed:
+      return std::nullopt;
+    case Verdict::PreconditionFailed:
+      return plain_answer(412, "the file is another one, or has changed");
+    case Verdict::NotModified:
+      break;
+  }
+  Answer out;
+  out.status = 304;
+  add_validators(validators, out);
+  return out;
+}
+
+Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
+  Answer out = plain_answer(307, "the directory is at another place");
+  std::string to = request.prefix + "/" + encode_path(found.path);
+  if (!to.ends_with('/')) to += '/';
+  if (!request.query.empty()) to += "?" + std::string(request.query);
+  out.add("Location", to);
+  return out;
+}
+
+// A boundary that no part's bytes contain cannot be chosen without reading them; clients go by the parts'
+// lengths and this one is long enough not to occur by chance.
+std::string multipart_boundary(const std::string& etag) {
+  return fmt::format("h5mount-{:016x}-{:016x}", tree::fnv1a(etag), tree::fnv1a(etag + "boundary"));
+}
+
+class FileAnswer {
+ public:
+  FileAnswer(const NodeRequest& request, const front::FoundNode& found)
+      : request_(request), found_(found), type_(media_type(found.path)) {}
+
+  Answer make() {
+    validators_.etag = etag_of(*request_.snapshot, found_.path, found_.node.id(), found_.stat.type);
+    // A date of the source says nothing of other files either.
+    if (!validators_.etag.empty())
+      validators_.modified = std::max(request_.snapshot->modified, found_.stat.mtime);
+    if (auto instead = conditional_answer(request_.request, validators_)) return *std::move(instead);
+    auto file = request_.snapshot->tree->open(found_.node.id());
+    if (!file) return failed(file.error());
+    if (is_live(found_.path)) return streamed(*std::move(file));
+    const auto size = size_of(**file);
+    if (!size) return failed(size.error());
+    return ranged(*std::move(file), *size);
+  }
+
+ private:
+  Answer failed(const Error& error) const {
+    if (error.code() != ErrorCode::Stale) request_.snapshot->tree->report(found_.node.id(), error);
+    return error_answer(error);
+  }
+
+  // Texts of the whole tree are held in memory by those that opened them, and `stat` does not know their
+  // size.
+  Result<std::uint64_t> size_of(tree::OpenNode& file) const {
+    if (!file.direct()) {
+      H5_ASSIGN(const tree::NodeStat stat,
+                request_.snapshot->tree->stat(found_.node.id(), tree::StatDepth::Size));
+      return stat.size;
+    }
+    for (std::uint64_t size = 0;;) {
+      dataset::Pieces pieces;
+      H5_TRY(file.read(size, kMeasuredBytes, pieces));
+      if (pieces.total() == 0) return size;
+      size += pieces.total();
+    }
+  }
+
+  Answer streamed(std::shared_ptr<tree::OpenNode> file) const {
+    Answer out;
+    out.add("Content-Type", std::string(type_));
+    out.add("Cache-Control", "no-store");
+    out.body = make_stream_body(request_.snapshot, std::move(file));
+    return out;
+  }
+
+  Answer ranged(std::shared_ptr<tree::OpenNode> file, std::uint64_t size) const {
+    const auto range = request_.request.header("Range");
+    RangeSet set;
+    if (range && request_.request.method == "GET" &&
+        range_applies(request_.request.header("If-Range"), validators_, std::time(nullptr)))
+      set = parse_ranges(*range, size);
+    Answer out;
+    if (set.kind == RangeSet::Kind::Unsatisfiable) {
+      out = plain_answer(416, fmt::format("the file has {} bytes", size));
+      out.add("Content-Range", fmt::format("bytes */{}", size));
+      return out;
+    }
+    add_validators(validators_, out);
+    out.add("Accept-Ranges", "bytes");
+    if (found_.path != request_.path)
+      out.add("Content-Location", request_.prefix + "/" + encode_path(found_.path));
+    if (set.kind == RangeSet::Kind::Ignored) {
+      out.add("Content-Type", std::string(type_));
+      out.body = make_file_body(request_.snapshot, std::move(file), {{"", {0, size}}}, "");
+      return out;
+    }
+    out.status = 206;
+    if (set.ranges.size() > 1) return multipart(std::move(out), std::move(file), set.ranges, size);
+    const Range only = set.ranges.front();
+    out.add("Content-Type", std::string(type_));
+    out.add("Content-Range", fmt::format("bytes {}-{}/{}", only.begin, only.end - 1, size));
+    out.body = make_file_body(request_.snapshot, std::move(file), {{"", only}}, "");
+    return out;
+  }
+
+  Answer multipart(Answer out, std::shared_ptr<tree::OpenNode> file, const std::vector<Range>& ranges,
+                   std::uint64_t size) const {
+    const std::string boundary = multipart_boundary(validators_.etag + found_.path);
+    std::vector<FilePart> parts;
+    for (const Range range : ranges) {
+      parts.push_back(
+          {fmt::format("{}--{}\r\nContent-Type: {}\r\nContent-Range: bytes {}-{}/{}\r\n\r\n",
+                       parts.empty() ? "" : "\r\n", boundary, type_, range.begin, range.end - 1, size),
+           range});
+    }
+    out.add("Content-Type", "multipart/byteranges; boundary=" + boundary);
+    out.body = make_file_body(request_.snapshot, std::move(file), std::move(parts),
+                              fmt::format("\r\n--{}--\r\n", boundary));
+    return out;
+  }
+
+  const NodeRequest& request_;
+  const front::FoundNode& found_;
+  const std::string_view type_;
+  Validators validators_;
+};
+
+Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
+  const DirectoryForm form = directory_form(request.request, request.query);
+  if (form == DirectoryForm::Page) {
+    Answer out = page_answer(request.request);
+    out.add("Vary", "Accept");
+    return out;
+  }
+  const bool json = form == DirectoryForm::Json;
+  const Snapshot& snapshot = *request.snapshot;
+  const std::string etag = etag_of(snapshot, found.path, found.node.id(), found.stat.type, json ? "j" : "h");
+  const bool lasts = snapshot.tree->listing_lasts(found.node.id());
+  std::string path = decode_path(request.prefix).value_or(std::string());
+  path = path.empty() ? found.path : front::joined_path(path.substr(1), found.path);
+  if (path.ends_with('/')) path.pop_back();  // the root of one of several sources
+  auto body =
+      make_listing(request.snapshot, std::move(found), path, json ? ListingForm::Json : ListingForm::Html);
+  if (!body) return error_answer(body.error());
+  return listing_answer(request.request, *std::move(body), json, lasts ? etag : std::string());
+}
+
+Answer description_answer(const NodeRequest& request, const front::FoundNode& found) {
+  return listing_answer(request.request,
+                        make_text_body(describe_node(*request.snapshot, found, request.prefix)), true,
+                        etag_of(*request.snapshot, found.path, found.node.id(), found.stat.type, "d"));
+}
+
+}  // namespace
+
+DirectoryForm directory_form(const Request& request, std::string_view query) {
+  if (query_parameter(query, "list")) return DirectoryForm::Json;
+  if (query_parameter(query, "page")) return DirectoryForm::Page;
+  if (query_parameter(query, "plain")) return DirectoryForm::Html;
+  const auto accept = request.header("Accept");
+  const unsigned html = accept_weight(accept, "text/html");
+  if (names_type(accept, "application/json") && accept_weight(accept, "application/json") >= html)
+    return DirectoryForm::Json;
+  return names_type(accept, "text/html") ? DirectoryForm::Page : DirectoryForm::Html;
+}
+
+Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag) {
+  const bool whole = body->size().has_value() && *body->size() >= kLeastCompressed;
+  const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
+  if (compress && !etag.empty()) etag.insert(etag.size() - 1, "z");
+  // Weak: a listing has sizes as soon as they are known.
+  const Validators validators{etag, std::nullopt, true};
+  Answer out;
+  if (auto instead = conditional_answer(request, validators)) {
+    out = *std::move(instead);
+  } else {
+    add_validators(validators, out);
+    out.add("Content-Type", json ? "application/json" : "text/html; charset=utf-8");
+    out.body = std::move(body);
+    if (compress) {
+      auto text = read_all(*out.body);
+      if (!text) return error_answer(text.error());
+      auto small = gzipped(*text);
+      if (small) out.add("Content-Encoding", "gzip");
+      out.body = make_text_body(small ? *std::move(small) : *std::move(text));
+    }
+  }
+  out.add("Vary", "Accept, Accept-Encoding");
+  return out;
+}
+
+Answer page_answer(const Request& request) {
+  return asset_answer(request, "page.html");
+}
+
+Answer asset_answer(const Request& request, std::string_view name) {
+  const auto assets = page_assets();
+  const auto found = std::ranges::find(assets, name, &Asset::name);
+  if (found == assets.end()) return plain_answer(404, "no such file");
+  const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(found->content));
+  Answer out = listing_answer(request, make_text_body(std::string(found->content)), false, etag);
+  const std::string_view type = name.ends_with(".js")    ? "text/javascript; charset=utf-8"
+                                : name.ends_with(".css") ? "text/css; charset=utf-8"
+                                                         : "text/html; charset=utf-8";
+  for (auto& [field, value] : out.headers)
+    if (field == "Content-Type") value = type;
+  return out;
+}
+
+Answer answer_node(const NodeRequest& request, front::FoundNode found) {
+  if (found.stat.type == tree::NodeType::Directory) {
+    const std::string own = found.path.empty() ? "" : found.path + "/";
+    if (request.path != own) return redirect(request, found);
+    if (query_parameter(request.query, "describe")) return description_answer(request, found);
+    return directory_answer(request, std::move(found));
+  }
+  if (query_parameter(request.query, "describe")) return description_answer(request, found);
+  if (query_parameter(request.query, "page")) return page_answer(request.request);
+  return FileAnswer(request, found).make();
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,48 @@
+// Site: answers requests from the trees of its sources. Independent of the library that carries the messages,
+// so that tests and fuzzers call it directly. Threads: any.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "message.h"
+#include "source.h"
+
+namespace h5mount::serve {
+
+struct SiteOptions {
+  std::string cors_origin;  // as in ServerOptions
+  bool loopback = true;     // the Host field must be a loopback name
+};
+
+class Site {
+ public:
+  // One source is the root; several are directories in it, where an equal name gets ` (2)`.
+  Site(SiteOptions options, std::vector<Source> sources);
+
+  // Whether it is a method that is answered; any other one is refused without reading anything.
+  static bool reads(std::string_view method);
+
+  // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
+  Answer answer(const Request& request);
+
+ private:
+  // A request whose path has been resolved to a source.
+  struct Place {
+    ServedSource* source = nullptr;  // null: the listing of the sources
+    std::string prefix;              // of the source in URLs: empty or `/NAME`, encoded
+    std::string path;                // in the source, decoded, as in the request
+  };
+  Answer answer_valid(const Request& request);
+  Answer answer_at(const Request& request, std::string_view path, std::string_view query);
+  std::optional<Place> place_of(const std::string& path);
+  Answer answer_sources(const Request& request, std::string_view query) const;
+  void add_common(const Request& request, Answer& answer) const;
+
+  const SiteOptions options_;
+  std::vector<std::unique_ptr<ServedSource>> sources_;
+  std::vector<std::string> names_;  // of the sources, in the root
+};
+
+}  // namespace h5mount::serve

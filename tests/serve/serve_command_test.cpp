@@ -1,0 +1,497 @@
+// --serve: the program as a user has it, with the clients that people use. Nothing is mounted.
+#include "front/front_test.h"
+#include "h5mount/serve/server.h"
+
+namespace h5mount::test {
+namespace {
+
+// Statements for tests: a server of files, and requests over sockets without a library that would mend them.
+constexpr const char* kPrelude = R"(
+
+import gzip, http.client, signal, socket, threading, urllib.request
+class Serve:
+    def __init__(self, *words):
+        self.process = subprocess.Popen([os.environ['H5MOUNT'], '--serve', '0', *words],
+                                        stdout=subprocess.PIPE,
+                                        stderr=open('serve.err', 'w'), text=True)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith('http://'), open('serve.err').read()
+        self.host, self.port = self.url[7:-1].rsplit(':', 1)
+    def __enter__(self): return self
+    def __exit__(self, *_): self.end()
+    def end(self, how=signal.SIGTERM):
+        if self.process.poll() is None: self.process.send_signal(how)
+        return self.process.wait(60)
+    def request(self, method, target, **fields):
+        connection = http.client.HTTPConnection('127.0.0.1', int(self.port), timeout=60)
+        connection.request(method, target, headers={k.replace('_', '-'): v for k, v in fields.items()})
+        answer = connection.getresponse()
+        answer.data = answer.read()
+        return answer
+    def get(self, target, **fields): return self.request('GET', target, **fields)
+    def json(self, target): return json.loads(self.get(target).data)
+)";
+
+class ServeCommand : public FrontTest {
+ protected:
+  void SetUp() override {
+    if (!serve::can_serve()) GTEST_SKIP() << "built without libmicrohttpd";
+    FrontTest::SetUp();
+  }
+  void check(const std::string& statements) const {
+    // As a file, so that a failure shows its line.
+    std::ofstream(place / "test.py") << "import h5py, json, numpy as np, os, subprocess, sys, time"
+                                     << kPrelude << statements;
+    const Outcome out = in("/usr/bin/python3 test.py");
+    EXPECT_EQ(out.code, 0) << out.err;
+  }
+  void write_example() const {
+    write(R"(
+f.attrs['title'] = 'root'
+f['x'] = np.arange(1000, dtype='<i4')
+f['x'].attrs['units'] = 'K'
+f['group/image'] = np.arange(60, dtype='<f4').reshape(6, 10)
+f['group'].attrs['note'] = '<b>'
+f['group/root_again'] = f['/']
+f['names'] = ['one', 'two,"2"', '<script>']
+f['soft'] = h5py.SoftLink('/group')
+f['to_x'] = h5py.SoftLink('/x')
+f['dangling'] = h5py.SoftLink('/nowhere')
+f['empty'] = np.zeros(0)
+f.create_dataset('deflated', data=np.arange(100000) % 7, chunks=(1000,), compression='gzip')
+)");
+  }
+};
+
+TEST_F(ServeCommand, BytesAreThoseOfTheMount) {
+  write_example();
+  check(R"(
+with Serve('f.h5') as s, h5py.File('f.h5') as f:
+    for name in ('x', 'group/image', 'deflated', 'empty'):
+        a = s.get('/' + name)
+        assert a.status == 200 and a.data == f[name][()].tobytes(), name
+        assert int(a.headers['Content-Length']) == len(a.data) and a.headers['Accept-Ranges'] == 'bytes'
+        h = s.request('HEAD', '/' + name)
+        assert h.status == 200 and h.data == b'' and h.headers['Content-Length'] == str(len(a.data))
+    a = s.get('/.h5/npy/x.npy')
+    import io
+    assert (np.load(io.BytesIO(a.data)) == f['x'][()]).all()
+    a = s.get('/.h5/csv/names.csv')
+    assert a.data.decode() == 'value\none\n"two,""2"""\n<script>\n', a.data
+    assert a.headers['Content-Type'].startswith('text/csv')
+    assert s.get('/.h5/slice/group/image/2:4,::5').data == f['group/image'][2:4, ::5].tobytes()
+    assert b'uptime' in s.get('/.h5/status').data
+)");
+}
+
+TEST_F(ServeCommand, RangesOfEveryKind) {
+  write_example();
+  check(R"(
+import email
+with Serve('f.h5') as s, h5py.File('f.h5') as f:
+    whole = f['deflated'][()].tobytes()
+    n = len(whole)
+    for text, begin, end in (('0-0', 0, 1), ('5-9', 5, 10), ('%d-' % (n - 3), n - 3, n),
+                             ('-4', n - 4, n), ('10-999999999', 10, n)):
+        a = s.get('/deflated', Range='bytes=' + text)
+        assert a.status == 206 and a.data == whole[begin:end], text
+        assert a.headers['Content-Range'] == 'bytes %d-%d/%d' % (begin, end - 1, n)
+    a = s.get('/deflated', Range='bytes=0-9,500-509,-5')
+    kind = b'Content-Type: ' + a.headers['Content-Type'].encode() + b'\r\n\r\n'
+    parts = email.message_from_bytes(kind + a.data).get_payload()
+    assert a.status == 206 and int(a.headers['Content-Length']) == len(a.data)
+    got = [(p['Content-Range'], p.get_payload(decode=True)) for p in parts]
+    wanted = [(0, 10), (500, 510), (n - 5, n)]
+    assert got == [('bytes %d-%d/%d' % (b, e - 1, n), whole[b:e]) for b, e in wanted], got
+    for text in ('%d-' % n, '-0', '%d-%d' % (n + 5, n + 9)):
+        a = s.get('/deflated', Range='bytes=' + text)
+        assert a.status == 416 and a.headers['Content-Range'] == 'bytes */%d' % n, text
+    assert s.get('/empty', Range='bytes=0-').status == 416
+    many = ','.join('%d-%d' % (3 * i, 3 * i) for i in range(300))
+    for text in ('bytes=9-5', 'bytes=x', 'pages=1-2', 'bytes=' + many):
+        a = s.get('/deflated', Range=text)
+        assert a.status == 200 and a.data == whole, text
+    assert s.request('HEAD', '/deflated', Range='bytes=0-9').status == 200
+    assert 'Content-Encoding' not in s.get('/deflated', Range='bytes=0-9999', Accept_Encoding='gzip').headers
+    assert 'Content-Encoding' not in s.get('/deflated', Accept_Encoding='gzip').headers
+)");
+}
+
+TEST_F(ServeCommand, TagsChangeWithTheFile) {
+  write_example();
+  check(R"(
+def settle(): time.sleep(0.2)
+with Serve('f.h5') as s:
+    settle()
+    a = s.get('/x')
+    tag, date = a.headers['ETag'], a.headers['Last-Modified']
+    assert tag.startswith('"') and s.get('/x').headers['ETag'] == tag
+    assert s.get('/x', If_None_Match=tag).status == 304
+    assert s.get('/x', If_None_Match='"other", W/%s' % tag).status == 304
+    assert s.get('/x', Range='bytes=0-3', If_Range=tag).status == 206
+    assert s.get('/x', Range='bytes=0-3', If_Range='"other"').status == 200
+    assert s.get('/x', If_Match='"other"').status == 412
+    time.sleep(2)
+    assert s.get('/x', If_Modified_Since=date).status == 304
+    assert s.get('/x', If_Modified_Since='Sun, 06 Nov 1994 08:49:37 GMT').status == 200
+    with h5py.File('new.h5', 'w') as g: g['x'] = np.zeros(5)
+    os.rename('new.h5', 'f.h5')
+    b = s.get('/x', Range='bytes=0-3', If_Range=tag)
+    assert b.status == 200 and b.data == bytes(40) and b.headers['ETag'] != tag
+    settle()
+    tag = s.get('/x').headers['ETag']
+with Serve('f.h5') as s:
+    assert s.get('/x').headers['ETag'] == tag  # the same in the next run
+)");
+}
+
+TEST_F(ServeCommand, AFileThatGrowsIsFollowed) {
+  check(R"(
+f = h5py.File('grow.h5', 'w', libver='latest')
+d = f.create_dataset('d', (0,), '<i8', maxshape=(None,), chunks=(100,))
+f.swmr_mode = True
+os.environ['HDF5_USE_FILE_LOCKING'] = 'FALSE'
+with Serve('grow.h5') as s:
+    tags = set()
+    for n in range(1, 6):
+        d.resize((n * 50,))
+        d[-50:] = np.arange((n - 1) * 50, n * 50)
+        d.flush()
+        time.sleep(0.2)
+        a = s.get('/d')
+        assert a.data == np.arange(n * 50).tobytes(), n
+        tags.add(a.headers['ETag'])
+        assert s.get('/d', Range='bytes=-8').data == np.int64(n * 50 - 1).tobytes()
+    assert len(tags) == 5
+)");
+}
+
+// Whether files beside the source change cannot be told without opening them: what is read from these has no
+// tag.
+TEST_F(ServeCommand, WhatComesFromOtherFilesHasNoTag) {
+  check(R"(
+layout = h5py.VirtualLayout((2, 10), '<i4')
+for i in range(2): layout[i] = h5py.VirtualSource('part%d.h5' % i, 'd', (10,))
+open('raw.bin', 'wb').write(bytes(40))
+with h5py.File('v.h5', 'w') as f:
+    f.create_virtual_dataset('group/virtual', layout, fillvalue=-1)
+    f.create_dataset('group/raw', (10,), '<i4', external=[('raw.bin', 0, 40)])
+    f.create_dataset('group/raw2', (10,), '<i4', external=[('raw.bin', 0, 40)])
+    f['plain'] = np.arange(3)
+    f['virtual_link'] = h5py.SoftLink('/group/virtual')
+    f['part'] = h5py.ExternalLink('part0.h5', '/d')
+with h5py.File('part0.h5', 'w') as f: f['d'] = np.full(10, 7, '<i4')
+with Serve('v.h5') as s:
+    for target in ('group/virtual', 'group/raw', 'virtual_link', 'part',
+                   '.h5/npy/group/virtual.npy', '.h5/npy/group/raw.npy',
+                   '.h5/slice/group/virtual/0', '.h5/plain.zarr/group/virtual/0.0',
+                   '.h5/text/group/raw', '.h5/csv/group.csv'):
+        a = s.get('/' + target)
+        assert a.status == 200, (target, a.status)
+        assert 'ETag' not in a.headers and 'Last-Modified' not in a.headers, (target, a.headers.as_string())
+        assert s.get('/' + target, Range='bytes=0-3').status == 206
+        assert s.get('/' + target, Range='bytes=0-3', If_Range='""').status == 200
+    for target in ('plain', '.h5/npy/plain.npy', '.h5/plain.zarr/plain/0',
+                   '.h5/plain.zarr/.zmetadata', '.h5/metadata.jsonl'):
+        a = s.get('/' + target)
+        assert a.headers.get('ETag', '').startswith('"'), (target, a.headers.as_string())
+        assert s.get('/' + target, If_None_Match=a.headers['ETag']).status == 304, target
+)");
+}
+
+TEST_F(ServeCommand, ListingsAreJsonAndHtml) {
+  write_example();
+  check(R"(
+import html.parser
+with Serve('f.h5') as s:
+    entries = {e['name']: e for e in s.json('/?list')}
+    names = sorted(entries)
+    assert names == ['dangling', 'deflated', 'empty', 'group', 'names', 'soft', 'to_x', 'x'], names
+    x = entries['x']
+    assert x['type'] == 'file' and x['size'] == 4000 and x['href'] == 'x', x
+    assert x['etag'] == s.get('/x').headers['ETag'] and x['mtime'] == int(os.stat('f.h5').st_mtime)
+    assert entries['deflated']['size'] == 800000
+    assert entries['group']['type'] == 'directory' and entries['group']['href'] == 'group/'
+    assert entries['soft'] == {**entries['soft'], 'type': 'symlink', 'target': 'group'}
+    assert entries['names']['size'] is None  # known once it was read
+    a = s.get('/group/', Accept='application/json')
+    assert a.headers['Content-Type'] == 'application/json' and len(json.loads(a.data)) == 2
+    assert 'Accept' in a.headers['Vary'] and a.headers['ETag'].startswith('W/')
+    assert s.get('/group/', Accept='application/json', If_None_Match=a.headers['ETag']).status == 304
+    found = []
+    class Links(html.parser.HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            if tag == 'a': found.append(dict(attributes)['href'])
+    page = s.get('/').data.decode()
+    Links().feed(page)
+    assert sorted(found) == sorted(e['href'] for e in entries.values()), found
+    assert '<title>Index of /</title>' in page
+    assert '.h5' not in page and s.get('/.h5/').status == 200
+)");
+}
+
+TEST_F(ServeCommand, NamesOfEveryKindAreReachedByTheirReferences) {
+  check(R"(
+names = [b'%', b'%41', b'a b', b'q?x=1', b'h#1', b'plus+',
+         b'<b>&"\'', b'semi;colon', 'ümlaut'.encode(), b'\xff\xfe', b'..',
+         b'back\\slash', b'new\nline', b'tab\t', b'colon:x', b'\x7f\x01', b'c' * 400,
+         b'sl', b'@', b'~', b'[1]', b'|', b'page.html']
+with h5py.File('names.h5', 'w') as f:
+    for i, name in enumerate(names):
+        h5py.h5d.create(f.id, name, h5py.h5t.NATIVE_INT32, h5py.h5s.create_simple((i + 1,)))
+    g = h5py.h5g.create(f.id, b'gr?up')
+    h5py.h5d.create(g, b'in side', h5py.h5t.NATIVE_INT32, h5py.h5s.create_simple((2,)))
+with Serve('names.h5') as s:
+    entries = s.json('/?list')
+    sizes = sorted(len(s.get('/' + e['href']).data) for e in entries if e['type'] == 'file')
+    assert sizes == [4 * (i + 1) for i in range(len(names))], sizes
+    assert s.get('/gr%3Fup/in%20side').status == 200
+    for e in entries:
+        assert s.get('/' + e['href'] + '?describe').status in (200, 307), e
+        answer = s.get('/' + e['href'], Accept='text/html')
+        assert e['type'] != 'file' or 'html' not in answer.headers['Content-Type'], e
+    assert s.get('/page.html').headers['Content-Type'] == 'application/octet-stream'
+    assert s.get('/page.html').headers['X-Content-Type-Options'] == 'nosniff'
+    page = s.get('/').data
+    assert b'<b>&"' not in page and b'\xff\xfe' not in page and page.decode('utf-8')
+)");
+}
+
+TEST_F(ServeCommand, LinksToDirectoriesAreRedirectedAndToFilesFollowed) {
+  write_example();
+  check(R"(
+with Serve('f.h5') as s:
+    def location(target):
+        a = s.get(target)
+        assert a.status == 307, (target, a.status)
+        return a.headers['Location']
+    assert location('/group') == '/group/' and location('/group?list') == '/group/?list'
+    assert location('/soft') == '/group/' and location('/soft/') == '/group/'
+    assert location('/group/root_again/') == '/'
+    assert location('/group/root_again/group/root_again/group') == '/group/'
+    for target in ('//group', '/x/../group', '/group/%2e/..//./group'):
+        assert location(target) == '/group/', target
+    a = s.get('/to_x')
+    assert a.status == 200 and a.headers['Content-Location'] == '/x' and len(a.data) == 4000
+    assert s.get('/soft/image').headers['Content-Location'] == '/group/image'
+    for target in ('/dangling', '/nowhere', '/x/', '/x/y',
+                   '/%2e%2e/%2e%2e/etc/passwd', '/..%2f..%2fetc/passwd', '/.h5/nothing'):
+        assert s.get(target).status == 404, target
+)");
+}
+
+TEST_F(ServeCommand, OnlyPagesOfTheOriginThatWasNamedMayRead) {
+  write_example();
+  check(R"(
+def cors(a): return {k: v for k, v in a.headers.items() if k.startswith('Access-Control')}
+with Serve('f.h5') as s:
+    assert cors(s.get('/x', Origin='https://a.example')) == {}
+    a = s.request('OPTIONS', '/x', Origin='https://a.example', Access_Control_Request_Method='GET')
+    assert cors(a) == {}
+    assert s.get('/x').headers['Cross-Origin-Resource-Policy'] == 'same-origin'
+with Serve('--cors=https://a.example', 'f.h5') as s:
+    a = s.get('/x', Origin='https://a.example')
+    assert a.headers['Access-Control-Allow-Origin'] == 'https://a.example'
+    assert 'Content-Range' in a.headers['Access-Control-Expose-Headers']
+    a = s.request('OPTIONS', '/x', Origin='https://a.example', Access_Control_Request_Method='GET',
+                  Access_Control_Request_Headers='range')
+    assert a.status == 204 and 'Range' in a.headers['Access-Control-Allow-Headers']
+    assert 'GET' in a.headers['Access-Control-Allow-Methods']
+    a = s.get('/x', Origin='https://b.example')
+    assert cors(a) == {} and 'Origin' in a.headers['Vary'], cors(a)
+    assert 'Origin' in s.get('/').headers['Vary']
+with Serve('--cors=*', 'f.h5') as s:
+    assert s.get('/x', Origin='https://b.example').headers['Access-Control-Allow-Origin'] == '*'
+for bad in ('a.example', 'https://a.example/path', 'https://a b', '://x', 'https://'):
+    p = subprocess.run([os.environ['H5MOUNT'], '--serve', '0', '--cors=' + bad, 'f.h5'],
+                       capture_output=True, text=True)
+    assert p.returncode == 1 and p.stderr.count('\n') == 1, bad
+)");
+}
+
+TEST_F(ServeCommand, OnLoopbackTheHostMustBeOne) {
+  write_example();
+  check(R"(
+with Serve('f.h5') as s:
+    for host, status in (('localhost', 200), ('127.0.0.1:99', 200), ('[::1]', 200),
+                         ('rebound.example', 421), ('', 421),
+                         ('localhost.example', 421)):
+        assert s.get('/x', Host=host).status == status, host
+    assert s.get('http://rebound.example/x', Host='localhost').status == 421
+    assert s.get('http://localhost/x', Host='localhost').status == 200
+p = subprocess.Popen([os.environ['H5MOUNT'], '--serve', '0.0.0.0:0', 'f.h5'],
+                     stdout=subprocess.PIPE, text=True)
+port = p.stdout.readline().strip().rsplit(':', 1)[1].rstrip('/')
+request = urllib.request.Request('http://127.0.0.1:%s/x' % port, headers={'Host': 'data.example'})
+a = urllib.request.urlopen(request)
+assert a.status == 200
+p.terminate(), p.wait()
+)");
+}
+
+TEST_F(ServeCommand, GzipIsForListingsAndPagesOnly) {
+  check(R"(
+with h5py.File('many.h5', 'w') as f:
+    for i in range(300): f['dataset %d' % i] = i
+time.sleep(0.2)  # until then each answer has a tag of its own
+with Serve('many.h5') as s:
+    for target, fields in (('/', {}), ('/?list', {}), ('/?asset=page.js', {}),
+                           ('/', {'Accept': 'text/html'})):
+        a, b = s.get(target, **fields), s.get(target, Accept_Encoding='gzip', **fields)
+        if len(a.data) < 1024: continue
+        assert b.headers['Content-Encoding'] == 'gzip' and gzip.decompress(b.data) == a.data, target
+        assert a.headers['ETag'] != b.headers['ETag'] and 'Accept-Encoding' in b.headers['Vary']
+        assert s.get(target, Accept_Encoding='gzip', If_None_Match=b.headers['ETag'], **fields).status == 304
+    assert 'Content-Encoding' not in s.get('/?list', Accept_Encoding='gzip;q=0').headers
+)");
+}
+
+TEST_F(ServeCommand, ALargeGroupIsListedAsItIsSent) {
+  check(R"(
+with h5py.File('large.h5', 'w', libver='latest') as f:
+    for i in range(30000): f['a rather long name of an empty group, number %d' % i] = h5py.SoftLink('/x')
+with Serve('large.h5') as s:
+    a = s.get('/?list')
+    assert a.headers['Transfer-Encoding'] == 'chunked' and len(json.loads(a.data)) == 30000
+)");
+}
+
+TEST_F(ServeCommand, DamageIsAnErrorAndTheRestIsServed) {
+  write_example();
+  check(R"(
+data = bytearray(open('f.h5', 'rb').read())
+with h5py.File('f.h5') as f:
+    chunk = f['deflated'].id.get_chunk_info(50)
+data[chunk.byte_offset + 20:chunk.byte_offset + 40] = b'\xff' * 20
+open('bad.h5', 'wb').write(data)
+with Serve('bad.h5') as s:
+    a = s.get('/deflated', Range='bytes=%d-%d' % (50 * 8000, 50 * 8000 + 9))
+    assert a.status == 500 and b'deflate' in a.data, (a.status, a.data)
+    assert s.get('/deflated', Range='bytes=0-9').status == 206
+    try:
+        s.get('/deflated')
+        assert False, 'a body that is cut off must not look whole'
+    except http.client.IncompleteRead:
+        pass
+    assert 'user.hdf5.error' in s.json('/deflated?describe')['xattrs']
+)");
+}
+
+TEST_F(ServeCommand, SeveralSourcesAreDirectories) {
+  write_example();
+  check(R"(
+os.mkdir('d')
+with h5py.File('d/f.h5', 'w') as g: g['y'] = np.arange(5); g['group/z'] = 1.5
+with h5py.File('o ther.h5', 'w') as g: g['z'] = np.arange(2)
+with Serve('f.h5', 'd/f.h5', 'o ther.h5') as s:
+    assert [e['name'] for e in s.json('/?list')] == ['f.h5', 'f.h5 (2)', 'o ther.h5']
+    assert len(s.get('/f.h5/x').data) == 4000 and len(s.get('/f.h5%20(2)/y').data) == 40
+    assert s.get('/o%20ther.h5').headers['Location'] == '/o%20ther.h5/'
+    assert s.get('/f.h5/soft/').headers['Location'] == '/f.h5/group/'
+    assert b'Index of /f.h5 (2)/group/' in s.get('/f.h5%20(2)/group/').data
+    assert b'Index of /f.h5 (2)/<' in s.get('/f.h5%20(2)/').data
+    assert s.get('/f.h5/../x').status == 404 and s.get('/x').status == 404
+    assert s.json('/f.h5/x?describe')['views'][0]['href'] == '/f.h5/.h5/npy/x.npy'
+    assert s.get('/f.h5/.h5/npy/x.npy').status == 200
+    assert s.get('/', Accept='text/html').headers['Content-Type'].startswith('text/html')
+)");
+}
+
+TEST_F(ServeCommand, TermLetsADownloadEndAndInterruptDoesNotWait) {
+  check(R"(
+with h5py.File('large.h5', 'w') as f:
+    f.create_dataset('d', (64 << 20,), 'u1', chunks=(1 << 20,), compression='gzip')
+def begin(s):
+    c = socket.socket()
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    c.connect(('127.0.0.1', int(s.port)))
+    c.sendall(b'GET /d HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    return c, c.recv(100)
+def rest(c):
+    n = 0
+    while part := c.recv(1 << 20): n += len(part)
+    return n
+with Serve('large.h5') as s:
+    c, first = begin(s)
+    s.process.terminate()
+    time.sleep(0.5)
+    assert s.process.poll() is None
+    try:
+        socket.create_connection(('127.0.0.1', int(s.port)), 5)
+        assert False, 'a connection after SIGTERM'
+    except ConnectionRefusedError:
+        pass
+    assert rest(c) + len(first) > 64 << 20
+    assert s.process.wait(30) == 0
+for first_signal, more in ((signal.SIGINT, None), (signal.SIGTERM, signal.SIGTERM)):
+    with Serve('large.h5') as s:
+        c, first = begin(s)
+        s.process.send_signal(first_signal)
+        if more: time.sleep(0.3), s.process.send_signal(more)
+        assert s.process.wait(10) == 1
+        assert open('serve.err').read() == 'h5mount: ended before all answers were sent\n'
+with Serve('large.h5') as s:
+    assert s.end(signal.SIGINT) == 0
+)");
+}
+
+TEST_F(ServeCommand, EveryAnswerIsALineAtLevelInfo) {
+  write_example();
+  check(R"(
+with Serve('-o', 'log_level=info', 'f.h5') as s:
+    s.get('/x', Range='bytes=0-9'), s.get('/no%1bwhere'), s.request('POST', '/x')
+    for i in range(400): s.get('/x', Range='bytes=0-9')
+    log = s.get('/.h5/log').data
+    s.end()
+    lines = open('serve.err').read().splitlines()
+    assert len(lines) == 404, len(lines)  # not limited as messages are
+    assert lines[0].startswith('h5mount: 127.0.0.1 GET /x 206 10 bytes '), lines[0]
+    assert ' GET /no%1bwhere 404 ' in lines[1] and ' POST /x 405 ' in lines[2]
+    assert b'GET' not in log
+with Serve('f.h5') as s:
+    s.get('/x')
+    s.end()
+    assert open('serve.err').read() == ''
+)");
+}
+
+TEST_F(ServeCommand, WhatCannotBeServedIsOneLine) {
+  write_example();
+  const auto refused = [&](const std::string& words, int code) {
+    const Outcome out = in("$H5MOUNT --serve " + words);
+    EXPECT_EQ(out.code, code) << words << "\n" << out.err;
+    EXPECT_EQ(lines_in(out.err), 1) << words << "\n" << out.err;
+    EXPECT_EQ(out.out, "");
+  };
+  refused("8000", 1);
+  refused("f.h5", 1);
+  refused("x:1 f.h5", 1);
+  refused("127.0.0.1:70000 f.h5", 1);
+  refused("::1:80 f.h5", 1);
+  refused("203.0.113.7:1 f.h5", 1);
+  refused("0 missing.h5", 1);
+  refused("0 --frobnicate f.h5", 1);
+  refused("0 f.h5 /dev/null", 1);
+  std::ofstream(place / "text.h5") << "no HDF5";
+  refused("0 f.h5 text.h5", 2);
+}
+
+TEST_F(ServeCommand, AnOrdinaryUserWithoutFuse) {
+  H5MOUNT_NEEDS_ROOT();
+  write_example();
+  std::ofstream(place / "client.py") << "import sys, urllib.request\n"
+                                        "print(len(urllib.request.urlopen(sys.argv[1] + 'x').read()))\n";
+  std::ofstream(place / "serve.sh")
+      << "mount --bind /dev/null /dev/fuse\n"
+         "setpriv --reuid=65534 --regid=65534 --clear-groups $H5MOUNT --serve 0 f.h5 > url &\n"
+         "for i in $(seq 100); do [ -s url ] && break; sleep 0.1; done\n"
+         "/usr/bin/python3 client.py $(cat url)\nkill $!\nwait $!\n";
+  // The user must be able to reach the file.
+  const Outcome out = in("chmod 755 .. . && chmod 644 f.h5 && unshare -m sh serve.sh");
+  if (out.err.find("unshare") != std::string::npos) GTEST_SKIP() << out.err;
+  EXPECT_EQ(out.code, 0) << out.err;
+  EXPECT_EQ(out.out, "4000\n") << out.err;
+}
+
+}  // namespace
+}  // namespace h5mount::test
