@@ -53,7 +53,7 @@ ServingLoop* ServingLoop::current() {
 }
 
 void ServingLoop::reply_ahead(std::size_t bytes) {
-  if (bytes > kLongReply && t_loop != nullptr && t_loop->channel_.has_request()) note_long_work();
+  if (bytes > kLongReply) note_long_work();
 }
 
 int ServingLoop::run() {

@@ -39,8 +39,6 @@ class RequestChannel {
   virtual void process(const fuse_buf& buffer) noexcept = 0;
   // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
   virtual bool ended() const = 0;
-  // Whether `receive` would return at once. Costs a system call.
-  virtual bool has_request() const = 0;
 };
 
 class ServingLoop {
@@ -66,8 +64,8 @@ class ServingLoop {
   // The loop that the calling thread serves; null for other threads.
   static ServingLoop* current();
 
-  // To be called before a reply of so many bytes is written. Copying a large one takes as long as many small
-  // requests, so where any is there already, the lead is passed.
+  // To be called before a reply of so many bytes is written. Copying a large one takes as long as a hundred
+  // small requests, and longer where the machine has other work for the processor: the lead is passed.
   static void reply_ahead(std::size_t bytes);
 
   // True where no thread could take the lead, so that a read is better deferred.

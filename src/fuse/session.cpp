@@ -1,7 +1,6 @@
 #include "h5mount/fuse/session.h"
 
 #include <fuse_lowlevel.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -64,10 +63,6 @@ class SessionChannel final : public RequestChannel {
     if (fuse_session_exited(session_) != 0 && !stopped_) failed_ = true;
   }
   bool ended() const override { return fuse_session_exited(session_) != 0; }
-  bool has_request() const override {
-    pollfd device{fuse_session_fd(session_), POLLIN, 0};
-    return ::poll(&device, 1, 0) > 0;
-  }
 
   // From any thread.
   void stop() {

@@ -3,6 +3,7 @@ import os
 import time
 from statistics import median
 
+from fuse_limits import Limits
 from measure import Mount, Sample, run
 from report import Row
 
@@ -23,9 +24,9 @@ def duration(seconds):
 
 
 class Bench:
-    def __init__(self, build, directory, paths, sizes, rounds, say):
+    def __init__(self, build, directory, paths, sizes, rounds, say, baseline=None):
         self.build, self.directory, self.paths, self.sizes = build, directory, paths, sizes
-        self.rounds, self.say = rounds, say
+        self.rounds, self.say, self.baseline = rounds, say, baseline
         self.rows, self.memory, self.decoded = [], {}, {}
         self.here = os.path.dirname(os.path.abspath(__file__))
 
@@ -299,6 +300,10 @@ class Bench:
             self.add(Row(f'peak memory over cache_size, MiB: {case}', '(64 MiB of cache)', [over], 64, True))
         for case, ratios in self.decoded.items():
             self.add(Row(f'chunks decoded / chunks needed: {case}', '(sequential)', ratios, 1.02, True))
+
+    def limits(self):
+        """How near to what FUSE allows: see fuse_limits.py."""
+        Limits(self, Other, duration).all()
 
     def growth(self):
         """How a case's time grows when its work grows tenfold: 10 is proportional, 1 is constant."""

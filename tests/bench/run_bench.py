@@ -12,7 +12,7 @@ import make_data
 import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ('contiguous', 'tiles', 'series', 'pencils', 'tables', 'slices', 'together', 'million', 'names', 'peaks')
+GROUPS = ('contiguous', 'tiles', 'series', 'pencils', 'tables', 'slices', 'together', 'million', 'names', 'limits', 'peaks')
 
 
 def machine():
@@ -39,6 +39,7 @@ def main():
     parser.add_argument('--data', default=os.path.join(os.environ.get('TMPDIR', '/var/tmp'), 'h5mount-bench'))
     parser.add_argument('--short', action='store_true', help='smaller data, fewer rounds: under five minutes')
     parser.add_argument('--rounds', type=int)
+    parser.add_argument('--baseline', help='an earlier h5mount program, for the rows that compare with it')
     parser.add_argument('--only', nargs='+', choices=GROUPS + ('growth',), help='groups of cases; nothing is written')
     options = parser.parse_args()
 
@@ -50,7 +51,8 @@ def main():
         if kind not in ('extensible', 'btree', 'tree', 'links', 'plain'):
             paths[kind] = paths[stem]
     load = os.getloadavg()[0]
-    bench = cases.Bench(options.build, options.data, paths, sizes, options.rounds or (3 if options.short else 5), say)
+    bench = cases.Bench(options.build, options.data, paths, sizes, options.rounds or (3 if options.short else 5), say,
+                        options.baseline)
     groups = options.only or (GROUPS if options.short else GROUPS + ('growth',))
     begin = time.monotonic()
     for group in groups:

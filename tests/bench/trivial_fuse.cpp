@@ -2,7 +2,8 @@
 // mapping of a plain file, with the settings that measured fastest (1 MiB requests, kept pages, long
 // timeouts, read-ahead of 1 MiB where permitted, no splice). The reference for data that needs no decoding.
 //
-//   trivial_fuse FILE MOUNTPOINT    stays in the foreground until unmounted
+//   trivial_fuse [-s] FILE MOUNTPOINT    stays in the foreground until unmounted; -s: libfuse's loop of one
+//                                        thread instead of the one of many
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <sys/mman.h>
@@ -85,7 +86,9 @@ void raise_read_ahead(std::string mountpoint) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fputs("usage: trivial_fuse FILE MOUNTPOINT\n", stderr), 1;
+  const bool single = argc == 4 && std::strcmp(argv[1], "-s") == 0;
+  if (single) ++argv, --argc;
+  if (argc != 3) return std::fputs("usage: trivial_fuse [-s] FILE MOUNTPOINT\n", stderr), 1;
   const int fd = ::open(argv[1], O_RDONLY | O_CLOEXEC);
   struct stat file = {};
   if (fd < 0 || ::fstat(fd, &file) != 0) return std::perror(argv[1]), 1;
@@ -109,7 +112,7 @@ int main(int argc, char** argv) {
   std::thread herald(raise_read_ahead, std::string(argv[2]));
   fuse_loop_config* const config = fuse_loop_cfg_create();
   fuse_loop_cfg_set_max_threads(config, 32);
-  const int result = fuse_session_loop_mt(session, config);
+  const int result = single ? fuse_session_loop(session) : fuse_session_loop_mt(session, config);
   fuse_loop_cfg_destroy(config);
   fuse_session_unmount(session);
   herald.join();

@@ -1,0 +1,145 @@
+"""How near h5mount comes to what FUSE allows: the group `limits`. Beside it in each round: a trivial FUSE file system in
+the better of libfuse's two loops, the decoder's roofline, H5Dread and h5py; with --baseline an earlier build."""
+import os
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+from measure import Mount, Sample, run
+from report import Row
+
+MIB = 1 << 20
+ROUNDS = 10  # where the worst one counts
+
+
+class Limits:
+    def __init__(self, bench, other, duration):
+        self.bench, self.other, self.duration = bench, other, duration
+
+    def all(self):
+        self.at_random()
+        self.columns()
+        self.in_order()
+        self.metadata()
+        self.many()
+
+    # -- references --
+
+    def trivial(self, file, *arguments, single=False):
+        bench = self.bench
+        program = [bench.tool('trivial_fuse'), *(['-s'] if single else [])]
+        with Mount(program, bench.paths[file], f'{bench.directory}/mnt-trivial') as mount:
+            return mount.measured(bench.reader(*arguments, f'{mount.place}/data'))
+
+    def best_trivial(self, file, *arguments):
+        return min((self.trivial(file, *arguments, single=s) for s in (False, True)), key=lambda sample: sample.wall)
+
+    def baseline(self, file):
+        bench = self.bench
+        return Mount([bench.baseline, '-f'], bench.paths[file], f'{bench.directory}/mnt-baseline')
+
+    # -- cases --
+
+    def at_random(self):
+        bench, other = self.bench, self.other
+        bench.compare('series, 4 KiB at random, cold', lambda: bench.cold('series', 'random', 8000, 4096), [
+            other('h5py', lambda: bench.h5py('random', 'series', 8000, 4096), 2.5),
+            other('trivial FUSE, single-threaded, a plain file',
+                  lambda: self.trivial('flat_tiles', 'random', 8000, 4096, single=True), 0.9)])
+        bench.compare('contiguous, 4 KiB at random, cold', lambda: bench.cold('contiguous', 'random', 8000, 4096), [
+            other('trivial FUSE, single-threaded',
+                  lambda: self.trivial('flat', 'random', 8000, 4096, single=True))])
+
+    def columns(self):
+        bench, other = self.bench, self.other
+        stride = bench.sizes.tile_columns * 4
+        cells = lambda: bench.h5py('cell', 'tiles', 5)
+        bench.compare('column of tiles, one value a row',
+                      lambda: bench.cold('tiles', 'column', bench.sizes.tile_rows, stride, 4),
+                      [other('h5py, a value a row', cells, 1)])
+        bench.compare('column of tiles by slice/', lambda: bench.one_read('tiles', '.h5/slice/d/:,5'),
+                      [other('h5py, a value a row', cells, 3)])
+
+    def in_order(self):
+        bench, other = self.bench, self.other
+        rounds = max(ROUNDS, bench.rounds)
+        bench.compare('contiguous, cold', lambda: bench.cold('contiguous', 'cat'),
+                      [other('trivial FUSE, best loop', lambda: self.best_trivial('flat', 'cat'), 0.95)], rounds)
+        worst = bench.rows[-1].spread[0]
+        bench.add(Row(f'contiguous, cold, worst of {rounds} rounds', 'trivial FUSE, best loop', [worst], 0.85))
+        bench.compare('tiles unfiltered', lambda: bench.cold('plain-tiles', 'cat'), [
+            other('trivial FUSE, a plain file', lambda: self.best_trivial('flat_tiles', 'cat'), 0.9)])
+        bench.compare('tiles deflate', lambda: bench.cold('tiles', 'cat'), [
+            other('roofline + half of trivial FUSE\'s processor time', self.roofline_and_fuse, 0.95),
+            other('C H5Dread in slices', lambda: bench.h5dread('slices', 'tiles', 256))])
+        bench.compare('pencils, 64 MiB of cache', lambda: bench.cold('pencils', 'cat', options='cache_size=64M'), [
+            other('C H5Dread, whole', lambda: bench.h5dread('whole', 'pencils'), 1.5)])
+
+    def roofline_and_fuse(self):
+        bench = self.bench
+        roof = run([bench.tool('roofline'), bench.paths['tiles'], 'd'], timed_by_itself=True)
+        return Sample(roof.wall + self.best_trivial('flat_tiles', 'cat').cpu / 2, 0)
+
+    def metadata(self):
+        bench, other = self.bench, self.other
+        links, tree = f'links-{bench.sizes.links}', f'tree-{bench.sizes.datasets}'
+        plain = bench.paths[f'plain-{bench.sizes.links}']
+        bench.compare('ls -l, 100,000 links', lambda: bench.listing(links, 'ls -l g'), [
+            other('ls -l of plain files', lambda: run(['ls', '-l', plain]), 1)])
+        bench.compare('find -size, 100,000 datasets', lambda: bench.listing(tree, 'find . -size +0'), [
+            other('ls -l of plain files', lambda: run(['ls', '-l', plain]))])
+        if bench.baseline:
+            bench.compare('getfattr -R -d, 100,000 datasets', lambda: bench.listing(tree, 'getfattr -R -d .'), [
+                other('the baseline', lambda: self.listing(tree, 'getfattr -R -d .'), 2)], min(3, bench.rounds))
+
+    def listing(self, file, command):
+        with self.baseline(file) as mount:
+            return mount.measured(['sh', '-c', f'cd {mount.place} && {command} >/dev/null'], False)
+
+    # -- many readers --
+
+    def mixed(self, mount):
+        """Two readers in order and six at random of each of four datasets, all at once."""
+        bench, begin = self.bench, time.monotonic()
+        jobs = [bench.reader(*how, f'{mount.place}/{name}') for name in 'abcd'
+                for how in 2 * [('cat',)] + 6 * [('random', 500, 4096)]]
+        running = [subprocess.Popen(job, stdout=subprocess.DEVNULL) for job in jobs]
+        if any(process.wait() for process in running):
+            raise RuntimeError('a reader failed')
+        return Sample(time.monotonic() - begin, 0)
+
+    def many(self):
+        bench, other = self.bench, self.other
+        def with_mount(mount):
+            with mount:
+                return self.mixed(mount)
+        if bench.baseline:
+            bench.compare('32 readers mixed', lambda: with_mount(bench.mount('four-tiles')), [
+                other('the baseline (libfuse\'s loop)', lambda: with_mount(self.baseline('four-tiles')), 1)])
+        latencies = [self.lookup_latency(bench.mount('tiles')) for _ in range(bench.rounds)]
+        bench.add(Row('99th percentile of a lookup during 4 cat, milliseconds', '', latencies, 5, True,
+                      self.duration(median(latencies) / 1e3)))
+        if bench.baseline:
+            latencies = [self.lookup_latency(self.baseline('tiles')) for _ in range(bench.rounds)]
+            bench.add(Row('the same, the baseline', '', latencies, None, True, self.duration(median(latencies) / 1e3)))
+
+    def lookup_latency(self, mount, seconds=3):
+        """Milliseconds. Names that do not exist and were not asked for before: each is a request."""
+        with mount, ThreadPoolExecutor(4) as pool:
+            end, path = time.monotonic() + seconds, f'{mount.place}/d'
+            def read_again_and_again():
+                while time.monotonic() < end:
+                    subprocess.run(self.bench.reader('cat', path), stdout=subprocess.DEVNULL, check=True)
+                    with open(path, 'rb') as file:  # so that the next one reads through the mount again
+                        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            readers = [pool.submit(read_again_and_again) for _ in range(4)]
+            times = []
+            while time.monotonic() < end:
+                begin = time.perf_counter()
+                os.path.lexists(f'{mount.place}/none{len(times)}')
+                times.append(time.perf_counter() - begin)
+                time.sleep(0.002)
+            for reader in readers:
+                reader.result()
+        return sorted(times)[len(times) * 99 // 100] * 1e3
