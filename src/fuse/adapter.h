@@ -10,6 +10,7 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
+#include "listing_advice.h"
 #include "xattr_answers.h"
 
 namespace h5mount::fuse {
@@ -37,6 +38,8 @@ struct Adapter {
   SessionOptions options;
   OpenCounts open_files;
   XattrAnswers xattr_answers;
+  ListingAdvice listing_advice;
+  bool own_listing_advice = false;  // set by op_init; else the kernel decides which listings have attributes
 
   double lasting_timeout() const;  // of names, and of attributes that are complete
   double missing_timeout() const;  // of names that do not exist

@@ -20,7 +20,8 @@ constexpr ino_t kUnknownIno = 0xFFFFFFFF;  // zero would hide the entry
 // The range of a listing that one request reads.
 struct PageRequest {
   std::size_t position, size;
-  bool plus;
+  bool plus;  // with room for attributes
+  EntryAttributes attributes = EntryAttributes::None;
   bool operator==(const PageRequest&) const = default;
 };
 
@@ -28,7 +29,7 @@ struct PageRequest {
   return type == tree::NodeType::Directory ? S_IFDIR : type == tree::NodeType::Symlink ? S_IFLNK : S_IFREG;
 }
 
-// Fills one reply. With `plus` every entry is looked up; until the kernel has accepted the reply, the
+// Fills one reply. Entries with attributes are looked up; until the kernel has accepted the reply, the
 // destructor drops these references.
 class Page {
  public:
@@ -49,7 +50,8 @@ class Page {
   Page& operator=(const Page&) = delete;
 
   const PageRequest& request() const { return request_; }
-  std::size_t end() const { return end_; }  // the position after the last entry
+  std::size_t without() const { return without_; }  // entries without attributes
+  std::size_t end() const { return end_; }          // the position after the last entry
 
   void send(Reply& reply) {
     if (fuse_reply_buf(reply.take(), buffer_.data(), used_) == 0) looked_up_.clear();
@@ -65,19 +67,31 @@ class Page {
       name_.assign(position + 1, '.');
     } else {
       const std::size_t at = position - kDots;
-      const auto item = plus_ ? listing.at(at, computed_name_) : listing.typed_at(at, computed_name_);
+      const auto item =
+          brings_attributes(position) ? listing.at(at, computed_name_) : listing.typed_at(at, computed_name_);
       name_.assign(item.name);
       entry.attr.st_mode = item.type_known ? type_bits(item.type) : 0;
       if (item.ino != 0) entry.attr.st_ino = item.ino;
     }
     const std::size_t space_left = buffer_.size() - used_;
     if (needed() > space_left) return false;
-    if (plus_ && position >= kDots) look_up(listing, position - kDots, entry);
+    if (position >= kDots) {
+      if (brings_attributes(position))
+        look_up(listing, position - kDots, entry);
+      else
+        ++without_;
+    }
     char* const at = buffer_.data() + used_;
     const auto next = static_cast<off_t>(position + 1);
     used_ += plus_ ? fuse_add_direntry_plus(nullptr, at, space_left, name_.c_str(), &entry, next)
                    : fuse_add_direntry(nullptr, at, space_left, name_.c_str(), &entry.attr, next);
     return true;
+  }
+
+  // Where an entry is passed without a node, the kernel takes its name and type alone.
+  bool brings_attributes(std::size_t position) const {
+    if (request_.attributes == EntryAttributes::Most) return !ListingAdvice::held_out(position);
+    return request_.attributes == EntryAttributes::All;
   }
 
   std::size_t needed() const {
@@ -103,6 +117,7 @@ class Page {
   std::size_t end_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
+  std::size_t without_ = 0;
   std::string name_;
   std::string computed_name_;  // for names that the listing computes
   std::vector<tree::NodeId> looked_up_;
@@ -114,8 +129,9 @@ struct DirectoryHandle {
   std::shared_ptr<void> pin;  // keeps the tree's file
   Mutex mutex;                // held throughout a request: an open directory is read by one thread at a time
   std::shared_ptr<const tree::DirectoryListing> listing H5_GUARDED_BY(mutex);
-  std::optional<PageRequest> expected H5_GUARDED_BY(mutex);  // the request that continues the last one
-  std::unique_ptr<Page> next_page H5_GUARDED_BY(mutex);      // the page for it, if already filled
+  std::optional<std::size_t> expected_position
+      H5_GUARDED_BY(mutex);                              // of the request that continues the last
+  std::unique_ptr<Page> next_page H5_GUARDED_BY(mutex);  // the page for it, if already filled
 };
 using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
 
@@ -134,21 +150,31 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     if (!handle->listing) {
       H5_ASSIGN(handle->listing, adapter.tree->open_directory(node));
     }
-    const PageRequest wanted{offset < 0 ? 0 : static_cast<std::size_t>(offset), size, plus};
+    const auto position = offset < 0 ? 0 : static_cast<std::size_t>(offset);
+    const pid_t process = fuse_req_ctx(request)->pid;
+    const auto attributes = [&](bool first) {
+      if (!plus) return EntryAttributes::None;
+      if (!adapter.own_listing_advice) return EntryAttributes::All;
+      return adapter.listing_advice.advise(process, node, first);
+    };
+    const PageRequest wanted{position, size, plus, attributes(position == 0)};
     // The error replaces the empty reply after the last entry: the kernel takes a listing as complete, and
     // caches it, only after an empty reply.
     if (const Error* damage = handle->listing->damage();
         damage != nullptr && wanted.position >= handle->listing->size() + kDots)
       return fail(*damage);
-    const bool continues = handle->expected == wanted;
+    const bool continues = handle->expected_position == wanted.position;
     std::unique_ptr<Page> page = std::exchange(handle->next_page, nullptr);
     const bool lasting = !adapter.tree->follows();
     if (!page || page->request() != wanted || !lasting)
       page = std::make_unique<Page>(adapter, node, wanted, *handle->listing);
+    if (plus && adapter.own_listing_advice)
+      adapter.listing_advice.note_listed(process, node, page->without());
     page->send(reply);
-    handle->expected = PageRequest{page->end(), size, plus};
-    if (continues && lasting && page->end() < handle->listing->size() + kDots)
-      handle->next_page = std::make_unique<Page>(adapter, node, *handle->expected, *handle->listing);
+    handle->expected_position = page->end();
+    if (!continues || !lasting || page->end() >= handle->listing->size() + kDots) return {};
+    const PageRequest next{page->end(), size, plus, attributes(false)};
+    handle->next_page = std::make_unique<Page>(adapter, node, next, *handle->listing);
     return {};
   });
 }

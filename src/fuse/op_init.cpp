@@ -4,7 +4,8 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr unsigned kMaxRequestBytes = 1U << 20;
-constexpr unsigned kMaxBackground = 64;  // concurrent read-ahead requests; the kernel's default is 12
+constexpr unsigned kMaxBackground = 64;         // concurrent read-ahead requests; the kernel's default is 12
+constexpr unsigned kMinorOfLargeListings = 43;  // Linux 6.15; replies of 32 KiB and more since 6.14
 
 void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
   if (wanted && (connection->capable & capability) != 0) connection->want |= capability;
@@ -14,7 +15,7 @@ void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
 }  // namespace
 
 void op_init(void* userdata, fuse_conn_info* connection) {
-  const auto& adapter = *static_cast<const Adapter*>(userdata);
+  auto& adapter = *static_cast<Adapter*>(userdata);
   // Pages stay cached whatever the attributes are; the tree invalidates those that become stale.
   want(connection, FUSE_CAP_AUTO_INVAL_DATA, false);
   want(connection, FUSE_CAP_EXPLICIT_INVAL_DATA, true);
@@ -22,7 +23,11 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   want(connection, FUSE_CAP_PARALLEL_DIROPS, true);
   want(connection, FUSE_CAP_ASYNC_READ, true);
   want(connection, FUSE_CAP_READDIRPLUS, true);
-  want(connection, FUSE_CAP_READDIRPLUS_AUTO, true);
+  // Entries with room for attributes are several times as long. Where a reply is a page, as it is in earlier
+  // kernels, a listing of names would need as many more requests.
+  const bool large_listings = connection->proto_minor >= kMinorOfLargeListings;
+  adapter.own_listing_advice = large_listings && (connection->capable & FUSE_CAP_READDIRPLUS) != 0;
+  want(connection, FUSE_CAP_READDIRPLUS_AUTO, !adapter.own_listing_advice);
   // Replies are written directly from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages
   // evicts them from the page cache of the HDF5 file.
   want(connection, FUSE_CAP_SPLICE_READ, false);

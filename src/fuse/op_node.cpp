@@ -24,6 +24,7 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
       return {};
     }
     if (!found) return fail(found.error());
+    if (adapter.own_listing_advice) adapter.listing_advice.note_lookup(fuse_req_ctx(request)->pid, parent);
     const fuse_entry_param entry = adapter.to_entry(*found);
     // A reply that the kernel did not accept counts no reference there, so the one counted here is dropped.
     if (fuse_reply_entry(reply.take(), &entry) != 0) adapter.tree->forget(found->node, 1);

@@ -59,8 +59,10 @@ class SessionChannel final : public RequestChannel {
   int receive(fuse_buf& buffer) override { return fuse_session_receive_buf(session_, &buffer); }
   void process(const fuse_buf& buffer) noexcept override {
     fuse_session_process_buf(session_, &buffer);
-    // libfuse ends the session where it could not agree with the kernel.
-    if (fuse_session_exited(session_) != 0 && !stopped_) failed_ = true;
+    // libfuse ends the session where it could not agree with the kernel, which is the first request.
+    if (first_.load(std::memory_order_relaxed) && first_.exchange(false) &&
+        fuse_session_exited(session_) != 0 && !stopped_)
+      failed_ = true;
   }
   bool ended() const override { return fuse_session_exited(session_) != 0; }
 
@@ -73,7 +75,7 @@ class SessionChannel final : public RequestChannel {
 
  private:
   fuse_session* session_;
-  std::atomic<bool> stopped_ = false, failed_ = false;
+  std::atomic<bool> first_ = true, stopped_ = false, failed_ = false;
 };
 
 class FuseSession final : public Session {
@@ -82,7 +84,8 @@ class FuseSession final : public Session {
       : adapter_{.tree = std::move(tree),
                  .options = std::move(options),
                  .open_files = {},
-                 .xattr_answers = {}},
+                 .xattr_answers = {},
+                 .listing_advice = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
   FuseSession& operator=(const FuseSession&) = delete;

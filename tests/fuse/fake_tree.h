@@ -40,7 +40,8 @@ class FakeTree final : public tree::Tree {
 
   // References that the kernel holds; its forget requests must return them to zero.
   std::int64_t references() const { return references_; }
-  std::atomic<int> getxattr_calls{0}, listxattr_calls{0}, lookups{0}, opens{0}, full_stats{0}, reports{0};
+  std::atomic<int> getxattr_calls{0}, listxattr_calls{0}, listed_lookups{0}, lookups{0}, opens{0},
+      full_stats{0}, reports{0};
   std::function<Status(tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&)>
       on_read;  // instead of the content
   std::function<void()> on_lookup;
@@ -73,6 +74,7 @@ class FakeTree final : public tree::Tree {
   }
   Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing,
                                     std::size_t position) override {
+    ++listed_lookups;
     const std::string name = listing.name_at(position);
     if (name == "unreadable") return fail(Error(ErrorCode::InvalidValue, "bad header"));
     return entry(static_cast<const Listing&>(listing).ids[position]);

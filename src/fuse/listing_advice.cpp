@@ -1,0 +1,45 @@
+#include "listing_advice.h"
+
+#include <algorithm>
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::size_t kSure = 2;  // held out entries that were not looked up
+
+}  // namespace
+
+ListingAdvice::Process& ListingAdvice::process(pid_t id) {
+  Process& found = processes_[static_cast<std::size_t>(id) % kProcesses];
+  if (found.id != id) found = Process{.id = id};
+  return found;
+}
+
+EntryAttributes ListingAdvice::advise(pid_t id, tree::NodeId directory, bool first) {
+  const MutexLock lock(mutex_);
+  Process& asking = process(id);
+  if (asking.wish == Wish::Attributes) return EntryAttributes::All;
+  // It goes on to another directory without having looked up what was held out of the ones before.
+  const bool another = first && std::ranges::find(asking.listed, directory) == asking.listed.end();
+  if (another && asking.unanswered >= kSure) asking.wish = Wish::Names;
+  return first && asking.wish == Wish::Unknown ? EntryAttributes::Most : EntryAttributes::None;
+}
+
+void ListingAdvice::note_listed(pid_t id, tree::NodeId directory, std::size_t without) {
+  if (without == 0) return;
+  const MutexLock lock(mutex_);
+  Process& asking = process(id);
+  asking.unanswered += without;
+  if (std::ranges::find(asking.listed, directory) != asking.listed.end()) return;
+  asking.listed[asking.next] = directory;
+  asking.next = (asking.next + 1) % asking.listed.size();
+}
+
+void ListingAdvice::note_lookup(pid_t id, tree::NodeId directory) {
+  const MutexLock lock(mutex_);
+  Process& asking = processes_[static_cast<std::size_t>(id) % kProcesses];
+  if (asking.id != id || asking.wish == Wish::Attributes) return;
+  if (std::ranges::find(asking.listed, directory) != asking.listed.end()) asking.wish = Wish::Attributes;
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,52 @@
+// ListingAdvice: whether a listing's replies should bring the attributes of the entries (READDIRPLUS). They
+// save a request for each entry of a program that stats all of them, and cost a header's decoding for each
+// entry of one that only wants names. The kernel decides it for each directory by what happened while it was
+// read, so that a program that first reads a directory and then stats its entries (find, fts) never gets
+// attributes beyond the first reply. This decides by what the same process did with earlier listings.
+//
+// At first a process gets attributes in the first reply of each directory, with a few entries held out: a
+// lookup of an entry that it was given without attributes means that it wants them. Bounded. Threads: any.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::fuse {
+
+enum class EntryAttributes : std::uint8_t { None, Most, All };  // Most: not of entries that are held out
+
+class ListingAdvice {
+ public:
+  // Before a reply to `process` is made; `first`: the listing's first.
+  EntryAttributes advise(pid_t process, tree::NodeId directory, bool first);
+  // A reply was made with so many entries that came without attributes.
+  void note_listed(pid_t process, tree::NodeId directory, std::size_t without);
+  // A name in a directory was looked up, and exists.
+  void note_lookup(pid_t process, tree::NodeId directory);
+
+  static bool held_out(std::size_t position) { return position % kHeldOutEvery == kHeldOutEvery - 1; }
+  static constexpr std::size_t kHeldOutEvery = 64;
+  static constexpr std::size_t kProcesses = 64;  // whose behaviour is known; a later one replaces another
+
+ private:
+  enum class Wish : std::uint8_t { Unknown, Names, Attributes };
+  struct Process {
+    pid_t id = 0;
+    Wish wish = Wish::Unknown;
+    std::size_t unanswered = 0;  // entries held out so far
+    // The last directories that were listed without attributes.
+    std::array<tree::NodeId, 8> listed{};
+    std::size_t next = 0;
+  };
+  Process& process(pid_t id) H5_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  std::array<Process, kProcesses> processes_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace h5mount::fuse
