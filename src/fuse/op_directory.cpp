@@ -8,6 +8,7 @@
 
 #include "adapter.h"
 #include "guard.h"
+#include "h5mount/base/long_work.h"
 #include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::fuse {
@@ -173,6 +174,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     page->send(reply);
     handle->expected_position = page->end();
     if (!continues || !lasting || page->end() >= handle->listing->size() + kDots) return {};
+    note_long_work();  // the client goes on at the same time
     const PageRequest next{page->end(), size, plus, attributes(false)};
     handle->next_page = std::make_unique<Page>(adapter, node, next, *handle->listing);
     return {};

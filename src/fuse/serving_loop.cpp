@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "client_affinity.h"
 #include "h5mount/base/log.h"
 #include "signals_blocked.h"
 
@@ -28,10 +29,15 @@ struct ServingLoop::Worker final : LongWorkListener {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  void long_work_ahead() noexcept override { loop.pass_lead(*this, loop.passed_); }
+  // Unbound first: a thread that is made inherits the processors of the one that makes it.
+  void long_work_ahead() noexcept override {
+    affinity.release();
+    loop.pass_lead(*this, loop.passed_);
+  }
 
   ServingLoop& loop;
   fuse_buf buffer = {};
+  ClientAffinity affinity;  // used by the worker's own thread only
   // Who changes `phase` from Processing to Lost appoints the next leader; the leader changes it back to
   // Receiving, unless it was Lost.
   std::atomic<Phase> phase = Phase::Lost;
@@ -157,6 +163,7 @@ void ServingLoop::lead(Worker& me) {
     const int length = channel_.ended() ? 0 : channel_.receive(me.buffer);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
+      me.affinity.release();
       end(channel_.ended() ? 0 : length);
       return;
     }
@@ -164,9 +171,11 @@ void ServingLoop::lead(Worker& me) {
     me.phase.store(
         Phase::Processing);  // sequentially consistent: the watch sleeps only if it cannot see this
     if (watch_sleeps_.load()) wake_watch();
+    const pid_t client = channel_.client_of(me.buffer);
     channel_.process(me.buffer);
     Phase processing = Phase::Processing;
-    if (!me.phase.compare_exchange_strong(processing, Phase::Receiving)) return;
+    if (!me.phase.compare_exchange_strong(processing, Phase::Receiving)) return me.affinity.release();
+    me.affinity.served(client);
   }
 }
 

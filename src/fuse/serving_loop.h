@@ -1,11 +1,11 @@
 // ServingLoop: receives a mount's requests and answers them with a few threads, one of which leads.
 //
 // The leader waits for a request, answers it and waits for the next: a client's requests are served by one
-// thread, whose caches and processor stay warm. (libfuse's loop has every idle thread wait for requests in
-// turn, which doubles the cost of a small one.) Before work that takes long (base/long_work.h) the leader
-// passes the lead to an idle thread, the one that was idle last, or to a new one. What takes long without
-// notice, such as a page fault on a slow disk, loses the lead within two ticks to a thread that watches. So
-// no request waits for another's decoding.
+// thread, whose caches and processor stay warm, and which follows it to its processor (client_affinity.h).
+// (libfuse's loop has every idle thread wait for requests in turn, which doubles the cost of a small one.)
+// Before work that takes long (base/long_work.h) the leader passes the lead to an idle thread, the one that
+// was idle last, or to a new one. What takes long without notice, such as a page fault on a slow disk, loses
+// the lead within two ticks to a thread that watches. So no request waits for another's decoding.
 //
 // Where all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
 // goes on to answer what is quick. Threads: `run` once; all else from any thread while it runs.
@@ -39,6 +39,8 @@ class RequestChannel {
   virtual void process(const fuse_buf& buffer) noexcept = 0;
   // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
   virtual bool ended() const = 0;
+  // The thread that made the request, in the terms of ClientAffinity::served.
+  virtual pid_t client_of(const fuse_buf& buffer) const = 0;
 };
 
 class ServingLoop {

@@ -1,6 +1,7 @@
 #include "h5mount/fuse/session.h"
 
 #include <fuse_lowlevel.h>
+#include <linux/fuse.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,7 @@
 
 #include "adapter.h"
 #include "change_watch.h"
+#include "client_affinity.h"
 #include "h5mount/base/log.h"
 #include "kernel_notifier.h"
 #include "mount_answers.h"
@@ -65,6 +67,20 @@ class SessionChannel final : public RequestChannel {
       failed_ = true;
   }
   bool ended() const override { return fuse_session_exited(session_) != 0; }
+  pid_t client_of(const fuse_buf& buffer) const override {
+    const auto* const header = static_cast<const fuse_in_header*>(buffer.mem);
+    if (buffer.size < sizeof *header) return 0;
+    switch (header->opcode) {
+      case FUSE_FORGET:  // made by the kernel when it likes
+      case FUSE_BATCH_FORGET:
+      case FUSE_INTERRUPT:
+      case FUSE_RELEASE:
+      case FUSE_RELEASEDIR:
+        return ClientAffinity::kNobody;
+      default:
+        return static_cast<pid_t>(header->pid);
+    }
+  }
 
   // From any thread.
   void stop() {

@@ -47,6 +47,8 @@ class FakeChannel final : public RequestChannel {
     }
     changed_.notify_one();
   }
+  pid_t client_of(const fuse_buf&) const override { return 0; }
+
   // Asks and returns what the request's thread was.
   std::future<std::thread::id> ask_who() {
     auto who = std::make_shared<std::promise<std::thread::id>>();
@@ -342,6 +344,7 @@ TEST(ServingLoop, InterruptEndsTheLeadersSystemCall) {
       ++requests;
     }
     bool ended() const override { return stop; }
+    pid_t client_of(const fuse_buf&) const override { return 0; }
     int ends[2] = {-1, -1};
     std::atomic<bool> stop = false;
     std::atomic<int> requests = 0;

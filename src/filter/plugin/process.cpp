@@ -14,6 +14,7 @@
 #include <array>
 #include <vector>
 
+#include "h5mount/base/long_work.h"
 #include "protocol.h"
 
 namespace h5mount::filter {
@@ -35,6 +36,8 @@ Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& 
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  // A serving thread may be bound to a processor, which the helper would inherit.
+  note_long_work();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, 0);
