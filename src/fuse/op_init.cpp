@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "adapter.h"
 
 namespace h5mount::fuse {
@@ -34,8 +36,9 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   want(connection, FUSE_CAP_SPLICE_WRITE, false);
   want(connection, FUSE_CAP_SPLICE_MOVE, false);
   want(connection, FUSE_CAP_HANDLE_KILLPRIV, false);
-  // libfuse derives the largest read from the largest write.
-  connection->max_write = kMaxRequestBytes;
+  // libfuse derives the largest read from the largest write. Since 3.17.2 it proposes what the kernel allows
+  // (fs.fuse.max_pages_limit), which may be more.
+  connection->max_write = std::max(connection->max_write, kMaxRequestBytes);
   connection->max_read = adapter.options.max_read;
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
