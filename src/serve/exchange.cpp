@@ -13,9 +13,18 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr std::size_t kBufferBytes = 128U << 10;
-constexpr std::size_t kSendBytes = 32U << 10;  // libmicrohttpd's own buffer
-static_assert(kBufferBytes + kSendBytes <= kBodyBytes);
+// A body is sent through two buffers: one that a job fills, and a smaller one of libmicrohttpd. Few
+// connections get large ones, as each part costs a job; many share kBodiesBytes until they have the smallest.
+constexpr std::size_t kBodiesBytes = 64U << 20;
+constexpr std::size_t kLargestBuffer = 1U << 20;
+constexpr std::size_t kLeastSent = 4096, kMostSent = 64U << 10;
+static_assert(kBodyBytes >= kLargestBuffer + kMostSent);
+
+std::size_t buffer_bytes(std::size_t connections, std::optional<std::uint64_t> body) {
+  const std::size_t share = kBodiesBytes / std::max<std::size_t>(connections, 1);
+  const std::size_t most = std::clamp(share, kLeastBodyBytes, kLargestBuffer);
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(body.value_or(most), 1, most));
+}
 
 std::string client_name(MHD_Connection* connection) {
   const MHD_ConnectionInfo* const info =
@@ -110,9 +119,7 @@ Status Exchange::fill() {
     ended_ = true;
     return {};
   }
-  if (buffer_.empty())
-    buffer_.resize(static_cast<std::size_t>(
-        std::min<std::uint64_t>(answer_.body->size().value_or(kBufferBytes), kBufferBytes)));
+  if (buffer_.empty()) buffer_.resize(buffer_bytes(context_.connections.count(), answer_.body->size()));
   const auto count = answer_.body->read(buffer_);
   if (!count) return fail(count.error());
   filled_ = *count;
@@ -133,8 +140,9 @@ void Exchange::fill_more() {
 
 MHD_Result Exchange::send() {
   const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
-  MHD_Response* const response = MHD_create_response_from_callback(size.value_or(MHD_SIZE_UNKNOWN),
-                                                                   kSendBytes, &read_body, this, nullptr);
+  MHD_Response* const response = MHD_create_response_from_callback(
+      size.value_or(MHD_SIZE_UNKNOWN), std::clamp(buffer_.size() / 4, kLeastSent, kMostSent), &read_body,
+      this, nullptr);
   if (response == nullptr) return MHD_NO;
   for (const auto& [name, value] : answer_.headers)
     MHD_add_response_header(response, name.c_str(), value.c_str());

@@ -39,7 +39,8 @@ struct Source {
 };
 
 inline constexpr std::size_t kConnectionBytes = 16U << 10;
-inline constexpr std::size_t kBodyBytes = 160U << 10;
+inline constexpr std::size_t kBodyBytes = (1U << 20) + (64U << 10);
+inline constexpr std::size_t kLeastBodyBytes = 64U << 10;  // where there are many connections
 
 struct ServerOptions {
   std::string address = "127.0.0.1";  // numeric
@@ -48,7 +49,7 @@ struct ServerOptions {
   std::string cors_origin = {};
   // From the connection, or the last answer, to the end of the next header.
   std::chrono::milliseconds header_deadline{30'000};
-  // A client must take 32 KiB of a body in this time.
+  // A client must take 64 KiB of a body in this time.
   std::chrono::milliseconds stall_deadline{60'000};
   unsigned connections = 4096;  // more wait to be accepted
   // A line for each answer; null: none. Called from any thread.
