@@ -37,7 +37,7 @@ fuse::SessionOptions session_options(const MountCommand& command) {
 }
 
 constexpr const char* kWithoutFuse =
-    "; without FUSE: h5mount --list, --cat, --stat, --tar or --copy (see --help)";
+    "; without FUSE: h5mount --list, --cat, --stat, --tar, --copy or --serve (see --help)";
 
 bool has_fuse() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0;

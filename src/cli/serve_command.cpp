@@ -138,7 +138,11 @@ int run_serve(const ServeCommand& command) {
   const MountOptions options = serving_options(command.options);
   const Shared shared{options, make_cache(options), make_workers(options)};
   std::vector<serve::Source> sources;
-  if (const int code = open_sources(command, shared, sources); code != 0) return code;
+  // While files are opened, which starts no threads, a signal ends the program as usual.
+  ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);
+  const int code = open_sources(command, shared, sources);
+  ::pthread_sigmask(SIG_BLOCK, &endings, nullptr);
+  if (code != 0) return code;
   serve::ServerOptions server_options;
   server_options.address = command.address;
   server_options.port = command.port;
