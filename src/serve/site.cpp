@@ -22,6 +22,12 @@ constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+// The root of several sources for the page, in the form of describe_node.
+constexpr std::string_view kRootDescription =
+    R"({"path":"/","href":"/","type":"directory","size":0,"mtime":0,)"
+    R"("xattrs":{},"errors":{},"cut":{},"views":[]})"
+    "\n";
+
 // The names of the sources in the root: equal ones get ` (2)`, ` (3)`…
 std::vector<std::string> distinct_names(const std::vector<Source>& sources) {
   std::vector<std::string> out;
@@ -89,6 +95,9 @@ std::optional<Site::Place> Site::place_of(const std::string& path) {
 }
 
 Answer Site::answer_sources(const Request& request, std::string_view query) const {
+  if (query_parameter(query, "describe")) {
+    return listing_answer(request, make_text_body(std::string(kRootDescription)), true, {});
+  }
   const DirectoryForm form = directory_form(request, query);
   if (form == DirectoryForm::Page) return page_answer(request);
   const bool json = form == DirectoryForm::Json;

@@ -160,7 +160,8 @@ TEST_F(CatListStat, AnOrdinaryUserWithoutFuse) {
       "mkdir -p m && chown 65534 m && unshare --mount sh -c 'mount --bind dev /dev && setpriv --reuid=65534 "
       "--regid=65534 --clear-groups ./h5mount f.h5 m'");
   EXPECT_NE(mount.code, 0);
-  EXPECT_NE(mount.err.find("--list, --cat, --stat, --tar, --copy or --serve"), std::string::npos) << mount.err;
+  EXPECT_NE(mount.err.find("--list, --cat, --stat, --tar, --copy or --serve"), std::string::npos)
+      << mount.err;
 }
 
 }  // namespace

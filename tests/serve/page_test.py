@@ -146,28 +146,55 @@ def check_use(browser, url):
     assert "alert" not in browser.run("document.title")
 
 
+# Several sources are directories in a root that is none of a file.
+def check_sources(browser, url):
+    assert "second.h5" in browser.open(url)
+    browser.driver.find_element("link text", "example.h5/").click()
+    browser.wait("document.title.startsWith('/')")
+    browser.wait("document.getElementById('main') && !document.getElementById('main').hasAttribute('aria-busy')")
+    text = browser.open(f"{url}example.h5/image?page")
+    assert "shuffle" in text
+    browser.wait("document.querySelector('canvas').dataset.drawn")
+    hrefs = browser.run("[...document.querySelectorAll('nav a')].map((a) => a.getAttribute('href'))")
+    assert hrefs == ["/?page", "/example.h5/?page", "/example.h5/image?page"], hrefs
+
+
+class Server:
+    def __init__(self, program, *files):
+        self.process = subprocess.Popen([program, "--serve", "0", *files], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            words = self.process.stderr.read()
+            print(f"skipped: {words}")
+            sys.exit(77 if "libmicrohttpd" in words else 1)
+
+    def __enter__(self):
+        return self.url
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+
 def main():
     program, shots = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "example.h5")
         write_example(path)
-        server = subprocess.Popen([program, "--serve", "0", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        url = server.stdout.readline().strip()
-        if not url:
-            words = server.stderr.read()
-            print(f"skipped: {words}")
-            sys.exit(77 if "libmicrohttpd" in words else 1)
-        try:
-            for width, height, dark in ((1600, 900, False), (360, 740, True)):
-                browser = Browser(width, height, dark)
-                try:
+        second = os.path.join(place, "second.h5")
+        with h5py.File(second, "w") as f:
+            f["x"] = np.arange(3)
+        for width, height, dark in ((1600, 900, False), (360, 740, True)):
+            browser = Browser(width, height, dark)
+            try:
+                with Server(program, path) as url:
                     check_pages(browser, url, shots)
                     check_use(browser, url)
-                finally:
-                    browser.driver.quit()
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(60)
+                with Server(program, path, second) as url:
+                    check_sources(browser, url)
+            finally:
+                browser.driver.quit()
 
 
 main()

@@ -359,20 +359,23 @@ with Serve('large.h5') as s:
 TEST_F(ServeCommand, DamageIsAnErrorAndTheRestIsServed) {
   write_example();
   check(R"(
+with h5py.File('f.h5', 'r+') as f:
+    # Longer than what is read before an answer begins.
+    f.create_dataset('long', data=np.arange(1000000) % 7, chunks=(1000,), compression='gzip')
+    chunks = [f['deflated'].id.get_chunk_info(50), f['long'].id.get_chunk_info(900)]
 data = bytearray(open('f.h5', 'rb').read())
-with h5py.File('f.h5') as f:
-    chunk = f['deflated'].id.get_chunk_info(50)
-data[chunk.byte_offset + 20:chunk.byte_offset + 40] = b'\xff' * 20
+for chunk in chunks: data[chunk.byte_offset + 20:chunk.byte_offset + 40] = b'\xff' * 20
 open('bad.h5', 'wb').write(data)
 with Serve('bad.h5') as s:
     a = s.get('/deflated', Range='bytes=%d-%d' % (50 * 8000, 50 * 8000 + 9))
     assert a.status == 500 and b'deflate' in a.data, (a.status, a.data)
     assert s.get('/deflated', Range='bytes=0-9').status == 206
+    assert s.get('/deflated').status == 500
     try:
-        s.get('/deflated')
+        s.get('/long')
         assert False, 'a body that is cut off must not look whole'
-    except http.client.IncompleteRead:
-        pass
+    except http.client.IncompleteRead as cut:
+        assert len(cut.partial) < 900 * 8000
     assert 'user.hdf5.error' in s.json('/deflated?describe')['xattrs']
 )");
 }

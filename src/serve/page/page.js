@@ -463,7 +463,7 @@ class Picture {
     this.canvas = element("canvas", {tabindex: "0", role: "img", "aria-label": rank === 1 ? "Line plot" : "Heat map"});
     this.status = element("output", {"aria-live": "polite"}, " ");
     this.controls = element("div", {class: "controls"});
-    this.part = section("right", "Picture", this.canvas, this.status, this.controls);
+    this.part = section("right", object.complex ? "Picture of absolute values" : "Picture", this.canvas, this.status, this.controls);
     this.cursor = null;
     this.addControls();
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
@@ -568,6 +568,7 @@ function understand(description) {
   const parts = /^\{"r":"([<>])f([48])","i":"\1f\2"\}$/.exec(out.facts.dtype || "");
   const reader = elementReader(parts ? `${parts[1]}c${parts[2] * 2}` : out.facts.dtype || "");
   out.itemBytes = reader ? reader.size : 0;
+  out.complex = parts !== null;
   out.compound = (out.facts.dtype || "").startsWith("{") && !parts;
   return out;
 }
