@@ -48,7 +48,7 @@ class ServingLoop {
   struct Options {
     unsigned max_threads = 64;          // that serve; 1: the calling one only, without a watch
     int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
-    std::chrono::milliseconds tick{2};  // a request that outlasts two ticks loses the lead
+    std::chrono::milliseconds tick{1};  // a request that outlasts two ticks loses the lead
   };
   ServingLoop(RequestChannel& channel, const Options& options);
   ~ServingLoop();
