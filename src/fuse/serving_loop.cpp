@@ -123,7 +123,7 @@ void ServingLoop::serve(Worker& me) {
     ::pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
   }
   t_loop = this;
-  if (options_.max_threads > 1) set_long_work_listener(&me);
+  set_long_work_listener(&me);
   std::unique_lock lock(mutex_);
   while (wait_for_work(me, lock)) {
     if (leader_ == &me) {

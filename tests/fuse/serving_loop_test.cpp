@@ -2,13 +2,17 @@
 #include "serving_loop.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <future>
 #include <set>
+
+#include "client_affinity.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -47,7 +51,9 @@ class FakeChannel final : public RequestChannel {
     }
     changed_.notify_one();
   }
-  pid_t client_of(const fuse_buf&) const override { return 0; }
+  pid_t client_of(const fuse_buf&) const override { return client; }
+
+  std::atomic<pid_t> client = 0;
 
   // Asks and returns what the request's thread was.
   std::future<std::thread::id> ask_who() {
@@ -316,6 +322,31 @@ TEST(ServingLoop, AloneItNeitherPassesNorDefers) {
   EXPECT_EQ(running.channel.ask_who().get(), running.first);
   EXPECT_EQ(running.loop.counters().threads, 1U);
   EXPECT_EQ(running.loop.counters().passed, 0U);
+}
+
+int processors_allowed() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  EXPECT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  return CPU_COUNT(&all);
+}
+
+// What is started there must not inherit the one processor: with one thread as with many.
+TEST(ServingLoop, AThreadThatFollowsItsClientDoesNotBeforeLongWork) {
+  const int all = processors_allowed();
+  for (const unsigned threads : {1U, 4U}) {
+    Running running(threads);
+    running.channel.client = ::gettid();
+    for (std::uint32_t i = 0; i <= ClientAffinity::kRun; ++i) running.channel.ask_who().get();
+    std::promise<int> bound, released;
+    running.channel.ask([&] {
+      bound.set_value(processors_allowed());
+      note_long_work();
+      released.set_value(processors_allowed());
+    });
+    EXPECT_EQ(bound.get_future().get(), 1);
+    EXPECT_EQ(released.get_future().get(), all);
+  }
 }
 
 TEST(ServingLoop, AnInterruptedWaitIsRepeatedAndAnErrorEnds) {
