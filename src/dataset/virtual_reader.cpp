@@ -55,18 +55,20 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
   H5_TRY(settle_extent(d, parts));
   H5_TRY(settle_views(d, parts));
   const std::shared_ptr<VirtualReader> reader(
-      new VirtualReader(std::move(file), std::move(d), std::move(sources), std::move(parts)));
+      new VirtualReader(environment, std::move(file), std::move(d), std::move(sources), std::move(parts)));
   if (previous != nullptr) reader->note_outdated(*previous, renewed);
   return reader;
 }
 
-VirtualReader::VirtualReader(object::OpenedFilePtr file, object::DatasetDescription description,
-                             std::unique_ptr<VirtualSources> sources, std::vector<Part> parts)
+VirtualReader::VirtualReader(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                             object::DatasetDescription description, std::unique_ptr<VirtualSources> sources,
+                             std::vector<Part> parts)
     : DatasetReader(std::move(description)),
       file_(std::move(file)),
       fill_(this->description().fill, this->description().element_size),
       sources_(std::move(sources)),
-      parts_(std::move(parts)) {
+      parts_(std::move(parts)),
+      readahead_(environment.cache, environment.workers, kUnitBytes, divide_up(size(), kUnitBytes)) {
   for (const Part& part : parts_)
     if (!problem_) problem_ = part.problem;
 }
@@ -226,14 +228,23 @@ std::vector<ByteRange> VirtualReader::outdated_ranges() const {
 
 // ---- reading
 
-Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const {
+Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
+                           Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
   auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
+  const bool forward = pattern != nullptr && pattern->note(offset, length);
   H5_TRY(read_into(offset, block->bytes()));
   out.add(block->bytes(), block);
+  if (forward) readahead_.advance(shared_from_this(), (offset + length - 1) / kUnitBytes, *pattern);
   return {};
+}
+
+void VirtualReader::make_unit(std::uint64_t unit) const {
+  const std::uint64_t offset = unit * kUnitBytes;
+  cache::Block discarded(static_cast<std::size_t>(unit_end(unit) - offset));
+  (void)read_into(offset, discarded.bytes());
 }
 
 Status VirtualReader::read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const {

@@ -6,6 +6,7 @@
 // damaged is an error for the reads that touch it, because fill values would be wrong data.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "element_conversion.h"
@@ -14,12 +15,15 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/format/virtual_mapping.h"
+#include "readahead.h"
 #include "virtual_nesting.h"
 #include "virtual_sources.h"
 
 namespace h5mount::dataset {
 
-class VirtualReader final : public DatasetReader {
+class VirtualReader final : public DatasetReader,
+                            public ReadaheadUnits,
+                            public std::enable_shared_from_this<VirtualReader> {
  public:
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
                                                            object::OpenedFilePtr file,
@@ -45,6 +49,14 @@ class VirtualReader final : public DatasetReader {
   NamedSources named_sources(std::size_t most) const override;
   MissingSources missing_sources() const override { return sources_->missing(); }
 
+  // Read-ahead decodes the sources' chunks into the cache. The view's own bytes are not kept: every read asks
+  // whether the sources are what they were.
+  std::uint64_t unit_end(std::uint64_t unit) const override {
+    return std::min(size(), (unit + 1) * kUnitBytes);
+  }
+  bool unit_cached(std::uint64_t) const override { return false; }
+  void make_unit(std::uint64_t unit) const override;
+
  private:
   // One mapping. With %b in its names it stands for as many sources as the view's selection has blocks.
   struct Part {
@@ -59,8 +71,11 @@ class VirtualReader final : public DatasetReader {
     std::uint64_t row_begin = 0, row_end = 0;  // linear range that the view's selection lies in
   };
 
-  VirtualReader(object::OpenedFilePtr file, object::DatasetDescription description,
-                std::unique_ptr<VirtualSources> sources, std::vector<Part> parts);
+  static constexpr std::uint64_t kUnitBytes = 1U << 20;
+
+  VirtualReader(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                object::DatasetDescription description, std::unique_ptr<VirtualSources> sources,
+                std::vector<Part> parts);
 
   static void measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
                       SourceBudget& budget);
@@ -94,6 +109,7 @@ class VirtualReader final : public DatasetReader {
   std::unique_ptr<VirtualSources> sources_;
   std::vector<Part> parts_;
   std::optional<Error> problem_;
+  Readahead readahead_;
   mutable Mutex mutex_;
   mutable std::vector<ByteRange> stale_ H5_GUARDED_BY(mutex_);  // not yet taken
 };

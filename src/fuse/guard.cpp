@@ -14,7 +14,7 @@ void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexc
 void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept {
   try {
     tree.report(node, Error(ErrorCode::Internal, fmt::format("{}: internal error: {}", operation, what)));
-  } catch (...) {
+  } catch (...) {  // no memory for the message
   }
 }
 

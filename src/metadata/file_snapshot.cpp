@@ -23,7 +23,7 @@ FileSnapshot::FileSnapshot(std::shared_ptr<SnapshotParts> parts, bool following)
 
 Result<FileMetadataPtr> FileSnapshot::open_first(const std::shared_ptr<SnapshotParts>& parts,
                                                  bool following) {
-  const std::shared_ptr<FileSnapshot> first(new FileSnapshot(parts, following));
+  std::shared_ptr<FileSnapshot> first(new FileSnapshot(parts, following));
   H5_TRY(first->load_extension());
   return first;
 }

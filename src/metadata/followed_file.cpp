@@ -30,11 +30,11 @@ Result<FileMetadataPtr> FileMetadata::open(std::shared_ptr<io::ByteSource> file,
   return followed->snapshot();
 }
 
-FollowedFile::FollowedFile(FileMetadataPtr only)
+FollowedFile::FollowedFile(const FileMetadataPtr& only)
     : addresses_(only->addresses()), base_address_(only->base_address()), retry_for_(0), newest_(only) {}
 
 FollowedFile::FollowedFile(std::shared_ptr<io::ByteSource> file, const MetadataOptions& options,
-                           const io::SourceStamp& opened, FileMetadataPtr first)
+                           const io::SourceStamp& opened, const FileMetadataPtr& first)
     : addresses_(first->addresses()),
       base_address_(first->base_address()),
       retry_for_(options.retry_for),

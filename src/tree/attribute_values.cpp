@@ -75,7 +75,7 @@ Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object) {
   std::optional<std::vector<std::string>> names;  // where this call is the one that examines the values
   H5_ASSIGN(const std::shared_ptr<const LargeAttributes> large,
             object.large_attributes.get([&]() -> Result<std::shared_ptr<const LargeAttributes>> {
-              const auto found = std::make_shared<LargeAttributes>();
+              auto found = std::make_shared<LargeAttributes>();
               const auto examine = [&](object::Attribute& attribute) {
                 if (is_large(file, attribute)) found->insert(attribute.name);
                 // Values are not held together in memory.

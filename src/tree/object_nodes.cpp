@@ -178,7 +178,7 @@ class OpenDataset : public OpenNode {
 
 class DatasetNode : public ObjectNode {
  public:
-  DatasetNode(ServedFilePtr view, std::uint64_t object, LinkPlace link)
+  DatasetNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace link)
       : ObjectNode(view, object, std::move(link)), image_(view, object, place()) {}
 
   Result<NodeStat> stat(StatDepth depth) override {
@@ -240,7 +240,7 @@ NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, 
 
 class GroupNode : public ObjectNode {
  public:
-  GroupNode(ServedFilePtr view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
+  GroupNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
       : ObjectNode(view, object, std::move(place)),
         contents_(view, object, depth),
         hidden_(std::move(hidden)) {}

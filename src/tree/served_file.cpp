@@ -51,7 +51,7 @@ std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
 Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, metadata::RetryBudget& budget) {
   metadata::FollowedFile& file = followed();
   H5_ASSIGN(metadata::FileMetadataPtr snapshot, file.current());
-  const OpenedObjectPtr known = objects_.find(address, snapshot);
+  OpenedObjectPtr known = objects_.find(address, snapshot);
   if (known && !known->outgrown()) return known;
   const auto open = [&](const metadata::FileMetadataPtr& pinned) {
     snapshot = pinned;
@@ -63,8 +63,7 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, metadata::Retr
   if (!opened && file.following()) opened = object::open_object(*snapshot, address);
   H5_TRY(file.confirm_unchanged());
   if (!opened) return fail(std::move(opened).error());
-  const auto object =
-      std::make_shared<const OpenedObject>(*std::move(opened), std::move(snapshot), known.get());
+  auto object = std::make_shared<const OpenedObject>(*std::move(opened), std::move(snapshot), known.get());
   objects_.insert(address, object);
   return object;
 }

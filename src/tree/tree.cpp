@@ -27,7 +27,9 @@ class FileTree : public SourceTree {
   Result<Entry> lookup(NodeId parent, std::string_view name) override {
     H5_ASSIGN(const NodePtr directory, node(parent));
     auto child = directory->child(name);
-    H5_TRY(directory->revalidate());
+    // The log is also there to say why the file cannot be read any more.
+    const bool is_virtual = child && (*child)->key().kind == NodeKey::Kind::VirtualDirectory;
+    if (!is_virtual) H5_TRY(directory->revalidate());
     if (!child) return fail(std::move(child).error());
     return entry_of(*std::move(child));
   }

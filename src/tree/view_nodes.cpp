@@ -193,7 +193,7 @@ class ViewMirror : public Mirror {
 
 }  // namespace
 
-NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
+NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
                        std::shared_ptr<ViewedData> data, ViewOf of) {
   return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(data), std::move(of));
 }

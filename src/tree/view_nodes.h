@@ -17,7 +17,7 @@ NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 
 // A view file. `name` distinguishes it from other views of the object at `address`.
-NodePtr make_view_file(ServedFilePtr file, std::uint64_t address, std::string name,
+NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
                        std::shared_ptr<ViewedData> data, ViewOf of);
 
 }  // namespace h5mount::tree

@@ -251,7 +251,7 @@ class ZarrGroupNode : public Node {
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list() override {
-    const auto out = std::make_shared<ZarrListing>();
+    auto out = std::make_shared<ZarrListing>();
     for (const MetadataFile& metadata : files()) out->add(std::string(metadata.name), NodeType::File);
     const auto each = [&](const ZarrChild& child) {
       out->add(child.shown, child.type());

@@ -22,7 +22,7 @@ struct SharedMessageIndex {
 };
 
 inline std::uint64_t shared_message_table_bytes(std::uint8_t index_count, FileSizes sizes) {
-  return 8 + std::uint64_t{index_count} * (std::uint64_t{14} + 2U * sizes.offsets);
+  return 8 + std::uint64_t{index_count} * (14 + std::uint64_t{2} * sizes.offsets);
 }
 Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, std::uint8_t index_count);
 

@@ -25,7 +25,7 @@ class FollowedFile {
   static Result<std::shared_ptr<FollowedFile>> open(std::shared_ptr<io::ByteSource> file,
                                                     const MetadataOptions& options);
   // A file that never changes, with its only snapshot.
-  explicit FollowedFile(FileMetadataPtr only);
+  explicit FollowedFile(const FileMetadataPtr& only);
   ~FollowedFile();
   FollowedFile(const FollowedFile&) = delete;
   FollowedFile& operator=(const FollowedFile&) = delete;
@@ -63,7 +63,7 @@ class FollowedFile {
 
  private:
   FollowedFile(std::shared_ptr<io::ByteSource> file, const MetadataOptions& options,
-               const io::SourceStamp& opened, FileMetadataPtr first);
+               const io::SourceStamp& opened, const FileMetadataPtr& first);
   Status check(bool at_once);
 
   const std::shared_ptr<io::ByteSource> addresses_;

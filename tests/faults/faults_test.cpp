@@ -1,0 +1,178 @@
+// A mount whose source fails: what each fault does to readers, and that it ends with the fault. The source
+// lies on a file system of the tests (fault_fs.cpp).
+#include "mount/h5py_directory.h"
+
+namespace h5mount::test {
+namespace {
+
+class FaultsTest : public H5pyDirectoryTest {
+ protected:
+  void SetUp() override {
+    H5pyDirectoryTest::SetUp();
+    if (IsSkipped()) return;
+    faulty_ = place / "faulty";
+    std::filesystem::create_directories(place / "source");
+    std::filesystem::create_directories(faulty_);
+    // Written as numbers that say where they are; the places of the chunks are kept beside.
+    write(R"(
+with h5py.File('source/f.h5', 'w') as f:
+    noise = np.random.default_rng(1).integers(0, 1 << 40, 1 << 19)
+    d = f.create_dataset('d', data=noise, chunks=(1 << 16,), compression='gzip', compression_opts=1)
+    p = f.create_dataset('plain', data=np.arange(100000))
+    e = f.create_dataset('g/other', data=np.arange(70000), chunks=(7000,), compression='gzip')
+    f['g'].attrs['name'] = 'sound'
+    info = d.id.get_chunk_info(5)
+    # Its middle: what lies beside a chunk may be read together with metadata.
+    middle = info.byte_offset + info.size // 2
+    open('chunk', 'w').write('%d %d\n' % (middle, middle + 100))
+    open('plain_place', 'w').write('%d\n' % p.id.get_offset())
+    for name in 'd', 'plain', 'g/other': f[name][()].tofile(name.replace('/', '-') + '.raw')
+)");
+    const Outcome made = run(std::string(H5MOUNT_FAULT_FS) + " " + (place / "source").string() + " " +
+                             (place / "rules").string() + " " + faulty_.string());
+    ASSERT_EQ(made.code, 0) << made.err;
+    chunk_ = slurp(place / "chunk");
+    chunk_.pop_back();
+  }
+  void TearDown() override {
+    if (faulty_.empty()) return;
+    rules("");
+    run("umount -l " + mount.path() + "; umount -l " + faulty_.string());
+  }
+
+  void mount_it() {
+    const Outcome mounted = mount.mount(faulty_ / "f.h5", "-o cache_size=32M");
+    ASSERT_EQ(mounted.code, 0) << mounted.err;
+  }
+  // Replaces the rules at once.
+  void rules(const std::string& lines) const {
+    std::ofstream(place / "next") << lines;
+    std::filesystem::rename(place / "next", place / "rules");
+  }
+  bool sound(const std::string& name) const {
+    std::string raw = name;
+    std::ranges::replace(raw, '/', '-');
+    return mount.in("cmp " + name + " " + (place / (raw + ".raw")).string()).code == 0;
+  }
+  // Drops what the kernel and the mount hold of the file.
+  void forget() const { run("echo 1 > /proc/sys/vm/drop_caches"); }
+  static constexpr std::uint64_t kChunk = 65536 * 8;  // bytes of /d
+  bool same_part(const std::string& name, std::uint64_t begin, std::uint64_t end) const {
+    return mount
+               .in("cmp -i " + std::to_string(begin) + " -n " + std::to_string(end - begin) + " " + name +
+                   " " + (place / (name + ".raw")).string())
+               .code == 0;
+  }
+  Outcome read_element(const std::string& name, int element) const {
+    return mount.in("dd if=" + name + " iflag=skip_bytes,count_bytes skip=" + std::to_string(8 * element) +
+                    " count=8 status=none | od -An -td8 | tr -d ' '");
+  }
+
+  std::filesystem::path faulty_;
+  std::string chunk_;  // "BEGIN END" in the sixth chunk of /d, which are the elements from 5 * 65536 on
+};
+
+TEST_F(FaultsTest, AReadErrorIsThatOfItsChunkAndEndsWithIt) {
+  mount_it();
+  rules("eio " + chunk_);
+  const Outcome all = mount.in("cat d | head -c 1 >/dev/null; cat d >/dev/null");
+  EXPECT_NE(all.code, 0);
+  EXPECT_NE(all.err.find("Input/output error"), std::string::npos) << all.err;
+  EXPECT_TRUE(same_part("d", 0, 5 * kChunk));
+  EXPECT_TRUE(same_part("d", 6 * kChunk, 8 * kChunk));
+  EXPECT_TRUE(sound("plain"));
+  EXPECT_TRUE(sound("g/other"));
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.name g").out, "sound");
+  EXPECT_NE(mount.in("getfattr --only-values -n user.hdf5.error d").out.find("Input/output error"),
+            std::string::npos);
+  rules("");
+  EXPECT_TRUE(sound("d"));
+  EXPECT_TRUE(sound("d"));  // and so it stays
+}
+
+TEST_F(FaultsTest, AReadErrorOfPlainDataIsThatOfItsBytes) {
+  mount_it();
+  const std::uint64_t begin = std::stoull(slurp(place / "plain_place")) + 400'000;
+  rules("eio " + std::to_string(begin) + " " + std::to_string(begin + 8));
+  EXPECT_NE(mount.in("cat plain >/dev/null").code, 0);
+  EXPECT_EQ(read_element("plain", 7).out, "7\n");
+  EXPECT_EQ(read_element("plain", 99999).out, "99999\n");
+  EXPECT_TRUE(sound("d"));
+  rules("");
+  forget();
+  EXPECT_TRUE(sound("plain"));
+}
+
+TEST_F(FaultsTest, ShortReadsAreContinued) {
+  rules("short 777");
+  mount_it();
+  EXPECT_TRUE(sound("d"));
+  EXPECT_TRUE(sound("plain"));
+  EXPECT_TRUE(sound("g/other"));
+}
+
+TEST_F(FaultsTest, SlowReadsAreRight) {
+  rules("delay 3");
+  mount_it();
+  const Outcome all = mount.in("sh -c 'for n in d plain g/other; do cat $n | md5sum & done; wait' | sort");
+  rules("");
+  EXPECT_EQ(
+      all.out,
+      run("cd " + place.string() + " && for n in d plain g-other; do md5sum < $n.raw; done | sort").out);
+}
+
+// One reader waits for a source that does not answer; everybody else is served, also by more readers of the
+// same.
+TEST_F(FaultsTest, AHangHoldsUpNobodyElse) {
+  mount_it();
+  ASSERT_TRUE(same_part("d", 0, kChunk));
+  rules("hang " + chunk_);
+  run("for i in 1 2 3 4; do (cat " + mount.path("d") + " > " + (place / "late").string() +
+      "$i 2>/dev/null &) ; done");
+  EXPECT_TRUE(sound("g/other"));
+  EXPECT_TRUE(sound("plain"));
+  EXPECT_EQ(mount.in("ls g").out, "other\n");
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.name g").out, "sound");
+  EXPECT_TRUE(same_part("d", 7 * kChunk, 8 * kChunk));
+  rules("");
+  // The waiting readers go on where they were.
+  for (int i = 1; i <= 4; ++i)
+    EXPECT_EQ(run("cd " + place.string() + "; for i in $(seq 300); do cmp -s late" + std::to_string(i) +
+                  " d.raw && exit 0; sleep .1; done; exit 1")
+                  .code,
+              0)
+        << i;
+}
+
+// The file system, not the mount, decides how long its own readers wait; but the mount ends.
+TEST_F(FaultsTest, AMountWhoseSourceHangsCanBeUnmounted) {
+  mount_it();
+  rules("hang " + chunk_);
+  run("(timeout -s KILL 60 cat " + mount.path("d") + " >/dev/null 2>&1 &)");
+  run("sleep .5");
+  EXPECT_EQ(run("umount -l " + mount.path()).code, 0);
+  rules("");
+  EXPECT_TRUE(mount.gone());
+  EXPECT_EQ(run("for i in $(seq 200); do pgrep -f '" + (faulty_ / "f.h5").string() +
+                "' >/dev/null || exit 0; sleep .1; done; exit 1")
+                .code,
+            0);
+}
+
+// No crash, and no byte of a file that is no longer the one that was mounted.
+TEST_F(FaultsTest, ASourceThatIsCutIsStale) {
+  mount_it();
+  EXPECT_TRUE(sound("g/other"));
+  rules("size 4000");
+  forget();
+  const Outcome read = mount.in("cat plain >/dev/null");
+  EXPECT_NE(read.code, 0);
+  EXPECT_TRUE(read.err.find("Stale file handle") != std::string::npos ||
+              read.err.find("Input/output error") != std::string::npos)
+      << read.err;
+  EXPECT_TRUE(mount.mounted());
+  EXPECT_NE(run("cat " + mount.path(".h5/log")).out.find("f.h5"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace h5mount::test
