@@ -102,6 +102,11 @@ TEST_F(PluginTest, NothingCanBeOpened) {
   EXPECT_TRUE(decoded) << decoded.error().text();
 }
 
+TEST_F(PluginTest, NothingCanBeDoneWhileItIsLoaded) {
+  const Status decoded = decode(*pipeline(64009, 4096), 4096);
+  EXPECT_TRUE(decoded) << decoded.error().text();
+}
+
 // Under the address sanitizer the helper ends with an exit code instead of a signal.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr const char* kCrash = "ended itself (exit code 1)";

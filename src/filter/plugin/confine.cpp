@@ -1,8 +1,11 @@
 #include "confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,7 +44,6 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getpid),
     SCMP_SYS(exit),
     SCMP_SYS(exit_group),
-    SCMP_SYS(tgkill),
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),
@@ -63,20 +65,57 @@ bool allow_calls(scmp_filter_ctx filter) {
   for (const int call : kAllowed)
     if (::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0) != 0) return false;
   const scmp_arg_cmp makes_thread = SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD);
+  const scmp_arg_cmp this_process = SCMP_A0_64(SCMP_CMP_EQ, static_cast<std::uint64_t>(::getpid()));
   return ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0 &&
-         ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &makes_thread) == 0;
+         ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &makes_thread) == 0 &&
+         ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &this_process) == 0;
+}
+
+// What the dynamic loader needs besides, and the second restriction; files are opened for reading only.
+bool allow_loading(scmp_filter_ctx filter) {
+  constexpr int kLoading[] = {
+      SCMP_SYS(close),       SCMP_SYS(fstat),   SCMP_SYS(newfstatat), SCMP_SYS(pread64), SCMP_SYS(lseek),
+      SCMP_SYS(readlink),    SCMP_SYS(access),  SCMP_SYS(getcwd),     SCMP_SYS(uname),   SCMP_SYS(prlimit64),
+      SCMP_SYS(close_range), SCMP_SYS(seccomp), SCMP_SYS(prctl),
+  };
+  for (const int call : kLoading)
+    if (::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0) != 0) return false;
+  constexpr std::uint64_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH;
+  const scmp_arg_cmp openat_reads = SCMP_A2_64(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY);
+  const scmp_arg_cmp open_reads = SCMP_A1_64(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY);
+  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, &openat_reads) == 0 &&
+         ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, &open_reads) == 0;
 }
 
 // Calls by another architecture's numbers end the process; all that no rule names fail with EPERM.
-bool restrict_calls() {
+bool restrict_calls(bool loads) {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
   return filter && ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
-         allow_calls(filter.get()) && ::seccomp_load(filter.get()) == 0;  // which sets no_new_privs
+         allow_calls(filter.get()) && (!loads || allow_loading(filter.get())) &&
+         ::seccomp_load(filter.get()) == 0;  // which sets no_new_privs
 }
 
 bool limit(__rlimit_resource what, std::uint64_t most) {
   const rlimit bound{most, most};
   return ::setrlimit(what, &bound) == 0;
+}
+
+// No network, no System V IPC of the machine's. Not allowed everywhere: the restriction of calls does
+// without.
+void leave_namespaces() {
+  constexpr int kOwn = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+  if (::unshare(kOwn) != 0) (void)::unshare(CLONE_NEWUSER | kOwn);
+}
+
+// The rights of nobody, where this is root's process.
+bool leave_user() {
+  constexpr uid_t kNobody = 65'534;
+  if (::geteuid() != 0) return true;
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+      ::setresuid(kNobody, kNobody, kNobody) != 0)
+    return false;
+  // Else /proc/self could not be read any more.
+  return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
 }
 
 // Bytes of address space that are mapped now.
@@ -103,7 +142,19 @@ bool confine(std::uint64_t memory) {
 #endif
   close_all_else();
   if (!limit(RLIMIT_NOFILE, 3)) return false;
-  return restrict_calls();
+  return restrict_calls(false);
+}
+
+bool confine_loading(std::uint64_t memory) {
+  // Libraries that a plugin needs.
+  constexpr std::uint64_t kLibraries = std::uint64_t{1} << 30;
+  const std::uint64_t mapped = mapped_bytes();
+  if (mapped == 0 || !limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0)) return false;
+#if !defined(__SANITIZE_ADDRESS__)
+  if (!limit(RLIMIT_AS, mapped + memory + kLibraries)) return false;
+#endif
+  leave_namespaces();
+  return leave_user() && restrict_calls(true);
 }
 
 }  // namespace h5mount::filter

@@ -1,6 +1,7 @@
-// The helper process: finds the plugin, drops its rights, decodes until the socket is closed. Third-party
-// plugin code runs only here.
+// The helper process: drops its rights, loads the plugin, drops what loading needed, decodes until the socket
+// is closed. Third-party plugin code runs only here, and never with more rights than that.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -77,8 +78,15 @@ const PluginTable* load_plugin(const std::string& path, int id) {
   return nullptr;
 }
 
-const PluginTable* find_plugin(int id, int count, const char* const* directories) {
+// A shared object in the directories, opened before the rights to do so are dropped.
+struct Candidate {
+  std::string path;
+  int descriptor;
+};
+
+std::vector<Candidate> find_candidates(int count, const char* const* directories) {
   namespace fs = std::filesystem;
+  std::vector<Candidate> candidates;
   for (int i = 0; i < count; ++i) {
     std::vector<std::string> paths;
     std::error_code trouble;
@@ -87,10 +95,29 @@ const PluginTable* find_plugin(int id, int count, const char* const* directories
       if (name.ends_with(".so") || name.find(".so.") != std::string::npos) paths.push_back(entry.path());
     }
     std::ranges::sort(paths);
-    for (const std::string& path : paths)
-      if (const PluginTable* table = load_plugin(path, id)) return table;
+    for (std::string& path : paths) {
+      const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      candidates.push_back({std::move(path), descriptor});
+    }
+  }
+  return candidates;
+}
+
+// By its name, which dependencies may be relative to; by its descriptor where nobody may not use the name.
+const PluginTable* find_plugin(int id, const std::vector<Candidate>& candidates) {
+  for (const auto& [path, descriptor] : candidates) {
+    if (const PluginTable* table = load_plugin(path, id)) return table;
+    if (descriptor < 0 || ::access(path.c_str(), R_OK) == 0) continue;
+    if (const PluginTable* table = load_plugin("/proc/self/fd/" + std::to_string(descriptor), id))
+      return table;
   }
   return nullptr;
+}
+
+[[noreturn]] void refuse() {
+  constexpr std::string_view kWhy = "the kernel does not let a plugin be confined";
+  answer(PluginAnswer::Failed, kWhy.data(), kWhy.size());
+  ::_exit(1);
 }
 
 // Ends this process after `seconds`. The parent waits no longer than that; where it has died, nothing else
@@ -139,17 +166,15 @@ int run_plugin_helper(int count, const char* const* words) {
   const long seconds = std::max(1L, std::strtol(words[3], nullptr, 10));
   close_all_else();
   end_after(seconds);  // loading a plugin runs its code, which may hang as well
-  const PluginTable* const plugin = find_plugin(id, count - 4, words + 4);
+  const std::vector<Candidate> candidates = find_candidates(count - 4, words + 4);
+  if (!confine_loading(memory)) refuse();
+  const PluginTable* const plugin = find_plugin(id, candidates);
   end_after(0);
   if (plugin == nullptr) {
     answer(PluginAnswer::NotFound);
     ::_exit(0);
   }
-  if (!confine(memory)) {
-    constexpr std::string_view kWhy = "the kernel does not let a plugin be confined";
-    answer(PluginAnswer::Failed, kWhy.data(), kWhy.size());
-    ::_exit(1);
-  }
+  if (!confine(memory)) refuse();
   const std::string_view name = plugin->name != nullptr ? plugin->name : "";
   bool more = answer(PluginAnswer::Done, name.data(), std::min<std::size_t>(name.size(), 256));
   while (more) more = serve_one(*plugin, seconds);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,13 @@ void decode_in_place(void* buffer, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) at[i] ^= 0x5A;
 }
 
+// A signal by thread reaches this process only.
+bool signals_another() {
+  const pid_t parent = ::getppid();
+  if (::syscall(SYS_tgkill, parent, parent, 0) == 0 || ::syscall(SYS_tgkill, 1, 1, 0) == 0) return true;
+  return ::syscall(SYS_tgkill, ::getpid(), ::getpid(), 0) != 0;
+}
+
 // True where a file, socket or process can be opened or created.
 bool something_opens() {
   if (::open("/etc/passwd", O_RDONLY) >= 0 || ::open("/dev/null", O_RDWR) >= 0) return true;
@@ -29,8 +37,18 @@ bool something_opens() {
   if (child > 0) return true;
   char* const words[] = {nullptr};
   ::execve("/bin/true", words, words);
-  return ::kill(::getppid(), 0) == 0;
+  return ::kill(::getppid(), 0) == 0 || signals_another();
 }
+
+// What code that runs while it is loaded can do beyond reading.
+bool escapes_while_loaded() {
+  if (::open("/dev/null", O_RDWR) >= 0 || ::open("/tmp", O_TMPFILE | O_RDWR, 0600) >= 0) return true;
+  if (::socket(AF_INET, SOCK_STREAM, 0) >= 0 || ::socket(AF_UNIX, SOCK_STREAM, 0) >= 0) return true;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  return child > 0 || ::kill(::getppid(), 0) == 0 || signals_another() || ::geteuid() == 0;
+}
+const bool g_escaped = PLUGIN_ID == 64009 && escapes_while_loaded();
 
 void misbehave(std::size_t bytes) {
   switch (PLUGIN_ID) {
@@ -61,6 +79,7 @@ std::size_t filter(unsigned flags, std::size_t count, const unsigned* values, st
   }
   misbehave(bytes);
   if (PLUGIN_ID == 64005 && something_opens()) return 0;
+  if (g_escaped) return 0;
   if (PLUGIN_ID == 64006) {  // allocates until malloc fails
     for (int i = 0; i < 1024; ++i) {
       void* more = std::malloc(std::size_t{256} << 20);
