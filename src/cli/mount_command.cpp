@@ -10,6 +10,7 @@
 #include "background.h"
 #include "exit_codes.h"
 #include "h5mount/fuse/session.h"
+#include "last_resort.h"
 #include "open_source.h"
 #include "release_notice.h"
 
@@ -55,7 +56,12 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     print_error(command.file, tree.error().text());
     return kExitBadFile;
   }
-  auto session = fuse::Session::mount(std::move(*tree), session_options(command));
+  // A signal ends the process within five seconds, whatever its requests wait for.
+  static constexpr std::chrono::seconds kGrace{4};
+  const auto unmounted = std::make_shared<std::atomic<bool>>(false);
+  fuse::SessionOptions options = session_options(command);
+  options.on_stop = [place = command.mountpoint, unmounted] { end_within(place, kGrace, unmounted); };
+  auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {
     print_error(command.file, session.error().text() + kWithoutFuse);
     return kExitMountFailed;
@@ -66,6 +72,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     publish_release_notice(command.mountpoint);
     if (background && !background->ready()) (*session)->stop();
   });
+  *unmounted = true;
   if (result == 0 && answered) return 0;
   print_error(command.file,
               answered ? "the mount ended with an error" : "the mount ended before it answered");

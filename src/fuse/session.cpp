@@ -175,7 +175,8 @@ int FuseSession::serve(std::function<void()> on_ready) {
     // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
     // still answered.
     stop_request_.begin(
-        [&channel, notifier] {
+        [this, &channel, notifier] {
+          if (adapter_.options.on_stop) adapter_.options.on_stop();
           notifier->stop();
           channel.stop();
         },

@@ -34,6 +34,8 @@ struct SessionOptions {
   // A request that waits for a slow disk occupies its worker; with too few of them `stat` waits as well.
   unsigned workers = 64;
   bool handle_signals = true;  // SIGINT, SIGTERM and SIGHUP end `serve`
+  // Called once, by another thread, where a signal or `stop` begins to end the session; may be null.
+  std::function<void()> on_stop = nullptr;
 };
 
 class Session {

@@ -1,0 +1,46 @@
+#include "last_resort.h"
+
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "exit_codes.h"
+#include "h5mount/base/log.h"
+
+namespace h5mount::cli {
+
+namespace {
+
+// A forced unmount ends the connection, so that waiting processes get an error; a lazy one works where files
+// are open.
+void detach_mount(const std::string& mountpoint) {
+  (void)::umount2(mountpoint.c_str(), MNT_FORCE);
+  if (::umount2(mountpoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0 || errno != EPERM) return;
+  std::string program = "fusermount3", place = mountpoint, unmount = "-u", lazy = "-z", quiet = "-q",
+              end = "--";
+  std::array<char*, 7> words{program.data(), unmount.data(), lazy.data(), quiet.data(),
+                             end.data(),     place.data(),   nullptr};
+  pid_t child = 0;
+  if (::posix_spawnp(&child, program.c_str(), nullptr, nullptr, words.data(), environ) == 0)
+    (void)::waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+
+void end_within(std::string mountpoint, std::chrono::milliseconds grace,
+                std::shared_ptr<const std::atomic<bool>> unmounted) {
+  std::thread([mountpoint = std::move(mountpoint), grace, unmounted = std::move(unmounted)] {
+    std::this_thread::sleep_for(grace);
+    log(LogLevel::Error, "{}: requests that do not end: the mount is ended without them", mountpoint);
+    if (!*unmounted) detach_mount(mountpoint);
+    ::_exit(kExitMountFailed);
+  }).detach();
+}
+
+}  // namespace h5mount::cli

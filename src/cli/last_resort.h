@@ -1,0 +1,16 @@
+// The end of a mount whose requests do not end: a worker may wait for a source that hangs.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace h5mount::cli {
+
+// Where the process still runs after `grace`, the mount is taken out of the tree unless it was `unmounted`,
+// what waits for it gets an error, and the process ends. Returns at once.
+void end_within(std::string mountpoint, std::chrono::milliseconds grace,
+                std::shared_ptr<const std::atomic<bool>> unmounted);
+
+}  // namespace h5mount::cli
