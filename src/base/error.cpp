@@ -52,6 +52,14 @@ std::string_view error_code_name(ErrorCode code) {
       return "too large";
     case ErrorCode::Stale:
       return "stale";
+    case ErrorCode::Interrupted:
+      return "interrupted";
+    case ErrorCode::TimedOut:
+      return "timed out";
+    case ErrorCode::BudgetExceeded:
+      return "too much work";
+    case ErrorCode::OutOfMemory:
+      return "out of memory";
     case ErrorCode::Internal:
       return "internal error";
   }
@@ -79,9 +87,16 @@ int to_errno(ErrorCode code) {
     case ErrorCode::AccessDenied:
       return EACCES;
     case ErrorCode::TooLarge:
+    case ErrorCode::BudgetExceeded:
       return EFBIG;
     case ErrorCode::Stale:
       return ESTALE;
+    case ErrorCode::Interrupted:
+      return EINTR;
+    case ErrorCode::TimedOut:
+      return ETIMEDOUT;
+    case ErrorCode::OutOfMemory:
+      return ENOMEM;
   }
   return EIO;
 }

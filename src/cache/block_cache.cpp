@@ -9,7 +9,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/request_budget.h"
 
 namespace h5mount::cache {
 namespace {
@@ -74,7 +76,8 @@ struct alignas(64) BlockCache::Shard {  // two shards never share a cache line
 
 struct BlockCache::Impl {
   std::size_t budget = 0;
-  std::atomic<std::size_t> used{0};
+  std::atomic<std::size_t> used{0};     // blocks and charges
+  std::atomic<std::size_t> charged{0};  // memory beside the blocks
   // Advances with each block that is added: a hit writes nothing that other shards use. Blocks that were used
   // between the same two additions are equally old to another shard; within a shard the list has their order.
   std::atomic<std::uint64_t> clock{0};
@@ -130,10 +133,43 @@ struct BlockCache::Impl {
   }
 };
 
-BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_unique<Impl>()) {
+BlockCache::BlockCache(std::size_t budget_bytes) : impl_(std::make_shared<Impl>()) {
   impl_->budget = budget_bytes;
 }
 BlockCache::~BlockCache() = default;
+
+BlockCache::Charge::~Charge() {
+  if (bytes_ == 0) return;
+  impl_->charged.fetch_sub(bytes_, std::memory_order_relaxed);
+  impl_->used.fetch_sub(bytes_, std::memory_order_relaxed);
+}
+
+Status BlockCache::Charge::resize(std::size_t bytes) {
+  if (!impl_) return {};
+  // Unsigned differences wrap to the right sums.
+  const std::size_t others = impl_->charged.fetch_add(bytes - bytes_, std::memory_order_relaxed) - bytes_;
+  const std::size_t most = impl_->budget + limits::kMemoryAboveCache;
+  if (bytes > bytes_ && others != 0 && (others > most || bytes > most - others)) {
+    impl_->charged.fetch_sub(bytes - bytes_, std::memory_order_relaxed);
+    return fail(Error(ErrorCode::OutOfMemory, "more memory than cache_size allows")
+                    .with_expected(most)
+                    .with_found(bytes));
+  }
+  impl_->used.fetch_add(bytes - bytes_, std::memory_order_relaxed);
+  bytes_ = bytes;
+  impl_->evict_to_budget();
+  return {};
+}
+
+Result<BlockCache::Charge> BlockCache::charge(std::size_t bytes) const {
+  Charge charge(impl_);
+  H5_TRY(charge.resize(bytes));
+  return charge;
+}
+
+std::size_t BlockCache::charged() const {
+  return impl_->charged.load(std::memory_order_relaxed);
+}
 
 Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load) {
   return get_or_make(key, size, [&]() -> Result<std::shared_ptr<Block>> {
@@ -146,7 +182,7 @@ Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, 
 Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make) {
   Shard& shard = impl_->shard_of(key);
   std::shared_ptr<Pending> pending;
-  {
+  for (;;) {
     std::unique_lock lock(shard.mutex);
     if (const auto found = shard.map.find(key); found != shard.map.end()) {
       const auto entry = found->second;
@@ -161,11 +197,14 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
       lock.unlock();
       impl_->joins.fetch_add(1, std::memory_order_relaxed);
       note_long_work();
-      return pending->wait();
+      Result<BlockPtr> loaded = pending->wait();
+      if (!loaded && concerns_one_request(loaded.error())) continue;
+      return loaded;
     }
     pending = std::make_shared<Pending>();
     shard.making.push_front({key, 0, nullptr, pending});
     shard.map.emplace(key, shard.making.begin());
+    break;
   }
   impl_->misses.fetch_add(1, std::memory_order_relaxed);
   const std::size_t charge = estimate + kEntryOverhead;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,6 +17,10 @@
 #include "h5mount/base/long_work.h"
 
 namespace h5mount::cache {
+
+namespace {
+constexpr std::size_t kMaxQueued = 4096;
+}
 
 struct WorkerPool::Impl {
   std::mutex mutex;
@@ -55,8 +60,13 @@ WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
   sigemptyset(&ending);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, s);
   pthread_sigmask(SIG_BLOCK, &ending, &before);
-  for (unsigned i = 0; i < std::max(1U, threads); ++i)
-    impl_->threads.emplace_back([impl = impl_] { impl->work(); });
+  try {
+    for (unsigned i = 0; i < std::max(1U, threads); ++i)
+      impl_->threads.emplace_back([impl = impl_] { impl->work(); });
+  } catch (const std::system_error& error) {  // a limit on threads or memory: callers work alone
+    log(LogLevel::Warning, "only {} of {} worker threads could be started: {}", impl_->threads.size(),
+        threads, error.what());
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -79,7 +89,7 @@ WorkerPool::~WorkerPool() {
 bool WorkerPool::submit(std::function<void()> job, std::size_t limit) {
   {
     const std::lock_guard lock(impl_->mutex);
-    if (impl_->stopping || impl_->jobs.size() >= limit) return false;
+    if (impl_->stopping || impl_->threads.empty() || impl_->jobs.size() >= limit) return false;
     impl_->jobs.push_back(std::move(job));
   }
   impl_->wake.notify_one();
@@ -126,7 +136,8 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   {
     // At the front of the queue: a caller waits for these, while queued jobs are read-ahead.
     const std::lock_guard lock(impl_->mutex);
-    if (!impl_->stopping)
+    // Where workers are stuck, helpers of calls that have returned stay in the queue.
+    if (!impl_->stopping && impl_->jobs.size() < kMaxQueued)
       for (std::size_t i = 0; i < helpers; ++i) impl_->jobs.emplace_front([shared] { shared->take_part(); });
   }
   if (helpers > 0) impl_->wake.notify_all();

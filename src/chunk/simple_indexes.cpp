@@ -49,22 +49,33 @@ class ImplicitIndex final : public ChunkIndex {
     return record(order_.number(scaled));
   }
 
+  Result<std::optional<std::uint64_t>> all_allocated() const override {
+    if (order_.end() > 0) H5_TRY(check_within_file(record(order_.end() - 1)));
+    std::uint64_t chunks = 1;  // no overflow: at most order_.end()
+    for (const std::uint64_t extent : geometry().grid) chunks *= extent;
+    return chunks * geometry().chunk_bytes;
+  }
+
   Status for_each(const Visit& visit) const override {
     std::vector<std::uint64_t> scaled(order_.rank(), 0);
     if (order_.end() == 0) return {};
     do {
       const ChunkRecord found = record(order_.number(scaled));
       // The scan ends at the end of the file, not at the extent, which may be arbitrarily large.
-      if (found.address >= file_->addresses()->size())
-        return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
-                        .with_found(found.address)
-                        .with_detail("a chunk of the implicit index lies beyond the end of file"));
+      H5_TRY(check_within_file(found));
       if (!visit(scaled, found)) return {};
     } while (next_row_major(scaled, geometry().grid));
     return {};
   }
 
  private:
+  Status check_within_file(const ChunkRecord& chunk) const {
+    if (chunk.address < file_->addresses()->size()) return {};
+    return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
+                    .with_found(chunk.address)
+                    .with_detail("a chunk of the implicit index lies beyond the end of file"));
+  }
+
   // Does not overflow: checked by open_implicit_index.
   ChunkRecord record(std::uint64_t number) const {
     ChunkRecord out;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "h5mount/base/limits.h"
+
 namespace h5mount::dataset {
 namespace {
 
@@ -23,12 +25,20 @@ void AllocationMap::merge(std::vector<Interval>& intervals) {
   intervals.resize(kept);
 }
 
-Result<AllocationMap::WalkedPtr> AllocationMap::walk() const {
+Result<AllocationMap::WalkedPtr> AllocationMap::walk(RequestBudget* budget) const {
   auto made = std::make_shared<Walked>();
   std::vector<Interval>& allocated = made->allocated;
   std::size_t merge_at = kMergeFrom;
+  H5_ASSIGN(const std::optional<std::uint64_t> all, index_.all_allocated());
+  if (all) {
+    made->stored_bytes = *all;
+    if (plan_.row_block_count() > 0) allocated.emplace_back(0, plan_.row_block_count());
+    return made;
+  }
+  Status goes_on;
   H5_TRY(index_.for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
-    if (!record.allocated()) return true;
+    goes_on = spend(budget, limits::kStepsPerIndexedChunk);
+    if (!goes_on || !record.allocated()) return goes_on.has_value();
     made->stored_bytes = checked_add(made->stored_bytes, record.stored_size).value_or(format::kUnlimited);
     const std::uint64_t row_block =
         row_major_number(scaled, plan_.index_grid()) / plan_.chunks_per_row_block();
@@ -43,12 +53,13 @@ Result<AllocationMap::WalkedPtr> AllocationMap::walk() const {
     }
     return true;
   }));
+  H5_TRY(std::move(goes_on));
   merge(allocated);
   return made;
 }
 
-Result<std::uint64_t> AllocationMap::stored_bytes() const {
-  H5_ASSIGN(const auto map, walked());
+Result<std::uint64_t> AllocationMap::stored_bytes(RequestBudget* budget) const {
+  H5_ASSIGN(const auto map, walked(budget));
   return map->stored_bytes;
 }
 
@@ -58,9 +69,9 @@ std::optional<std::uint64_t> AllocationMap::stored_bytes_known() const {
   return (*map)->stored_bytes;
 }
 
-Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset) const {
+Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset, RequestBudget* budget) const {
   if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
-  H5_ASSIGN(const auto map, walked());
+  H5_ASSIGN(const auto map, walked(budget));
   const std::uint64_t row_block = plan_.row_block_at(offset);
   const auto after = std::ranges::upper_bound(map->allocated, row_block, {}, &Interval::first);
   if (after != map->allocated.begin() && std::prev(after)->second > row_block) return offset;
@@ -68,9 +79,9 @@ Result<std::uint64_t> AllocationMap::find_data(std::uint64_t offset) const {
   return plan_.row_block_offset(after->first);
 }
 
-Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset) const {
+Result<std::uint64_t> AllocationMap::find_hole(std::uint64_t offset, RequestBudget* budget) const {
   if (offset >= plan_.image_bytes()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
-  H5_ASSIGN(const auto map, walked());
+  H5_ASSIGN(const auto map, walked(budget));
   const std::uint64_t row_block = plan_.row_block_at(offset);
   const auto after = std::ranges::upper_bound(map->allocated, row_block, {}, &Interval::first);
   if (after == map->allocated.begin() || std::prev(after)->second <= row_block) return offset;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/metadata/filter_pipeline.h"
 
@@ -31,10 +32,12 @@ ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetD
 
 Result<std::unique_ptr<ChunkStore>> ChunkStore::open(const object::OpenedFilePtr& file,
                                                      const object::DatasetDescription& description,
-                                                     chunk::ChunkGeometry geometry) {
+                                                     chunk::ChunkGeometry geometry, std::size_t cache_bytes) {
   std::unique_ptr<ChunkStore> store(new ChunkStore(file, description, geometry));
+  store->cache_bytes_ = cache_bytes;
   H5_ASSIGN(store->pipeline_,
             metadata::make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
+  store->scratch_bytes_ = store->pipeline_->scratch_bytes(geometry.chunk_bytes);
   H5_ASSIGN(store->index_, chunk::open_chunk_index(file->reread(), description.layout, geometry));
   return store;
 }
@@ -84,6 +87,25 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
   return {};
 }
 
+DecodeMemory ChunkStore::memory(bool aside) const {
+  if (!filtered())
+    return {aside ? plan_.chunk_bytes() : 0, std::max(cache_bytes_ / 4, limits::kDecodingBytes)};
+  return {plan_.chunk_bytes() + scratch_bytes_ + (aside ? plan_.chunk_bytes() : 0),
+          std::max(cache_bytes_ / 4, limits::kDecodingBytes)};
+}
+
+Status ChunkStore::check_memory(std::uint64_t chunk, const chunk::ChunkRecord& record) const {
+  const std::uint64_t most = cache_bytes_ + limits::kMaxDecodeAboveCache;
+  const std::uint64_t needed = checked_add(plan_.chunk_bytes(), scratch_bytes_).value_or(UINT64_MAX);
+  if (needed <= most) return {};
+  return fail(located(Error(ErrorCode::OutOfMemory,
+                            "to decode the chunk takes more memory than a larger "
+                            "cache_size would allow")
+                          .with_expected(most)
+                          .with_found(needed),
+                      chunk, &record));
+}
+
 // The part of a chunk that is filled: of a chunk far larger than its dataset only the part within the image,
 // so that no memory is committed for the rest.
 MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan out) const {
@@ -104,6 +126,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& 
     std::memcpy(out.data(), stored.data(), out.size());
     return {};
   }
+  H5_TRY(check_memory(chunk, record));
   const auto decoded = pipeline_->decode_up_to(stored, record.filter_mask, out, scratch.filters);
   if (!decoded) return fail(located(decoded.error(), chunk, &record));
   if (*decoded == out.size()) return {};
@@ -134,6 +157,7 @@ Status ChunkStore::decode(std::uint64_t chunk, const chunk::ChunkRecord& record,
       return fail(located(read.error(), chunk, &record));
     return {};
   }
+  if (!stored_plain(chunk, record)) H5_TRY(check_memory(chunk, record));
   const MutableByteSpan stored = scratch.stored(stored_size);
   if (Status read = source_->read_at(record.address, stored); !read)
     return fail(located(read.error(), chunk, &record));

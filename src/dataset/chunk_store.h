@@ -19,12 +19,15 @@ class ChunkStore {
  public:
   static Result<std::unique_ptr<ChunkStore>> open(const object::OpenedFilePtr& file,
                                                   const object::DatasetDescription& description,
-                                                  chunk::ChunkGeometry geometry);
+                                                  chunk::ChunkGeometry geometry, std::size_t cache_bytes);
 
   const ChunkPlan& plan() const { return plan_; }
   const FillPattern& fill() const { return fill_; }
   bool filtered() const { return !pipeline_->empty(); }
   bool unallocated() const { return unallocated_; }
+  // Of the decode of a chunk, for its lease: stored bytes, buffers between filters, and where `aside` the
+  // decoded chunk, which a caller otherwise has memory for.
+  DecodeMemory memory(bool aside) const;
   std::optional<Error> problem() const { return pipeline_->missing(); }
 
   Result<chunk::ChunkRecord> find(std::uint64_t chunk) const;
@@ -67,6 +70,7 @@ class ChunkStore {
              const chunk::ChunkGeometry& geometry);
 
   Status check_stored(const chunk::ChunkRecord& record) const;
+  Status check_memory(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   MutableByteSpan worth_filling(std::uint64_t chunk, MutableByteSpan out) const;
   Status decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
                        MutableByteSpan out, DecodeScratch& scratch) const;
@@ -80,6 +84,8 @@ class ChunkStore {
   bool partial_unfiltered_;
   bool unallocated_ = false;
   std::uint64_t filter_count_;
+  std::uint64_t cache_bytes_ = 0;    // the budget of the cache
+  std::uint64_t scratch_bytes_ = 0;  // between filters
   std::shared_ptr<const filter::FilterPipeline> pipeline_;
   std::unique_ptr<chunk::ChunkIndex> index_;
 };

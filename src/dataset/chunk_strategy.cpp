@@ -27,7 +27,7 @@ class ChunkStrategy final : public ReadStrategy,
         readahead_(blocks_->cache(), blocks_->workers(), blocks_->plan().full_row_block_bytes(),
                    blocks_->plan().row_block_count()) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
 
   // Where chunks are consecutive in the image, each is a unit of read-ahead.
   void reader_advanced(std::uint64_t, std::uint64_t end, ReadPattern& pattern) const override {
@@ -45,8 +45,9 @@ class ChunkStrategy final : public ReadStrategy,
  private:
   using Part = ChunkStore::Part;
 
-  Result<Part> load(const WantedPart& wanted) const;
-  void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts) const;
+  Result<Part> load(const WantedPart& wanted, RequestBudget* budget) const;
+  void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
+                RequestBudget* budget) const;
   bool decode_in_parts(std::uint64_t chunk) const;
 
   ChunkedBlocksPtr blocks_;
@@ -72,7 +73,7 @@ bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
 
 // The result for an absent chunk is a part without a block: nothing is allocated, and fill values are
 // appended.
-Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted) const {
+Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBudget* budget) const {
   const ChunkStore& store = blocks_->store();
   const bool large = blocks_->plan().chunk_bytes() >= kWorthFindingAbsent;
   if ((large || store.may_decode_partially()) &&
@@ -80,32 +81,34 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted) const {
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
     if (large && !record.allocated()) return Part{};
     if (decode_in_parts(wanted.chunk)) {
-      ScratchPool::Lease scratch(ScratchPool::shared());
+      ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(false));
       H5_ASSIGN(auto part, store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, *scratch));
       if (part.block) return part;
     }
   }
-  H5_ASSIGN(auto block, blocks_->chunk_block(wanted.chunk));
+  H5_ASSIGN(auto block, blocks_->chunk_block(wanted.chunk, budget));
   return Part{std::move(block), 0};
 }
 
 // Cached chunks need no other thread: a reader down a column of tiles finds those of its last rows.
-void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts) const {
+void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
+                             RequestBudget* budget) const {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     if (blocks_->cache()->peek(blocks_->chunk_key(chunks[i].chunk)))
-      parts[i] = load(chunks[i]);
+      parts[i] = load(chunks[i], budget);
     else
       missing.push_back(i);
   }
   if (missing.size() == 1)
-    parts[missing[0]] = load(chunks[missing[0]]);
+    parts[missing[0]] = load(chunks[missing[0]], budget);
   else
-    blocks_->workers()->for_each_index(missing.size(),
-                                       [&](std::size_t i) { parts[missing[i]] = load(chunks[missing[i]]); });
+    blocks_->workers()->for_each_index(
+        missing.size(), [&](std::size_t i) { parts[missing[i]] = load(chunks[missing[i]], budget); });
 }
 
-Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out,
+                           RequestBudget* budget) const {
   struct Run {
     std::size_t slot;
     std::uint64_t at, bytes;
@@ -124,7 +127,7 @@ Status ChunkStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& o
                                        return true;
                                      });
   std::vector<Result<Part>> parts(chunks.size(), Result<Part>());
-  load_all(chunks, parts);
+  load_all(chunks, parts, budget);
   for (const auto& part : parts)
     if (!part) return fail(part.error());
   for (const Run& run : runs) {

@@ -36,8 +36,8 @@ class ChunkedBlocks {
   // The key of a block gathered from a spill file. It belongs to this reader, whether it may change or not.
   cache::BlockKey spill_key(std::uint64_t index) const;
 
-  // The whole decoded chunk, through the cache.
-  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk) const;
+  // The whole decoded chunk, through the cache. `budget`: that of the request, or null.
+  Result<cache::BlockPtr> chunk_block(std::uint64_t chunk, RequestBudget* budget = nullptr) const;
   // The chunk's block if it is in the cache, made by this reader or by one of an earlier snapshot; else null.
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 

@@ -15,7 +15,8 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
     growth = std::make_unique<GrowthState>(environment.cache,
                                            goes_on ? previous->blocks_->growth()->growth() : nullptr);
   }
-  H5_ASSIGN(auto store, ChunkStore::open(file, description, std::move(geometry)));
+  H5_ASSIGN(auto store,
+            ChunkStore::open(file, description, std::move(geometry), environment.cache->budget()));
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
   return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }
@@ -46,27 +47,27 @@ const ReadStrategy& ChunkedReader::strategy_for(bool sequential, std::uint64_t l
   return *by_access_[static_cast<std::size_t>(access)];
 }
 
-Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
-                           Pieces& out) const {
+Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
+  ReadPattern* const pattern = access.pattern;
   const ReadStrategy& strategy = strategy_for(pattern != nullptr && pattern->note(offset, length), length);
-  H5_TRY(read_with(strategy, offset, length, out));
+  H5_TRY(read_with(strategy, offset, length, out, access.budget));
   // Only after the request itself was served: read-ahead must not delay it.
   if (pattern != nullptr && pattern->forward()) strategy.reader_advanced(offset, offset + length, *pattern);
   return {};
 }
 
 Status ChunkedReader::read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length,
-                                Pieces& out) const {
-  if (!strategy.decodes_neighbours()) return strategy.read(offset, length, out);
+                                Pieces& out, RequestBudget* budget) const {
+  if (!strategy.decodes_neighbours()) return strategy.read(offset, length, out, budget);
   Pieces pieces;
-  if (strategy.read(offset, length, pieces)) return out.append(std::move(pieces)), Status();
-  return strategies_[static_cast<std::size_t>(StrategyKind::Chunks)]->read(offset, length, out);
+  if (strategy.read(offset, length, pieces, budget)) return out.append(std::move(pieces)), Status();
+  return strategies_[static_cast<std::size_t>(StrategyKind::Chunks)]->read(offset, length, out, budget);
 }
 
-Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const {
+Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   const ReadStrategy* strategy = &strategy_for(false, out.size());
@@ -74,7 +75,7 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const
   if (strategy == strategies_[static_cast<std::size_t>(StrategyKind::Direct)].get())
     strategy = strategies_[static_cast<std::size_t>(StrategyKind::Chunks)].get();
   Pieces pieces;
-  H5_TRY(read_with(*strategy, offset, out.size(), pieces));
+  H5_TRY(read_with(*strategy, offset, out.size(), pieces, budget));
   for (const Piece& piece : pieces.list()) {
     std::memcpy(out.data(), piece.bytes.data(), piece.bytes.size());
     out = out.subspan(piece.bytes.size());
@@ -82,8 +83,8 @@ Status ChunkedReader::read_into(std::uint64_t offset, MutableByteSpan out) const
   return {};
 }
 
-Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length,
-                                 Pieces& out) const {
+Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std::uint64_t length, Pieces& out,
+                                 RequestBudget* budget) const {
   const ChunkPlan& plan = blocks_->plan();
   if (chunk >= plan.chunk_count() || !range_within(offset, length, plan.chunk_bytes()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "chunk", chunk).with_found(offset));
@@ -96,7 +97,7 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
         !mapped.empty() && record.stored_size == plan.chunk_bytes())
       return out.add(mapped, nullptr, true), Status();
   }
-  H5_ASSIGN(const cache::BlockPtr block, blocks_->chunk_block(chunk));
+  H5_ASSIGN(const cache::BlockPtr block, blocks_->chunk_block(chunk, budget));
   out.add(block->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), block);
   sequence_->chunk_read(chunk);
   return {};
@@ -104,7 +105,7 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
 
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
-    SourceBudget& budget) const {
+    RequestBudget& budget) const {
   if (grew_at_end(description(), next)) return open(environment, std::move(file), std::move(next), this);
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
 }
@@ -118,14 +119,14 @@ std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {
   return allocation_.stored_bytes_known();
 }
 
-Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset) const {
+Result<std::uint64_t> ChunkedReader::find_data(std::uint64_t offset, RequestBudget* budget) const {
   if (offset < size() && !blocks_->store().fill().is_zero()) return offset;
-  return allocation_.find_data(offset);
+  return allocation_.find_data(offset, budget);
 }
 
-Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset) const {
+Result<std::uint64_t> ChunkedReader::find_hole(std::uint64_t offset, RequestBudget* budget) const {
   if (offset < size() && !blocks_->store().fill().is_zero()) return size();
-  return allocation_.find_hole(offset);
+  return allocation_.find_hole(offset, budget);
 }
 
 }  // namespace h5mount::dataset

@@ -130,7 +130,9 @@ std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
 }
 
 // In a followed file every block goes through the cache, which records those that may still change.
-Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out) {
+Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, MutableByteSpan out,
+                  RequestBudget* budget) {
+  H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
   const ChunkStore& store = blocks.store();
   const std::uint64_t chunk_bytes = blocks.plan().chunk_bytes();
   if ((!store.filtered() || chunk_bytes >= kLargeChunk) && blocks.growth() == nullptr &&
@@ -139,7 +141,7 @@ Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, Mutabl
     if (!record.allocated()) return fill_parts(store.fill(), wanted, out), Status();
     if (!store.filtered() && record.stored_size == chunk_bytes) return copy_parts(store, wanted, record, out);
   }
-  H5_ASSIGN(const cache::BlockPtr block, blocks.chunk_block(wanted.chunk));
+  H5_ASSIGN(const cache::BlockPtr block, blocks.chunk_block(wanted.chunk, budget));
   for (const Copy& copy : wanted.copies)
     std::memcpy(out.data() + copy.in_reply, block->bytes().data() + copy.in_chunk, copy.bytes);
   return {};
@@ -147,17 +149,18 @@ Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, Mutabl
 
 }  // namespace
 
-Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const {
-  if (runs.size() == 1) return read_into(runs[0].offset, out);
-  if (blocks_->store().unallocated()) return DatasetReader::read_runs(runs, out);
+Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out,
+                                RequestBudget* budget) const {
+  if (runs.size() == 1) return read_into(runs[0].offset, out, budget);
+  if (blocks_->store().unallocated()) return DatasetReader::read_runs(runs, out, budget);
   const std::vector<WantedChunk> wanted = chunks_of(blocks_->plan(), runs);
   if (!blocks_->store().filtered() && spanned_bytes(wanted) <= kNoWorkers) {
-    for (const WantedChunk& chunk : wanted) H5_TRY(copy_chunk(*blocks_, chunk, out));
+    for (const WantedChunk& chunk : wanted) H5_TRY(copy_chunk(*blocks_, chunk, out, budget));
     return {};
   }
   std::vector<Status> done(wanted.size());
-  blocks_->workers()->for_each_index(wanted.size(),
-                                     [&](std::size_t i) { done[i] = copy_chunk(*blocks_, wanted[i], out); });
+  blocks_->workers()->for_each_index(
+      wanted.size(), [&](std::size_t i) { done[i] = copy_chunk(*blocks_, wanted[i], out, budget); });
   for (Status& status : done) H5_TRY(std::move(status));
   return {};
 }

@@ -101,42 +101,44 @@ class PartReader final : public DatasetReader {
   const DatasetReader& base() const { return *base_; }
   const PartMap& map() const { return map_; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
     if (offset >= size()) return {};
     length = std::min(length, size() - offset);
     std::vector<ByteRun> runs;
     if (length > 0 && collect(offset, length, runs) == length && runs.size() == 1)
-      return base_->read(runs[0].offset, runs[0].bytes, pattern, out);
+      return base_->read(runs[0].offset, runs[0].bytes, access, out);
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
-    H5_TRY(read_into(offset, block->bytes()));
+    H5_TRY(read_into(offset, block->bytes(), access.budget));
     out.add(block->bytes(), block);
     return {};
   }
 
-  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override {
     if (!range_within(offset, out.size(), size()))
       return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
     std::vector<ByteRun> runs;
     while (!out.empty()) {
       runs.clear();
       const auto bytes = static_cast<std::size_t>(collect(offset, out.size(), runs));
-      H5_TRY(base_->read_runs(runs, out.first(bytes)));
+      H5_TRY(base_->read_runs(runs, out.first(bytes), budget));
       out = out.subspan(bytes);
       offset += bytes;
     }
     return {};
   }
 
-  Result<std::uint64_t> storage_bytes() const override { return size(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget*) const override {
     if (offset >= size()) return fail({ErrorCode::NotFound, "no data after this offset"});
     return offset;
   }
-  Result<std::uint64_t> find_hole(std::uint64_t) const override { return size(); }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
   std::optional<Error> problem() const override { return base_->problem(); }
   bool sources_changed() const override { return base_->sources_changed(); }
-  NamedSources named_sources(std::size_t most) const override { return base_->named_sources(most); }
+  NamedSources named_sources(std::size_t most, RequestBudget* budget) const override {
+    return base_->named_sources(most, budget);
+  }
   MissingSources missing_sources() const override { return base_->missing_sources(); }
 
  private:

@@ -21,7 +21,7 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvir
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_first(const ReadEnvironment& environment,
                                                                        object::OpenedFilePtr file,
                                                                        object::DatasetDescription d,
-                                                                       SourceBudget& budget) {
+                                                                       RequestBudget& budget) {
   if (d.layout.cls != format::LayoutClass::Virtual && d.image_bytes == 0)
     return open_unallocated_reader(std::move(d));
   switch (d.layout.cls) {
@@ -40,12 +40,13 @@ Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_first(const Rea
   return fail(Error(ErrorCode::UnsupportedFeature, "DataLayout", "class", d.address));
 }
 
-Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&) const {
+Status DatasetReader::read_chunk(std::uint64_t, std::uint64_t, std::uint64_t, Pieces&, RequestBudget*) const {
   return fail({ErrorCode::UnsupportedFeature, "a dataset without chunks"});
 }
 
 namespace {
 
+constexpr std::uint64_t kStepsPerRun = 128;  // about the time of a read from memory
 constexpr std::uint64_t kMaxGap = 4U << 10;  // bytes between runs that cost less to read than to skip
 constexpr std::uint64_t kMaxWindow = 256U
                                      << 10;  // bytes of several runs and their gaps that are read at once
@@ -65,17 +66,19 @@ std::size_t runs_in_window(std::span<const ByteRun> runs) {
 
 }  // namespace
 
-Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out) const {
+Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan out,
+                                RequestBudget* budget) const {
   std::vector<std::byte> window;
   while (!runs.empty()) {
+    H5_TRY(spend(budget, kStepsPerRun));
     const std::size_t count = runs_in_window(runs);
     const ByteRun& last = runs[count - 1];
     if (count == 1) {
-      H5_TRY(read_into(last.offset, out.first(static_cast<std::size_t>(last.bytes))));
+      H5_TRY(read_into(last.offset, out.first(static_cast<std::size_t>(last.bytes)), budget));
       out = out.subspan(static_cast<std::size_t>(last.bytes));
     } else {
       window.resize(static_cast<std::size_t>(last.offset + last.bytes - runs[0].offset));
-      H5_TRY(read_into(runs[0].offset, window));
+      H5_TRY(read_into(runs[0].offset, window, budget));
       for (const ByteRun& run : runs.first(count)) {
         std::memcpy(out.data(), window.data() + (run.offset - runs[0].offset), run.bytes);
         out = out.subspan(static_cast<std::size_t>(run.bytes));
@@ -88,16 +91,16 @@ Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d,
-    const std::shared_ptr<const DatasetReader>& previous, SourceBudget* budget) {
-  SourceBudget own;
-  SourceBudget& used = budget != nullptr ? *budget : own;
+    const std::shared_ptr<const DatasetReader>& previous, RequestBudget* budget) {
+  RequestBudget own;
+  RequestBudget& used = budget != nullptr ? *budget : own;
   if (previous == nullptr) return open_first(environment, std::move(file), std::move(d), used);
   return previous->open_next_state(environment, std::move(file), std::move(d), used);
 }
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next_state(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
-    SourceBudget& budget) const {
+    RequestBudget& budget) const {
   const bool stays =
       size() == 0 || (grew_at_end(description_, next) && next.layout.cls == format::LayoutClass::Contiguous &&
                       next.layout.address == description_.layout.address);

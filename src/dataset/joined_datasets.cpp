@@ -44,43 +44,43 @@ class JoinedReader final : public DatasetReader {
         members_(std::move(members)),
         outdated_ranges_(std::move(outdated)) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern*, Pieces& out) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
     if (offset >= size()) return {};
     auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(std::min(length, size() - offset)));
-    H5_TRY(read_into(offset, block->bytes()));
+    H5_TRY(read_into(offset, block->bytes(), access.budget));
     out.add(block->bytes(), block);
     return {};
   }
 
-  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override {
     if (!range_within(offset, out.size(), size()))
       return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
     if (out.empty()) return {};
     const std::uint64_t row = description().element_size, first = offset / row;
     const std::uint64_t last = divide_up(offset + out.size(), row);
-    if (offset % row == 0 && out.size() % row == 0) return read_rows(first, out);
+    if (offset % row == 0 && out.size() % row == 0) return read_rows(first, out, budget);
     std::vector<std::byte> rows(static_cast<std::size_t>((last - first) * row));
-    H5_TRY(read_rows(first, rows));
+    H5_TRY(read_rows(first, rows, budget));
     std::memcpy(out.data(), rows.data() + offset % row, out.size());
     return {};
   }
 
-  Result<std::uint64_t> storage_bytes() const override { return size(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
   // The earliest of the members' data.
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
     const std::uint64_t row = description().element_size;
     std::uint64_t first = format::kUnlimited;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const std::uint64_t bytes = description().type->members[i].type->size;
-      const auto data = members_[i]->find_data(offset / row * bytes);
+      const auto data = members_[i]->find_data(offset / row * bytes, budget);
       if (data) first = std::min(first, *data / bytes);
       if (!data && data.error().code() != ErrorCode::NotFound) return fail(data.error());
     }
     if (first >= size() / row) return fail({ErrorCode::NotFound, "no data after this offset"});
     return std::max(offset, first * row);
   }
-  Result<std::uint64_t> find_hole(std::uint64_t) const override { return size(); }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
 
   std::optional<Error> problem() const override {
     for (std::size_t i = 0; i < members_.size(); ++i)
@@ -103,14 +103,14 @@ class JoinedReader final : public DatasetReader {
   }
 
   // Reads whole elements.
-  Status read_rows(std::uint64_t first, MutableByteSpan out) const {
+  Status read_rows(std::uint64_t first, MutableByteSpan out, RequestBudget* budget) const {
     const auto row = static_cast<std::size_t>(description().element_size);
     const std::size_t count = out.size() / row;
     std::vector<std::byte> values;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const format::CompoundMember& member = description().type->members[i];
       values.resize(count * member.type->size);
-      if (const Status read = members_[i]->read_into(first * member.type->size, values); !read)
+      if (const Status read = members_[i]->read_into(first * member.type->size, values, budget); !read)
         return fail(of_member(i, read.error()));
       spread(values, member.type->size, row, out.data() + member.offset);
     }

@@ -36,7 +36,7 @@ class RowBlockStrategy final : public ReadStrategy,
         readahead_(blocks_->cache(), blocks_->workers(), per_stripe_ * plan_.full_row_block_bytes(),
                    stripe_count_) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override;
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
   bool decodes_neighbours() const override { return true; }
   void reader_advanced(std::uint64_t offset, std::uint64_t end, ReadPattern& pattern) const override;
 
@@ -46,7 +46,7 @@ class RowBlockStrategy final : public ReadStrategy,
   bool unit_cached(std::uint64_t stripe) const override {
     return blocks_->cache()->contains_or_pending(key_of(stripe));
   }
-  void make_unit(std::uint64_t stripe) const override { (void)stripe_block(stripe); }
+  void make_unit(std::uint64_t stripe) const override { (void)stripe_block(stripe, nullptr); }
 
  private:
   struct Chunks {
@@ -63,8 +63,8 @@ class RowBlockStrategy final : public ReadStrategy,
     return blocks_->stripe_key(kind_, stripe, first_of(stripe), last_of(stripe));
   }
 
-  Result<cache::BlockPtr> stripe_block(std::uint64_t stripe) const;
-  Status decode_stripe(std::uint64_t stripe, MutableByteSpan out) const;
+  Result<cache::BlockPtr> stripe_block(std::uint64_t stripe, RequestBudget* budget) const;
+  Status decode_stripe(std::uint64_t stripe, MutableByteSpan out, RequestBudget* budget) const;
   Status decode_chunks(Chunks chunks, std::uint64_t stripe_offset, MutableByteSpan stripe) const;
   void place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan row_block) const;
   void drop_behind(std::uint64_t offset, ReadPattern& pattern) const;
@@ -80,11 +80,12 @@ class RowBlockStrategy final : public ReadStrategy,
   mutable std::unordered_set<std::uint64_t> damaged_ H5_GUARDED_BY(damaged_mutex_);  // of stripes
 };
 
-Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
-  if (in_tail(offset)) return tail_->read(offset, length, out);
+Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces& out,
+                              RequestBudget* budget) const {
+  if (in_tail(offset)) return tail_->read(offset, length, out, budget);
   while (length > 0) {
     const std::uint64_t stripe = stripe_at(offset);
-    H5_ASSIGN(const cache::BlockPtr block, stripe_block(stripe));
+    H5_ASSIGN(const cache::BlockPtr block, stripe_block(stripe, budget));
     const auto at = static_cast<std::size_t>(offset - plan_.row_block_offset(first_of(stripe)));
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(length, block->size() - at));
     out.add(block->bytes().subspan(at, n), block);
@@ -94,7 +95,7 @@ Status RowBlockStrategy::read(std::uint64_t offset, std::uint64_t length, Pieces
   return {};
 }
 
-Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) const {
+Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, RequestBudget* budget) const {
   {
     const MutexLock lock(damaged_mutex_);
     if (damaged_.contains(stripe))
@@ -102,11 +103,11 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) con
   }
   const auto bytes = static_cast<std::size_t>(unit_end(stripe) - plan_.row_block_offset(first_of(stripe)));
   return blocks_->cache()->get_or_load(key_of(stripe), bytes, [&](cache::Block& block) -> Status {
-    Status decoded = decode_stripe(stripe, block.bytes());
+    Status decoded = decode_stripe(stripe, block.bytes(), budget);
     if (decoded) {
       read_counters().row_blocks_made.fetch_add(last_of(stripe) - first_of(stripe),
                                                 std::memory_order_relaxed);
-    } else {
+    } else if (!concerns_one_request(decoded.error())) {
       const MutexLock lock(damaged_mutex_);
       if (damaged_.size() < kMaxDamaged) damaged_.insert(stripe);
     }
@@ -114,7 +115,8 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe) con
   });
 }
 
-Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out) const {
+Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out,
+                                       RequestBudget* budget) const {
   const std::uint64_t first_chunk = first_of(stripe) * plan_.chunks_per_row_block();
   const std::uint64_t count = (last_of(stripe) - first_of(stripe)) * plan_.chunks_per_row_block();
   const std::uint64_t stripe_offset = plan_.row_block_offset(first_of(stripe));
@@ -127,9 +129,9 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   std::atomic<bool> failed{false};
   blocks_->workers()->for_each_index(static_cast<std::size_t>(divide_up(count, per_job)), [&](std::size_t i) {
     if (failed.load(std::memory_order_relaxed)) return;
-    const std::uint64_t begin = i * per_job;
-    Status decoded =
-        decode_chunks({first_chunk + begin, std::min(per_job, count - begin)}, stripe_offset, out);
+    const std::uint64_t begin = i * per_job, end = std::min(begin + per_job, count);
+    Status decoded = spend(budget, (end - begin) * plan_.chunk_bytes());
+    if (decoded) decoded = decode_chunks({first_chunk + begin, end - begin}, stripe_offset, out);
     if (decoded) return;
     const std::lock_guard lock(mutex);
     if (!failed.exchange(true)) first_failure = std::move(decoded);
@@ -165,7 +167,7 @@ Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offse
     if (!cached.empty() && cached[i]) decoded = cached[i]->bytes();
     if (decoded.data() != row_block.data()) place(chunks.first + i, decoded, row_block);
   };
-  ScratchPool::Lease scratch(ScratchPool::shared());
+  ScratchPool::Lease scratch(ScratchPool::shared(), blocks_->store().memory(!plan_.linear()));
   return blocks_->store().decode_run(chunks.first, records, *scratch, into, done);
 }
 

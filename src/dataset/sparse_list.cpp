@@ -19,18 +19,18 @@ std::span<const std::uint64_t> SparseList::elements_of(const cache::Block& list)
           static_cast<std::size_t>(list.size() / (8 + plan_.element_size()))};
 }
 
-std::uint64_t SparseList::next_defined(std::uint64_t at) const {
+std::uint64_t SparseList::next_defined(std::uint64_t at, RequestBudget* budget) const {
   const std::uint64_t row_block = plan_.row_block_at(at), e = plan_.element_size();
-  const auto list = row_block_list(row_block, 0);
+  const auto list = row_block_list(row_block, 0, budget);
   if (!list) return at;
   const auto elements = elements_of(**list);
   const auto it = std::ranges::lower_bound(elements, at / e);
   return it == elements.end() ? plan_.row_block_offset(row_block + 1) : std::max(at, *it * e);
 }
 
-std::uint64_t SparseList::end_of_defined(std::uint64_t at) const {
+std::uint64_t SparseList::end_of_defined(std::uint64_t at, RequestBudget* budget) const {
   const std::uint64_t row_block = plan_.row_block_at(at), e = plan_.element_size();
-  const auto list = row_block_list(row_block, 0);
+  const auto list = row_block_list(row_block, 0, budget);
   if (!list) return plan_.row_block_offset(row_block + 1);
   const auto elements = elements_of(**list);
   auto it = std::ranges::lower_bound(elements, at / e);
@@ -39,7 +39,7 @@ std::uint64_t SparseList::end_of_defined(std::uint64_t at) const {
   return (last + 1) * e;
 }
 
-Result<SparseList::CountsPtr> SparseList::count_all() const {
+Result<SparseList::CountsPtr> SparseList::count_all(RequestBudget* budget) const {
   std::map<std::uint64_t, std::uint64_t> by_row_block;
   auto made = std::make_shared<Counts>();
   Status status;
@@ -48,7 +48,7 @@ Result<SparseList::CountsPtr> SparseList::count_all() const {
         if (!record.allocated()) return true;
         const std::uint64_t chunk = row_major_number(scaled, plan_.index_grid());
         std::uint64_t n = 0;
-        status = store_.for_each_element(chunk, [&](std::uint64_t, ByteSpan) { ++n; });
+        status = store_.for_each_element(chunk, budget, [&](std::uint64_t, ByteSpan) { ++n; });
         if (status && n > 0) {
           by_row_block[chunk / plan_.chunks_per_row_block()] += n;
           made->chunks.push_back(chunk);
@@ -65,27 +65,29 @@ Result<SparseList::CountsPtr> SparseList::count_all() const {
   return made;
 }
 
-Result<std::uint64_t> SparseList::count() const {
-  H5_ASSIGN(const auto all, counts());
+Result<std::uint64_t> SparseList::count(RequestBudget* budget) const {
+  H5_ASSIGN(const auto all, counts(budget));
   return all->before.back();
 }
 
-Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std::uint64_t expected) const {
+Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std::uint64_t expected,
+                                                   RequestBudget* budget) const {
   const cache::BlockKey key{store_.owner(), SparseStore::kRowBlockList, row_block};
   if (auto block = store_.cache().peek(key)) return block;
   const auto bytes = checked_mul(expected, 8 + plan_.element_size());
   if (!bytes || *bytes > most_bytes_) return fail(list_too_long());
   return store_.cache().get_or_make(key, static_cast<std::size_t>(*bytes),
-                                    [&] { return make_row_block_list(row_block, expected); });
+                                    [&] { return make_row_block_list(row_block, expected, budget); });
 }
 
 // A row block may be 2^60 chunks wide while the file holds a few of them: then the file's chunks are searched
 // instead of the row block.
-Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t row_block) const {
+Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t row_block,
+                                                                RequestBudget* budget) const {
   constexpr std::uint64_t kMaxSoughtEach = 1U << 16;
   const std::uint64_t width = plan_.chunks_per_row_block();
   if (width > kMaxSoughtEach) {
-    H5_ASSIGN(const auto all, counts());
+    H5_ASSIGN(const auto all, counts(budget));
     const auto within = std::ranges::equal_range(all->chunks, row_block, {},
                                                  [&](std::uint64_t chunk) { return chunk / width; });
     return std::vector<std::uint64_t>(within.begin(), within.end());
@@ -102,7 +104,8 @@ Result<std::vector<std::uint64_t>> SparseList::allocated_chunks(std::uint64_t ro
 }
 
 Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint64_t row_block,
-                                                                      std::uint64_t expected) const {
+                                                                      std::uint64_t expected,
+                                                                      RequestBudget* budget) const {
   struct Item {
     std::uint64_t element;
     std::uint64_t value;  // byte offset in `values`
@@ -113,9 +116,9 @@ Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint6
   const auto most = static_cast<std::size_t>(most_bytes_ / (8 + e));
   bool too_long = false;
   items.reserve(static_cast<std::size_t>(expected));
-  H5_ASSIGN(const auto chunks, allocated_chunks(row_block));
+  H5_ASSIGN(const auto chunks, allocated_chunks(row_block, budget));
   for (const std::uint64_t chunk : chunks)
-    H5_TRY(store_.for_each_element(chunk, [&](std::uint64_t element, ByteSpan value) {
+    H5_TRY(store_.for_each_element(chunk, budget, [&](std::uint64_t element, ByteSpan value) {
       if (too_long = too_long || items.size() >= most; too_long) return;
       items.push_back({element, values.size()});
       values.insert(values.end(), value.begin(), value.end());
@@ -136,8 +139,8 @@ Result<std::shared_ptr<cache::Block>> SparseList::make_row_block_list(std::uint6
 
 template <class Render>
 Status SparseList::read_items(std::uint64_t item_bytes, std::uint64_t offset, std::uint64_t length,
-                              Pieces& out, Render render) const {
-  H5_ASSIGN(const auto all, counts());
+                              Pieces& out, RequestBudget* budget, Render render) const {
+  H5_ASSIGN(const auto all, counts(budget));
   const auto total = checked_mul(all->before.back(), item_bytes);
   if (!total || offset >= *total) return {};
   const std::uint64_t request_end = offset + std::min(length, *total - offset);
@@ -149,7 +152,7 @@ Status SparseList::read_items(std::uint64_t item_bytes, std::uint64_t offset, st
       const auto after = std::ranges::upper_bound(all->before, item);
       const auto slot = static_cast<std::size_t>(after - all->before.begin()) - 1;
       const std::uint64_t in_list = all->before[slot + 1] - all->before[slot];
-      H5_ASSIGN(const cache::BlockPtr list, row_block_list(all->row_blocks[slot], in_list));
+      H5_ASSIGN(const cache::BlockPtr list, row_block_list(all->row_blocks[slot], in_list, budget));
       if (elements_of(*list).size() != in_list)
         return fail(Error(ErrorCode::Stale, "the sparse dataset changed while it was read"));
       const std::uint64_t n = std::min(last, all->before[slot + 1]) - item;
@@ -165,10 +168,11 @@ Status SparseList::read_items(std::uint64_t item_bytes, std::uint64_t offset, st
   return {};
 }
 
-Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, Pieces& out,
+                                    RequestBudget* budget) const {
   const auto dims = store_.dims();
   return read_items(
-      8 * dims.size(), offset, length, out,
+      8 * dims.size(), offset, length, out, budget,
       [&](const cache::Block& list, std::uint64_t, std::uint64_t first, std::uint64_t n, MutableByteSpan to) {
         std::uint64_t at[limits::kMaxRank];
         for (std::uint64_t k = 0; k < n; ++k) {
@@ -178,9 +182,10 @@ Status SparseList::read_coordinates(std::uint64_t offset, std::uint64_t length, 
       });
 }
 
-Status SparseList::read_values(std::uint64_t offset, std::uint64_t length, Pieces& out) const {
+Status SparseList::read_values(std::uint64_t offset, std::uint64_t length, Pieces& out,
+                               RequestBudget* budget) const {
   const std::uint64_t e = plan_.element_size();
-  return read_items(e, offset, length, out,
+  return read_items(e, offset, length, out, budget,
                     [&](const cache::Block& list, std::uint64_t in_list, std::uint64_t first, std::uint64_t n,
                         MutableByteSpan to) {
                       std::memcpy(to.data(), list.bytes().data() + in_list * 8 + first * e,

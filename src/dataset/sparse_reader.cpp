@@ -29,13 +29,13 @@ SparseReader::SparseReader(const ReadEnvironment& environment, object::DatasetDe
       readahead_(environment.cache, environment.workers, plan_.full_row_block_bytes(),
                  plan_.chunks_per_row_block() <= kMaxChunksAhead ? plan_.row_block_count() : 0) {}
 
-Status SparseReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
-                          Pieces& out) const {
+Status SparseReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
+  ReadPattern* const pattern = access.pattern;
   const bool forward = pattern != nullptr && pattern->note(offset, length);
-  H5_ASSIGN(const Blocks blocks, blocks_of(offset, length));
+  H5_ASSIGN(const Blocks blocks, blocks_of(offset, length, access.budget));
   if (std::ranges::none_of(blocks, [](const auto& b) { return b.second != nullptr; })) {
     fill_.append(offset, length, out);
   } else {
@@ -53,20 +53,21 @@ void SparseReader::make_unit(std::uint64_t row_block) const {
     (void)store_->chunk_block(chunk);
 }
 
-Status SparseReader::read_into(std::uint64_t offset, MutableByteSpan out) const {
+Status SparseReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
-  H5_ASSIGN(const Blocks blocks, blocks_of(offset, out.size()));
+  H5_ASSIGN(const Blocks blocks, blocks_of(offset, out.size(), budget));
   assemble(blocks, offset, out);
   return {};
 }
 
-Result<SparseReader::Blocks> SparseReader::blocks_of(std::uint64_t offset, std::uint64_t length) const {
+Result<SparseReader::Blocks> SparseReader::blocks_of(std::uint64_t offset, std::uint64_t length,
+                                                     RequestBudget* budget) const {
   Blocks blocks;
   Status status;
   plan_.for_each_image_run(offset, length, [&](std::uint64_t chunk, std::uint64_t, std::uint64_t) {
     if (blocks.contains(chunk)) return true;
-    auto block = store_->chunk_block(chunk);
+    auto block = store_->chunk_block(chunk, budget);
     if (!block) return status = fail(std::move(block).error()), false;
     blocks.emplace(chunk, std::move(*block));
     return true;
@@ -101,12 +102,13 @@ void SparseReader::assemble(const Blocks& blocks, std::uint64_t offset, MutableB
       });
 }
 
-Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset) const {
+Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset, RequestBudget* budget) const {
   if (offset < size() && !fill_.is_zero()) return offset;
   do {
-    H5_ASSIGN(offset, allocation_.find_data(offset));
+    H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
+    H5_ASSIGN(offset, allocation_.find_data(offset, budget));
     const std::uint64_t end = plan_.row_block_offset(plan_.row_block_at(offset) + 1);
-    const std::uint64_t found = list_.next_defined(offset);
+    const std::uint64_t found = list_.next_defined(offset, budget);
     if (found < end) return found;
     offset = end;
   } while (offset < size());
@@ -114,16 +116,17 @@ Result<std::uint64_t> SparseReader::find_data(std::uint64_t offset) const {
 }
 
 // Gaps that are not worth two system calls are not reported as holes.
-Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset) const {
+Result<std::uint64_t> SparseReader::find_hole(std::uint64_t offset, RequestBudget* budget) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   if (!fill_.is_zero()) return size();
   for (std::uint64_t at = offset; at < size();) {
-    H5_ASSIGN(const std::uint64_t hole, allocation_.find_hole(at));
+    H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
+    H5_ASSIGN(const std::uint64_t hole, allocation_.find_hole(at, budget));
     if (hole == at) return at;
     const std::uint64_t end = plan_.row_block_offset(plan_.row_block_at(at) + 1);
-    const std::uint64_t found = list_.next_defined(at);
+    const std::uint64_t found = list_.next_defined(at, budget);
     if (found >= end || found - at >= kMinHole) return at;
-    at = std::min(end, list_.end_of_defined(found));
+    at = std::min(end, list_.end_of_defined(found, budget));
   }
   return size();
 }

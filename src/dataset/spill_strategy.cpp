@@ -9,7 +9,7 @@ class SpillStrategy final : public ReadStrategy {
  public:
   explicit SpillStrategy(ChunkedBlocksPtr blocks) : blocks_(std::move(blocks)), spilled_(blocks_) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out) const override {
+  Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override {
     const ChunkPlan& plan = blocks_->plan();
     if (blocks_->growth() != nullptr) {
       // Records which of them are published.
@@ -18,7 +18,7 @@ class SpillStrategy final : public ReadStrategy {
         (void)blocks_->stripe_key(BlockKind::SpillStripe, row_block, row_block, row_block + 1);
     }
     while (length > 0) {
-      H5_ASSIGN(const SpilledRowBlocks::Stripe stripe, spilled_.stripe_at(offset));
+      H5_ASSIGN(const SpilledRowBlocks::Stripe stripe, spilled_.stripe_at(offset, budget));
       const auto at = static_cast<std::size_t>(offset - stripe.offset);
       const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(length, stripe.block->size() - at));
       out.add(stripe.block->bytes().subspan(at, n), stripe.block);

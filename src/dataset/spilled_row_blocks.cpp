@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <list>
 
 #include "h5mount/base/log.h"
 
@@ -50,8 +51,57 @@ Status read_all(int fd, MutableByteSpan bytes, std::uint64_t offset) {
 
 }  // namespace
 
+// All spill files of the process. Together they take at most half of what was free; a new one replaces those
+// that were made earlier by others, so that a file with many such datasets cannot keep a disk full.
+class SpillFiles {
+ public:
+  using Slot = SpilledRowBlocks::Slot;
+  using Spilled = SpilledRowBlocks::Spilled;
+
+  static SpillFiles& all() {
+    static SpillFiles files;
+    return files;
+  }
+
+  // Counts the bytes of a file to be made; false where there is no room for it. `free`: bytes that the file
+  // system has.
+  bool reserve(const std::shared_ptr<Slot>& slot, std::uint64_t bytes, std::uint64_t free) {
+    for (;;) {
+      std::shared_ptr<Slot> oldest;
+      {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t most = (free + held_) / 2;
+        if (bytes <= most && held_ <= most - bytes) {
+          held_ += bytes;
+          slots_.push_back(slot);
+          return true;
+        }
+        while (!slots_.empty() && !oldest) {
+          oldest = slots_.front().lock();
+          slots_.pop_front();
+        }
+      }
+      if (!oldest) return false;
+      if (oldest == slot) continue;
+      std::shared_ptr<Spilled> dropped;
+      const MutexLock lock(oldest->mutex);
+      dropped.swap(oldest->current);  // closed when its last reader is done
+    }
+  }
+  void release(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    held_ -= bytes;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t held_ = 0;
+  std::list<std::weak_ptr<Slot>> slots_;  // of those that hold files, the oldest first
+};
+
 SpilledRowBlocks::Spilled::~Spilled() {
   if (fd >= 0) ::close(fd);
+  if (bytes > 0) SpillFiles::all().release(bytes);
 }
 
 SpilledRowBlocks::SpilledRowBlocks(ChunkedBlocksPtr blocks)
@@ -60,7 +110,8 @@ SpilledRowBlocks::SpilledRowBlocks(ChunkedBlocksPtr blocks)
       stripe_rows_(std::max<std::uint64_t>(1, kStripeBytes / plan_.row_bytes())),
       chunk_row_bytes_(plan_.chunk_bytes() / plan_.rows_per_chunk()) {}
 
-Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offset) const {
+Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offset,
+                                                             RequestBudget* budget) const {
   const std::uint64_t row_block = plan_.row_block_at(offset);
   const std::uint64_t row_block_offset = plan_.row_block_offset(row_block);
   const std::uint64_t stripe = (offset - row_block_offset) / plan_.row_bytes() / stripe_rows_;
@@ -71,7 +122,7 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
             blocks_->cache()->get_or_load(blocks_->spill_key(row_block * stripes_per_row_block + stripe),
                                           static_cast<std::size_t>(rows.count * plan_.row_bytes()),
                                           [&](cache::Block& out) -> Status {
-                                            const auto file = spilled(row_block);
+                                            const auto file = spilled(row_block, budget);
                                             H5_TRY(file->result);
                                             return gather(*file, rows, out.bytes());
                                           }));
@@ -79,16 +130,17 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
 }
 
 // The row block's complete file, made by the first caller while the others wait.
-std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::uint64_t row_block) const {
+std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::uint64_t row_block,
+                                                                           RequestBudget* budget) const {
   std::shared_ptr<Spilled> spilled;
   bool mine = false;
   {
-    const MutexLock lock(mutex_);
-    if (!current_ || current_->row_block != row_block) {
-      current_ = std::make_shared<Spilled>(row_block);
+    const MutexLock lock(slot_->mutex);
+    if (!slot_->current || slot_->current->row_block != row_block) {
+      slot_->current = std::make_shared<Spilled>(row_block);
       mine = true;
     }
-    spilled = current_;
+    spilled = slot_->current;
   }
   if (!mine) {
     std::unique_lock lock(spilled->mutex);
@@ -96,8 +148,12 @@ std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::
     return spilled;
   }
   Status result = open_file(*spilled);
-  if (result) result = decode_to_file(*spilled);
+  if (result) result = decode_to_file(*spilled, budget);
   const std::lock_guard lock(spilled->mutex);
+  if (!result && concerns_one_request(result.error())) {
+    const MutexLock slot(slot_->mutex);  // another request may make it
+    if (slot_->current == spilled) slot_->current = nullptr;
+  }
   spilled->result = std::move(result);
   spilled->done = true;
   spilled->ready.notify_all();
@@ -110,24 +166,26 @@ Status SpilledRowBlocks::open_file(Spilled& spilled) const {
   H5_ASSIGN(spilled.fd, open_unlinked(directory));
   struct statvfs space{};
   const auto needed = checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes());
-  const std::uint64_t allowed =
-      ::fstatvfs(spilled.fd, &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize / 2 : 0;
-  if (!needed || *needed > allowed)
+  const std::uint64_t free =
+      ::fstatvfs(spilled.fd, &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
+  if (!needed || !SpillFiles::all().reserve(slot_, *needed, free))
     return fail(
         Error(ErrorCode::LimitExceeded, "a row of chunks larger than cache_size needs a spill file, and " +
                                             std::string(directory) + " has not enough free space for it"));
+  spilled.bytes = *needed;
   log(LogLevel::Info,
       "a row of chunks of {} bytes is more than the cache holds: decoded once into a file in {}", *needed,
       directory);
   return {};
 }
 
-Status SpilledRowBlocks::decode_to_file(Spilled& spilled) const {
+Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget) const {
   const ChunkStore& store = blocks_->store();
   const std::uint64_t first = spilled.row_block * plan_.chunks_per_row_block();
   const auto decode = [&](std::uint64_t i) -> Status {
+    H5_TRY(spend(budget, plan_.chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(first + i));
-    ScratchPool::Lease scratch(ScratchPool::shared());
+    ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(true));
     const MutableByteSpan plain = scratch->plain(static_cast<std::size_t>(plan_.chunk_bytes()));
     H5_TRY(store.decode(first + i, record, plain, *scratch));
     return write_all(spilled.fd, plain, i * plan_.chunk_bytes());

@@ -30,7 +30,7 @@ class SpilledRowBlocks {
   };
   // The stripe that contains an image offset; the first call for a row block decodes all of it. Errors: those
   // of decoding, LimitExceeded where there is not enough free space.
-  Result<Stripe> stripe_at(std::uint64_t offset) const;
+  Result<Stripe> stripe_at(std::uint64_t offset, RequestBudget* budget) const;
 
  private:
   // One row block, decoded to a file of its own; readers of the previous one keep theirs.
@@ -41,23 +41,30 @@ class SpilledRowBlocks {
     Spilled& operator=(const Spilled&) = delete;
 
     const std::uint64_t row_block;
+    std::uint64_t bytes = 0;  // of its file, counted in the bound on all
     int fd = -1;
     std::mutex mutex;
     std::condition_variable ready;
     bool done = false;
     Status result;
   };
-  std::shared_ptr<const Spilled> spilled(std::uint64_t row_block) const;
+  // The last row block that was decoded; others may take its place in the file system (see make_room).
+  struct Slot {
+    Mutex mutex;
+    std::shared_ptr<Spilled> current H5_GUARDED_BY(mutex);
+  };
+  friend class SpillFiles;
+
+  std::shared_ptr<const Spilled> spilled(std::uint64_t row_block, RequestBudget* budget) const;
   Status open_file(Spilled& spilled) const;
-  Status decode_to_file(Spilled& spilled) const;
+  Status decode_to_file(Spilled& spilled, RequestBudget* budget) const;
   Status gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const;
 
   ChunkedBlocksPtr blocks_;
   const ChunkPlan& plan_;
   std::uint64_t stripe_rows_;
   std::uint64_t chunk_row_bytes_;
-  mutable Mutex mutex_;
-  mutable std::shared_ptr<Spilled> current_ H5_GUARDED_BY(mutex_);
+  const std::shared_ptr<Slot> slot_ = std::make_shared<Slot>();
 };
 
 }  // namespace h5mount::dataset

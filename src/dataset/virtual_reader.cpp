@@ -23,7 +23,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
                                                                  object::OpenedFilePtr file,
                                                                  object::DatasetDescription d,
                                                                  const VirtualReader* previous,
-                                                                 SourceBudget& budget) {
+                                                                 RequestBudget& budget) {
   ReadEnvironment nested = environment;
   H5_ASSIGN(nested.within, nest(environment.within, file.get(), d.address));
   std::vector<format::VirtualMapping> mappings;
@@ -52,6 +52,8 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
     if (part.view_unlimited) measure(*sources, d.space, part, budget);
     parts.push_back(std::move(part));
   }
+  // Where the request had to end, the extent is unknown: another request may determine it.
+  H5_TRY(budget.check());
   H5_TRY(settle_extent(d, parts));
   H5_TRY(settle_views(d, parts));
   const std::shared_ptr<VirtualReader> reader(
@@ -76,7 +78,7 @@ VirtualReader::VirtualReader(const ReadEnvironment& environment, object::OpenedF
 // Determines the current extent of an unlimited mapping's sources. A source that exists and cannot be opened
 // counts with the extent in the header, so that the reads that need it fail.
 void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
-                            SourceBudget& budget) {
+                            RequestBudget& budget) {
   const format::VirtualMapping& mapping = part.mapping;
   const std::size_t dimension = *part.view_unlimited;
   const std::uint64_t stored =  // slices
@@ -87,6 +89,7 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
       source = sources.get(numbered_name(mapping.file, part.blocks),
                            numbered_name(mapping.dataset, part.blocks), budget);
       if (!source->reader) break;
+      if (!budget.check()) break;
     }
     part.found = part.blocks;
     part.problem = source->error;
@@ -214,7 +217,7 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
 
 Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
-    SourceBudget& budget) const {
+    RequestBudget& budget) const {
   if (next.layout.cls == format::LayoutClass::Virtual)
     return open(environment, std::move(file), std::move(next), this, budget);
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
@@ -228,26 +231,32 @@ std::vector<ByteRange> VirtualReader::outdated_ranges() const {
 
 // ---- reading
 
-Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern,
-                           Pieces& out) const {
+Status VirtualReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
   if (length == 0) return {};
   auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
-  const bool forward = pattern != nullptr && pattern->note(offset, length);
-  H5_TRY(read_into(offset, block->bytes()));
+  const bool forward = access.pattern != nullptr && access.pattern->note(offset, length);
+  H5_TRY(read_into(offset, block->bytes(), access.budget));
   out.add(block->bytes(), block);
-  if (forward) readahead_.advance(shared_from_this(), (offset + length - 1) / kUnitBytes, *pattern);
+  if (forward) readahead_.advance(shared_from_this(), (offset + length - 1) / kUnitBytes, *access.pattern);
   return {};
 }
 
 void VirtualReader::make_unit(std::uint64_t unit) const {
   const std::uint64_t offset = unit * kUnitBytes;
   cache::Block discarded(static_cast<std::size_t>(unit_end(unit) - offset));
-  (void)read_into(offset, discarded.bytes());
+  (void)read_into(offset, discarded.bytes(), nullptr);
 }
 
-Status VirtualReader::read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const {
+Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
+  if (budget != nullptr) return read_range(offset, out, *budget);
+  RequestBudget own;
+  own.allow_for(file_->followed->addresses()->stored_bytes());
+  return read_range(offset, out, own);
+}
+
+Status VirtualReader::read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const {
   if (!range_within(offset, out.size(), size()))
     return fail(Error(ErrorCode::OutOfRange, "Dataset", "image", offset).with_found(out.size()));
   const std::uint64_t e = description().element_size;
@@ -262,7 +271,7 @@ Status VirtualReader::read_as_source(std::uint64_t offset, MutableByteSpan out, 
 }
 
 Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
-                                    SourceBudget& budget) const {
+                                    RequestBudget& budget) const {
   fill_.write(first * description().element_size, out);
   for (const Part& part : parts_) {
     if (part.numbered) {
@@ -276,7 +285,7 @@ Status VirtualReader::read_elements(std::uint64_t first, std::uint64_t count, Mu
 
 // Adds the source's name to an error of reading it.
 template <class Read>
-Status VirtualReader::read_source(const std::string& file, const std::string& dataset, SourceBudget& budget,
+Status VirtualReader::read_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
                                   Read&& read) const {
   return sources_->use(file, dataset, budget, [&](const DatasetReader& reader) -> Status {
     Status done = read(reader);
@@ -286,7 +295,7 @@ Status VirtualReader::read_source(const std::string& file, const std::string& da
 }
 
 Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint64_t count,
-                                MutableByteSpan out, SourceBudget& budget) const {
+                                MutableByteSpan out, RequestBudget& budget) const {
   std::optional<ElementSelection::Clip> clip;
   if (part.source_unlimited) clip = {*part.source_unlimited, part.slices};
   return read_source(part.mapping.file, part.mapping.dataset, budget, [&](const DatasetReader& reader) {
@@ -295,7 +304,7 @@ Status VirtualReader::read_part(const Part& part, std::uint64_t first, std::uint
 }
 
 Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::uint64_t count,
-                                    MutableByteSpan out, SourceBudget& budget) const {
+                                    MutableByteSpan out, RequestBudget& budget) const {
   if (!part.view_unlimited || part.blocks == 0) return {};
   const auto& dims = description().space.dims;
   const std::size_t d = *part.view_unlimited;
@@ -328,7 +337,7 @@ Status VirtualReader::read_numbered(const Part& part, std::uint64_t first, std::
 Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selection& selection,
                                 std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
                                 std::uint64_t first, std::uint64_t count, MutableByteSpan out,
-                                SourceBudget& budget) const {
+                                RequestBudget& budget) const {
   H5_ASSIGN(const auto selected, ElementSelection::make(selection, reader.description().space.dims, clip));
   const auto conversion = ElementConversion::make(reader.description().type, description().type);
   if (!conversion || description().type->has_variable_part)
@@ -343,14 +352,14 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
         return selected.for_each_ordinal(ordinal, ordinal + n, [&](std::uint64_t at, std::uint64_t run) {
           const MutableByteSpan place(to, static_cast<std::size_t>(run * to_size));
           to += run * to_size;
-          status = budget.spend();
+          status = budget.spend(limits::kStepsPerSourceRead);
           if (!status) return false;
           if (conversion->identity()) {
-            status = reader.read_as_source(at * from_size, place, budget);
+            status = reader.read_into(at * from_size, place, &budget);
             return status.has_value();
           }
           aside.resize(static_cast<std::size_t>(run * from_size));
-          status = reader.read_as_source(at * from_size, aside, budget);
+          status = reader.read_into(at * from_size, aside, &budget);
           if (status) conversion->convert(static_cast<std::size_t>(run), aside, place);
           return status.has_value();
         });
@@ -360,7 +369,7 @@ Status VirtualReader::copy_from(const DatasetReader& reader, const format::Selec
 
 // ---- the named sources
 
-NamedSource VirtualReader::named_source(const Part& part, SourceBudget& budget) const {
+NamedSource VirtualReader::named_source(const Part& part, RequestBudget& budget) const {
   NamedSource named{.file = part.mapping.file, .dataset = part.mapping.dataset};
   if (part.numbered) {
     if (part.problem) named = NamedSource::of(named.file, named.dataset, *part.problem);
@@ -373,8 +382,9 @@ NamedSource VirtualReader::named_source(const Part& part, SourceBudget& budget) 
   return why ? NamedSource::of(named.file, named.dataset, *why) : named;
 }
 
-NamedSources VirtualReader::named_sources(std::size_t most) const {
-  SourceBudget budget;
+NamedSources VirtualReader::named_sources(std::size_t most, RequestBudget* request) const {
+  RequestBudget own;
+  RequestBudget& budget = request != nullptr ? *request : own;
   NamedSources out;
   std::set<std::pair<std::string_view, std::string_view>> named;
   for (const Part& part : parts_) {
@@ -387,12 +397,12 @@ NamedSources VirtualReader::named_sources(std::size_t most) const {
   return out;
 }
 
-Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset) const {
+Result<std::uint64_t> VirtualReader::find_data(std::uint64_t offset, RequestBudget*) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "no data after this offset"));
   return offset;
 }
 
-Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset) const {
+Result<std::uint64_t> VirtualReader::find_hole(std::uint64_t offset, RequestBudget*) const {
   if (offset >= size()) return fail(Error(ErrorCode::NotFound, "offset beyond the end"));
   return size();
 }

@@ -29,24 +29,21 @@ class VirtualReader final : public DatasetReader,
                                                            object::OpenedFilePtr file,
                                                            object::DatasetDescription description,
                                                            const VirtualReader* previous,
-                                                           SourceBudget& budget);
+                                                           RequestBudget& budget);
 
-  Status read(std::uint64_t offset, std::uint64_t length, ReadPattern* pattern, Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out) const override {
-    SourceBudget budget;
-    return read_as_source(offset, out, budget);
-  }
-  Status read_as_source(std::uint64_t offset, MutableByteSpan out, SourceBudget& budget) const override;
+  Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override;
   // The view itself holds no raw data.
-  Result<std::uint64_t> storage_bytes() const override { return 0; }
+  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return 0; }
   std::optional<std::uint64_t> storage_bytes_known() const override { return 0; }
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override;
-  Result<std::uint64_t> find_hole(std::uint64_t offset) const override;
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override;
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override;
   // The error of a source that determines the extent of an unlimited view and cannot be opened: then the
   // extent is the header's.
   std::optional<Error> problem() const override { return problem_; }
   bool sources_changed() const override { return sources_->changed(); }
-  NamedSources named_sources(std::size_t most) const override;
+  NamedSources named_sources(std::size_t most, RequestBudget* budget) const override;
+  std::size_t memory_bytes() const override { return parts_.size() * kPartBytes; }
   MissingSources missing_sources() const override { return sources_->missing(); }
 
   // Read-ahead decodes the sources' chunks into the cache. The view's own bytes are not kept: every read asks
@@ -58,6 +55,9 @@ class VirtualReader final : public DatasetReader,
   void make_unit(std::uint64_t unit) const override;
 
  private:
+  // A mapping with the arrays of its selections, by measurement.
+  static constexpr std::size_t kPartBytes = 1200;
+
   // One mapping. With %b in its names it stands for as many sources as the view's selection has blocks.
   struct Part {
     format::VirtualMapping mapping;
@@ -78,7 +78,7 @@ class VirtualReader final : public DatasetReader,
                 std::vector<Part> parts);
 
   static void measure(VirtualSources& sources, const format::Dataspace& space, Part& part,
-                      SourceBudget& budget);
+                      RequestBudget& budget);
   static Status settle_extent(object::DatasetDescription& description, std::vector<Part>& parts);
   static Status settle_views(const object::DatasetDescription& description, std::vector<Part>& parts);
 
@@ -88,21 +88,23 @@ class VirtualReader final : public DatasetReader,
   Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
                                                                object::OpenedFilePtr file,
                                                                object::DatasetDescription description,
-                                                               SourceBudget& budget) const override;
+                                                               RequestBudget& budget) const override;
 
+  Status read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const;
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
-                       SourceBudget& budget) const;
+                       RequestBudget& budget) const;
   Status read_part(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,
-                   SourceBudget& budget) const;
+                   RequestBudget& budget) const;
   Status read_numbered(const Part& part, std::uint64_t first, std::uint64_t count, MutableByteSpan out,
-                       SourceBudget& budget) const;
+                       RequestBudget& budget) const;
   template <class Read>
-  Status read_source(const std::string& file, const std::string& dataset, SourceBudget& budget,
+  Status read_source(const std::string& file, const std::string& dataset, RequestBudget& budget,
                      Read&& read) const;
-  NamedSource named_source(const Part& part, SourceBudget& budget) const;
+  NamedSource named_source(const Part& part, RequestBudget& budget) const;
   Status copy_from(const DatasetReader& source, const format::Selection& selection,
                    std::optional<ElementSelection::Clip> clip, const ElementSelection& view,
-                   std::uint64_t first, std::uint64_t count, MutableByteSpan out, SourceBudget& budget) const;
+                   std::uint64_t first, std::uint64_t count, MutableByteSpan out,
+                   RequestBudget& budget) const;
 
   object::OpenedFilePtr file_;
   FillPattern fill_;

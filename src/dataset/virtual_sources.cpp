@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "h5mount/base/limits.h"
+
 namespace h5mount::dataset {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr std::size_t kMostSources = 128;       // kept and checked for changes;
 constexpr std::size_t kMostInCrowd = 32;        // where many files are open
 constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
-// Cost of opening a source, in reads of the request's budget (virtual_nesting.h).
-constexpr std::uint64_t kOpening = 4;
 
 template <class List>
 auto find_in(List& list, const std::string& file_name, const std::string& dataset) {
@@ -36,7 +36,7 @@ VirtualSources::VirtualSources(ReadEnvironment environment, object::OpenedFilePt
       missing_checked_(std::chrono::steady_clock::now()) {}
 
 VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, const std::string& dataset,
-                                              SourceBudget& budget) {
+                                              RequestBudget& budget) {
   {
     const MutexLock lock(mutex_);
     if (const auto found = find_in(kept_, file_name, dataset); found != kept_.end()) {
@@ -52,6 +52,9 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
     source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
   if (!source.reader && !source.error) source.absent = opened.error();
   source.was_there = before != nullptr && before->reader;
+  // Another request may still open it.
+  if (source.error && !opened && concerns_one_request(opened.error()))
+    return std::make_shared<const Source>(std::move(source));
   if (!source.reader && source.was_there) source.outdated = {{0, format::kUnlimited}};
   std::list<SourcePtr> dropped;
   const MutexLock lock(mutex_);
@@ -63,13 +66,14 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
 }
 
 Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name, const std::string& dataset,
-                                                    const Source* before, SourceBudget& budget) const {
-  H5_TRY(budget.spend(kOpening));
+                                                    const Source* before, RequestBudget& budget) const {
+  H5_TRY(budget.spend(limits::kStepsPerSource));
   Source source = named(file_name, dataset);
   H5_ASSIGN(source.file, file_name == "." ? Result<object::OpenedFilePtr>(from_)
                                           : environment_.files->open_hdf5(from_, file_name,
                                                                           object::NameUse::VirtualSource));
   metadata::FollowedFile& followed = *source.file->followed;
+  if (source.file != from_) budget.allow_more(followed.addresses()->stored_bytes());
   (void)followed.revalidate();  // if the file is stale, the reads fail
   source.snapshot = followed.snapshot()->number();
   const bool known = before != nullptr && before->reader && before->file == source.file;
@@ -79,6 +83,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   }
   using Opened = std::shared_ptr<const DatasetReader>;
   const auto open_dataset = [&](const metadata::FileMetadataPtr& snapshot) -> Result<Opened> {
+    H5_TRY(budget.spend(limits::kStepsPerSource));  // as much again for the dataset as for the file
     H5_ASSIGN(const auto address, object::resolve_path(snapshot, snapshot->root_address(), dataset));
     H5_ASSIGN(const auto object, object::open_object(*snapshot, address));
     if (object.kind != object::ObjectKind::Dataset)
@@ -87,7 +92,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
     return DatasetReader::open_next(environment_, source.file, std::move(described),
                                     known ? before->reader : nullptr, &budget);
   };
-  H5_ASSIGN(source.reader, metadata::retry_torn(followed, "virtual source", budget.retries(), open_dataset));
+  H5_ASSIGN(source.reader, metadata::retry_torn(followed, "virtual source", budget, open_dataset));
   if (known)
     source.outdated = source.reader->take_outdated();
   else if (before != nullptr)
@@ -112,13 +117,13 @@ bool VirtualSources::missing_came() const {
     if (now - missing_checked_ < kMissingAgain) return false;
     missing_checked_ = now;
   }
-  SourceBudget budget;
+  RequestBudget budget;
   return std::ranges::any_of(all(), [&](const SourcePtr& source) {
     return !source->reader && open(source->file_name, source->dataset, nullptr, budget).has_value();
   });
 }
 
-std::vector<VirtualSources::SourcePtr> VirtualSources::renew(SourceBudget& budget) {
+std::vector<VirtualSources::SourcePtr> VirtualSources::renew(RequestBudget& budget) {
   std::vector<SourcePtr> out;
   for (const SourcePtr& before : before_) {
     SourcePtr now = get(before->file_name, before->dataset, budget);

@@ -39,11 +39,11 @@ class VirtualSources {
   // `from`: the virtual dataset's file. `before`: the sources of its previous state, or null.
   VirtualSources(ReadEnvironment environment, object::OpenedFilePtr from, const VirtualSources* before);
 
-  SourcePtr get(const std::string& file_name, const std::string& dataset, SourceBudget& budget);
+  SourcePtr get(const std::string& file_name, const std::string& dataset, RequestBudget& budget);
 
   // Calls `use` with the source's reader, if there is one; again with a new reader where the source was torn.
   template <class Use>
-  Status use(const std::string& file_name, const std::string& dataset, SourceBudget& budget, Use&& use) {
+  Status use(const std::string& file_name, const std::string& dataset, RequestBudget& budget, Use&& use) {
     const SourcePtr first = get(file_name, dataset, budget);
     if (first->error) return fail(*first->error);
     if (!first->reader) {
@@ -52,7 +52,7 @@ class VirtualSources {
     }
     metadata::FollowedFile& followed = *first->file->followed;
     H5_TRY(followed.revalidate());
-    return metadata::retry_torn(followed, "virtual source", budget.retries(), [&](const auto&) -> Status {
+    return metadata::retry_torn(followed, "virtual source", budget, [&](const auto&) -> Status {
       const SourcePtr now = get(file_name, dataset, budget);
       if (now->error) return fail(*now->error);
       if (!now->reader) return {};
@@ -72,14 +72,14 @@ class VirtualSources {
   void note_missing(const Source& source);
 
   // Opens the sources that the previous state had opened; returns those of which some bytes became stale.
-  std::vector<SourcePtr> renew(SourceBudget& budget);
+  std::vector<SourcePtr> renew(RequestBudget& budget);
   // Whether a torn source was opened again since the last call: which of its bytes were returned is unknown
   // then.
   bool take_reopened() { return reopened_.exchange(false); }
 
  private:
   Result<Source> open(const std::string& file_name, const std::string& dataset, const Source* before,
-                      SourceBudget& budget) const;
+                      RequestBudget& budget) const;
   bool missing_came() const;
   void drop(const SourcePtr& source);
   std::vector<SourcePtr> all() const;

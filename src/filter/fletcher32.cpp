@@ -134,6 +134,7 @@ namespace {
 
 class Fletcher32 final : public Filter {
  public:
+  bool decodes_in_place() const override { return true; }
   Result<std::optional<ByteSpan>> as_view(ByteSpan in) const override {
     if (in.size() < 4) return failed("fletcher32", "no room for the checksum");
     const ByteSpan data = in.first(in.size() - 4);

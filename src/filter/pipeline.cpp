@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "filters.h"
 #include "h5mount/base/limits.h"
@@ -14,6 +15,13 @@ std::string label_of(const FilterSpec& spec) {
   const std::string_view known = filter_info(spec.id).name;
   const std::string_view name = !known.empty() ? known : std::string_view(spec.name);
   return name.empty() ? fmt::format("filter {}", spec.id) : fmt::format("filter {} ({})", spec.id, name);
+}
+
+// The most bytes between two filters of a chunk, for any number of filters: the overhead that correct
+// encoders add together is far below the chunk's size.
+std::uint64_t most_between(std::uint64_t decoded) {
+  constexpr std::uint64_t kSmall = 16U << 20, kOverhead = 1U << 20;
+  return decoded + std::min(decoded, std::max(kSmall, decoded / 8)) + kOverhead;
 }
 
 }  // namespace
@@ -61,8 +69,8 @@ Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t 
   std::array<std::size_t, limits::kMaxFilters> bound{};
   std::size_t count = 0;
   std::size_t bytes = out.size();
-  // For any number of filters: the overhead that correct encoders add together is far below the chunk's size.
-  const std::size_t most = 2 * out.size() + 1'048'576;
+  const auto most = static_cast<std::size_t>(most_between(out.size()));
+  std::uint64_t between = 0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if ((mask >> i & 1U) != 0) continue;
     if (steps_[i].filter == nullptr) return fail(*steps_[i].why);
@@ -85,6 +93,11 @@ Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t 
     const auto written = step.filter->decode(current, to);
     if (!written) return fail(written.error().within(step.label));
     if (i == 0) return *written;
+    between += *written;
+    if (between > limits::kMaxDecodedTimes * out.size() + limits::kMaxDecodedExtra)
+      return fail(Error(ErrorCode::LimitExceeded, "nested filters give too many times the chunk's bytes")
+                      .with_expected(limits::kMaxDecodedTimes * out.size() + limits::kMaxDecodedExtra)
+                      .with_found(between));
     current = to.first(*written);
     in_first = !in_first;
   }
@@ -94,6 +107,25 @@ Result<std::size_t> FilterPipeline::decode_up_to(ByteSpan stored, std::uint32_t 
                     .with_found(current.size()));
   if (!current.empty()) std::memcpy(out.data(), current.data(), current.size());
   return current.size();
+}
+
+// As decode_up_to uses them, with no filter masked out.
+std::uint64_t FilterPipeline::scratch_bytes(std::uint64_t decoded) const {
+  const std::uint64_t most = most_between(decoded);
+  std::uint64_t bytes = decoded, buffers[2] = {0, 0};
+  std::size_t buffer = 0;
+  bool outermost = true;  // it decodes into the chunk's memory
+  for (const Step& step : steps_) {
+    if (step.filter == nullptr) return 0;  // it is never decoded
+    if (!step.filter->decodes_in_place()) {
+      if (!std::exchange(outermost, false)) {
+        buffers[buffer] = std::max(buffers[buffer], bytes);
+        buffer = 1 - buffer;
+      }
+    }
+    bytes = std::min<std::uint64_t>(step.filter->encoded_bound(static_cast<std::size_t>(bytes)), most);
+  }
+  return buffers[0] + buffers[1];
 }
 
 Result<std::unique_ptr<PartialChunk>> FilterPipeline::open_partial(ByteSpan stored, std::uint32_t mask,

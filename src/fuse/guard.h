@@ -14,14 +14,21 @@
 
 namespace h5mount::fuse {
 
-// The obligation to answer one request. `take` passes it to the caller, who must then reply.
+// The obligation to answer one request, and its budget. `take` passes it to the caller, who must then reply.
 class Reply {
  public:
-  explicit Reply(fuse_req_t request) : request_(request) {}
+  explicit Reply(fuse_req_t request) : request_(request) {
+    budget_.poll([](void* asked) { return fuse_req_interrupted(static_cast<fuse_req_t>(asked)) != 0; },
+                 request);
+  }
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
-  fuse_req_t take() { return std::exchange(request_, nullptr); }
+  fuse_req_t take() {
+    budget_.poll(nullptr, nullptr);  // the request is freed with the reply
+    return std::exchange(request_, nullptr);
+  }
+  RequestBudget& budget() { return budget_; }
   fuse_req_t peek() const { return request_; }
   bool answered() const { return request_ == nullptr; }
   void error(int errno_value) {
@@ -30,6 +37,7 @@ class Reply {
 
  private:
   fuse_req_t request_;
+  RequestBudget budget_;
 };
 
 // Separate from `guard` so that they are not instantiated for every operation. Neither throws.
@@ -46,7 +54,8 @@ void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& bo
     const std::shared_ptr<void> pin = tree.pin();
     const Status status = std::forward<Body>(body)(reply);
     if (!status) {
-      report_failure(tree, node, status.error());
+      // A process that was interrupted is told so; nothing is wrong with the file.
+      if (status.error().code() != ErrorCode::Interrupted) report_failure(tree, node, status.error());
       reply.error(status.error().errno_value());
     } else if (!reply.answered()) {
       report_accident(tree, operation, node, "no reply was made");

@@ -35,14 +35,14 @@ struct PageRequest {
 class Page {
  public:
   Page(Adapter& adapter, tree::NodeId directory, const PageRequest& request,
-       const tree::DirectoryListing& listing)
+       const tree::DirectoryListing& listing, RequestBudget& budget)
       : adapter_(adapter),
         directory_(directory),
         request_(request),
         plus_(request.plus),
         end_(request.position) {
     buffer_.resize(std::min(request.size, kMostReplyBytes));
-    while (end_ < listing.size() + kDots && add(listing, end_)) ++end_;
+    while (end_ < listing.size() + kDots && add(listing, end_, budget)) ++end_;
   }
   ~Page() {
     for (const tree::NodeId node : looked_up_) adapter_.tree->forget(node, 1);
@@ -60,7 +60,7 @@ class Page {
 
  private:
   // False where the entry does not fit, determined before the lookup, which may read an object header.
-  bool add(const tree::DirectoryListing& listing, std::size_t position) {
+  bool add(const tree::DirectoryListing& listing, std::size_t position, RequestBudget& budget) {
     fuse_entry_param entry = {};
     entry.attr.st_ino = kUnknownIno;
     entry.attr.st_mode = S_IFDIR;
@@ -78,7 +78,7 @@ class Page {
     if (needed() > space_left) return false;
     if (position >= kDots) {
       if (brings_attributes(position))
-        look_up(listing, position - kDots, entry);
+        look_up(listing, position - kDots, entry, budget);
       else
         ++without_;
     }
@@ -101,8 +101,10 @@ class Page {
   }
 
   // An entry that cannot be looked up is still listed, without attributes: damage stays local.
-  void look_up(const tree::DirectoryListing& listing, std::size_t index, fuse_entry_param& entry) {
-    const auto found = adapter_.tree->lookup_listed(directory_, listing, index);
+  void look_up(const tree::DirectoryListing& listing, std::size_t index, fuse_entry_param& entry,
+               RequestBudget& budget) {
+    const auto found = adapter_.tree->lookup_listed(directory_, listing, index, budget);
+    if (!found && concerns_one_request(found.error())) return;  // a lookup of its own will tell
     if (!found) {
       report_failure(*adapter_.tree, directory_, found.error().within("entry " + name_));
       return;
@@ -149,7 +151,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the reply is sent
     const MutexLock lock(handle->mutex);
     if (!handle->listing) {
-      H5_ASSIGN(handle->listing, adapter.tree->open_directory(node));
+      H5_ASSIGN(handle->listing, adapter.tree->open_directory(node, reply.budget()));
     }
     const auto position = offset < 0 ? 0 : static_cast<std::size_t>(offset);
     const pid_t process = fuse_req_ctx(request)->pid;
@@ -168,7 +170,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     std::unique_ptr<Page> page = std::exchange(handle->next_page, nullptr);
     const bool lasting = !adapter.tree->follows();
     if (!page || page->request() != wanted || !lasting)
-      page = std::make_unique<Page>(adapter, node, wanted, *handle->listing);
+      page = std::make_unique<Page>(adapter, node, wanted, *handle->listing, reply.budget());
     if (plus && adapter.own_listing_advice)
       adapter.listing_advice.note_listed(process, node, page->without());
     page->send(reply);
@@ -176,7 +178,8 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
     if (!continues || !lasting || page->end() >= handle->listing->size() + kDots) return {};
     note_long_work();  // the client goes on at the same time
     const PageRequest next{page->end(), size, plus, attributes(false)};
-    handle->next_page = std::make_unique<Page>(adapter, node, next, *handle->listing);
+    RequestBudget ahead;
+    handle->next_page = std::make_unique<Page>(adapter, node, next, *handle->listing, ahead);
     return {};
   });
 }

@@ -31,7 +31,7 @@ void read_now(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offse
     const std::shared_ptr<tree::OpenNode> file =
         handle_of(*info).file;  // may be closed as soon as the reply is sent
     dataset::Pieces pieces;
-    H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces));
+    H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget()));
     H5_TRY(reply_pieces(reply, pieces, size));
     // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
     return pieces.kernel_only() ? file->revalidate() : Status{};
@@ -47,7 +47,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
       return {};
     }
     Adapter& adapter = adapter_of(request);
-    H5_ASSIGN(auto file, adapter.tree->open(node));
+    H5_ASSIGN(auto file, adapter.tree->open(node, reply.budget()));
     const bool keeps_pages = !adapter.tree->follows() || file->keeps_pages();
     const bool file_is_direct = file->direct();
     auto handle = std::make_unique<FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()});
@@ -86,7 +86,8 @@ void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fus
     }
     tree::OpenNode& file = *handle_of(*info).file;
     const auto start = static_cast<std::uint64_t>(offset);
-    const auto found = whence == SEEK_DATA ? file.seek_data(start) : file.seek_hole(start);
+    const auto found =
+        whence == SEEK_DATA ? file.seek_data(start, reply.budget()) : file.seek_hole(start, reply.budget());
     if (!found && found.error().code() == ErrorCode::NotFound) {
       reply.error(ENXIO);
       return {};

@@ -16,7 +16,7 @@ constexpr std::uint64_t kStatfsBlock = 4096;
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guard(request, "lookup", parent, [&](Reply& reply) -> Status {
     Adapter& adapter = adapter_of(request);
-    const auto found = adapter.tree->lookup(parent, name);
+    const auto found = adapter.tree->lookup(parent, name, reply.budget());
     if (!found && found.error().code() == ErrorCode::NotFound) {
       fuse_entry_param missing = {};  // node 0: a negative entry, which the kernel caches
       missing.entry_timeout = adapter.missing_timeout();
@@ -57,7 +57,7 @@ void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* /*info*/) {
     Adapter& adapter = adapter_of(request);
     const tree::StatDepth depth =
         adapter.open_files.any(node) ? tree::StatDepth::Size : tree::StatDepth::Full;
-    H5_ASSIGN(const tree::NodeStat stat, adapter.tree->stat(node, depth));
+    H5_ASSIGN(const tree::NodeStat stat, adapter.tree->stat(node, depth, reply.budget()));
     const struct stat out = adapter.to_stat(stat);
     fuse_reply_attr(reply.take(), &out, stat.complete ? adapter.lasting_timeout() : 0);
     return {};

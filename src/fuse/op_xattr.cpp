@@ -51,7 +51,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
   }
   guard(request, "getxattr", node, [&](Reply& reply) -> Status {
     if (reply_kept(reply, node, name, size)) return {};
-    auto value = adapter_of(request).tree->get_xattr(node, name);
+    auto value = adapter_of(request).tree->get_xattr(node, name, reply.budget());
     if (!value) {
       const ErrorCode code = value.error().code();
       if (code != ErrorCode::NotFound && code != ErrorCode::TooLarge) return fail(value.error());
@@ -68,7 +68,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
 void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
   guard(request, "listxattr", node, [&](Reply& reply) -> Status {
     if (reply_kept(reply, node, {}, size)) return {};
-    H5_ASSIGN(const auto names, adapter_of(request).tree->list_xattrs(node));
+    H5_ASSIGN(const auto names, adapter_of(request).tree->list_xattrs(node, reply.budget()));
     std::string list;
     for (const std::string& name : names) {
       if (!is_fit(name)) continue;

@@ -85,10 +85,13 @@ class FileSource final : public ByteSource {
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
     H5_ASSIGN(const DescriptorLease open, use());
+    // A source that is interrupted always would otherwise be read for ever.
+    constexpr unsigned kMaxInterruptions = 1000;
+    unsigned interruptions = 0;
     while (!out.empty()) {
       if (offset > static_cast<std::uint64_t>(INT64_MAX)) return ends_before(offset);
       const ssize_t got = ::pread(open->get(), out.data(), out.size(), static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno == EINTR && ++interruptions < kMaxInterruptions) continue;
       if (got < 0) return fail(io_error(errno, "reading " + name_));
       if (got == 0) return ends_before(offset);
       out = out.subspan(static_cast<std::size_t>(got));

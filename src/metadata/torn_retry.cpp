@@ -35,6 +35,10 @@ bool may_be_torn(const Error& error) {
     case ErrorCode::AccessDenied:
     case ErrorCode::TooLarge:
     case ErrorCode::Stale:
+    case ErrorCode::Interrupted:
+    case ErrorCode::TimedOut:
+    case ErrorCode::BudgetExceeded:
+    case ErrorCode::OutOfMemory:
     case ErrorCode::Internal:
       return false;
   }
@@ -54,15 +58,16 @@ bool TornRetry::again(const Error& error, FileMetadataPtr& snapshot) {
 bool TornRetry::pause(const Error& error) {
   // A file that is not being written is damaged, not torn.
   if (!file_.changed_lately()) return false;
-  if (budget_.spent_ms_ >= file_.retry_for().count()) {
-    if (!budget_.logged_.exchange(true))
+  PauseBudget& pauses = budget_.pauses();
+  if (pauses.spent_ms >= file_.retry_for().count() || !budget_.check()) {
+    if (!pauses.logged.exchange(true))
       log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.addresses()->name(),
           what_, attempts_ + 1, error.text());
     return false;
   }
   const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));
   std::this_thread::sleep_for(pause);
-  budget_.spent_ms_ += pause.count();
+  pauses.spent_ms += pause.count();
   retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()),
                                           std::memory_order_relaxed);
   return true;

@@ -1,5 +1,6 @@
 #include "number_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -10,6 +11,10 @@
 namespace h5mount::text {
 
 namespace {
+
+// Limit for integers: the time grows with the square of the number of digits. The precision field has 16
+// bits; only a type that states no precision can be wider.
+constexpr std::uint32_t kWidestBytes = 8192;
 
 template <class Number>
 void append_number(Number value, std::string& out) {
@@ -239,9 +244,6 @@ void append_any_float(const format::Datatype& type, ByteSpan element, std::strin
 
 void append_integer(const format::Datatype& type, ByteSpan element, std::string& out) {
   const bool is_signed = type.is_signed || type.cls == format::DatatypeClass::Time;
-  // Limit for numbers: the time grows with the square of the number of digits. The precision field has 16
-  // bits; only a type that states no precision can be wider.
-  constexpr std::uint32_t kWidestBytes = 8192;
   if (type.bit_precision == 0 && type.size > kWidestBytes) return append_hex_string(element, out);
   const unsigned precision = type.bit_precision == 0 ? 8 * type.size : type.bit_precision;
   if (type.size <= 8 && type.order != format::ByteOrder::Vax)
@@ -250,6 +252,22 @@ void append_integer(const format::Datatype& type, ByteSpan element, std::string&
   if (precision <= 64)
     return append_small_integer(load_le_width(bits.data(), bits.size()), precision, is_signed, out);
   append_big_integer(bits, precision, is_signed, out);
+}
+
+// By measurement: conversions take time by the square of the number's bits.
+std::uint64_t number_steps(const format::Datatype& type) {
+  constexpr std::uint64_t kBitsSquaredPerStep = 1024;
+  if (type.cls == format::DatatypeClass::Float) {
+    constexpr unsigned kCommonExponent = 11, kWidestExponent = 18;
+    if (type.exponent_size <= kCommonExponent && type.mantissa_size <= 64) return 0;
+    const std::uint64_t bits =
+        (std::uint64_t{1} << std::min<unsigned>(type.exponent_size, kWidestExponent)) / 2 +
+        type.mantissa_size;
+    return bits * bits / kBitsSquaredPerStep + bits * type.mantissa_size / 16;
+  }
+  const std::uint64_t bits = type.bit_precision == 0 ? 8 * std::uint64_t{type.size} : type.bit_precision;
+  if (bits <= 64 || bits > 8 * std::uint64_t{kWidestBytes}) return 0;
+  return bits * bits / kBitsSquaredPerStep;
 }
 
 void append_float(const format::Datatype& type, ByteSpan element, std::string& out) {

@@ -17,6 +17,10 @@ void append_integer(const format::Datatype& type, ByteSpan element, std::string&
 // some 100,000 binary digits becomes a string of its bytes in hexadecimal.
 void append_float(const format::Datatype& type, ByteSpan element, std::string& out);
 
+// Steps (base/request_budget.h) that the text of one number takes beside those for its bytes: 0 for common
+// formats.
+std::uint64_t number_steps(const format::Datatype& type);
+
 // "0x…", the stored bytes, in quotes.
 void append_hex_string(ByteSpan bytes, std::string& out);
 

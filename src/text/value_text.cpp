@@ -10,6 +10,8 @@ namespace h5mount::text {
 
 namespace {
 
+constexpr std::uint64_t kStepsPerPart = 32;  // of an array or a variable-length value
+
 // Limit for one value's text: far above any useful length, and in proportion to the file's size, because
 // parts that refer to each other could produce any amount of text.
 std::size_t max_text_bytes(const ValueContext& context) {
@@ -80,6 +82,7 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
                              format::StringPadding::NullTerminate);
   }
   H5_TRY(writer.check_length(text.size()));
+  H5_TRY(spend(writer.context.budget, kStepsPerPart + limits::kStepsPerTextByte * text.size()));
   use(text);
   return {};
 }
@@ -109,6 +112,7 @@ Status write_sequence(ValueWriter& writer, const format::Datatype& type, ByteSpa
   for (std::size_t i = 0; i < part.length; ++i) {
     if (i > 0) writer.out.push_back(',');
     writer.drop_counted();
+    H5_TRY(spend(writer.context.budget, kStepsPerPart));
     H5_TRY(write_element(writer, *type.base, part.object->bytes().subspan(i * item, item)));
   }
   writer.out.push_back(']');
@@ -119,6 +123,7 @@ Status write_compound(ValueWriter& writer, const format::Datatype& type, ByteSpa
   writer.out.push_back('{');
   for (std::size_t i = 0; i < type.members.size(); ++i) {
     const format::CompoundMember& member = type.members[i];
+    H5_TRY(spend(writer.context.budget, kStepsPerPart));
     if (i > 0) writer.out.push_back(',');
     append_json_string(member.name, writer.out);
     writer.out.push_back(':');
@@ -139,6 +144,7 @@ Status write_nested(ValueWriter& writer, const Dims& dims, std::size_t depth, st
     if (i > 0) writer.out.push_back(',');
     writer.drop_counted();
     H5_TRY(writer.check_length(0));
+    H5_TRY(spend(writer.context.budget, kStepsPerPart));
     H5_TRY(write_nested(writer, dims, depth + 1, index, write_item));
   }
   writer.out.push_back(']');
@@ -173,6 +179,13 @@ void write_complex(ValueWriter& writer, const format::Datatype& type, ByteSpan e
   writer.out.push_back(']');
 }
 
+// Numbers of common formats are charged with the bytes of their text.
+Status spend_on_number(const ValueWriter& writer, const format::Datatype& type) {
+  if (writer.context.budget == nullptr) return {};
+  const std::uint64_t steps = number_steps(type);
+  return steps == 0 ? Status() : writer.context.budget->spend(steps);
+}
+
 Status need_bytes(const format::Datatype& type, ByteSpan element) {
   if (element.size() >= type.size) return {};
   return fail(
@@ -198,9 +211,11 @@ Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan
   switch (type.cls) {
     case format::DatatypeClass::Integer:
     case format::DatatypeClass::Time:
+      H5_TRY(spend_on_number(writer, type));
       append_integer(type, element, writer.out);
       return {};
     case format::DatatypeClass::Float:
+      H5_TRY(spend_on_number(writer, type));
       append_float(type, element, writer.out);
       return {};
     case format::DatatypeClass::Bitfield:
@@ -209,9 +224,11 @@ Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan
       append_hex_string(element, writer.out);
       return {};
     case format::DatatypeClass::Enum:
+      H5_TRY(spend_on_number(writer, *type.base));
       write_enum(writer, type, element);
       return {};
     case format::DatatypeClass::Complex:
+      H5_TRY(spend_on_number(writer, *type.base));
       write_complex(writer, type, element);
       return {};
     case format::DatatypeClass::Compound:
@@ -277,6 +294,8 @@ Status write_value(ValueWriter& writer, const format::Datatype& type, const form
 Result<std::string> value_text(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
                                const ValueContext& context, std::size_t most_bytes) {
   std::string out;
+  constexpr std::size_t kLong = 1U << 20;  // growing would hold it twice
+  if (most_bytes > kLong && most_bytes != kAnyLength) out.reserve(most_bytes);
   ValueWriter writer = make_writer(context, out, most_bytes);
   H5_TRY(write_value(writer, type, space, data));
   return out;

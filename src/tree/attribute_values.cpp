@@ -17,17 +17,18 @@ bool is_longer(const object::Attribute& attribute, const text::ValueContext& con
 }
 
 // A value that cannot be read does not count as large: reading its attribute then reports the error.
-bool is_large(ServedFile& file, const object::Attribute& attribute) {
+bool is_large(ServedFile& file, const object::Attribute& attribute, RequestBudget& budget) {
   if (attribute.damage) return false;
   const text::TextBounds bounds = text::value_text_bounds(*attribute.type, attribute.space, attribute.data);
   if (bounds.most <= kMaxXattrBytes) return false;
   if (bounds.least > kMaxXattrBytes) return true;
-  text::ValueContext context = file.value_context();
+  const text::ValueContext context = file.value_context(&budget);
   if (attribute.type->has_reference) {
     // Longest path assumed for a reference: the paths of a file's objects are expensive to compute, and no
     // longer path can be used.
     constexpr std::size_t kPathMax = 4096;
-    const text::ValueContext any_path{context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); }};
+    const text::ValueContext any_path{context.file, [](std::uint64_t) { return std::string(kPathMax, '/'); },
+                                      &budget};
     if (!is_longer(attribute, any_path)) return false;
   }
   return is_longer(attribute, context);
@@ -71,23 +72,26 @@ AttributeNames attribute_names(const OpenedObject& object) {
   return out;
 }
 
-Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object) {
+Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   std::optional<std::vector<std::string>> names;  // where this call is the one that examines the values
   H5_ASSIGN(const std::shared_ptr<const LargeAttributes> large,
-            object.large_attributes.get([&]() -> Result<std::shared_ptr<const LargeAttributes>> {
-              auto found = std::make_shared<LargeAttributes>();
-              const auto examine = [&](object::Attribute& attribute) {
-                if (is_large(file, attribute)) found->insert(attribute.name);
-                // Values are not held together in memory.
-                attribute.type = nullptr;
-                attribute.data = {};
-                attribute.owner = nullptr;
-              };
-              std::vector<std::string> met;
-              for_each_name(object, examine, [&](const std::string& name) { met.push_back(name); });
-              names = std::move(met);
-              return found;
-            }));
+            object.large_attributes.get(
+                [&]() -> Result<std::shared_ptr<const LargeAttributes>> {
+                  auto found = std::make_shared<LargeAttributes>();
+                  const auto examine = [&](object::Attribute& attribute) {
+                    if (is_large(file, attribute, budget)) found->insert(attribute.name);
+                    // Values are not held together in memory.
+                    attribute.type = nullptr;
+                    attribute.data = {};
+                    attribute.owner = nullptr;
+                  };
+                  std::vector<std::string> met;
+                  for_each_name(object, examine, [&](const std::string& name) { met.push_back(name); });
+                  H5_TRY(budget.check());
+                  names = std::move(met);
+                  return found;
+                },
+                &budget));
   if (!names) names = attribute_names(object).names;
   XattrNames out;
   for (auto& [shown, name] : with_shown_names(*std::move(names)))
@@ -109,16 +113,18 @@ Result<object::Attribute> find_xattr(const OpenedObject& object, std::string_vie
 }
 
 Result<std::string> attribute_text(ServedFile& file, const object::Attribute& attribute,
-                                   std::size_t most_bytes) {
+                                   std::size_t most_bytes, RequestBudget& budget) {
   if (attribute.damage) return fail(*attribute.damage);
   if (text::value_text_bounds(*attribute.type, attribute.space, attribute.data).least > most_bytes)
     return fail({ErrorCode::TooLarge, "the value's text is too long"});
-  return text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(), most_bytes);
+  return text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(&budget),
+                          most_bytes);
 }
 
-Result<std::size_t> attribute_text_size(ServedFile& file, const object::Attribute& attribute) {
+Result<std::size_t> attribute_text_size(ServedFile& file, const object::Attribute& attribute,
+                                        RequestBudget& budget) {
   if (attribute.damage) return fail(*attribute.damage);
-  return text::value_text_size(*attribute.type, attribute.space, attribute.data, file.value_context());
+  return text::value_text_size(*attribute.type, attribute.space, attribute.data, file.value_context(&budget));
 }
 
 }  // namespace h5mount::tree

@@ -26,15 +26,16 @@ struct XattrNames {
   std::vector<std::string> listed;
   std::vector<std::string> large;  // the value is over kMaxXattrBytes
 };
-Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object);
+Result<XattrNames> xattr_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
 
 // The attribute of an extended attribute's name (without `user.`). NotFound.
 Result<object::Attribute> find_xattr(const OpenedObject& object, std::string_view shown);
 
 // The text of a value. TooLarge where it is longer than `most_bytes`; no more than that is written then.
 Result<std::string> attribute_text(ServedFile& file, const object::Attribute& attribute,
-                                   std::size_t most_bytes = text::kAnyLength);
+                                   std::size_t most_bytes, RequestBudget& budget);
 // The length of the text, computed without holding the text in memory.
-Result<std::size_t> attribute_text_size(ServedFile& file, const object::Attribute& attribute);
+Result<std::size_t> attribute_text_size(ServedFile& file, const object::Attribute& attribute,
+                                        RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -28,21 +28,26 @@ class OpenedValue {
   std::uint64_t snapshot() const { return snapshot_; }
 
   // `bytes`: the length of the text.
-  Status write(ServedFile& file, const object::Attribute& attribute, std::size_t bytes) {
-    const auto done = once_.get([&]() -> Result<bool> {
-      const auto& budget = file.context().open_texts;
-      if (!budget->take(bytes))
-        return fail(
-            Error(ErrorCode::LimitExceeded, "too much text of attributes is open at once").with_found(bytes));
-      auto text = attribute_text(file, attribute, bytes);
-      if (text && text->size() == bytes) {
-        text_ = *std::move(text);
-        budget_ = budget;
-        return true;
-      }
-      budget->give_back(bytes);
-      return fail(text ? Error(ErrorCode::Stale, "the text's length changed") : text.error());
-    });
+  Status write(ServedFile& file, const object::Attribute& attribute, std::size_t bytes,
+               RequestBudget& request) {
+    const auto done = once_.get(
+        [&]() -> Result<bool> {
+          const auto& budget = file.context().open_texts;
+          H5_ASSIGN(charge_, file.context().environment.cache->charge(bytes));
+          if (!budget->take(bytes))
+            return fail(Error(ErrorCode::LimitExceeded, "too much text of attributes is open at once")
+                            .with_found(bytes));
+          auto text = attribute_text(file, attribute, bytes, request);
+          if (text && text->size() == bytes) {
+            text_ = *std::move(text);
+            budget_ = budget;
+            return true;
+          }
+          budget->give_back(bytes);
+          charge_ = {};
+          return fail(text ? Error(ErrorCode::Stale, "the text's length changed") : text.error());
+        },
+        &request);
     if (!done) return fail(done.error());
     return {};
   }
@@ -53,6 +58,7 @@ class OpenedValue {
   std::uint64_t snapshot_;  // number of the snapshot that it was read from
   OnceValue<bool> once_;
   std::string text_;
+  cache::BlockCache::Charge charge_;
   std::shared_ptr<ByteBudget> budget_;  // the budget from which the text was charged
 };
 
@@ -62,22 +68,23 @@ class AttributeTextNode : public Node {
       : Node({file.get(), NodeKey::Kind::AttributeText, object, std::move(name)}), file_(std::move(file)) {}
 
   // A listing does not write a value to measure it.
-  Result<NodeStat> stat(StatDepth depth) override {
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kName), key().name);
     NodeStat stat = plain_stat(*file_, NodeType::File, ino);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
-    if (const auto bytes = size(*object)) set_size(stat, *bytes);
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
+    if (const auto bytes = size(*object, budget)) set_size(stat, *bytes);
+    H5_TRY(ended_early(budget));
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
-    H5_ASSIGN(const std::size_t bytes, size(*object));
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
+    H5_ASSIGN(const std::size_t bytes, size(*object, budget));
     const std::shared_ptr<OpenedValue> value = opened(object->snapshot->number());
     H5_ASSIGN(const object::Attribute attribute, find(*object));
-    H5_TRY(value->write(*file_, attribute, bytes));
+    H5_TRY(value->write(*file_, attribute, bytes, budget));
     return open_text(std::shared_ptr<const std::string>(value, &value->text()));
   }
 
@@ -86,13 +93,14 @@ class AttributeTextNode : public Node {
     return object::find_attribute(*object.snapshot, object.object, key().name);
   }
 
-  Result<std::size_t> size(const OpenedObject& object) {
+  Result<std::size_t> size(const OpenedObject& object, RequestBudget& budget) {
     {
       const MutexLock lock(mutex_);
       if (measured_ && measured_->snapshot == object.snapshot->number()) return measured_->bytes;
     }
     H5_ASSIGN(const object::Attribute attribute, find(object));
-    H5_ASSIGN(const std::size_t bytes, attribute_text_size(*file_, attribute));
+    Result<std::size_t> bytes = attribute_text_size(*file_, attribute, budget);
+    if (!bytes && !meets_all_requests(bytes.error())) return bytes;
     const MutexLock lock(mutex_);
     measured_ = {object.snapshot->number(), bytes};
     return bytes;
@@ -107,7 +115,7 @@ class AttributeTextNode : public Node {
 
   struct Measured {
     std::uint64_t snapshot;
-    std::size_t bytes;
+    Result<std::size_t> bytes;  // a failure is not met again and again
   };
   ServedFilePtr file_;
   Mutex mutex_;
@@ -136,7 +144,7 @@ class AttributesMirror : public Mirror {
 
   std::string (*link_encoding() const)(std::string_view) override { return encode_name_without_at; }
 
-  Status for_each_part(ServedFile&, const OpenedObject& object,
+  Status for_each_part(ServedFile&, const OpenedObject& object, RequestBudget&,
                        const std::function<void(std::string)>& each) const override {
     const AttributeNames all = attribute_names(object);
     for (const std::string& attribute : all.names) each(kAt + attribute);
@@ -144,14 +152,15 @@ class AttributesMirror : public Mirror {
     return {};
   }
 
-  Status find_part(ServedFile&, const OpenedObject& object, const std::string& part) const override {
+  Status find_part(ServedFile&, const OpenedObject& object, const std::string& part,
+                   RequestBudget&) const override {
     if (part.empty()) return fail({ErrorCode::NotFound, "only groups have a directory"});
     H5_TRY(object::find_attribute(*object.snapshot, object.object, std::string_view(part).substr(1)));
     return {};
   }
 
-  NodePtr make_node(const GroupContents& group, const format::Link& link,
-                    const std::string& part) const override {
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
+                    RequestBudget&) const override {
     return std::make_shared<AttributeTextNode>(group.file(), link.address, part.substr(1));
   }
 };

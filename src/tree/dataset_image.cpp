@@ -33,20 +33,22 @@ std::optional<std::uint64_t> storage_by_layout(const object::DatasetDescription&
 
 // Bytes of storage, counted as far as the depth allows; nothing where they are unknown.
 Result<std::optional<std::uint64_t>> storage_of(const dataset::DatasetReader& reader, StatDepth depth,
-                                                NodeStat& stat) {
+                                                NodeStat& stat, RequestBudget& budget) {
   if (depth != StatDepth::Full) {
     const auto known = reader.storage_bytes_known();
     if (!known) stat.complete = false;
     return known;
   }
-  H5_ASSIGN(const std::uint64_t exact, reader.storage_bytes());
+  H5_ASSIGN(const std::uint64_t exact, reader.storage_bytes(&budget));
   return exact;
 }
 
 }  // namespace
 
-Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description) {
-  return dataset::DatasetReader::open(file.context().environment, file.file(), description);
+Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description,
+                                     RequestBudget* budget) {
+  return dataset::DatasetReader::open_next(file.context().environment, file.file(), description, nullptr,
+                                           budget);
 }
 
 DatasetImage::Version::Version(OpenedObjectPtr opened, const Version* before)
@@ -59,7 +61,7 @@ DatasetImage::Version::Version(OpenedObjectPtr opened, const Version* before)
 
 // A file that does not grow has one version. It is kept only once bytes are needed, so that a node that was
 // merely listed holds nothing.
-Result<DatasetImage::VersionPtr> DatasetImage::version(metadata::RetryBudget& budget) {
+Result<DatasetImage::VersionPtr> DatasetImage::version(RequestBudget& budget) {
   VersionPtr newest = version_.load();
   if (newest && !grows()) return newest;
   H5_ASSIGN(OpenedObjectPtr object, file_->object(address_, budget));
@@ -76,40 +78,45 @@ bool DatasetImage::continues(const Version& before, const OpenedObjectPtr& objec
   return before.outgrown() || (is_virtual() && before.object != object);
 }
 
-Result<DatasetDescriptionPtr> DatasetImage::describe(const OpenedObject& object) {
-  H5_ASSIGN(DatasetDescriptionPtr description, description_of(*file_, object));
+Result<DatasetDescriptionPtr> DatasetImage::describe(const OpenedObject& object, RequestBudget* budget) {
+  H5_ASSIGN(DatasetDescriptionPtr description, description_of(*file_, object, budget));
   if (description->layout.cls == format::LayoutClass::Virtual) is_virtual_ = true;
   return description;
 }
 
-Result<DatasetReaderPtr> DatasetImage::reader(Version& version, metadata::RetryBudget& budget) {
-  return version.reader.get([&]() -> Result<DatasetReaderPtr> {
-    H5_ASSIGN(const DatasetDescriptionPtr description, describe(*version.object));
-    if (!grows()) return open_reader(*file_, *description);
-    return metadata::retry_torn(followed(), "chunk index", budget, [&](const auto&) {
-      return dataset::DatasetReader::open_next(context().environment, file_->file(), *description,
-                                               version.reader_before);
-    });
-  });
+Result<DatasetReaderPtr> DatasetImage::reader(Version& version, RequestBudget& budget) {
+  return version.reader.get(
+      [&]() -> Result<DatasetReaderPtr> {
+        H5_ASSIGN(const DatasetDescriptionPtr description, describe(*version.object, &budget));
+        if (!grows()) return open_reader(*file_, *description, &budget);
+        return metadata::retry_torn(followed(), "chunk index", budget, [&](const auto&) {
+          return dataset::DatasetReader::open_next(context().environment, file_->file(), *description,
+                                                   version.reader_before, &budget);
+        });
+      },
+      &budget);
 }
 
-Result<ComputedFilePtr> DatasetImage::text(Version& version, metadata::RetryBudget& budget) {
-  return version.text.get([&]() -> Result<ComputedFilePtr> {
-    H5_ASSIGN(DatasetReaderPtr bytes, reader(version, budget));
-    // The earlier text is valid up to the first element that may read otherwise now.
-    std::uint64_t same = version.same;
-    for (const dataset::ByteRange& range : bytes->take_outdated()) same = std::min(same, range.begin);
-    version.same = same;
-    const std::array<dataset::ByteRange, 1> stale{{{same, format::kUnlimited}}};
-    return view::make_element_lines({std::move(bytes), file_->value_context(file_->file()->reread()),
-                                     context().environment, file_->file()},
-                                    version.text_before.get(), stale);
-  });
+Result<ComputedFilePtr> DatasetImage::text(Version& version, RequestBudget& budget) {
+  return version.text.get_once(
+      [&]() -> Result<ComputedFilePtr> {
+        H5_ASSIGN(DatasetReaderPtr bytes, reader(version, budget));
+        // The earlier text is valid up to the first element that may read otherwise now.
+        std::uint64_t same = version.same;
+        for (const dataset::ByteRange& range : bytes->take_outdated()) same = std::min(same, range.begin);
+        version.same = same;
+        const std::array<dataset::ByteRange, 1> stale{{{same, format::kUnlimited}}};
+        return view::make_element_lines(
+            {std::move(bytes), file_->value_context(file_->file()->reread(), nullptr), context().environment,
+             file_->file(), &budget},
+            version.text_before.get(), stale);
+      },
+      &budget);
 }
 
-Result<DatasetImage::Bytes> DatasetImage::bytes(metadata::RetryBudget& budget) {
+Result<DatasetImage::Bytes> DatasetImage::bytes(RequestBudget& budget) {
   H5_ASSIGN(const VersionPtr now, version(budget));
-  H5_ASSIGN(const DatasetDescriptionPtr description, describe(*now->object));
+  H5_ASSIGN(const DatasetDescriptionPtr description, describe(*now->object, &budget));
   Bytes out;
   if (is_shown_as_text(*description->type)) {
     H5_ASSIGN(out.text, text(*now, budget));
@@ -119,20 +126,20 @@ Result<DatasetImage::Bytes> DatasetImage::bytes(metadata::RetryBudget& budget) {
   return out;
 }
 
-Result<DatasetImage::NumberedReader> DatasetImage::newest_numbered_reader(metadata::RetryBudget& budget) {
+Result<DatasetImage::NumberedReader> DatasetImage::newest_numbered_reader(RequestBudget& budget) {
   H5_ASSIGN(const VersionPtr now, version(budget));
   H5_ASSIGN(DatasetReaderPtr made, reader(*now, budget));
   return NumberedReader{std::move(made), now->number};
 }
 
-Result<DatasetReaderPtr> DatasetImage::newest_reader(metadata::RetryBudget& budget) {
+Result<DatasetReaderPtr> DatasetImage::newest_reader(RequestBudget& budget) {
   H5_ASSIGN(NumberedReader newest, newest_numbered_reader(budget));
   return std::move(newest.reader);
 }
 
-Result<DatasetDescriptionPtr> DatasetImage::newest_description() {
-  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
-  return describe(*object);
+Result<DatasetDescriptionPtr> DatasetImage::newest_description(RequestBudget& budget, bool measured) {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+  return describe(*object, measured ? &budget : nullptr);
 }
 
 void DatasetImage::note_failure(std::uint64_t offset, const Error& error) {
@@ -155,47 +162,52 @@ void DatasetImage::note_missing_sources(const DatasetReaderPtr& reader) {
                                                "user.hdf5.sources lists all sources"));
 }
 
-void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
+void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget) {
   VersionPtr pinned = version_.load();
   const bool growing = grows();
   if (pinned && growing) {
     stat.size = pinned->publisher->size();  // the newest size cannot be determined at the moment
-    metadata::RetryBudget budget;
     const auto now = version(budget);
     if (!now) return;
     pinned = *now;
   }
-  const auto object = pinned && growing ? Result<OpenedObjectPtr>(pinned->object) : file_->object(address_);
+  const auto object =
+      pinned && growing ? Result<OpenedObjectPtr>(pinned->object) : file_->object(address_, budget);
   if (!object) return;
-  const auto description = describe(**object);
-  if (!description) return;
+  // A listing opens no sources.
+  const bool cheap = depth == StatDepth::Listing && !pinned;
+  const auto description = describe(**object, cheap ? nullptr : &budget);
+  if (!description) {
+    if (concerns_one_request(description.error())) stat.complete = false;
+    return;
+  }
   if (!is_shown_as_text(*(*description)->type))
     stat.size = (*description)->image_bytes;
   else if ((*description)->image_bytes > 0)
     // A measured text is measured again as it grows, so that a listing does not show it empty.
-    measure_text(pinned && pinned->text_before ? StatDepth::Size : depth, stat);
+    measure_text(pinned && pinned->text_before ? StatDepth::Size : depth, stat, budget);
   const bool sized = stat.complete;
-  measure_blocks(depth, **description, stat);
-  if (pinned && growing && sized) publish(*pinned, node, stat);
+  measure_blocks(depth, **description, stat, budget);
+  if (pinned && growing && sized) publish(*pinned, node, stat, budget);
   if (is_virtual_) stat.complete = false;  // the kernel is not notified when a source grows
 }
 
 void DatasetImage::catch_up(NodeId node) {
+  RequestBudget budget(RequestBudget::unbounded());
   NodeStat stat;
-  measure(StatDepth::Size, stat, node);
+  measure(StatDepth::Size, stat, node, budget);
 }
 
-void DatasetImage::publish(Version& version, NodeId node, NodeStat& stat) {
+void DatasetImage::publish(Version& version, NodeId node, NodeStat& stat, RequestBudget& budget) {
   const auto kernel = context().open_nodes->kernel();
   if (!kernel || node == 0) return;
   const SizePublisher::Size published = version.publisher->publish(
-      kernel.get(), node, version.number, stat.size, [&] { return stale_ranges(version); });
+      kernel.get(), node, version.number, stat.size, [&] { return stale_ranges(version, budget); });
   stat.size = published.bytes;
   stat.complete = stat.complete && published.newest;
 }
 
-SizePublisher::Ranges DatasetImage::stale_ranges(Version& version) {
-  metadata::RetryBudget budget;
+SizePublisher::Ranges DatasetImage::stale_ranges(Version& version, RequestBudget& budget) {
   if (version.text_before) {
     const auto made = text(version, budget);
     if (!made) return {{0, format::kUnlimited}};
@@ -207,14 +219,19 @@ SizePublisher::Ranges DatasetImage::stale_ranges(Version& version) {
   return made ? (*made)->take_outdated() : SizePublisher::Ranges{{0, format::kUnlimited}};
 }
 
-void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
+void DatasetImage::measure_text(StatDepth depth, NodeStat& stat, RequestBudget& budget) {
   std::optional<ComputedFilePtr> known;
-  metadata::RetryBudget budget;
   if (depth == StatDepth::Listing) {
     if (const VersionPtr newest = version_.load()) known = newest->text.peek();
   } else if (const auto now = version(budget)) {
     auto made = text(**now, budget);
-    if (!made) return note_failure(0, made.error());
+    if (!made) {
+      if (made.error().code() == ErrorCode::Interrupted || made.error().code() == ErrorCode::TimedOut)
+        stat.complete = false;
+      else
+        note_failure(0, made.error());
+      return;
+    }
     known = *std::move(made);
   }
   if (known)
@@ -225,7 +242,7 @@ void DatasetImage::measure_text(StatDepth depth, NodeStat& stat) {
 
 // At least 1 wherever SEEK_DATA finds bytes: `tar --sparse` writes a file without blocks as one hole.
 void DatasetImage::measure_blocks(StatDepth depth, const object::DatasetDescription& description,
-                                  NodeStat& stat) {
+                                  NodeStat& stat, RequestBudget& budget) {
   std::optional<std::uint64_t> bytes = storage_by_layout(description);
   // Text has no holes, and neither has a virtual dataset's image.
   bool all_data =
@@ -238,15 +255,17 @@ void DatasetImage::measure_blocks(StatDepth depth, const object::DatasetDescript
       stat.blocks = description.image_bytes / kBlockBytes;
       return;
     }
-    metadata::RetryBudget budget;
-    const auto opened = pinned ? reader(*pinned, budget) : open_reader(*file_, description);
+    const auto opened = pinned ? reader(*pinned, budget) : open_reader(*file_, description, &budget);
     if (!opened) return;
-    if (const auto counted = storage_of(**opened, depth, stat))
+    if (const auto counted = storage_of(**opened, depth, stat, budget))
       bytes = *counted;
+    else if (counted.error().code() == ErrorCode::Interrupted ||
+             counted.error().code() == ErrorCode::TimedOut)
+      stat.complete = false;
     else
       file_->report(file_->path_of(place_), counted.error());
     // Where there is no storage, a search for data costs nothing.
-    all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0));
+    all_data = all_data || !bytes || (*bytes == 0 && (*opened)->find_data(0, &budget));
   }
   stat.blocks = divide_up(bytes.value_or(0), kBlockBytes);
   if (stat.blocks == 0 && stat.size > 0 && all_data) stat.blocks = 1;

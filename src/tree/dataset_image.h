@@ -16,7 +16,8 @@ namespace h5mount::tree {
 
 using view::ComputedFilePtr, view::DatasetReaderPtr, view::is_shown_as_text;
 
-Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description);
+Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::DatasetDescription& description,
+                                     RequestBudget* budget);
 
 class DatasetImage final : public ViewedData {
  public:
@@ -26,7 +27,7 @@ class DatasetImage final : public ViewedData {
 
   // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: its id for the
   // kernel.
-  void measure(StatDepth depth, NodeStat& stat, NodeId node);
+  void measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
 
   // Invalidates the kernel's pages that the file's growth made stale.
   void catch_up(NodeId node);
@@ -36,25 +37,21 @@ class DatasetImage final : public ViewedData {
     DatasetReaderPtr raw;
     ComputedFilePtr text;
     std::uint64_t size() const { return raw ? raw->size() : text->size(); }
-    Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+    Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                 dataset::Pieces& out) const {
-      return raw ? raw->read(offset, length, pattern, out) : text->read(offset, length, pattern, out);
+      return raw ? raw->read(offset, length, access, out) : text->read(offset, length, access, out);
     }
   };
-  Result<Bytes> bytes() {
-    metadata::RetryBudget budget;
-    return bytes(budget);
-  }
-  Result<Bytes> bytes(metadata::RetryBudget& budget);
+  Result<Bytes> bytes(RequestBudget& budget);
   // A reader of the elements in the newest snapshot, for views, whatever the dataset's own file shows. A
   // later reader has a higher number.
   struct NumberedReader {
     DatasetReaderPtr reader;
     std::uint64_t number = 0;
   };
-  Result<NumberedReader> newest_numbered_reader(metadata::RetryBudget& budget);
-  Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget) override;
-  Result<DatasetDescriptionPtr> newest_description() override;
+  Result<NumberedReader> newest_numbered_reader(RequestBudget& budget);
+  Result<DatasetReaderPtr> newest_reader(RequestBudget& budget) override;
+  Result<DatasetDescriptionPtr> newest_description(RequestBudget& budget, bool measured) override;
 
   // Records the result of a read for user.hdf5.error; failures are logged too.
   void note_read(std::uint64_t offset, std::uint64_t length, const Status& done) {
@@ -94,15 +91,16 @@ class DatasetImage final : public ViewedData {
     const std::shared_ptr<SizePublisher> publisher;  // of all versions
   };
   using VersionPtr = std::shared_ptr<Version>;
-  Result<VersionPtr> version(metadata::RetryBudget& budget);
-  Result<DatasetDescriptionPtr> describe(const OpenedObject& object);
-  Result<DatasetReaderPtr> reader(Version& version, metadata::RetryBudget& budget);
-  Result<ComputedFilePtr> text(Version& version, metadata::RetryBudget& budget);
+  Result<VersionPtr> version(RequestBudget& budget);
+  Result<DatasetDescriptionPtr> describe(const OpenedObject& object, RequestBudget* budget);
+  Result<DatasetReaderPtr> reader(Version& version, RequestBudget& budget);
+  Result<ComputedFilePtr> text(Version& version, RequestBudget& budget);
   bool continues(const Version& before, const OpenedObjectPtr& object) const;
-  void publish(Version& version, NodeId node, NodeStat& stat);
-  SizePublisher::Ranges stale_ranges(Version& version);
-  void measure_text(StatDepth depth, NodeStat& stat);
-  void measure_blocks(StatDepth depth, const object::DatasetDescription& description, NodeStat& stat);
+  void publish(Version& version, NodeId node, NodeStat& stat, RequestBudget& budget);
+  SizePublisher::Ranges stale_ranges(Version& version, RequestBudget& budget);
+  void measure_text(StatDepth depth, NodeStat& stat, RequestBudget& budget);
+  void measure_blocks(StatDepth depth, const object::DatasetDescription& description, NodeStat& stat,
+                      RequestBudget& budget);
 
   ServedFilePtr file_;
   std::uint64_t address_;

@@ -21,29 +21,30 @@ Result<std::shared_ptr<const object::Group>> GroupContents::group(const OpenedOb
   return opened_group(*object);
 }
 
-Result<format::Link> GroupContents::find(std::string_view shown) const {
-  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+Result<format::Link> GroupContents::find(std::string_view shown, RequestBudget& budget) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
-  if (may_be_cut(shown)) return find_cut(object, *opened, shown);
+  if (may_be_cut(shown)) return find_cut(object, *opened, shown, budget);
   const std::optional<std::string> name = decode_name(shown);
   if (!name) return fail(no_such_link());
   return opened->find(*name);
 }
 
-Result<format::Link> GroupContents::find_named(std::string_view name) const {
-  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+Result<format::Link> GroupContents::find_named(std::string_view name, RequestBudget& budget) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
   return opened->find(name);
 }
 
 // Only the whole listing determines the link of a cut name; the map is made once and cached with the object.
 Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, const object::Group& opened,
-                                             std::string_view shown) const {
+                                             std::string_view shown, RequestBudget& budget) const {
   H5_ASSIGN(const std::shared_ptr<const CutNames> names,
             object->cut_names.get([&]() -> Result<std::shared_ptr<const CutNames>> {
-              H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, list());
+              H5_ASSIGN(const std::shared_ptr<const GroupListing> listing, list(budget));
               return std::make_shared<const CutNames>(listing->cut_names());
             }));
+  file_->charge_again(*object);
   const auto found = names->find(std::string(shown));
   if (found == names->end()) {
     if (const std::optional<Error> damage = links_damage(*object)) return fail(*damage);
@@ -52,16 +53,31 @@ Result<format::Link> GroupContents::find_cut(const OpenedObjectPtr& object, cons
   return opened.find(found->second);
 }
 
-Result<format::Link> GroupContents::find_listed(const GroupListing& listing, std::size_t position) const {
+Result<format::Link> GroupContents::find_listed(const GroupListing& listing, std::size_t position,
+                                                RequestBudget& budget) const {
   format::Link link = listing.link(position);
   if (link.is(format::LinkType::Hard)) return link;
-  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
   return opened->find(link.name);
 }
 
-Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
-  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
+Result<std::shared_ptr<const GroupListing>> GroupContents::list(RequestBudget& budget) const {
+  H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+  const std::uint64_t snapshot = object->snapshot->number();
+  if (!file_->followed().following()) {
+    const MutexLock lock(listed_->mutex);
+    if (const auto listing = listed_->listing.lock(); listing && listed_->snapshot == snapshot)
+      return listing;
+  }
+  H5_ASSIGN(const std::shared_ptr<const GroupListing> made, make_list(object));
+  const MutexLock lock(listed_->mutex);
+  listed_->listing = made;
+  listed_->snapshot = snapshot;
+  return made;
+}
+
+Result<std::shared_ptr<const GroupListing>> GroupContents::make_list(const OpenedObjectPtr& object) const {
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
   std::vector<format::Link> links;
   object::ListDamage damage;
@@ -79,7 +95,7 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list() const {
                                               damage.error(kMissingLinks));
 }
 
-LinkTarget GroupContents::resolve(const format::Link& link, metadata::RetryBudget& budget) const {
+LinkTarget GroupContents::resolve(const format::Link& link, RequestBudget& budget) const {
   const unsigned depth_to_mount = depth_ + file_->depth();
   if (link.is(format::LinkType::Hard)) return resolve_hard(link, budget);
   if (link.is(format::LinkType::Soft)) return {soft_link_path(link.target, depth_)};
@@ -93,7 +109,7 @@ LinkTarget GroupContents::resolve_external(const format::Link& link, unsigned de
   return {external_link_path(name, link.target, depth_to_mount)};
 }
 
-LinkTarget GroupContents::resolve_hard(const format::Link& link, metadata::RetryBudget& budget) const {
+LinkTarget GroupContents::resolve_hard(const format::Link& link, RequestBudget& budget) const {
   auto object = file_->object(link.address, budget);
   if (!object) return {LinkTarget::Broken{std::move(object).error(), link.address}};
   if ((*object)->object.kind == object::ObjectKind::Group) return resolve_group(link, *object);

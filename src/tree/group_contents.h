@@ -31,9 +31,9 @@ class GroupListing : public DirectoryListing {
   // The names that were cut or that look like cut ones (see CutNames).
   CutNames cut_names() const;
 
-  // The budget of all that its entries lead to: a listing of many damaged objects waits no longer than for
-  // one.
-  metadata::RetryBudget& retries() const { return *retries_; }
+  // The budget of pauses for all that its entries lead to: a listing of many damaged objects waits no longer
+  // than for one.
+  const std::shared_ptr<PauseBudget>& pauses() const { return pauses_; }
 
  private:
   struct Stored {
@@ -49,7 +49,7 @@ class GroupListing : public DirectoryListing {
   std::vector<Stored> items_;
   std::string text_;
   std::optional<Error> damage_;
-  const std::unique_ptr<metadata::RetryBudget> retries_ = std::make_unique<metadata::RetryBudget>();
+  const std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
 };
 
 // What a link leads to in the mount.
@@ -72,27 +72,36 @@ class GroupContents {
   unsigned depth() const { return depth_; }
 
   // The link with a shown name. NotFound. Lists the group only for names that may be cut.
-  Result<format::Link> find(std::string_view shown) const;
+  Result<format::Link> find(std::string_view shown, RequestBudget& budget) const;
   // The link with that own name. NotFound.
-  Result<format::Link> find_named(std::string_view name) const;
+  Result<format::Link> find_named(std::string_view name, RequestBudget& budget) const;
   // The link at a position of a listing, with its target.
-  Result<format::Link> find_listed(const GroupListing& listing, std::size_t position) const;
-  Result<std::shared_ptr<const GroupListing>> list() const;
+  Result<format::Link> find_listed(const GroupListing& listing, std::size_t position,
+                                   RequestBudget& budget) const;
+  Result<std::shared_ptr<const GroupListing>> list(RequestBudget& budget) const;
 
-  LinkTarget resolve(const format::Link& link, metadata::RetryBudget& budget) const;
+  LinkTarget resolve(const format::Link& link, RequestBudget& budget) const;
 
  private:
+  Result<std::shared_ptr<const GroupListing>> make_list(const OpenedObjectPtr& object) const;
   Result<std::shared_ptr<const object::Group>> group(const OpenedObjectPtr& object) const;
   Result<format::Link> find_cut(const OpenedObjectPtr& object, const object::Group& group,
-                                std::string_view shown) const;
+                                std::string_view shown, RequestBudget& budget) const;
   LinkTarget resolve_external(const format::Link& link, unsigned depth_to_mount) const;
-  LinkTarget resolve_hard(const format::Link& link, metadata::RetryBudget& budget) const;
+  LinkTarget resolve_hard(const format::Link& link, RequestBudget& budget) const;
   LinkTarget resolve_group(const format::Link& link, const OpenedObjectPtr& object) const;
   std::string external_name(const std::string& stored) const;
 
   ServedFilePtr file_;
   std::uint64_t address_;
   unsigned depth_;
+  // The listing that was made last, as long as somebody holds it: open directories share it.
+  struct Listed {
+    Mutex mutex;
+    std::weak_ptr<const GroupListing> listing H5_GUARDED_BY(mutex);
+    std::uint64_t snapshot H5_GUARDED_BY(mutex) = 0;  // its number
+  };
+  std::shared_ptr<Listed> listed_ = std::make_shared<Listed>();
 };
 
 }  // namespace h5mount::tree

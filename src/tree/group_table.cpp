@@ -63,10 +63,12 @@ struct Found {
   std::vector<dataset::JoinedMember> members;  // the same, described
 };
 
-Result<Found> find_columns(ServedFile& file, const OpenedObject& group) {
+Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestBudget& budget,
+                           bool measured) {
   Found found;
   if (group.object.address == file.root_address()) return found;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, listed_links(file, group));
+  budget.share_pauses(links->pauses());
   Lengths lengths(file.followed().following());
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(group));
   for (std::size_t i = 0; i < links->size(); ++i) {
@@ -76,9 +78,9 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group) {
     }
     H5_ASSIGN(const std::optional<std::uint64_t> address, address_of(group, link));
     if (!address) continue;
-    H5_ASSIGN(const OpenedObjectPtr object, file.object(*address, links->retries()));
+    H5_ASSIGN(const OpenedObjectPtr object, file.object(*address, budget));
     if (object->object.kind != object::ObjectKind::Dataset) continue;
-    H5_ASSIGN(DatasetDescriptionPtr dataset, description_of(file, *object));
+    H5_ASSIGN(DatasetDescriptionPtr dataset, description_of(file, *object, measured ? &budget : nullptr));
     if (dataset->space.rank() != 1) continue;
     if (!lengths.add(dataset->space)) return Found{};
     found.columns.push_back({link.name, *address});
@@ -90,37 +92,42 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group) {
 
 }  // namespace
 
-Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group) {
-  H5_ASSIGN(Found found, find_columns(file, group));
+Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group,
+                                               RequestBudget& budget, bool measured) {
+  H5_ASSIGN(Found found, find_columns(file, group, budget, measured));
   return std::move(found.columns);
 }
 
-Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group) {
-  H5_ASSIGN(const Found found, find_columns(file, group));
+Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group,
+                                                   RequestBudget& budget, bool measured) {
+  H5_ASSIGN(const Found found, find_columns(file, group, budget, measured));
   if (found.members.empty()) return nullptr;
   H5_ASSIGN(auto joined, dataset::describe_joined(group.object.address, found.members));
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
-Result<GroupTable::Members> GroupTable::members() {
-  return members_.get([&]() -> Result<Members> {
-    H5_ASSIGN(const OpenedObjectPtr group, file_->object(address_));
-    H5_ASSIGN(std::vector<GroupColumn> columns, group_columns(*file_, *group));
-    if (columns.empty()) return fail({ErrorCode::NotFound, "the group is no table"});
-    auto out = std::make_shared<std::vector<Member>>();
-    for (GroupColumn& column : columns) {
-      auto image = std::make_shared<DatasetImage>(file_, column.address, LinkPlace{address_, column.name});
-      out->push_back({std::move(column.name), std::move(image)});
-    }
-    return out;
-  });
+Result<GroupTable::Members> GroupTable::members(RequestBudget& budget) {
+  return members_.get(
+      [&]() -> Result<Members> {
+        H5_ASSIGN(const OpenedObjectPtr group, file_->object(address_, budget));
+        H5_ASSIGN(std::vector<GroupColumn> columns, group_columns(*file_, *group, budget, true));
+        if (columns.empty()) return fail({ErrorCode::NotFound, "the group is no table"});
+        auto out = std::make_shared<std::vector<Member>>();
+        for (GroupColumn& column : columns) {
+          auto image =
+              std::make_shared<DatasetImage>(file_, column.address, LinkPlace{address_, column.name});
+          out->push_back({std::move(column.name), std::move(image)});
+        }
+        return out;
+      },
+      &budget);
 }
 
-Result<DatasetDescriptionPtr> GroupTable::newest_description() {
-  H5_ASSIGN(const Members all, members());
+Result<DatasetDescriptionPtr> GroupTable::newest_description(RequestBudget& budget, bool measured) {
+  H5_ASSIGN(const Members all, members(budget));
   std::vector<dataset::JoinedMember> described;
   for (const Member& member : *all) {
-    H5_ASSIGN(DatasetDescriptionPtr dataset, member.image->newest_description());
+    H5_ASSIGN(DatasetDescriptionPtr dataset, member.image->newest_description(budget, measured));
     if (member.image->is_virtual()) is_virtual_ = true;
     described.push_back({member.name, std::move(dataset)});
   }
@@ -128,8 +135,8 @@ Result<DatasetDescriptionPtr> GroupTable::newest_description() {
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
-Result<DatasetReaderPtr> GroupTable::newest_reader(metadata::RetryBudget& budget) {
-  H5_ASSIGN(const Members all, members());
+Result<DatasetReaderPtr> GroupTable::newest_reader(RequestBudget& budget) {
+  H5_ASSIGN(const Members all, members(budget));
   std::vector<DatasetImage::NumberedReader> newest;
   for (const Member& member : *all) {
     H5_ASSIGN(newest.emplace_back(), member.image->newest_numbered_reader(budget));

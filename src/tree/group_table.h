@@ -17,10 +17,13 @@ struct GroupColumn {
 // the root, has fewer than two such datasets, more than limits::kMaxTableLinks links, or datasets of
 // different lengths. In a file that is followed datasets that can still grow may differ, as a writer appends
 // to one after the other. Errors: links or datasets that cannot be read.
-Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group);
+// `measured`: whether sources may be opened (see description_of).
+Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group,
+                                               RequestBudget& budget, bool measured);
 
 // They as one dataset; null where the group is no table.
-Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group);
+Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group,
+                                                   RequestBudget& budget, bool measured);
 
 class GroupTable final : public ViewedData {
  public:
@@ -28,8 +31,8 @@ class GroupTable final : public ViewedData {
   GroupTable(ServedFilePtr file, std::uint64_t address, LinkPlace place)
       : file_(std::move(file)), address_(address), place_(std::move(place)) {}
 
-  Result<DatasetDescriptionPtr> newest_description() override;
-  Result<DatasetReaderPtr> newest_reader(metadata::RetryBudget& budget) override;
+  Result<DatasetDescriptionPtr> newest_description(RequestBudget& budget, bool measured) override;
+  Result<DatasetReaderPtr> newest_reader(RequestBudget& budget) override;
   bool grows() const override { return followed().following() || is_virtual(); }
   bool is_virtual() const override { return is_virtual_.load(std::memory_order_relaxed); }
   bool repeats_attempts() const override { return false; }
@@ -45,7 +48,7 @@ class GroupTable final : public ViewedData {
   };
   using Members = std::shared_ptr<const std::vector<Member>>;
   // The links of a group do not change while its file is followed.
-  Result<Members> members();
+  Result<Members> members(RequestBudget& budget);
 
   const ServedFilePtr file_;
   const std::uint64_t address_;

@@ -14,11 +14,13 @@ namespace {
 // `work`: counts bytes of values, which the lines have a part of only.
 class ObjectXattrs final : public XattrSource {
  public:
-  ObjectXattrs(ServedFile& file, const OpenedObject& object, std::uint64_t& work)
-      : file_(file), object_(object), work_(work) {}
-  Result<std::vector<std::string>> list() const override { return list_object_xattrs(file_, object_); }
+  ObjectXattrs(ServedFile& file, const OpenedObject& object, std::uint64_t& work, RequestBudget& budget)
+      : file_(file), object_(object), work_(work), budget_(budget) {}
+  Result<std::vector<std::string>> list() const override {
+    return list_object_xattrs(file_, object_, budget_);
+  }
   Result<std::string> get(std::string_view name) const override {
-    auto value = get_object_xattr(file_, object_, name);
+    auto value = get_object_xattr(file_, object_, name, budget_);
     work_ += value ? value->size() : value.error().code() == ErrorCode::TooLarge ? kMaxXattrBytes : 0;
     return value;
   }
@@ -27,17 +29,20 @@ class ObjectXattrs final : public XattrSource {
   ServedFile& file_;
   const OpenedObject& object_;
   std::uint64_t& work_;
+  RequestBudget& budget_;
 };
 
 class ListWriter final : public ObjectVisitor {
  public:
-  ListWriter(ServedFile& file, const std::function<Status(std::string_view)>& out) : file_(file), out_(out) {}
+  ListWriter(ServedFile& file, const std::function<Status(std::string_view)>& out, RequestBudget& budget)
+      : file_(file), out_(out), budget_(budget) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     // Links may share objects, so that a small file can ask for any amount.
     if (work_ > limits::kMaxOpenTextBytes)
       return fail({ErrorCode::LimitExceeded, "more attributes than a list can have"});
-    const ObjectXattrs xattrs(file_, object, work_);
+    H5_TRY(budget_.check());
+    const ObjectXattrs xattrs(file_, object, work_, budget_);
     return out_(object_line(place.shown, describe_object(xattrs)) + describe_attributes(xattrs));
   }
   Status visit_link(const WalkedPlace& place, const format::Link&, const SymlinkPath& symlink) override {
@@ -50,14 +55,16 @@ class ListWriter final : public ObjectVisitor {
  private:
   ServedFile& file_;
   const std::function<Status(std::string_view)>& out_;
+  RequestBudget& budget_;
   std::uint64_t work_ = 0;
 };
 
 }  // namespace
 
-Status list_lines(const ServedFilePtr& file, const std::function<Status(std::string_view)>& out) {
-  ListWriter writer(*file, out);
-  return walk_objects(file, writer);
+Status list_lines(const ServedFilePtr& file, const std::function<Status(std::string_view)>& out,
+                  RequestBudget& budget) {
+  ListWriter writer(*file, out, budget);
+  return walk_objects(file, writer, budget);
 }
 
 }  // namespace h5mount::tree

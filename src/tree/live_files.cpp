@@ -28,11 +28,11 @@ class OpenLive : public OpenNode {
  public:
   bool keeps_pages() const override { return false; }
   bool direct() const override { return true; }
-  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
     if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
-  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
     if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return size();
   }
@@ -48,7 +48,7 @@ void add_text(std::string text, dataset::Pieces& out) {
 
 class OpenLog : public OpenLive {
  public:
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     if (offset == 0) begin_ = kept_log().begin;
     const std::uint64_t begin = begin_;
     if (offset > ~begin) return {};
@@ -68,7 +68,7 @@ class LogNode : public Node {
  public:
   explicit LogNode(ViewContextPtr context) : Node(virtual_key("log")), context_(std::move(context)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     const KeptLog kept = kept_log();
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
     stat.size = kept.end - kept.begin;
@@ -77,7 +77,7 @@ class LogNode : public Node {
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override { return std::make_shared<OpenLog>(); }
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return std::make_shared<OpenLog>(); }
 
  private:
   ViewContextPtr context_;
@@ -88,7 +88,7 @@ class OpenStatus : public OpenLive {
  public:
   explicit OpenStatus(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     view::add_text(text_, offset, length, out);
     return {};
   }
@@ -104,7 +104,7 @@ class StatusNode : public Node {
   explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
 
   // The size of the text opened last while a handle has it open, so that fstat returns that file's size.
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
     std::shared_ptr<const std::string> opened;
     {
@@ -117,7 +117,7 @@ class StatusNode : public Node {
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override {
     auto text = std::make_shared<const std::string>(context_->options.status());
     const MutexLock lock(mutex_);
     opened_ = text;

@@ -47,10 +47,11 @@ bool is_string(const format::Datatype& type) {
 }
 
 // A scalar string is a JSON string here.
-Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most) {
+Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most,
+                                   RequestBudget& budget) {
   if (attribute.damage) return fail(*attribute.damage);
-  H5_ASSIGN(const std::string value,
-            text::value_text(*attribute.type, attribute.space, attribute.data, file.value_context(), most));
+  H5_ASSIGN(const std::string value, text::value_text(*attribute.type, attribute.space, attribute.data,
+                                                      file.value_context(&budget), most));
   if (attribute.space.kind != format::DataspaceKind::Scalar || !is_string(*attribute.type))
     return strict_json(value);
   std::string out;
@@ -60,7 +61,8 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
 
 // Stops after `most` bytes: values may share what they refer to, so one object can produce any amount of
 // text.
-void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line) {
+void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line,
+                    RequestBudget& budget) {
   std::string values = "{", failed;
   const auto add = [](std::string& to, std::string_view name, std::string_view json) {
     if (to.size() > 1) to += ',';
@@ -78,7 +80,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t mo
       [&](const object::Attribute& attribute) {
         const std::size_t used = values.size() + failed.size();
         if (used >= most) return false;
-        const auto value = attribute_json(file, attribute, std::min(kMaxValueBytes, most - used));
+        const auto value = attribute_json(file, attribute, std::min(kMaxValueBytes, most - used), budget);
         if (value)
           add(values, attribute.name, *value);
         else
@@ -123,44 +125,47 @@ constexpr std::array kDatasetKeys = {
     StructureKey{"storage_size", true},
 };
 
-void add_structure(ServedFile& file, const OpenedObject& object, Line& line) {
+void add_structure(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
   for (const StructureKey& key : kDatasetKeys) {
-    const auto value = get_object_xattr(file, object, fmt::format("user.hdf5.{}", key.name));
+    const auto value = get_object_xattr(file, object, fmt::format("user.hdf5.{}", key.name), budget);
     if (!value) continue;
     key.is_json ? line.json(key.name, *value) : line.text(key.name, *value);
   }
 }
 
 // `most`: the most bytes of attributes.
-void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line) {
+void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line,
+                RequestBudget& budget) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
       break;
     case object::ObjectKind::Datatype:
       line.text("kind", "datatype");
-      if (const auto dtype = get_object_xattr(file, object, "user.hdf5.dtype")) line.text("dtype", *dtype);
+      if (const auto dtype = get_object_xattr(file, object, "user.hdf5.dtype", budget))
+        line.text("dtype", *dtype);
       break;
     case object::ObjectKind::Dataset:
       line.text("kind", "dataset");
-      add_structure(file, object, line);
-      if (const auto description = description_of(file, object))
+      add_structure(file, object, line, budget);
+      if (const auto description = description_of(file, object, &budget))
         add_absent_views(**description, line);
       else
         line.text("error", description.error().text());
       break;
   }
-  add_attributes(file, object, most, line);
+  add_attributes(file, object, most, line, budget);
 }
 
 class MetadataWriter final : public ObjectVisitor {
  public:
-  MetadataWriter(ServedFile& file, std::uint64_t most_bytes, std::string& out)
-      : file_(file), most_bytes_(most_bytes), out_(out) {}
+  MetadataWriter(ServedFile& file, std::uint64_t most_bytes, std::string& out, RequestBudget& budget)
+      : file_(file), most_bytes_(most_bytes), out_(out), budget_(budget) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     Line line(place.path);
-    add_object(file_, object, static_cast<std::size_t>(most_bytes_ - out_.size()), line);
+    add_object(file_, object, static_cast<std::size_t>(most_bytes_ - out_.size()), line, budget_);
+    H5_TRY(budget_.check());
     return write(std::move(line));
   }
 
@@ -196,6 +201,7 @@ class MetadataWriter final : public ObjectVisitor {
   ServedFile& file_;
   const std::uint64_t most_bytes_;
   std::string& out_;
+  RequestBudget& budget_;
 };
 
 }  // namespace
@@ -223,9 +229,10 @@ std::string strict_json(std::string_view json) {
   return out;
 }
 
-Status append_metadata_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out) {
-  MetadataWriter writer(*file, most_bytes, out);
-  return walk_objects(file, writer);
+Status append_metadata_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
+                             RequestBudget& budget) {
+  MetadataWriter writer(*file, most_bytes, out, budget);
+  return walk_objects(file, writer, budget);
 }
 
 }  // namespace h5mount::tree

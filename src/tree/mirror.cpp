@@ -134,48 +134,50 @@ class MirrorNode : public Node {
         contents_(file, group, depth),
         hidden_(std::move(hidden)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(view(), NodeType::Directory, make_ino(view().ino_of(key().address), key().name));
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     const std::string_view suffix = mirror_->suffix();
-    if (may_be_cut(shown) || may_be_cut(without_suffix(shown, suffix))) return child_by_listing(shown);
+    if (may_be_cut(shown) || may_be_cut(without_suffix(shown, suffix)))
+      return child_by_listing(shown, budget);
     if (!suffix.empty() && shown.ends_with(suffix)) {
-      H5_ASSIGN(NodePtr directory, directory_named(shown));
+      H5_ASSIGN(NodePtr directory, directory_named(shown, budget));
       if (directory) return directory;
     }
     const std::optional<MirrorEntry> entry = mirror_->decode(shown);
     if (!entry) return fail(no_such_entry());
-    if (!entry->link) return root_part(entry->part);
-    const auto link = contents_.find_named(*entry->link);
+    if (!entry->link) return root_part(entry->part, budget);
+    const auto link = contents_.find_named(*entry->link, budget);
     if (!link && hidden_ && shown == kHidden) return hidden_;
     if (!link) return fail(link.error());
-    metadata::RetryBudget budget;
     return node_of(*link, entry->part, budget);
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(std::shared_ptr<const DirectoryListing> made, listing());
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> made, listing(budget));
     return made;
   }
 
-  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
+                               RequestBudget& budget) override {
     const auto* mirrored = dynamic_cast<const MirrorListing*>(&listing);
-    if (mirrored == nullptr) return child(listing.name_at(position));
+    if (mirrored == nullptr) return child(listing.name_at(position), budget);
     const std::optional<MirrorEntry> entry = mirrored->entry(*mirror_, position);
     if (!entry) return fail(no_such_entry());
     const std::uint32_t at = mirrored->link_position(position);
-    if (at == MirrorListing::kRoot) return root_part(entry->part);
-    H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at));
-    return node_of(link, entry->part, mirrored->links().retries());
+    if (at == MirrorListing::kRoot) return root_part(entry->part, budget);
+    H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at, budget));
+    budget.share_pauses(mirrored->links().pauses());
+    return node_of(link, entry->part, budget);
   }
 
  private:
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
 
-  Result<Target> target_of(const format::Link& link, metadata::RetryBudget& budget) const {
+  Result<Target> target_of(const format::Link& link, RequestBudget& budget) const {
     LinkTarget target = contents_.resolve(link, budget);
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
@@ -208,38 +210,36 @@ class MirrorNode : public Node {
   }
 
   // The directory that keeps this name although an entry of the view has the same; null where there is none.
-  Result<NodePtr> directory_named(std::string_view shown) const {
+  Result<NodePtr> directory_named(std::string_view shown, RequestBudget& budget) const {
     const std::optional<std::string> name = decode_name(shown);
     if (!name) return nullptr;
-    const auto link = contents_.find_named(*name);
+    const auto link = contents_.find_named(*name, budget);
     if (!link && link.error().code() == ErrorCode::NotFound) return nullptr;
     if (!link) return fail(link.error());
-    metadata::RetryBudget budget;
     const auto target = target_of(*link, budget);
     if (!target || !stands_alone(*target)) return nullptr;
     return node_of(*link, {}, budget);
   }
 
-  Result<NodePtr> root_part(const std::string& part) const {
+  Result<NodePtr> root_part(const std::string& part, RequestBudget& budget) const {
     if (!is_root()) return fail(no_such_entry());
-    H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address()));
-    H5_TRY(mirror_->find_part(view(), *root, part));
+    H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
+    H5_TRY(mirror_->find_part(view(), *root, part, budget));
     format::Link link;
     link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
     link.address = contents_.address();
-    return mirror_->make_node(contents_, link, part);
+    return mirror_->make_node(contents_, link, part, budget);
   }
 
-  Result<NodePtr> node_of(const format::Link& link, const std::string& part,
-                          metadata::RetryBudget& budget) const {
+  Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
     H5_ASSIGN(const Target target, target_of(link, budget));
     const bool alone = part.empty() && stands_alone(target);
     if (!alone) {
       if (!target.object || !names_object(target)) return fail(no_such_entry());
-      H5_TRY(mirror_->find_part(view(), *target.object, part));
+      H5_TRY(mirror_->find_part(view(), *target.object, part, budget));
     }
     if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
-    if (!alone) return mirror_->make_node(contents_, link, part);
+    if (!alone) return mirror_->make_node(contents_, link, part, budget);
     return std::make_shared<MirrorNode>(mirror_, contents_.file(), link.address, contents_.depth() + 1,
                                         nullptr);
   }
@@ -262,40 +262,43 @@ class MirrorNode : public Node {
   }
 
   // Only the whole listing determines the entry of a cut name.
-  Result<NodePtr> child_by_listing(std::string_view shown) {
-    H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing());
+  Result<NodePtr> child_by_listing(std::string_view shown, RequestBudget& budget) {
+    H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing(budget));
     for (std::size_t i = 0; i < made->size(); ++i)
-      if (made->name(i) == shown) return listed_child(*made, i);
+      if (made->name(i) == shown) return listed_child(*made, i, budget);
     return fail(made->damage() != nullptr ? *made->damage() : no_such_entry());
   }
 
-  Result<std::shared_ptr<const MirrorListing>> listing() const {
-    H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list());
+  Result<std::shared_ptr<const MirrorListing>> listing(RequestBudget& budget) const {
+    H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list(budget));
+    budget.share_pauses(links->pauses());
     const auto out = std::make_shared<MirrorListing>(view(), links);
-    if (!mirror_->suffix().empty()) keep_directory_names(*links, *out);
+    if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, budget);
     if (is_root()) {
-      H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address()));
-      H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type()));
+      H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
+      H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type(), budget));
     }
     for (std::size_t i = 0; i < links->size(); ++i)
-      H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i)));
+      H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i), budget));
     out->close();
     return out;
   }
 
-  void keep_directory_names(const GroupListing& links, MirrorListing& out) const {
+  void keep_directory_names(const GroupListing& links, MirrorListing& out, RequestBudget& budget) const {
     for (std::size_t i = 0; i < links.size(); ++i) {
       if (!links.name(i).ends_with(mirror_->suffix())) continue;
-      const auto link = contents_.find_listed(links, i);
-      const auto target = link ? target_of(*link, links.retries()) : Result<Target>(fail(link.error()));
+      const auto link = contents_.find_listed(links, i, budget);
+      const auto target = link ? target_of(*link, budget) : Result<Target>(fail(link.error()));
       if (target && stands_alone(*target)) out.keep(std::string(links.name(i)));
     }
   }
 
   // A damaged link is recorded; the others are still listed.
-  Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position) const {
-    const auto link = contents_.find_listed(links, position);
-    const auto target = link ? target_of(*link, links.retries()) : Result<Target>(fail(link.error()));
+  Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position,
+                  RequestBudget& budget) const {
+    const auto link = contents_.find_listed(links, position, budget);
+    const auto target = link ? target_of(*link, budget) : Result<Target>(fail(link.error()));
+    H5_TRY(budget.check());
     if (!target) {
       out.note(target.error().within("Group", contents_.address()));
       return {};
@@ -305,13 +308,13 @@ class MirrorNode : public Node {
       H5_TRY(out.add(*mirror_, {link->name, {}}, position,
                      target->symlink ? NodeType::Symlink : NodeType::Directory));
     if (!target->object || !names_object(*target)) return {};
-    return add_parts(out, link->name, position, *target->object, symlink_or);
+    return add_parts(out, link->name, position, *target->object, symlink_or, budget);
   }
 
   Status add_parts(MirrorListing& out, const std::optional<std::string>& link, std::uint32_t position,
-                   const OpenedObject& object, NodeType type) const {
+                   const OpenedObject& object, NodeType type, RequestBudget& budget) const {
     Status added;
-    const Status all = mirror_->for_each_part(view(), object, [&](std::string part) {
+    const Status all = mirror_->for_each_part(view(), object, budget, [&](std::string part) {
       if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
     });
     if (!all) out.note(all.error().within("the view of the object", object.object.address));

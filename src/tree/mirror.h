@@ -49,13 +49,14 @@ class Mirror {
 
   // Visits the parts of an object, each once; a part may be empty for objects that are no groups. An error
   // where some may be missing; the known ones were visited.
-  virtual Status for_each_part(ServedFile& file, const OpenedObject& object,
+  virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                                const std::function<void(std::string)>& each) const = 0;
   // NotFound where the object does not have that part.
-  virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part) const = 0;
+  virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                           RequestBudget& budget) const = 0;
   // The node of an existing part. `link` leads from `group` to the object.
-  virtual NodePtr make_node(const GroupContents& group, const format::Link& link,
-                            const std::string& part) const = 0;
+  virtual NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
+                            RequestBudget& budget) const = 0;
 };
 using MirrorPtr = std::shared_ptr<const Mirror>;
 

@@ -45,31 +45,32 @@ Subject Node::subject() const {
   return {file, file->path_of({key_.address, key_.name.substr(1)})};
 }
 
-Result<NodePtr> Node::child(std::string_view) {
+Result<NodePtr> Node::child(std::string_view, RequestBudget&) {
   return fail(not_found());
 }
 
-Result<std::shared_ptr<const DirectoryListing>> Node::list() {
+Result<std::shared_ptr<const DirectoryListing>> Node::list(RequestBudget&) {
   return fail({ErrorCode::Internal, "not a directory"});
 }
 
-Result<NodePtr> Node::listed_child(const DirectoryListing& listing, std::size_t position) {
-  return child(listing.name_at(position));
+Result<NodePtr> Node::listed_child(const DirectoryListing& listing, std::size_t position,
+                                   RequestBudget& budget) {
+  return child(listing.name_at(position), budget);
 }
 
 Result<std::string> Node::readlink() {
   return fail({ErrorCode::Internal, "not a symbolic link"});
 }
 
-Result<std::shared_ptr<OpenNode>> Node::open() {
+Result<std::shared_ptr<OpenNode>> Node::open(RequestBudget&) {
   return fail({ErrorCode::Internal, "not a file"});
 }
 
-Result<std::vector<std::string>> Node::list_xattrs() {
+Result<std::vector<std::string>> Node::list_xattrs(RequestBudget&) {
   return std::vector<std::string>{};
 }
 
-Result<std::string> Node::get_xattr(std::string_view) {
+Result<std::string> Node::get_xattr(std::string_view, RequestBudget&) {
   return fail(not_found());
 }
 

@@ -54,6 +54,13 @@ struct Subject {
   std::string path;  // in the file, or of a view of it: "/a/b", "/.h5/log"
 };
 
+// For requests that answer with what they found so far: the error where nobody waits for it, or too late.
+inline Status ended_early(RequestBudget& budget) {
+  Status goes_on = budget.check();
+  if (goes_on || goes_on.error().code() == ErrorCode::BudgetExceeded) return {};
+  return goes_on;
+}
+
 class Node;
 using NodePtr = std::shared_ptr<Node>;
 
@@ -80,23 +87,24 @@ class Node : public std::enable_shared_from_this<Node> {
   // (FileMetadata::revalidate).
   virtual Status revalidate() const { return {}; }
 
-  virtual Result<NodeStat> stat(StatDepth depth) = 0;
+  virtual Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) = 0;
 
   // Directories. NotFound where no such name is listed.
-  virtual Result<NodePtr> child(std::string_view shown);
-  virtual Result<std::shared_ptr<const DirectoryListing>> list();
+  virtual Result<NodePtr> child(std::string_view shown, RequestBudget& budget);
+  virtual Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget);
   virtual bool listing_lasts() const { return true; }
-  virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position);
+  virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
+                                       RequestBudget& budget);
 
   // Symlinks.
   virtual Result<std::string> readlink();
 
   // Files.
-  virtual Result<std::shared_ptr<OpenNode>> open();
+  virtual Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget);
 
   // Names with `user.`; none by default.
-  virtual Result<std::vector<std::string>> list_xattrs();
-  virtual Result<std::string> get_xattr(std::string_view name);
+  virtual Result<std::vector<std::string>> list_xattrs(RequestBudget& budget);
+  virtual Result<std::string> get_xattr(std::string_view name, RequestBudget& budget);
 
  private:
   NodeKey key_;

@@ -8,10 +8,39 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 8U << 20;
 
+// Recursion ends with the type's depth; its nodes are bounded too (limits::kMaxDatatypeNodes).
+std::size_t bytes_of(const format::Datatype& type) {
+  constexpr std::size_t kAllocation = 32;
+  std::size_t bytes = sizeof type + kAllocation + type.tag.size() + 4 * type.dims.size();
+  for (const format::CompoundMember& member : type.members)
+    bytes += sizeof member + member.name.capacity() + bytes_of(*member.type);
+  for (const format::EnumMember& member : type.enum_members)
+    bytes += sizeof member + member.name.capacity() + member.value.capacity() + kAllocation;
+  return type.base ? bytes + bytes_of(*type.base) : bytes;
+}
+
+std::size_t bytes_of(const object::DatasetDescription& dataset) {
+  std::size_t bytes = sizeof dataset + dataset.layout.compact_data.capacity() +
+                      dataset.fill.value.capacity() +
+                      dataset.external.size() * sizeof(object::ExternalSegment);
+  for (const object::ExternalSegment& segment : dataset.external) bytes += segment.file.capacity();
+  for (const auto& filter : dataset.pipeline.filters)
+    bytes += sizeof filter + filter.name.size() + 4 * filter.client_data.size();
+  return dataset.type ? bytes + bytes_of(*dataset.type) : bytes;
+}
+
 std::size_t cost_of(const OpenedObject& opened) {
+  constexpr std::size_t kNode = 64;  // of a table of names
   std::size_t bytes = 1024;
   for (const metadata::HeaderMessage& message : opened.object.header->messages)
     bytes += sizeof message + message.body.size();
+  if (const auto description = opened.description.peek()) bytes += bytes_of(**description);
+  if (const auto reader = opened.extent.peek())
+    bytes += bytes_of((*reader)->description()) + (*reader)->memory_bytes();
+  if (const auto names = opened.cut_names.peek())
+    for (const auto& [shown, name] : **names) bytes += kNode + shown.capacity() + name.capacity();
+  if (const auto names = opened.large_attributes.peek())
+    for (const std::string& name : **names) bytes += kNode + name.capacity();
   return bytes;
 }
 
@@ -37,6 +66,14 @@ std::shared_ptr<ObjectCache::OfSnapshot> ObjectCache::newest(const metadata::Fil
     if (newest_.compare_exchange(newest, next)) return next;
   }
   return newest;
+}
+
+void ObjectCache::charge_again(const OpenedObject& object) {
+  const auto kept = newest_.load();
+  if (!kept || kept->snapshot != object.snapshot) return;
+  const std::uint64_t address = object.object.address;
+  if (const OpenedObjectPtr known = kept->objects.find(address); known.get() == &object)
+    kept->objects.insert(address, known, cost_of(object));
 }
 
 void ObjectCache::insert(std::uint64_t address, const OpenedObjectPtr& object) {

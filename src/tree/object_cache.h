@@ -59,6 +59,8 @@ class ObjectCache {
   // Replaces the one at this address. Objects of older snapshots are dropped; one that is itself of an older
   // snapshot is not kept.
   void insert(std::uint64_t address, const OpenedObjectPtr& object);
+  // To be called after something was made from the object on demand: charges it.
+  void charge_again(const OpenedObject& object);
 
  private:
   struct OfSnapshot;

@@ -17,23 +17,34 @@ bool is_unlimited_view(const object::DatasetDescription& description) {
 
 }  // namespace
 
-Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object) {
+Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
+                                             RequestBudget* budget) {
+  const bool fresh = !object.description.peek();
   H5_ASSIGN(DatasetDescriptionPtr described, object.description.get([&]() -> Result<DatasetDescriptionPtr> {
     H5_ASSIGN(object::DatasetDescription description,
               object::describe_dataset(*object.snapshot, object.object));
     return std::make_shared<const object::DatasetDescription>(std::move(description));
   }));
+  if (fresh) file.charge_again(object);
   if (!is_unlimited_view(*described)) return described;
   // The extent of an unlimited virtual dataset is what its sources fill, not what the header states. Its
   // reader is kept, as it detects their growth; where many files are open, it is made again each time
   // instead.
   const dataset::ReadEnvironment& environment = file.context().environment;
+  if (budget == nullptr) {
+    const auto known = object.extent.peek();
+    return known ? std::make_shared<const object::DatasetDescription>((*known)->description()) : described;
+  }
   const auto open = [&] {
-    return dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before);
+    return dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before,
+                                             budget);
   };
   const bool stays = !environment.files->crowded() || object.extent.peek();
-  if (const auto reader = stays ? object.extent.get(open) : open())
-    return std::make_shared<const object::DatasetDescription>((*reader)->description());
+  const bool measured = object.extent.peek().has_value();
+  const auto reader = stays ? object.extent.get(open, budget) : open();
+  if (stays && !measured) file.charge_again(object);
+  if (reader) return std::make_shared<const object::DatasetDescription>((*reader)->description());
+  if (concerns_one_request(reader.error())) return fail(reader.error());
   return described;
 }
 

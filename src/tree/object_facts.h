@@ -13,7 +13,10 @@ namespace h5mount::tree {
 
 using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
 
-Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object);
+// Without a budget no source of a virtual dataset is opened: one of unlimited extent then has the extent that
+// was measured last, or that in its header.
+Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
+                                             RequestBudget* budget);
 
 // A stat with what all nodes of a file share: owner, mode and time, no size. The first is for nodes of no
 // particular file, which show the mounted one's.
@@ -29,7 +32,9 @@ void set_size(NodeStat& stat, std::uint64_t bytes);
 
 // The extended attributes of an object: user.hdf5.* first, then its attributes, cut to Linux's limit.
 // Attributes whose values exceed that limit are not listed but named in user.hdf5.large_attributes.
-Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object);
-Result<std::string> get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name);
+Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object,
+                                                    RequestBudget& budget);
+Result<std::string> get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name,
+                                     RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "column_ahead.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/names.h"
@@ -30,14 +32,14 @@ class ObjectNode : public Node {
 
   Status revalidate() const override { return file_->followed().confirm_unchanged(); }
 
-  Result<std::vector<std::string>> list_xattrs() override {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
-    return list_object_xattrs(*file_, *object);
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+    return list_object_xattrs(*file_, *object, budget);
   }
 
-  Result<std::string> get_xattr(std::string_view name) override {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
-    return get_object_xattr(*file_, *object, name);
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+    return get_object_xattr(*file_, *object, name, budget);
   }
 
  protected:
@@ -76,10 +78,12 @@ class OpenDataset : public OpenNode {
   OpenDataset(const OpenDataset&) = delete;
   OpenDataset& operator=(const OpenDataset&) = delete;
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+              RequestBudget& budget) override {
+    allow(budget);
     dataset::Pieces pieces;
-    Status done = read_once(offset, length, pieces);
-    image_.note_read(offset, length, done);
+    Status done = read_once(offset, length, pieces, budget);
+    if (done || done.error().code() != ErrorCode::Interrupted) image_.note_read(offset, length, done);
     if (!done && done.error().code() == ErrorCode::Stale) drop_pages();
     H5_TRY(std::move(done));
     out.append(pieces);
@@ -92,29 +96,33 @@ class OpenDataset : public OpenNode {
     return same;
   }
 
-  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
-    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw) return unchanged(bytes.raw->find_data(offset));
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
+    allow(budget);
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now(budget));
+    if (bytes.raw) return unchanged(bytes.raw->find_data(offset, &budget));
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
 
-  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
-    H5_ASSIGN(const DatasetImage::Bytes bytes, now());
-    if (bytes.raw) return unchanged(bytes.raw->find_hole(offset));
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) override {
+    allow(budget);
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now(budget));
+    if (bytes.raw) return unchanged(bytes.raw->find_hole(offset, &budget));
     if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return bytes.size();
   }
 
  private:
+  void allow(RequestBudget& budget) const { budget.allow_for(image_.followed().addresses()->stored_bytes()); }
+
   // Reads bytes of the file as it was opened, or of one snapshot of a growing file. Pieces that the kernel
   // has yet to copy (`kernel_only`, more than kMostCopied bytes) are checked afterwards: see
   // OpenNode::revalidate.
-  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget& budget) {
     if (!image_.grows()) {
       H5_TRY(image_.revalidate());
       dataset::Pieces pieces;
-      H5_TRY(bytes_.read(offset, length, &pattern_, pieces));
+      H5_TRY(bytes_.read(offset, length, {&pattern_, &budget}, pieces));
       pieces = copied_where_small(std::move(pieces));
       H5_TRY(image_.confirm_unchanged());
       if (!image_.grows()) {
@@ -123,11 +131,10 @@ class OpenDataset : public OpenNode {
         return {};
       }
     }
-    metadata::RetryBudget budget;
     const auto attempt = [&](const auto&) -> Status {
       H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes(budget));
       dataset::Pieces pieces;
-      H5_TRY(bytes.read(offset, length, &pattern_, pieces));
+      H5_TRY(bytes.read(offset, length, {&pattern_, &budget}, pieces));
       H5_TRY(image_.confirm_unchanged());
       image_.note_missing_sources(bytes.raw);
       out = std::move(pieces);
@@ -165,7 +172,9 @@ class OpenDataset : public OpenNode {
   }
 
   // A handle that is held while the file grows reads the newest snapshot.
-  Result<DatasetImage::Bytes> now() { return image_.grows() ? image_.bytes() : bytes_; }
+  Result<DatasetImage::Bytes> now(RequestBudget& budget) {
+    return image_.grows() ? image_.bytes(budget) : bytes_;
+  }
 
   NodePtr keep_;
   DatasetImage& image_;
@@ -181,19 +190,20 @@ class DatasetNode : public ObjectNode {
   DatasetNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace link)
       : ObjectNode(view, object, std::move(link)), image_(view, object, place()) {}
 
-  Result<NodeStat> stat(StatDepth depth) override {
-    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
-    image_.measure(depth, stat, id());
+    image_.measure(depth, stat, id(), budget);
+    H5_TRY(ended_early(budget));
     return stat;
   }
 
   void catch_up() override { image_.catch_up(id()); }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
-    auto opened = image_.bytes();
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    auto opened = image_.bytes(budget);
     if (!opened) {
-      image_.note_failure(0, opened.error());
+      if (opened.error().code() != ErrorCode::Interrupted) image_.note_failure(0, opened.error());
       return fail(std::move(opened).error());
     }
     DatasetImage::Bytes bytes = *std::move(opened);
@@ -210,15 +220,15 @@ class DatatypeNode : public ObjectNode {
  public:
   using ObjectNode::ObjectNode;
 
-  Result<NodeStat> stat(StatDepth) override {
-    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
     if (const auto line = text(*object)) set_size(stat, line->size());
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
-    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     H5_ASSIGN(std::string line, text(*object));
     return open_text(std::move(line));
   }
@@ -245,36 +255,37 @@ class GroupNode : public ObjectNode {
         contents_(view, object, depth),
         hidden_(std::move(hidden)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
-    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address()));
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::Directory);
     if (hidden_) stat.ino = kRootNode;
     return stat;
   }
 
   // A link of the file with the hidden directory's name wins over it. Damage does not hide the directory.
-  Result<NodePtr> child(std::string_view shown) override {
-    auto link = contents_.find(shown);
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    auto link = contents_.find(shown, budget);
     if (!link && hidden_ && shown == kHiddenName) return hidden_;
     if (!link) return fail(std::move(link).error());
-    metadata::RetryBudget budget;
     return node_of(*link, budget);
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, contents_.list());
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, contents_.list(budget));
     return listing;
   }
 
-  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position) override {
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
+                               RequestBudget& budget) override {
     const auto* links = dynamic_cast<const GroupListing*>(&listing);
-    if (links == nullptr) return child(listing.name_at(position));
-    H5_ASSIGN(const format::Link link, contents_.find_listed(*links, position));
-    return node_of(link, links->retries());
+    if (links == nullptr) return child(listing.name_at(position), budget);
+    H5_ASSIGN(const format::Link link, contents_.find_listed(*links, position, budget));
+    budget.share_pauses(links->pauses());
+    return node_of(link, budget);
   }
 
  private:
-  Result<NodePtr> node_of(const format::Link& link, metadata::RetryBudget& budget) {
+  Result<NodePtr> node_of(const format::Link& link, RequestBudget& budget) {
     LinkTarget target = contents_.resolve(link, budget);
     if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
       return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
@@ -301,20 +312,29 @@ class GroupNode : public ObjectNode {
 class SymlinkNode : public Node {
  public:
   SymlinkNode(NodeKey key, ServedFilePtr file, std::string text)
-      : Node(std::move(key)), file_(std::move(file)), text_(std::move(text)) {}
+      : Node(std::move(key)), file_(std::move(file)), bytes_(text.size()) {
+    if (bytes_ <= kMostTarget) text_ = std::move(text);
+  }
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     const std::uint64_t parent = file_->ino_of(key().address);
     NodeStat stat = plain_stat(*file_, NodeType::Symlink, make_ino(parent, key().name));
-    stat.size = text_.size();
+    stat.size = bytes_;
     return stat;
   }
 
-  Result<std::string> readlink() override { return text_; }
+  Result<std::string> readlink() override {
+    if (bytes_ > kMostTarget)
+      return fail(io_error(ENAMETOOLONG, "a link's target is longer than a path can be"));
+    return text_;
+  }
 
  private:
+  static constexpr std::size_t kMostTarget = 4095;  // PATH_MAX without the NUL
+
   ServedFilePtr file_;
-  std::string text_;
+  std::size_t bytes_;
+  std::string text_;  // empty where it is too long
 };
 
 class BrokenNode : public Node {
@@ -322,17 +342,17 @@ class BrokenNode : public Node {
   BrokenNode(NodeKey key, ServedFilePtr file, std::uint64_t object, Error why)
       : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*file_, NodeType::File, file_->ino_of(object_));
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override { return fail(why_); }
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return fail(why_); }
 
-  Result<std::vector<std::string>> list_xattrs() override {
+  Result<std::vector<std::string>> list_xattrs(RequestBudget&) override {
     return std::vector<std::string>{"user.hdf5.address", "user.hdf5.error"};
   }
 
-  Result<std::string> get_xattr(std::string_view name) override {
+  Result<std::string> get_xattr(std::string_view name, RequestBudget&) override {
     if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
     if (name == "user.hdf5.error") return why_.text();
     return fail({ErrorCode::NotFound, "no such attribute"});

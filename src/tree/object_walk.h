@@ -28,6 +28,6 @@ class ObjectVisitor {
   virtual Status visit_damage(const WalkedPlace& place, const Error& why) = 0;
 };
 
-Status walk_objects(const ServedFilePtr& file, ObjectVisitor& visitor);
+Status walk_objects(const ServedFilePtr& file, ObjectVisitor& visitor, RequestBudget& budget);
 
 }  // namespace h5mount::tree

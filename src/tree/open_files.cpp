@@ -13,17 +13,17 @@ class OpenText : public OpenNode {
   bool keeps_pages() const override { return false; }
   bool direct() const override { return !sized_; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     view::add_text(text_, offset, length, out);
     return {};
   }
 
-  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
     if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
 
-  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
     if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
     return text_->size();
   }

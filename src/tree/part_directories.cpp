@@ -27,14 +27,14 @@ struct PartsOf {
   LinkPlace place;
   std::shared_ptr<DatasetImage> image;
 
-  Result<DatasetDescriptionPtr> description() const {
-    H5_ASSIGN(const OpenedObjectPtr object, file->object(address));
-    return description_of(*file, *object);
+  Result<DatasetDescriptionPtr> description(RequestBudget& budget) const {
+    H5_ASSIGN(const OpenedObjectPtr object, file->object(address, budget));
+    return description_of(*file, *object, &budget);
   }
 
   // NotFound where the view cannot show the part.
-  Result<NodePtr> file_of(std::string name, ViewOf of) const {
-    H5_ASSIGN(const DatasetDescriptionPtr described, description());
+  Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
+    H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
     if (of.view->unfit(part)) return fail(no_part());
     // In a followed file each view needs stale ranges of its own.
@@ -67,8 +67,8 @@ class PartsDirectory : public Node {
   Subject subject() const override { return {dataset_.file.get(), dataset_.file->path_of(dataset_.place)}; }
   Status revalidate() const override { return dataset_.file->followed().confirm_unchanged(); }
 
-  Result<NodeStat> stat(StatDepth) override {
-    H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address));
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address, budget));
     NodeStat stat = object_stat(*dataset_.file, object->object, NodeType::Directory);
     stat.nlink = 1;
     stat.ino = make_ino(dataset_.file->ino_of(key().address), key().name);
@@ -89,15 +89,15 @@ class SliceDirectory : public PartsDirectory {
  public:
   using PartsDirectory::PartsDirectory;
 
-  Result<NodePtr> child(std::string_view shown) override {
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     const view::View& view = view::view_by_suffix(shown);
     std::string selection(shown.substr(0, shown.size() - view.suffix.size()));
     return dataset().file_of(fmt::format("slice/{}", shown),
-                             {&view, view::derive_selection(std::move(selection))});
+                             {&view, view::derive_selection(std::move(selection))}, budget);
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description());
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
     auto out = std::make_shared<PartNames>();
     const auto& dims = described->space.dims;
     const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
@@ -112,22 +112,22 @@ class FieldsDirectory : public PartsDirectory {
   FieldsDirectory(PartsOf dataset, const std::string& name, std::vector<std::string> path)
       : PartsDirectory(std::move(dataset), name), path_(std::move(path)) {}
 
-  Result<NodePtr> child(std::string_view shown) override {
-    H5_ASSIGN(const std::vector<Shown> all, members());
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    H5_ASSIGN(const std::vector<Shown> all, members(budget));
     if (const Shown* member = find(all, shown)) {
       if (member->is_directory)
         return std::make_shared<FieldsDirectory>(dataset(), fmt::format("{}/{}", name(), shown),
                                                  path_to(*member));
-      return file_of(shown, *member, view::view_by_suffix(""));
+      return file_of(shown, *member, view::view_by_suffix(""), budget);
     }
     const view::View& view = view::view_by_suffix(shown);
     const Shown* member = find(all, shown.substr(0, shown.size() - view.suffix.size()));
     if (member == nullptr) return fail(no_part());
-    return file_of(shown, *member, view);
+    return file_of(shown, *member, view, budget);
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(const std::vector<Shown> all, members());
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(const std::vector<Shown> all, members(budget));
     auto out = std::make_shared<PartNames>();
     for (const Shown& member : all)
       out->add(member.shown, member.is_directory ? NodeType::Directory : NodeType::File);
@@ -141,8 +141,8 @@ class FieldsDirectory : public PartsDirectory {
   };
 
   // The first of members with the same name, which only damaged types have.
-  Result<std::vector<Shown>> members() const {
-    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description());
+  Result<std::vector<Shown>> members(RequestBudget& budget) const {
+    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
     H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));
     std::vector<Shown> out;
     std::unordered_set<std::string_view> seen;
@@ -165,9 +165,10 @@ class FieldsDirectory : public PartsDirectory {
     return path;
   }
 
-  Result<NodePtr> file_of(std::string_view shown, const Shown& member, const view::View& view) const {
+  Result<NodePtr> file_of(std::string_view shown, const Shown& member, const view::View& view,
+                          RequestBudget& budget) const {
     return dataset().file_of(fmt::format("{}/{}", name(), shown),
-                             {&view, view::derive_member(path_to(member))});
+                             {&view, view::derive_member(path_to(member))}, budget);
   }
 
   std::vector<std::string> path_;
@@ -184,20 +185,22 @@ class PartsMirror : public Mirror {
   std::string_view name() const override { return name_; }
   NodeType entry_type() const override { return NodeType::Directory; }
 
-  Status for_each_part(ServedFile& file, const OpenedObject& object,
+  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget&,
                        const std::function<void(std::string)>& each) const override {
     H5_ASSIGN(const bool has_parts, shows(file, object));
     if (has_parts) each({});
     return {};
   }
 
-  Status find_part(ServedFile& file, const OpenedObject& object, const std::string&) const override {
+  Status find_part(ServedFile& file, const OpenedObject& object, const std::string&,
+                   RequestBudget&) const override {
     H5_ASSIGN(const bool has_parts, shows(file, object));
     if (has_parts) return {};
     return fail(no_part());
   }
 
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&) const override {
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                    RequestBudget&) const override {
     const LinkPlace place{group.address(), link.name};
     return make_({group.file(), link.address, place,
                   std::make_shared<DatasetImage>(group.file(), link.address, place)},
@@ -207,7 +210,7 @@ class PartsMirror : public Mirror {
  private:
   Result<bool> shows(ServedFile& file, const OpenedObject& object) const {
     if (object.object.kind != object::ObjectKind::Dataset) return false;
-    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, object));
+    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, object, nullptr));
     return has_parts_(*described);
   }
 

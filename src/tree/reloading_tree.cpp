@@ -20,42 +20,43 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
   ReloadingTree(std::shared_ptr<SourceTree> first, SourceOpener again)
       : again_(std::move(again)), current_(std::move(first)) {}
 
-  Result<Entry> lookup(NodeId parent, std::string_view name) override {
+  Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    auto found = tree->lookup(parent, name);
+    auto found = tree->lookup(parent, name, budget);
     if (found && parent == kRootNode) remember(tree, name);
     return found;
   }
-  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
+                              RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    auto found = tree->lookup_listed(parent, listing, position);
+    auto found = tree->lookup_listed(parent, listing, position, budget);
     if (found && parent == kRootNode) remember(tree, listing.name_at(position));
     return found;
   }
   void forget(NodeId id, std::uint64_t count) override { current()->forget(id, count); }
-  Result<NodeStat> stat(NodeId id, StatDepth depth) override {
+  Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    return tree->stat(id, depth);
+    return tree->stat(id, depth, budget);
   }
   Result<std::string> readlink(NodeId id) override {
     H5_ASSIGN(const auto tree, usable());
     return tree->readlink(id);
   }
-  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    return tree->open_directory(id);
+    return tree->open_directory(id, budget);
   }
-  Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
+  Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    return tree->open(id);
+    return tree->open(id, budget);
   }
-  Result<std::vector<std::string>> list_xattrs(NodeId id) override {
+  Result<std::vector<std::string>> list_xattrs(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    return tree->list_xattrs(id);
+    return tree->list_xattrs(id, budget);
   }
-  Result<std::string> get_xattr(NodeId id, std::string_view name) override {
+  Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    return tree->get_xattr(id, name);
+    return tree->get_xattr(id, name, budget);
   }
   void report(NodeId id, const Error& error) override { current()->report(id, error); }
   bool follows() const override { return current()->follows(); }

@@ -48,7 +48,7 @@ std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
 }
 
-Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, metadata::RetryBudget& budget) {
+Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget& budget) {
   metadata::FollowedFile& file = followed();
   H5_ASSIGN(metadata::FileMetadataPtr snapshot, file.current());
   OpenedObjectPtr known = objects_.find(address, snapshot);
@@ -139,10 +139,11 @@ void ServedFile::report(std::string_view path, const Error& error) const {
            cause);
 }
 
-text::ValueContext ServedFile::value_context(metadata::FileMetadataPtr snapshot) {
-  return {std::move(snapshot), [self = shared_from_this()](std::uint64_t address) {
-            return self->object_paths()->path_to(address);
-          }};
+text::ValueContext ServedFile::value_context(metadata::FileMetadataPtr snapshot, RequestBudget* budget) {
+  return {
+      std::move(snapshot),
+      [self = shared_from_this()](std::uint64_t address) { return self->object_paths()->path_to(address); },
+      budget};
 }
 
 }  // namespace h5mount::tree

@@ -53,12 +53,12 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   std::uint64_t root_address() const { return root_address_; }
   std::uint64_t ino_of(std::uint64_t address) const;
 
-  // The object in the newest snapshot. A request that opens many passes one budget for all.
-  Result<OpenedObjectPtr> object(std::uint64_t address) {
-    metadata::RetryBudget budget;
-    return object(address, budget);
-  }
-  Result<OpenedObjectPtr> object(std::uint64_t address, metadata::RetryBudget& budget);
+  // The object in the newest snapshot.
+  Result<OpenedObjectPtr> object(std::uint64_t address, RequestBudget& budget);
+
+  // To be called after something was made from the object on demand: it counts in the bound on cached
+  // objects.
+  void charge_again(const OpenedObject& object) { objects_.charge_again(object); }
 
   std::shared_ptr<const ObjectPaths> object_paths();
 
@@ -67,9 +67,9 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   std::optional<std::vector<std::string>> other_place(std::uint64_t address, std::uint64_t parent,
                                                       std::string_view name);
 
-  // For values that are read through this snapshot.
-  text::ValueContext value_context(metadata::FileMetadataPtr snapshot);
-  text::ValueContext value_context() { return value_context(metadata()); }
+  // For values that are read through this snapshot. `budget`: that of the request, or null.
+  text::ValueContext value_context(metadata::FileMetadataPtr snapshot, RequestBudget* budget);
+  text::ValueContext value_context(RequestBudget* budget) { return value_context(metadata(), budget); }
 
   // The path of the object that a link leads to, as far as it is known without a walk: for messages.
   std::string path_of(const LinkPlace& place);

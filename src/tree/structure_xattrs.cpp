@@ -22,6 +22,7 @@ constexpr std::string_view kStructurePrefix = "user.hdf5.";
 struct Subject {
   ServedFile& file;
   const OpenedObject& opened;
+  RequestBudget& budget;
   const object::DatasetDescription* dataset = nullptr;
   object::DatasetParts parts;
   std::optional<Error> problem;
@@ -117,12 +118,13 @@ Text fill_value_text(const Subject& subject) {
   if (value.size() < dataset.type->size)
     return fail({ErrorCode::InvalidValue, "fill value shorter than its type"});
   return text::value_text(*dataset.type, format::Dataspace{}, value.first(dataset.type->size),
-                          subject.file.value_context(subject.opened.snapshot), kMaxXattrBytes);
+                          subject.file.value_context(subject.opened.snapshot, &subject.budget),
+                          kMaxXattrBytes);
 }
 
 Text storage_size_text(const Subject& subject) {
-  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset));
-  H5_ASSIGN(const std::uint64_t bytes, reader->storage_bytes());
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, &subject.budget));
+  H5_ASSIGN(const std::uint64_t bytes, reader->storage_bytes(&subject.budget));
   return fmt::format("{}", bytes);
 }
 
@@ -132,8 +134,8 @@ bool names_sources(const Subject& subject) {
 }
 
 Text source_files_text(const Subject& subject) {
-  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset));
-  return sources_text(reader->named_sources(kMaxListedSources), kMaxXattrBytes);
+  H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, &subject.budget));
+  return sources_text(reader->named_sources(kMaxListedSources, &subject.budget), kMaxXattrBytes);
 }
 
 // Sparse storage has one pipeline per section; the message lists them.
@@ -209,7 +211,7 @@ struct Gathered {
 
 void gather_dataset(Gathered& out) {
   Subject& subject = out.subject;
-  const auto description = description_of(subject.file, subject.opened);
+  const auto description = description_of(subject.file, subject.opened, &subject.budget);
   if (description) {
     out.description = *description;
     object::DatasetParts& parts = subject.parts;
@@ -225,13 +227,13 @@ void gather_dataset(Gathered& out) {
 }
 
 // `with_problem`: finding the reason for a failure may cost reads, which most names do not need.
-Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem) {
-  Gathered out{nullptr, {file, opened, nullptr, {}, std::nullopt}};
+Gathered gather(ServedFile& file, const OpenedObject& opened, bool with_problem, RequestBudget& budget) {
+  Gathered out{nullptr, {file, opened, budget, nullptr, {}, std::nullopt}};
   std::optional<Error>& problem = out.subject.problem;
   if (opened.object.kind == object::ObjectKind::Dataset) gather_dataset(out);
   if (!with_problem || problem) return out;
   if (is_whole(out.subject)) {
-    const auto reader = open_reader(file, *out.description);
+    const auto reader = open_reader(file, *out.description, &budget);
     problem = reader ? (*reader)->problem() : std::optional(reader.error());
   } else if (opened.object.kind == object::ObjectKind::Group) {
     problem = links_damage(opened);
@@ -274,26 +276,27 @@ struct AllNames {
   XattrNames attributes;
 };
 
-AllNames all_names(ServedFile& file, const OpenedObject& object) {
+AllNames all_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   AllNames out;
-  const Gathered gathered = gather(file, object, true);
+  const Gathered gathered = gather(file, object, true, budget);
   for (const Line& line : kTable) {
     if (!line.applies(gathered.subject)) continue;
     const bool large = line.may_be_long && is_too_long(line.text(gathered.subject));
     (large ? out.large_lines : out.lines).push_back(line.name);
   }
-  auto attributes = xattr_names(file, object);
+  auto attributes = xattr_names(file, object, budget);
   if (attributes)
     out.attributes = *std::move(attributes);
-  else
+  else if (!concerns_one_request(attributes.error()))
     file.report(file.path_of_object(object.object.address), attributes.error().within("its attributes"));
   return out;
 }
 
 // JSON; ends in `null` where names were omitted.
-Text large_attributes_text(ServedFile& file, const OpenedObject& object) {
+Text large_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   constexpr std::string_view kCut = "null]";
-  const AllNames names = all_names(file, object);
+  const AllNames names = all_names(file, object, budget);
+  H5_TRY(budget.check());
   std::string out = "[";
   const auto add = [&](std::string_view name) {
     const std::size_t before = out.size();
@@ -313,11 +316,12 @@ Text large_attributes_text(ServedFile& file, const OpenedObject& object) {
   return out;
 }
 
-Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name) {
-  if (name == kLargeAttributes) return large_attributes_text(file, opened);
+Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name,
+                    RequestBudget& budget) {
+  if (name == kLargeAttributes) return large_attributes_text(file, opened, budget);
   for (const Line& line : kTable) {
     if (line.name != name) continue;
-    const Gathered gathered = gather(file, opened, name == "error");
+    const Gathered gathered = gather(file, opened, name == "error", budget);
     if (!line.applies(gathered.subject)) return fail(absent());
     Text text = line.text(gathered.subject);
     if (is_too_long(text)) return fail({ErrorCode::TooLarge, "longer than an extended attribute can be"});
@@ -328,8 +332,10 @@ Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_vi
 
 }  // namespace
 
-Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object) {
-  const AllNames names = all_names(file, object);
+Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object,
+                                                    RequestBudget& budget) {
+  const AllNames names = all_names(file, object, budget);
+  H5_TRY(budget.check());
   XattrList list;
   for (const std::string_view line : names.lines) list.add(kStructurePrefix, line);
   if (!names.large_lines.empty() || !names.attributes.large.empty())
@@ -339,12 +345,13 @@ Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const Open
   return list.take();
 }
 
-Text get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name) {
+Text get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name,
+                      RequestBudget& budget) {
   if (name.starts_with(kStructurePrefix))
-    return structure_text(file, object, name.substr(kStructurePrefix.size()));
+    return structure_text(file, object, name.substr(kStructurePrefix.size()), budget);
   if (!name.starts_with(kPrefix)) return fail(absent());
   H5_ASSIGN(const object::Attribute attribute, find_xattr(object, name.substr(kPrefix.size())));
-  return attribute_text(file, attribute, kMaxXattrBytes);
+  return attribute_text(file, attribute, kMaxXattrBytes, budget);
 }
 
 }  // namespace h5mount::tree

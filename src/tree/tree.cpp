@@ -24,31 +24,31 @@ class FileTree : public SourceTree {
   FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, std::uint64_t first_node)
       : context_(std::move(context)), main_(std::move(main)), nodes_(std::move(root), first_node) {}
 
-  Result<Entry> lookup(NodeId parent, std::string_view name) override {
-    H5_ASSIGN(const NodePtr directory, node(parent));
-    auto child = directory->child(name);
+  Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr directory, node(parent, budget));
+    auto child = directory->child(name, budget);
     // The log is also there to say why the file cannot be read any more.
     const bool is_virtual = child && (*child)->key().kind == NodeKey::Kind::VirtualDirectory;
     if (!is_virtual) H5_TRY(directory->revalidate());
     if (!child) return fail(std::move(child).error());
-    return entry_of(*std::move(child));
+    return entry_of(*std::move(child), budget);
   }
 
   void forget(NodeId id, std::uint64_t count) override { nodes_.forget(id, count); }
 
-  Result<NodeStat> stat(NodeId id, StatDepth depth) override {
-    H5_ASSIGN(const NodePtr found, node(id));
-    return unchanged(*found, found->stat(depth));
+  Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    return unchanged(*found, found->stat(depth, budget));
   }
 
   Result<std::string> readlink(NodeId id) override {
-    H5_ASSIGN(const NodePtr found, node(id));
+    H5_ASSIGN(const NodePtr found, known_node(id));
     return unchanged(*found, found->readlink());
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id) override {
-    H5_ASSIGN(const NodePtr found, node(id));
-    return unchanged(*found, found->list());
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    return unchanged(*found, found->list(budget));
   }
 
   bool listing_lasts(NodeId id) override {
@@ -56,27 +56,28 @@ class FileTree : public SourceTree {
     return !found || found->listing_lasts();
   }
 
-  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) override {
-    H5_ASSIGN(const NodePtr directory, node(parent));
-    auto child = directory->listed_child(listing, position);
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
+                              RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr directory, node(parent, budget));
+    auto child = directory->listed_child(listing, position, budget);
     H5_TRY(directory->revalidate());
     if (!child) return fail(std::move(child).error());
-    return entry_of(*std::move(child));
+    return entry_of(*std::move(child), budget);
   }
 
-  Result<std::shared_ptr<OpenNode>> open(NodeId id) override {
-    H5_ASSIGN(const NodePtr found, node(id));
-    return found->open();
+  Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    return found->open(budget);
   }
 
-  Result<std::vector<std::string>> list_xattrs(NodeId id) override {
-    H5_ASSIGN(const NodePtr found, node(id));
-    return unchanged(*found, found->list_xattrs());
+  Result<std::vector<std::string>> list_xattrs(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    return unchanged(*found, found->list_xattrs(budget));
   }
 
-  Result<std::string> get_xattr(NodeId id, std::string_view name) override {
-    H5_ASSIGN(const NodePtr found, node(id));
-    return unchanged(*found, found->get_xattr(name));
+  Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    return unchanged(*found, found->get_xattr(name, budget));
   }
 
   void report(NodeId id, const Error& error) override {
@@ -148,7 +149,15 @@ class FileTree : public SourceTree {
   }
 
  private:
-  Result<NodePtr> node(NodeId id) {
+  // Allows the request the work that a file of that size may cause.
+  Result<NodePtr> node(NodeId id, RequestBudget& budget) {
+    H5_ASSIGN(NodePtr found, known_node(id));
+    const auto* const file = static_cast<const ServedFile*>(found->key().file);
+    budget.allow_for((file != nullptr ? *file : *main_).followed().addresses()->stored_bytes());
+    return found;
+  }
+
+  Result<NodePtr> known_node(NodeId id) {
     NodePtr found = nodes_.find(id);
     if (!found) return fail({ErrorCode::Stale, "a node that was forgotten"});
     return found;
@@ -174,9 +183,9 @@ class FileTree : public SourceTree {
 
   // The stat is that of the node in the table, which may have been measured already. Where it fails, no
   // reference is counted.
-  Result<Entry> entry_of(NodePtr child) {
+  Result<Entry> entry_of(NodePtr child, RequestBudget& budget) {
     const auto [id, known] = nodes_.adopt(std::move(child));
-    auto stat = unchanged(*known, known->stat(StatDepth::Listing));
+    auto stat = unchanged(*known, known->stat(StatDepth::Listing, budget));
     if (stat) return Entry{id, *stat};
     nodes_.forget(id, 1);
     return fail(std::move(stat).error());
@@ -217,7 +226,8 @@ Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironm
   const auto context = std::make_shared<const ViewContext>(
       ViewContext{environment, options, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
   const auto main = std::make_shared<ServedFile>(context, environment.files->main(), 0, 0);
-  H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address()));
+  RequestBudget budget;
+  H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address(), budget));
   if (root->object.kind != object::ObjectKind::Group)
     return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group")
                     .with_found(main->root_address()));

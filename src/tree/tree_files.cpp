@@ -40,14 +40,19 @@ constexpr std::string_view kReadme =
     "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
 // Appends the text; LimitExceeded where it would exceed a number of bytes.
-using MakeTreeText = Status (*)(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out);
+using MakeTreeText = Status (*)(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
+                                RequestBudget& budget);
 
-Status append_list_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out) {
-  return list_lines(file, [&](std::string_view lines) -> Status {
-    out += lines;
-    if (out.size() <= most_bytes) return {};
-    return fail({ErrorCode::LimitExceeded, "the tree's list is too long a text"});
-  });
+Status append_list_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
+                         RequestBudget& budget) {
+  return list_lines(
+      file,
+      [&](std::string_view lines) -> Status {
+        out += lines;
+        if (out.size() <= most_bytes) return {};
+        return fail({ErrorCode::LimitExceeded, "the tree's list is too long a text"});
+      },
+      budget);
 }
 
 // Its size is that of the text opened last.
@@ -56,7 +61,7 @@ class TreeTextNode : public Node {
   TreeTextNode(const VirtualDirectorySetup& setup, std::string name, MakeTreeText make)
       : Node(virtual_key(std::move(name))), context_(setup.context), file_(setup.main), make_(make) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
     const MutexLock lock(mutex_);
     set_size(stat, size_);
@@ -64,16 +69,16 @@ class TreeTextNode : public Node {
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
     std::string lines;
-    H5_TRY(make_(file_, limits::kMaxOpenTextBytes, lines));
+    H5_TRY(make_(file_, limits::kMaxOpenTextBytes, lines, budget));
     H5_TRY(file_->followed().confirm_unchanged());
     const std::uint64_t bytes = lines.size();
     if (!context_->open_texts->take(bytes))
       return fail({ErrorCode::LimitExceeded, "too much text is open at once"});
-    const auto give_back = [budget = context_->open_texts, bytes](const std::string* text) {
+    const auto give_back = [texts = context_->open_texts, bytes](const std::string* text) {
       delete text;
-      budget->give_back(bytes);
+      texts->give_back(bytes);
     };
     const std::shared_ptr<const std::string> text(new std::string(std::move(lines)), give_back);
     const MutexLock lock(mutex_);
@@ -93,12 +98,12 @@ class ReadmeNode : public Node {
  public:
   explicit ReadmeNode(ViewContextPtr context) : Node(virtual_key("README")), context_(std::move(context)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
     set_size(stat, kReadme.size());
     return stat;
   }
-  Result<std::shared_ptr<OpenNode>> open() override { return open_text(std::string(kReadme)); }
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return open_text(std::string(kReadme)); }
 
  private:
   ViewContextPtr context_;

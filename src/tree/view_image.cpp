@@ -25,20 +25,19 @@ std::shared_ptr<ViewImage::State> ViewImage::state_of(const DatasetReaderPtr& ba
   return next;
 }
 
-Result<std::shared_ptr<ViewImage::State>> ViewImage::newest_state(NodeId node,
-                                                                  metadata::RetryBudget& budget) {
+Result<std::shared_ptr<ViewImage::State>> ViewImage::newest_state(NodeId node, RequestBudget& budget) {
   H5_ASSIGN(const DatasetReaderPtr base, data_->newest_reader(budget));
   std::shared_ptr<State> state = state_of(base);
-  H5_TRY(state->made.get([&] { return make(*state, node); }));
+  H5_TRY(state->made.get_once([&] { return make(*state, node, budget); }, &budget));
   return state;
 }
 
-Result<view::ComputedFilePtr> ViewImage::newest(NodeId node, metadata::RetryBudget& budget) {
+Result<view::ComputedFilePtr> ViewImage::newest(NodeId node, RequestBudget& budget) {
   H5_ASSIGN(const std::shared_ptr<State> state, newest_state(node, budget));
   return (*state->made.peek())->file;
 }
 
-Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
+Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node, RequestBudget& budget) {
   const dataset::ReadEnvironment& environment = data_->context().environment;
   // A reader returns its stale ranges once: after a failed attempt they are lost.
   const bool known = !state.all_stale.exchange(true) && state.before != nullptr;
@@ -50,8 +49,8 @@ Result<ViewImage::MadePtr> ViewImage::make(State& state, NodeId node) {
   }
   std::vector<dataset::ByteRange> stale = made->reader->take_outdated();
   if (!known) stale = {{0, format::kUnlimited}};
-  H5_ASSIGN(made->file, of_.view->make({made->reader, file_->value_context(file_->file()->reread()),
-                                        environment, file_->file()},
+  H5_ASSIGN(made->file, of_.view->make({made->reader, file_->value_context(file_->file()->reread(), nullptr),
+                                        environment, file_->file(), &budget},
                                        known ? state.before->file.get() : nullptr, stale));
   if (state.before) note_stale(state, *made, stale, node);
   return made;
@@ -85,8 +84,9 @@ DatasetReaderPtr ViewImage::last_reader() const {
 }
 
 // The kernel is not notified when a source of a virtual dataset grows.
-Result<std::uint64_t> ViewImage::size_by_shape(NodeStat& stat) const {
-  H5_ASSIGN(const DatasetDescriptionPtr described, data_->newest_description());
+Result<std::uint64_t> ViewImage::size_by_shape(StatDepth depth, NodeStat& stat, RequestBudget& budget) const {
+  H5_ASSIGN(const DatasetDescriptionPtr described,
+            data_->newest_description(budget, depth != StatDepth::Listing));
   if (data_->is_virtual()) stat.complete = false;
   std::optional<std::uint64_t> size;
   if (of_.derivation) {
@@ -99,25 +99,24 @@ Result<std::uint64_t> ViewImage::size_by_shape(NodeStat& stat) const {
   return *size;
 }
 
-void ViewImage::measure(StatDepth depth, NodeStat& stat, NodeId node) {
+void ViewImage::measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget) {
   bool opened = false;
   {
     const MutexLock lock(mutex_);
     opened = state_ != nullptr;
   }
   if (!opened) {
-    if (const auto size = size_by_shape(stat)) return set_size(stat, *size);
+    if (const auto size = size_by_shape(depth, stat, budget)) return set_size(stat, *size);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return;
   }
-  publish(stat, node);
+  publish(stat, node, budget);
 }
 
-void ViewImage::publish(NodeStat& stat, NodeId node) {
-  metadata::RetryBudget budget;
+void ViewImage::publish(NodeStat& stat, NodeId node, RequestBudget& budget) {
   const auto state = newest_state(node, budget);
   if (!state) {
-    data_->note_failure(0, state.error());
+    if (state.error().code() != ErrorCode::Interrupted) data_->note_failure(0, state.error());
     set_size(stat, publisher_->size());
     stat.complete = false;
     return;

@@ -28,14 +28,10 @@ class ViewImage {
       : file_(std::move(file)), data_(std::move(data)), of_(std::move(of)) {}
 
   // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: its id for the kernel.
-  void measure(StatDepth depth, NodeStat& stat, NodeId node);
+  void measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
 
   // The file of the newest state.
-  Result<view::ComputedFilePtr> newest(NodeId node, metadata::RetryBudget& budget);
-  Result<view::ComputedFilePtr> newest(NodeId node) {
-    metadata::RetryBudget budget;
-    return newest(node, budget);
-  }
+  Result<view::ComputedFilePtr> newest(NodeId node, RequestBudget& budget);
 
   ViewedData& data() const { return *data_; }
   DatasetReaderPtr last_reader() const;  // null before the first `newest`
@@ -55,13 +51,13 @@ class ViewImage {
     OnceValue<MadePtr> made;
   };
   std::shared_ptr<State> state_of(const DatasetReaderPtr& base);
-  Result<std::shared_ptr<State>> newest_state(NodeId node, metadata::RetryBudget& budget);
-  Result<MadePtr> make(State& state, NodeId node);
+  Result<std::shared_ptr<State>> newest_state(NodeId node, RequestBudget& budget);
+  Result<MadePtr> make(State& state, NodeId node, RequestBudget& budget);
   void note_stale(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
                   NodeId node);
   SizePublisher::Ranges take_stale();
-  Result<std::uint64_t> size_by_shape(NodeStat& stat) const;
-  void publish(NodeStat& stat, NodeId node);
+  Result<std::uint64_t> size_by_shape(StatDepth depth, NodeStat& stat, RequestBudget& budget) const;
+  void publish(NodeStat& stat, NodeId node, RequestBudget& budget);
 
   const ServedFilePtr file_;
   const std::shared_ptr<ViewedData> data_;

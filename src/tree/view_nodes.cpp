@@ -21,10 +21,12 @@ class OpenViewFile : public OpenNode {
   OpenViewFile(const OpenViewFile&) = delete;
   OpenViewFile& operator=(const OpenViewFile&) = delete;
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+              RequestBudget& budget) override {
+    allow(budget);
     dataset::Pieces pieces;
-    Status done = read_once(offset, length, pieces);
-    if (!done) {
+    Status done = read_once(offset, length, pieces, budget);
+    if (!done && done.error().code() != ErrorCode::Interrupted) {
       image_.data().note_failure(offset, done.error());
       if (done.error().code() == ErrorCode::Stale) drop_pages();
     }
@@ -39,34 +41,39 @@ class OpenViewFile : public OpenNode {
     return same;
   }
 
-  Result<std::uint64_t> seek_data(std::uint64_t offset) override {
-    H5_ASSIGN(const view::ComputedFilePtr file, now());
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
+    allow(budget);
+    H5_ASSIGN(const view::ComputedFilePtr file, now(budget));
     if (offset >= file->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return unchanged(file->find_data(offset));
+    return unchanged(file->find_data(offset, &budget));
   }
 
-  Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
-    H5_ASSIGN(const view::ComputedFilePtr file, now());
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) override {
+    allow(budget);
+    H5_ASSIGN(const view::ComputedFilePtr file, now(budget));
     if (offset >= file->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return unchanged(file->find_hole(offset));
+    return unchanged(file->find_hole(offset, &budget));
   }
 
  private:
+  void allow(RequestBudget& budget) const {
+    budget.allow_for(image_.data().followed().addresses()->stored_bytes());
+  }
+
   // Reads bytes of one state of the file. `kernel_only` bytes are so only if `revalidate` succeeds after they
   // were copied.
-  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget& budget) {
     ViewedData& data = image_.data();
     if (!data.grows()) {
       H5_TRY(data.revalidate());
-      H5_TRY(file_->read(offset, length, &pattern_, out));
+      H5_TRY(file_->read(offset, length, {&pattern_, &budget}, out));
       H5_TRY(data.confirm_unchanged());
       if (!data.grows()) return {};
     }
-    metadata::RetryBudget budget;
     const auto attempt = [&](const auto&) -> Status {
       H5_ASSIGN(const view::ComputedFilePtr file, image_.newest(keep_->id(), budget));
       dataset::Pieces pieces;
-      H5_TRY(file->read(offset, length, &pattern_, pieces));
+      H5_TRY(file->read(offset, length, {&pattern_, &budget}, pieces));
       H5_TRY(data.confirm_unchanged());
       data.note_missing_sources(image_.last_reader());
       out = std::move(pieces);
@@ -77,7 +84,9 @@ class OpenViewFile : public OpenNode {
     return metadata::retry_torn(data.followed(), "dataset", budget, attempt);
   }
 
-  Result<view::ComputedFilePtr> now() { return image_.data().grows() ? image_.newest(keep_->id()) : file_; }
+  Result<view::ComputedFilePtr> now(RequestBudget& budget) {
+    return image_.data().grows() ? image_.newest(keep_->id(), budget) : file_;
+  }
 
   Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
     H5_TRY(image_.data().confirm_unchanged());
@@ -108,24 +117,26 @@ class ViewFileNode : public Node {
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
   Status revalidate() const override { return file_->followed().confirm_unchanged(); }
   void catch_up() override {
+    RequestBudget budget(RequestBudget::unbounded());
     NodeStat ignored;
-    image_.measure(StatDepth::Size, ignored, id());
+    image_.measure(StatDepth::Size, ignored, id(), budget);
   }
 
-  Result<NodeStat> stat(StatDepth depth) override {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
     NodeStat stat = object_stat(*file_, object->object, NodeType::File);
     stat.nlink = 1;
     stat.ino = make_ino(make_ino(file_->ino_of(key().address), "view"), key().name);
-    image_.measure(depth, stat, id());
+    image_.measure(depth, stat, id(), budget);
+    H5_TRY(ended_early(budget));
     if (image_.data().grows()) stat.complete = false;
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
-    auto file = image_.newest(id());
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    auto file = image_.newest(id(), budget);
     if (!file) {
-      image_.data().note_failure(0, file.error());
+      if (file.error().code() != ErrorCode::Interrupted) image_.data().note_failure(0, file.error());
       return fail(std::move(file).error());
     }
     image_.data().note_missing_sources(image_.last_reader());
@@ -151,25 +162,27 @@ class ViewMirror : public Mirror {
   NodeType entry_type() const override { return NodeType::File; }
   std::string_view suffix() const override { return view_.suffix; }
 
-  Status for_each_part(ServedFile& file, const OpenedObject& object,
+  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                        const std::function<void(std::string)>& each) const override {
-    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object));
+    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
     if (described && !view_.unfit(*described)) each(std::string(view_.suffix));
     return {};
   }
 
-  Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part) const override {
+  Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                   RequestBudget& budget) const override {
     if (part != view_.suffix) return fail(no_view("no view of this name"));
-    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object));
+    H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
     if (!described) return fail(no_view("no view of this object"));
     if (auto why = view_.unfit(*described)) return fail(no_view(*std::move(why)));
     return {};
   }
 
-  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&) const override {
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                    RequestBudget& budget) const override {
     const ServedFilePtr& file = group.file();
     const LinkPlace place{group.address(), link.name};
-    const auto object = file->object(link.address);
+    const auto object = file->object(link.address, budget);
     std::shared_ptr<ViewedData> data;
     if (object && (*object)->object.kind == object::ObjectKind::Group)
       data = std::make_shared<GroupTable>(file, link.address, place);
@@ -181,10 +194,11 @@ class ViewMirror : public Mirror {
 
  private:
   // The object as a dataset; null where the view shows no objects of its kind.
-  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object) const {
-    if (object.object.kind == object::ObjectKind::Dataset) return description_of(file, object);
+  Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
+                                         RequestBudget& budget) const {
+    if (object.object.kind == object::ObjectKind::Dataset) return description_of(file, object, nullptr);
     if (object.object.kind == object::ObjectKind::Group && view_.of_groups)
-      return describe_group_table(file, object);
+      return describe_group_table(file, object, budget, false);
     return nullptr;
   }
 

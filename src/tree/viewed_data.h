@@ -10,11 +10,11 @@ class ViewedData {
  public:
   virtual ~ViewedData() = default;
 
-  // The description in the newest snapshot, independent of any reader.
-  virtual Result<DatasetDescriptionPtr> newest_description() = 0;
+  // The description in the newest snapshot, independent of any reader. `measured`: whether sources may be
+  // opened for it (see description_of).
+  virtual Result<DatasetDescriptionPtr> newest_description(RequestBudget& budget, bool measured) = 0;
   // A reader of the newest snapshot: the same one until the elements change.
-  virtual Result<std::shared_ptr<const dataset::DatasetReader>> newest_reader(
-      metadata::RetryBudget& budget) = 0;
+  virtual Result<std::shared_ptr<const dataset::DatasetReader>> newest_reader(RequestBudget& budget) = 0;
 
   // Whether its file is followed, or a source's file may be.
   virtual bool grows() const = 0;

@@ -57,20 +57,20 @@ class FixedDirectory : public Node {
                  std::vector<std::pair<std::string, NodePtr>> children)
       : Node(virtual_key(std::move(path))), context_(std::move(context)), children_(std::move(children)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*context_, NodeType::Directory, virtual_ino(key().name));
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
+  Result<NodePtr> child(std::string_view shown, RequestBudget&) override {
     for (const auto& [name, node] : children_)
       if (name == shown) return node;
     return fail({ErrorCode::NotFound, "no such entry"});
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     std::vector<FixedListing::Stored> items;
     for (const auto& [name, node] : children_) {
-      H5_ASSIGN(const NodeStat stat, node->stat(StatDepth::Listing));
+      H5_ASSIGN(const NodeStat stat, node->stat(StatDepth::Listing, budget));
       items.push_back({name, stat.type, stat.ino});
     }
     return std::make_shared<const FixedListing>(std::move(items));
@@ -86,17 +86,17 @@ class ExternalDirectory : public Node {
   ExternalDirectory(ViewContextPtr context, std::string path, std::function<NodePtr(ServedFilePtr)> make_root)
       : Node(virtual_key(std::move(path))), context_(std::move(context)), make_root_(std::move(make_root)) {}
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*context_, NodeType::Directory, virtual_ino(key().name));
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
+  Result<NodePtr> child(std::string_view shown, RequestBudget&) override {
     H5_ASSIGN(ServedFilePtr file, context_->external->open(context_, shown));
     return make_root_(std::move(file));
   }
 
   // Inode numbers are unknown before a file is opened.
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget&) override {
     std::vector<FixedListing::Stored> items;
     for (std::string& name : context_->external->used_names())
       items.push_back({std::move(name), NodeType::Directory, 0});

@@ -19,7 +19,7 @@ namespace {
 // A metadata file: its text is made at the first request, once for each snapshot of the file.
 class ZarrTextNode : public Node {
  public:
-  using Make = Result<std::string> (*)(const ServedFilePtr&, const OpenedObject&);
+  using Make = Result<std::string> (*)(const ServedFilePtr&, const OpenedObject&, RequestBudget&);
   // `store`: the name of its directory.
   ZarrTextNode(ServedFilePtr file, std::uint64_t object, std::string_view store, std::string_view name,
                Make make)
@@ -30,19 +30,19 @@ class ZarrTextNode : public Node {
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
   Status revalidate() const override { return file_->followed().confirm_unchanged(); }
 
-  Result<NodeStat> stat(StatDepth depth) override {
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), "zarr"), key().name);
     NodeStat stat = plain_stat(*file_, NodeType::File, ino);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
-    H5_ASSIGN(const auto made, text());
+    H5_ASSIGN(const auto made, text(budget));
     set_size(stat, made->size());
     if (file_->followed().following()) stat.complete = false;
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open() override {
-    H5_ASSIGN(auto made, text());
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(auto made, text(budget));
     return open_text(std::move(made));
   }
 
@@ -54,8 +54,8 @@ class ZarrTextNode : public Node {
     OnceValue<Text> text;
   };
 
-  Result<Text> text() {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address));
+  Result<Text> text(RequestBudget& budget) {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
     const std::uint64_t snapshot = object->snapshot->number();
     std::shared_ptr<State> state;
     {
@@ -63,10 +63,12 @@ class ZarrTextNode : public Node {
       if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
       state = state_;
     }
-    return state->text.get([&]() -> Result<Text> {
-      H5_ASSIGN(std::string made, make_(file_, *object));
-      return std::make_shared<const std::string>(std::move(made));
-    });
+    return state->text.get_once(
+        [&]() -> Result<Text> {
+          H5_ASSIGN(std::string made, make_(file_, *object, budget));
+          return std::make_shared<const std::string>(std::move(made));
+        },
+        &budget);
   }
 
   ServedFilePtr file_;
@@ -102,25 +104,27 @@ const MetadataFile* find_file(std::span<const MetadataFile> files, std::string_v
   return found == files.end() ? nullptr : &*found;
 }
 
-Result<std::string> group_text(const ServedFilePtr&, const OpenedObject&) {
+Result<std::string> group_text(const ServedFilePtr&, const OpenedObject&, RequestBudget&) {
   return zarr_group_text();
 }
-Result<std::string> attributes_text(const ServedFilePtr& file, const OpenedObject& object) {
-  return zarr_attributes_text(*file, object);
+Result<std::string> attributes_text(const ServedFilePtr& file, const OpenedObject& object,
+                                    RequestBudget& budget) {
+  return zarr_attributes_text(*file, object, budget);
 }
 template <view::ZarrEncoding kEncoding>
-Result<std::string> array_text(const ServedFilePtr& file, const OpenedObject& dataset) {
-  return zarr_array_text(*file, dataset, kEncoding);
+Result<std::string> array_text(const ServedFilePtr& file, const OpenedObject& dataset,
+                               RequestBudget& budget) {
+  return zarr_array_text(*file, dataset, kEncoding, budget);
 }
 template <view::ZarrEncoding kEncoding>
-Result<std::string> consolidated_text(const ServedFilePtr& file, const OpenedObject&) {
-  return zarr_consolidated_text(file, kEncoding);
+Result<std::string> consolidated_text(const ServedFilePtr& file, const OpenedObject&, RequestBudget& budget) {
+  return zarr_consolidated_text(file, kEncoding, budget);
 }
-Result<std::string> node3_text(const ServedFilePtr& file, const OpenedObject& object) {
-  return zarr3_node_text(*file, object);
+Result<std::string> node3_text(const ServedFilePtr& file, const OpenedObject& object, RequestBudget& budget) {
+  return zarr3_node_text(*file, object, budget);
 }
-Result<std::string> root3_text(const ServedFilePtr& file, const OpenedObject&) {
-  return zarr3_root_text(file);
+Result<std::string> root3_text(const ServedFilePtr& file, const OpenedObject&, RequestBudget& budget) {
+  return zarr3_root_text(file, budget);
 }
 
 // One of the stores under /.h5.
@@ -165,14 +169,14 @@ class ZarrArrayNode : public Node {
   Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
   Status revalidate() const override { return file_->followed().confirm_unchanged(); }
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*file_, NodeType::Directory, make_ino(file_->ino_of(key().address), key().name));
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* file = find_file(store_.of_array, shown))
       return std::make_shared<ZarrTextNode>(file_, address_, store_.name, file->name, file->make);
-    H5_ASSIGN(const view::ZarrArray array, described());
+    H5_ASSIGN(const view::ZarrArray array, described(budget));
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
       return fail({ErrorCode::NotFound, "no such chunk"});
@@ -183,8 +187,8 @@ class ZarrArrayNode : public Node {
         {&view::zarr_chunk_view(store_.encoding), view::derive_zarr_chunk(*number, store_.encoding)});
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
-    H5_ASSIGN(view::ZarrArray array, described());
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(view::ZarrArray array, described(budget));
     if (array.chunk_count() > limits::kMaxListedChunks)
       return fail({ErrorCode::LimitExceeded, "more chunks than a directory can list"});
     return std::make_shared<const ArrayListing>(store_, std::move(array));
@@ -211,9 +215,9 @@ class ZarrArrayNode : public Node {
     view::ZarrArray array_;
   };
 
-  Result<view::ZarrArray> described() {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_));
-    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *object));
+  Result<view::ZarrArray> described(RequestBudget& budget) {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *object, &budget));
     return view::ZarrArray::of(*description, store_.encoding);
   }
 
@@ -234,14 +238,14 @@ class ZarrGroupNode : public Node {
   Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
   Status revalidate() const override { return file()->followed().confirm_unchanged(); }
 
-  Result<NodeStat> stat(StatDepth) override {
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*file(), NodeType::Directory, make_ino(file()->ino_of(key().address), key().name));
   }
 
-  Result<NodePtr> child(std::string_view shown) override {
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* found = find_file(files(), shown))
       return std::make_shared<ZarrTextNode>(file(), key().address, store_.name, found->name, found->make);
-    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_.encoding, shown));
+    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_.encoding, shown, budget));
     if (child.symlink)
       return make_symlink_node({file().get(), NodeKey::Kind::Link, key().address,
                                 fmt::format("{}/{}", store_.name, child.link.name)},
@@ -250,15 +254,15 @@ class ZarrGroupNode : public Node {
     return std::make_shared<ZarrGroupNode>(store_, file(), child.link.address, contents_.depth() + 1);
   }
 
-  Result<std::shared_ptr<const DirectoryListing>> list() override {
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     auto out = std::make_shared<ZarrListing>();
     for (const MetadataFile& metadata : files()) out->add(std::string(metadata.name), NodeType::File);
     const auto each = [&](const ZarrChild& child) {
       out->add(child.shown, child.type());
       return Status();
     };
-    H5_TRY(
-        for_each_zarr_child(contents_, store_.encoding, each, [&](const Error& error) { out->note(error); }));
+    H5_TRY(for_each_zarr_child(
+        contents_, store_.encoding, each, [&](const Error& error) { out->note(error); }, budget));
     out->close();
     return out;
   }

@@ -71,7 +71,7 @@ struct WalkedObject {
 };
 
 // Visits the root and all groups and arrays below it. The children of a group are visited one after another.
-Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding,
+Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding, RequestBudget& budget,
                   const std::function<Status(const WalkedObject&)>& visit) {
   struct Group {
     GroupContents contents;
@@ -83,7 +83,7 @@ Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding,
   while (!left.empty()) {
     const Group group = std::move(left.back());
     left.pop_back();
-    H5_ASSIGN(const OpenedObjectPtr opened, file->object(group.contents.address()));
+    H5_ASSIGN(const OpenedObjectPtr opened, file->object(group.contents.address(), budget));
     Status visited = visit({group.path, *opened, false});
     const auto each = [&](const ZarrChild& child) {
       if (child.symlink) return Status();
@@ -98,8 +98,9 @@ Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding,
       return visited;
     };
     // The group's own listing reports its missing entries.
-    if (visited) (void)for_each_zarr_child(group.contents, encoding, each, nullptr);
+    if (visited) (void)for_each_zarr_child(group.contents, encoding, each, nullptr, budget);
     H5_TRY(visited);
+    H5_TRY(budget.check());
   }
   return {};
 }
@@ -116,9 +117,9 @@ Status add_member(std::string& out, const std::string& key, std::string_view tex
 
 // The text of a group's zarr.json; `consolidated`: the content of its member of that name, or empty.
 Result<std::string> group_node_text(ServedFile& file, const OpenedObject& group,
-                                    std::string_view consolidated) {
+                                    std::string_view consolidated, RequestBudget& budget) {
   const view::AttributesText attributes = view::attributes_text(
-      file.value_context(group.snapshot), group.object, {}, nullptr, view::FillAttribute::Version3);
+      file.value_context(group.snapshot, &budget), group.object, {}, nullptr, view::FillAttribute::Version3);
   std::string out = fmt::format(R"({{"zarr_format":3,"node_type":"group","attributes":{{{}}})",
                                 ascii_json(attributes.members));
   if (!consolidated.empty())
@@ -128,10 +129,10 @@ Result<std::string> group_node_text(ServedFile& file, const OpenedObject& group,
   return out + '}';
 }
 
-Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
+Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset, RequestBudget& budget) {
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, &budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Version3));
-  const text::ValueContext values = file.value_context(dataset.snapshot);
+  const text::ValueContext values = file.value_context(dataset.snapshot, &budget);
   const view::DimensionRole role = role_of(dataset);
   H5_ASSIGN(const std::string fill, view::zarr3_fill_value(*description, values));
   const view::AttributesText attributes = view::attributes_text(
@@ -148,24 +149,25 @@ std::string zarr_group_text() {
 }
 
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
-                                    view::ZarrEncoding encoding) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
+                                    view::ZarrEncoding encoding, RequestBudget& budget) {
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, &budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
   const view::AttributesText attributes =
-      view::attributes_text(file.value_context(dataset.snapshot), dataset.object, role_of(dataset),
+      view::attributes_text(file.value_context(dataset.snapshot, &budget), dataset.object, role_of(dataset),
                             description->type.get(), view::FillAttribute::Metadata);
   return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
-Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object) {
-  const text::ValueContext values = file.value_context(object.snapshot);
+Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object,
+                                         RequestBudget& budget) {
+  const text::ValueContext values = file.value_context(object.snapshot, &budget);
   const view::DimensionRole role = role_of(object);
   const auto members = [&](const format::Datatype* fill_type) {
     return view::attributes_text(values, object.object, role, fill_type, view::FillAttribute::Metadata)
         .members;
   };
   if (object.object.kind != object::ObjectKind::Dataset) return ascii_json("{" + members(nullptr) + "}");
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object));
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object, &budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Plain));
   std::string out = members(description->type.get());
   if (!out.empty()) out += ',';
@@ -173,13 +175,14 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
   return ascii_json("{" + out + "}");
 }
 
-Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding) {
+Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding,
+                                           RequestBudget& budget) {
   std::string out = R"({"zarr_consolidated_format":1,"metadata":{)";
-  Status walked_all = walk_store(file, encoding, [&](const WalkedObject& walked) -> Status {
+  Status walked_all = walk_store(file, encoding, budget, [&](const WalkedObject& walked) -> Status {
     const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
-    const auto own = walked.is_array ? zarr_array_text(*file, walked.object, encoding)
+    const auto own = walked.is_array ? zarr_array_text(*file, walked.object, encoding, budget)
                                      : Result<std::string>(zarr_group_text());
-    const auto attributes = zarr_attributes_text(*file, walked.object);
+    const auto attributes = zarr_attributes_text(*file, walked.object, budget);
     if (!own || !attributes) return {};
     H5_TRY(add_member(out, prefix + (walked.is_array ? ".zarray" : ".zgroup"), *own));
     return add_member(out, prefix + ".zattrs", *attributes);
@@ -188,23 +191,23 @@ Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::Zarr
   return out + "}}";
 }
 
-Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object) {
-  if (object.object.kind == object::ObjectKind::Dataset) return array_node_text(file, object);
-  return group_node_text(file, object, "");
+Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
+  if (object.object.kind == object::ObjectKind::Dataset) return array_node_text(file, object, budget);
+  return group_node_text(file, object, "", budget);
 }
 
-Result<std::string> zarr3_root_text(const ServedFilePtr& file) {
+Result<std::string> zarr3_root_text(const ServedFilePtr& file, RequestBudget& budget) {
   std::string below = "{";
   Status walked_all =
-      walk_store(file, view::ZarrEncoding::Version3, [&](const WalkedObject& walked) -> Status {
+      walk_store(file, view::ZarrEncoding::Version3, budget, [&](const WalkedObject& walked) -> Status {
         if (walked.path.empty()) return {};
-        const auto text = walked.is_array ? array_node_text(*file, walked.object)
-                                          : group_node_text(*file, walked.object, "{}");
+        const auto text = walked.is_array ? array_node_text(*file, walked.object, budget)
+                                          : group_node_text(*file, walked.object, "{}", budget);
         return text ? add_member(below, walked.path, *text) : Status();
       });
   H5_TRY(std::move(walked_all));
-  H5_ASSIGN(const OpenedObjectPtr root, file->object(file->root_address()));
-  return group_node_text(*file, *root, below + '}');
+  H5_ASSIGN(const OpenedObjectPtr root, file->object(file->root_address(), budget));
+  return group_node_text(*file, *root, below + '}', budget);
 }
 
 }  // namespace h5mount::tree

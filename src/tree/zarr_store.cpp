@@ -69,7 +69,7 @@ std::string file_name(std::string_view shown, bool version3) {
 
 // NotFound for datasets that are not shown.
 Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEncoding encoding) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset));
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, nullptr));
   const auto array = view::ZarrArray::of(*description, encoding);
   if (!array) return fail(not_shown());
   if (view::dimension_role(*dataset.snapshot, dataset.object).without_values) return fail(not_shown());
@@ -78,7 +78,7 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEnco
 
 // The object of a link, or of its symlink's target. NotFound for links that the store does not show.
 Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
-                          metadata::RetryBudget& budget) {
+                          RequestBudget& budget) {
   ServedFile& file = *group.file();
   ZarrChild out{.shown = {}, .link = link, .object = nullptr, .symlink = {}};
   LinkTarget target = group.resolve(link, budget);
@@ -108,11 +108,11 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
 // The prefix of a variable that is no coordinate is removed from its name, unless something else has that
 // name.
 std::string own_name(const GroupContents& group, const ZarrChild& child, view::ZarrEncoding encoding,
-                     metadata::RetryBudget& budget) {
+                     RequestBudget& budget) {
   const std::string& name = child.link.name;
   if (!child.is_array() || !name.starts_with(view::kNonCoordinatePrefix)) return name;
   std::string stripped = name.substr(view::kNonCoordinatePrefix.size());
-  const auto other = group.find_named(stripped);
+  const auto other = group.find_named(stripped, budget);
   if (other && resolve(group, *other, encoding, budget)) return name;
   return stripped;
 }
@@ -128,16 +128,15 @@ std::string encode_zarr3_name(std::string_view name) {
 }
 
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
-                                  std::string_view shown) {
+                                  std::string_view shown, RequestBudget& budget) {
   const bool version3 = encoding == view::ZarrEncoding::Version3;
-  metadata::RetryBudget budget;
   const std::string name = file_name(shown, version3);
-  auto link = group.find(name);
+  auto link = group.find(name, budget);
   auto child = link ? resolve(group, *link, encoding, budget) : Result<ZarrChild>(fail(link.error()));
   if (!child && child.error().code() == ErrorCode::NotFound) {
     const auto plain = decode_name(name);
     if (!plain) return fail(not_shown());
-    link = group.find_named(std::string(view::kNonCoordinatePrefix) + *plain);
+    link = group.find_named(std::string(view::kNonCoordinatePrefix) + *plain, budget);
     if (link) child = resolve(group, *link, encoding, budget);
   }
   H5_TRY(child);
@@ -148,18 +147,18 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
 
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                            const std::function<Status(ZarrChild)>& each,
-                           const std::function<void(const Error&)>& damaged) {
+                           const std::function<void(const Error&)>& damaged, RequestBudget& budget) {
   const bool version3 = encoding == view::ZarrEncoding::Version3;
-  H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list());
+  H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list(budget));
+  budget.share_pauses(links->pauses());
   for (std::size_t i = 0; i < links->size(); ++i) {
-    const auto link = group.find_listed(*links, i);
-    auto child =
-        link ? resolve(group, *link, encoding, links->retries()) : Result<ZarrChild>(fail(link.error()));
+    const auto link = group.find_listed(*links, i, budget);
+    auto child = link ? resolve(group, *link, encoding, budget) : Result<ZarrChild>(fail(link.error()));
     if (!child) {
       if (damaged && child.error().code() != ErrorCode::NotFound) damaged(child.error());
       continue;
     }
-    const std::string own = own_name(group, *child, encoding, links->retries());
+    const std::string own = own_name(group, *child, encoding, budget);
     child->shown =
         zarr_name(own == child->link.name ? std::string(links->name(i)) : encode_name(own), version3);
     H5_TRY(each(*std::move(child)));

@@ -31,24 +31,25 @@ struct ZarrChild {
 
 // NotFound where the store has no entry of that name.
 Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
-                                  std::string_view shown);
+                                  std::string_view shown, RequestBudget& budget);
 
 // In the order of readdir. Errors of what cannot be read are passed to `damaged` (may be null).
 Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
                            const std::function<Status(ZarrChild)>& each,
-                           const std::function<void(const Error&)>& damaged);
+                           const std::function<void(const Error&)>& damaged, RequestBudget& budget);
 
 // The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata of all groups and arrays below the root,
 // which are walked for it.
 std::string zarr_group_text();
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
-                                    view::ZarrEncoding encoding);
-Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object);
-Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding);
+                                    view::ZarrEncoding encoding, RequestBudget& budget);
+Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding,
+                                           RequestBudget& budget);
 
 // The texts of version 3: zarr.json of a group or an array, and that of the root with those of all nodes
 // below it.
-Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object);
-Result<std::string> zarr3_root_text(const ServedFilePtr& file);
+Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+Result<std::string> zarr3_root_text(const ServedFilePtr& file, RequestBudget& budget);
 
 }  // namespace h5mount::tree

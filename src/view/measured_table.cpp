@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t kMaxDamagedParts = 128;
 // Failed reads of a block that is halved to find its unreadable rows.
 constexpr std::size_t kMaxFailedReads = 64;
+constexpr std::uint64_t kBlocksAtOnce = 64U << 10;
+// Of a block, beside those for its rows and its text: it is looked up, and its measure is kept.
+constexpr std::uint64_t kStepsPerBlock = 2048;
 
 class MeasuredTable final : public RowsFile {
  public:
@@ -25,28 +28,20 @@ class MeasuredTable final : public RowsFile {
 
   std::uint64_t size() const override { return header_bytes() + text_bytes(); }
 
-  Status measure(const MeasuredTable* before, std::span<const dataset::ByteRange> stale) {
+  Status measure(const MeasuredTable* before, std::span<const dataset::ByteRange> stale,
+                 RequestBudget* budget) {
     H5_TRY(check_extent());
     if (before != nullptr) take_over(*before, stale);
     const std::uint64_t first = parts_.empty() ? 0 : parts_.back().row + parts_.back().rows;
-    std::vector<std::vector<Part>> blocks(
-        static_cast<std::size_t>(divide_up(table().rows - first, rows_per_block())));
     Pass pass{.rows = table().rows - first,
               .most = max_variable_text(source()),
+              .budget = budget,
               .done = {},
               .bytes = {},
               .mutex = {}};
-    const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
-    if (source().environment.workers)
-      source().environment.workers->for_each_index(blocks.size(), job);
-    else
-      for (std::size_t i = 0; i < blocks.size(); ++i) job(i);
-    if (pass.error) return fail(*std::move(pass.error));
-    for (const std::vector<Part>& block : blocks)
-      for (Part part : block) {
-        part.offset = text_bytes();
-        parts_.push_back(part);
-      }
+    const std::uint64_t blocks = divide_up(table().rows - first, rows_per_block());
+    for (std::uint64_t done = 0; done < blocks; done += kBlocksAtOnce)
+      H5_TRY(measure_blocks(first + done * rows_per_block(), std::min(blocks - done, kBlocksAtOnce), pass));
     return {};
   }
 
@@ -67,11 +62,29 @@ class MeasuredTable final : public RowsFile {
  private:
   struct Pass {
     std::uint64_t rows, most;
+    RequestBudget* budget;  // of the request; null: unbounded
     std::atomic<std::uint64_t> done, bytes;
     std::mutex mutex;  // guards what follows
     std::optional<Error> error = {};
     std::time_t reported = std::time(nullptr);
   };
+
+  // Blocks from a row on. A few at a time: what is measured of each takes memory before it is in order.
+  Status measure_blocks(std::uint64_t first, std::uint64_t count, Pass& pass) {
+    std::vector<std::vector<Part>> blocks(static_cast<std::size_t>(count));
+    const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
+    if (source().environment.workers)
+      source().environment.workers->for_each_index(blocks.size(), job);
+    else
+      for (std::size_t i = 0; i < blocks.size(); ++i) job(i);
+    if (pass.error) return fail(*std::move(pass.error));
+    for (const std::vector<Part>& block : blocks)
+      for (Part part : block) {
+        part.offset = text_bytes();
+        parts_.push_back(part);
+      }
+    return {};
+  }
 
   std::uint64_t part_count() const override { return parts_.size(); }
   Part part(std::uint64_t index) const override { return parts_[static_cast<std::size_t>(index)]; }
@@ -90,14 +103,15 @@ class MeasuredTable final : public RowsFile {
   }
 
   // The bytes of a row that holds only the fill value, where none of these rows is allocated.
-  std::optional<std::uint64_t> unallocated_row_bytes(std::uint64_t row, std::uint64_t rows) {
-    const auto data = source().reader->find_data(row * table().row_bytes);
+  std::optional<std::uint64_t> unallocated_row_bytes(std::uint64_t row, std::uint64_t rows,
+                                                     RequestBudget* budget) {
+    const auto data = source().reader->find_data(row * table().row_bytes, budget);
     const bool hole =
         data ? *data >= (row + rows) * table().row_bytes : data.error().code() == ErrorCode::NotFound;
     if (!hole) return std::nullopt;
     const auto bytes = fill_row_.get([&]() -> Result<std::uint64_t> {
       std::string text;
-      H5_TRY(render(row, row + 1, text));
+      H5_TRY(render(row, row + 1, text, budget));
       return text.size();
     });
     return bytes ? std::optional(*bytes) : std::nullopt;
@@ -120,20 +134,23 @@ class MeasuredTable final : public RowsFile {
       const std::lock_guard lock(pass.mutex);
       if (pass.error) return {};
     }
+    if (Status goes_on = spend(pass.budget, kStepsPerBlock); !goes_on)
+      return note_error(goes_on.error(), pass), std::vector<Part>();
     const std::uint64_t rows = std::min(rows_per_block(), table().rows - row);
     std::vector<Part> parts;
     std::string text;
-    const auto fill_bytes = unallocated_row_bytes(row, rows);
+    const auto fill_bytes = unallocated_row_bytes(row, rows, pass.budget);
     if (fill_bytes && *fill_bytes <= kMaxBlockText / rows) {
       parts.push_back({row, rows, 0, *fill_bytes * rows, false});
-    } else if (const Status done = render(row, row + rows, text)) {
+    } else if (const Status done = render(row, row + rows, text, pass.budget)) {
       parts.push_back({row, rows, 0, text.size(), false});
       // The first blocks are kept for the reader, as long as they leave most of the cache to the dataset.
       if (pass.bytes + text.size() <= source().environment.cache->budget() / 4) keep(parts[0], text);
-    } else if (done.error().code() == ErrorCode::Stale || may_be_torn()) {
+    } else if (done.error().code() == ErrorCode::Stale || concerns_one_request(done.error()) ||
+               may_be_torn()) {
       note_error(done.error(), pass);
     } else {
-      parts = split(row, row + rows);
+      parts = split(row, row + rows, pass);
     }
     for (const Part& part : parts) pass.bytes += part.bytes;
     if (pass.bytes > pass.most)
@@ -188,6 +205,7 @@ class MeasuredTable final : public RowsFile {
     std::size_t failed = 0;  // attempts to read some rows
     std::vector<std::byte> rows = {};
     std::string text = {};
+    RequestBudget* budget = nullptr;
 
     bool too_many() const {
       return parts.size() >= kMaxDamagedParts &&
@@ -196,19 +214,22 @@ class MeasuredTable final : public RowsFile {
   };
 
   // Separates readable from unreadable rows: by chunks, else by halves.
-  std::vector<Part> split(std::uint64_t first, std::uint64_t last) const {
+  std::vector<Part> split(std::uint64_t first, std::uint64_t last, Pass& pass) const {
     Split out;
+    out.budget = pass.budget;
     const std::optional<std::uint64_t> unit = chunk_rows();
     for (std::uint64_t row = first, end = 0; row < last; row = end) {
       end = unit ? std::min(last, checked_add(row / *unit * *unit, *unit).value_or(last)) : last;
       split_rows(row, end, !unit, out);
+      if (Status goes_on = spend(pass.budget, 0); !goes_on)
+        return note_error(goes_on.error(), pass), std::move(out.parts);
     }
     return std::move(out.parts);
   }
 
   void split_rows(std::uint64_t first, std::uint64_t last, bool halve, Split& out) const {
     if (out.too_many()) return add_damaged(out.parts, first, last - first);
-    if (load_rows(first, last, out.rows)) return add_loaded(first, last, out);
+    if (load_rows(first, last, out.rows, out.budget)) return add_loaded(first, last, out);
     if (!halve || last - first == 1 || ++out.failed > kMaxFailedReads)
       return add_damaged(out.parts, first, last - first);
     const std::uint64_t middle = first + (last - first) / 2;
@@ -221,15 +242,18 @@ class MeasuredTable final : public RowsFile {
     const std::byte* at = out.rows.data();
     for (std::uint64_t i = first; i < last; ++i, at += table().row_bytes) {
       out.text.clear();
-      if (!out.too_many() && text_of(at, out.text))
+      if (!out.too_many() && text_of(at, out))
         add_rows(out.parts, {i, 1, 0, out.text.size(), false});
       else
         add_damaged(out.parts, i, 1);
     }
   }
 
-  bool text_of(const std::byte* row, std::string& out) const {
-    return text().append_row(row, source().values, out).has_value();
+  bool text_of(const std::byte* row, Split& out) const {
+    text::ValueContext values = source().values;
+    values.budget = out.budget;
+    return text().append_row(row, values, out.text).has_value() &&
+           spend(out.budget, limits::kStepsPerTextByte * out.text.size());
   }
 
   std::vector<Part> parts_;
@@ -241,8 +265,9 @@ class MeasuredTable final : public RowsFile {
 Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
                                       std::span<const dataset::ByteRange> stale) {
   if (auto problem = source.reader->problem()) return fail(*std::move(problem));
+  RequestBudget* const budget = std::exchange(source.budget, nullptr);
   auto file = std::make_shared<MeasuredTable>(std::move(source), std::move(table), std::move(text));
-  H5_TRY(file->measure(dynamic_cast<const MeasuredTable*>(before), stale));
+  H5_TRY(file->measure(dynamic_cast<const MeasuredTable*>(before), stale, budget));
   return file;
 }
 

@@ -77,7 +77,7 @@ class NpyFile final : public ComputedFile {
 
   std::uint64_t size() const override { return header_->size() + reader_->size(); }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
     if (offset < header_->size()) {
       const std::uint64_t part = std::min(length, header_->size() - offset);
@@ -85,7 +85,7 @@ class NpyFile final : public ComputedFile {
       offset += part;
       length -= part;
     }
-    return length == 0 ? Status() : reader_->read(offset - header_->size(), length, pattern, out);
+    return length == 0 ? Status() : reader_->read(offset - header_->size(), length, access, out);
   }
 
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
@@ -100,15 +100,15 @@ class NpyFile final : public ComputedFile {
     return out;
   }
 
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
     if (offset < header_->size()) return offset;
-    H5_ASSIGN(const std::uint64_t found, reader_->find_data(offset - header_->size()));
+    H5_ASSIGN(const std::uint64_t found, reader_->find_data(offset - header_->size(), budget));
     return found + header_->size();
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
     if (reader_->size() == 0) return header_->size();
     H5_ASSIGN(const std::uint64_t found,
-              reader_->find_hole(offset - std::min<std::uint64_t>(offset, header_->size())));
+              reader_->find_hole(offset - std::min<std::uint64_t>(offset, header_->size()), budget));
     return found + header_->size();
   }
 

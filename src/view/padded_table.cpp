@@ -1,6 +1,7 @@
 // Rows of one length: size and offsets are computed, growth appends.
 #include <algorithm>
 
+#include "h5mount/base/limits.h"
 #include "table_file.h"
 
 namespace h5mount::view {
@@ -30,21 +31,21 @@ class PaddedTable final : public RowsFile {
   }
   std::uint64_t part_at(std::uint64_t offset) const override { return offset / width_ / rows_per_block(); }
 
-  Status render_part(const Part& part, MutableByteSpan out) const override {
+  Status render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const override {
     std::vector<std::byte> rows;
-    H5_TRY(load_rows(part.row, part.row + part.rows, rows));
+    H5_TRY(load_rows(part.row, part.row + part.rows, rows, budget));
     if (text().write_rows(rows.data(), static_cast<std::size_t>(part.rows),
                           static_cast<std::size_t>(table().row_bytes), reinterpret_cast<char*>(out.data())))
-      return {};
-    return RowsFile::render_part(part, out);
+      return spend(budget, limits::kStepsPerTextByte * out.size());
+    return RowsFile::render_part(part, out, budget);
   }
 
   // A request may not need the damaged rows of a part: the rows that it needs are read alone.
-  Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error,
+  Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error, RequestBudget* budget,
                       dataset::Pieces& out) const override {
     const std::uint64_t first = part.row + begin / width_, last = part.row + divide_up(end, width_);
     auto text = std::make_shared<std::string>();
-    H5_TRY(render(first, last, *text));
+    H5_TRY(render(first, last, *text, budget));
     add_text(text, begin % width_, end - begin, out);
     return {};
   }

@@ -92,9 +92,10 @@ class ParquetFile final : public TableFile {
     return layout_.group_at(offset + kParquetMagic.size());
   }
 
-  Status render(std::uint64_t first, std::uint64_t last, std::string& out) const override {
+  Status render(std::uint64_t first, std::uint64_t last, std::string& out,
+                RequestBudget* budget) const override {
     std::vector<std::byte> rows;
-    H5_TRY(load_rows(first, last, rows));
+    H5_TRY(load_rows(first, last, rows, budget));
     const std::uint64_t row_bytes = table().row_bytes;
     for (const ParquetColumn& column : layout_.columns()) {
       out += layout_.page_header(column, first / layout_.rows_per_group());
@@ -105,7 +106,7 @@ class ParquetFile final : public TableFile {
       else
         append_values(column, rows, row_bytes, out);
     }
-    return {};
+    return spend(budget, out.size());
   }
 
   ParquetLayout layout_;

@@ -68,7 +68,8 @@ class Pass {
       if (error_) return;
     }
     std::vector<std::byte> rows(static_cast<std::size_t>(layout_.rows_of(group) * table_.row_bytes));
-    Status read = source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows);
+    Status read =
+        source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows, source_.budget);
     std::uint64_t group_bytes = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
@@ -80,6 +81,7 @@ class Pass {
         note({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"});
     }
     if (read) return;
+    if (concerns_one_request(read.error())) return note(read.error());
     // A structure that is being written is read again; it does not count as damaged.
     const ErrorCode why = read.error().code();
     if (why == ErrorCode::LimitExceeded) has_long_strings_ = true;
@@ -95,6 +97,7 @@ class Pass {
       H5_TRY(text::append_string(*column.string_type, rows.subspan(at, column.string_type->size),
                                  source_.values, text));
       bytes += text.size();
+      H5_TRY(spend(source_.budget, limits::kStepsPerTextByte * (text.size() + 8)));
       utf8 = utf8 && is_utf8(text);
       if (bytes > kMaxBlockText)
         return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});

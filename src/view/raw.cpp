@@ -11,16 +11,20 @@ class RawFile final : public ComputedFile {
   explicit RawFile(DatasetReaderPtr reader) : reader_(std::move(reader)) {}
 
   std::uint64_t size() const override { return reader_->size(); }
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
-    return reader_->read(offset, length, pattern, out);
+    return reader_->read(offset, length, access, out);
   }
   std::vector<dataset::ByteRange> stale_since(const ComputedFile&,
                                               std::span<const dataset::ByteRange> stale) const override {
     return {stale.begin(), stale.end()};
   }
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override { return reader_->find_data(offset); }
-  Result<std::uint64_t> find_hole(std::uint64_t offset) const override { return reader_->find_hole(offset); }
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
+    return reader_->find_data(offset, budget);
+  }
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
+    return reader_->find_hole(offset, budget);
+  }
 
  private:
   DatasetReaderPtr reader_;

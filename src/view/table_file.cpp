@@ -34,16 +34,22 @@ TableFile::TableFile(Source source, Table table, std::string header, std::string
       rows_per_block_(rows_of_block(table_)),
       blocks_(std::make_shared<BlockOwner>(source_.environment.cache)) {}
 
-Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const {
+Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,
+                            RequestBudget* budget) const {
+  H5_TRY(spend(budget, (last - first) * table_.row_bytes));
   out.resize(static_cast<std::size_t>((last - first) * table_.row_bytes));
-  return source_.reader->read_into(first * table_.row_bytes, out);
+  return source_.reader->read_into(first * table_.row_bytes, out, budget);
 }
 
-Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& out) const {
+Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& out,
+                        RequestBudget* budget) const {
   std::vector<std::byte> rows;
-  H5_TRY(load_rows(first, last, rows));
-  return text_->append_rows(rows.data(), static_cast<std::size_t>(last - first),
-                            static_cast<std::size_t>(table().row_bytes), source().values, out);
+  H5_TRY(load_rows(first, last, rows, budget));
+  text::ValueContext values = source().values;
+  values.budget = budget;
+  H5_TRY(text_->append_rows(rows.data(), static_cast<std::size_t>(last - first),
+                            static_cast<std::size_t>(table().row_bytes), values, out));
+  return spend(budget, limits::kStepsPerTextByte * out.size());
 }
 
 void TableFile::keep(const Part& part, const std::string& text) const {
@@ -54,27 +60,29 @@ void TableFile::keep(const Part& part, const std::string& text) const {
                                      });
 }
 
-Result<cache::BlockPtr> TableFile::block(const Part& part) const {
+Result<cache::BlockPtr> TableFile::block(const Part& part, RequestBudget* budget) const {
   if (part.damaged) {
     std::string text;
-    H5_TRY(render(part.row, part.row + part.rows, text));
+    H5_TRY(render(part.row, part.row + part.rows, text, budget));
     return fail({ErrorCode::InvalidValue, "rows that could not be read when the table was measured"});
   }
   const auto size = static_cast<std::size_t>(part.bytes);
-  return blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, size,
-                                      [&](cache::Block& block) { return render_part(part, block.bytes()); });
+  return blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, size, [&](cache::Block& block) {
+    return render_part(part, block.bytes(), budget);
+  });
 }
 
-Status TableFile::render_part(const Part& part, MutableByteSpan out) const {
+Status TableFile::render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const {
   std::string text;
   text.reserve(out.size());
-  H5_TRY(render(part.row, part.row + part.rows, text));
+  H5_TRY(render(part.row, part.row + part.rows, text, budget));
   if (text.size() != out.size()) return fail({ErrorCode::Stale, "the text's length has changed"});
   std::memcpy(out.data(), text.data(), out.size());
   return {};
 }
 
-Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error why, dataset::Pieces&) const {
+Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error why, RequestBudget*,
+                               dataset::Pieces&) const {
   return fail(std::move(why));
 }
 
@@ -87,18 +95,18 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
   for (std::uint64_t i = begin; i < end; ++i) {
     const Part next = part(i);
     if (blocks_->cache().contains_or_pending({blocks_->id(), next.rows, next.row})) continue;
-    (void)workers->submit([self = shared_from_this(), next] { (void)self->block(next); });
+    (void)workers->submit([self = shared_from_this(), next] { (void)self->block(next, nullptr); });
   }
 }
 
-Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                        dataset::Pieces& out) const {
   if (offset >= size()) return {};
-  const bool forward = pattern != nullptr && pattern->note(offset, length);
+  const bool forward = access.pattern != nullptr && access.pattern->note(offset, length);
   const std::uint64_t end = offset + std::min(size() - offset, length), parts_end = size() - trailer_bytes();
   if (offset < header_->size()) add_text(header_, offset, end - offset, out);
   const std::uint64_t begin = std::max(offset, header_bytes()), stop = std::min(end, parts_end);
-  if (begin < stop) H5_TRY(read_parts(begin - header_bytes(), stop - header_bytes(), forward, pattern, out));
+  if (begin < stop) H5_TRY(read_parts(begin - header_bytes(), stop - header_bytes(), forward, access, out));
   if (end > parts_end) {
     const std::uint64_t from = std::max(offset, parts_end);
     add_text(trailer_, from - parts_end, end - from, out);
@@ -107,11 +115,11 @@ Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::Read
 }
 
 Status TableFile::read_parts(std::uint64_t begin, std::uint64_t stop, bool forward,
-                             dataset::ReadPattern* pattern, dataset::Pieces& out) const {
+                             dataset::ReadAccess access, dataset::Pieces& out) const {
   const std::uint64_t first = part_at(begin), last = part_at(stop - 1);
-  if (forward) read_ahead(*pattern, last);
+  if (forward) read_ahead(*access.pattern, last);
   std::vector<Result<cache::BlockPtr>> blocks(static_cast<std::size_t>(last - first + 1));
-  const auto load = [&](std::size_t i) { blocks[i] = block(part(first + i)); };
+  const auto load = [&](std::size_t i) { blocks[i] = block(part(first + i), access.budget); };
   if (blocks.size() > 1 && source_.environment.workers)
     source_.environment.workers->for_each_index(blocks.size(), load);
   else
@@ -124,8 +132,10 @@ Status TableFile::read_parts(std::uint64_t begin, std::uint64_t stop, bool forwa
       out.add(
           (*blocks[i])->bytes().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)),
           *blocks[i]);
+    else if (concerns_one_request(blocks[i].error()))
+      return fail(blocks[i].error());
     else
-      H5_TRY(read_damaged(which, from, to, std::move(blocks[i]).error(), out));
+      H5_TRY(read_damaged(which, from, to, std::move(blocks[i]).error(), access.budget, out));
   }
   return {};
 }

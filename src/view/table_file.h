@@ -32,7 +32,7 @@ std::uint64_t max_variable_text(const Source& source);
 
 class TableFile : public ComputedFile, public std::enable_shared_from_this<TableFile> {
  public:
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const final;
 
  protected:
@@ -53,7 +53,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   virtual std::uint64_t part_at(std::uint64_t offset) const = 0;
   // The content of a part that cannot be rendered: by default the error.
   virtual Status read_damaged(const Part& part, std::uint64_t begin, std::uint64_t end, Error why,
-                              dataset::Pieces& out) const;
+                              RequestBudget* budget, dataset::Pieces& out) const;
 
   std::uint64_t rows_per_block() const { return rows_per_block_; }
   const Table& table() const { return table_; }
@@ -61,11 +61,13 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   std::uint64_t header_bytes() const { return header_->size(); }
   std::uint64_t trailer_bytes() const { return trailer_->size(); }
 
-  // Appends the part of the rows [first, last).
-  virtual Status render(std::uint64_t first, std::uint64_t last, std::string& out) const = 0;
+  // Appends the part of the rows [first, last). `budget`: that of the request, or null.
+  virtual Status render(std::uint64_t first, std::uint64_t last, std::string& out,
+                        RequestBudget* budget) const = 0;
   // Renders a part into memory of the part's size.
-  virtual Status render_part(const Part& part, MutableByteSpan out) const;
-  Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out) const;
+  virtual Status render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const;
+  Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,
+                   RequestBudget* budget) const;
   // Stores a part's text in the cache.
   void keep(const Part& part, const std::string& text) const;
   void share_blocks(const TableFile& before) { blocks_ = before.blocks_; }
@@ -73,9 +75,9 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   std::uint64_t same_rows(const TableFile& before, std::span<const dataset::ByteRange> stale) const;
 
  private:
-  Result<cache::BlockPtr> block(const Part& part) const;
+  Result<cache::BlockPtr> block(const Part& part, RequestBudget* budget) const;
   // The bytes [begin, stop) of the parts.
-  Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadPattern* pattern,
+  Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadAccess access,
                     dataset::Pieces& out) const;
   void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
 
@@ -93,7 +95,7 @@ class RowsFile : public TableFile {
       : TableFile(std::move(source), std::move(table), text->header(), {}), text_(std::move(text)) {}
 
   const RowText& text() const { return *text_; }
-  Status render(std::uint64_t first, std::uint64_t last, std::string& out) const final;
+  Status render(std::uint64_t first, std::uint64_t last, std::string& out, RequestBudget* budget) const final;
 
  private:
   const RowTextPtr text_;
@@ -103,7 +105,7 @@ class RowsFile : public TableFile {
 ComputedFilePtr make_padded_table(Source source, Table table, RowTextPtr text);
 
 // Renders every row once, except those whose measure `before` provides. Rows that cannot be read take some
-// bytes, which cannot be read either.
+// bytes, which cannot be read either. Charges the source's budget.
 Result<ComputedFilePtr> measure_table(Source source, Table table, RowTextPtr text, const ComputedFile* before,
                                       std::span<const dataset::ByteRange> stale);
 

@@ -20,7 +20,7 @@ class TiffFile final : public ComputedFile {
 
   std::uint64_t size() const override { return layout_.size; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
     if (offset >= size()) return {};
     const std::uint64_t end = offset + std::min(length, size() - offset);
@@ -31,7 +31,7 @@ class TiffFile final : public ComputedFile {
     }
     if (offset < std::min(end, image_end())) {
       const std::uint64_t part = std::min(end, image_end()) - offset;
-      H5_TRY(reader_->read(offset - kImage, part, pattern, out));
+      H5_TRY(reader_->read(offset - kImage, part, access, out));
       offset += part;
     }
     if (offset < end) add_directories(offset, end - offset, out);
@@ -52,16 +52,16 @@ class TiffFile final : public ComputedFile {
     return out;
   }
 
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override {
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget) const override {
     if (offset < kImage || offset >= image_end()) return offset;
-    const auto found = reader_->find_data(offset - kImage);
+    const auto found = reader_->find_data(offset - kImage, budget);
     if (!found && found.error().code() == ErrorCode::NotFound) return image_end();
     H5_TRY(found);
     return *found + kImage;
   }
-  Result<std::uint64_t> find_hole(std::uint64_t offset) const override {
+  Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget) const override {
     if (offset >= image_end()) return size();
-    H5_ASSIGN(const std::uint64_t found, reader_->find_hole(offset - std::min(offset, kImage)));
+    H5_ASSIGN(const std::uint64_t found, reader_->find_hole(offset - std::min(offset, kImage), budget));
     return found == reader_->size() ? size() : found + kImage;
   }
 
@@ -123,7 +123,7 @@ Result<std::vector<std::byte>> palette_of(const Source& source) {
   H5_ASSIGN(const DatasetReaderPtr reader,
             dataset::DatasetReader::open(source.environment, source.file, std::move(description)));
   out.resize(static_cast<std::size_t>(reader->size()));
-  H5_TRY(reader->read_into(0, out));
+  H5_TRY(reader->read_into(0, out, source.budget));
   return out;
 }
 

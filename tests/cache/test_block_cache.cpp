@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/cache/block_cache.h"
 
 namespace h5mount::cache {
@@ -140,6 +141,42 @@ TEST(BlockCache, ManyThreadsManyKeys) {
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_LE(cache.used(), cache.budget());
+}
+
+// Memory beside the blocks takes their place.
+TEST(BlockCache, ChargesEvictBlocks) {
+  cache::BlockCache cache(1U << 20);
+  const auto load = [](cache::Block&) { return Status(); };
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(cache.get_or_load({1, 0, i}, 100'000, load));
+  ASSERT_NE(cache.peek({1, 0, 0}), nullptr);
+  auto charge = cache.charge(900'000);
+  ASSERT_TRUE(charge);
+  EXPECT_EQ(cache.charged(), 900'000U);
+  EXPECT_EQ(cache.peek({1, 0, 0}), nullptr);
+  EXPECT_LE(cache.used(), cache.budget());
+  cache::BlockCache::Charge moved = std::move(*charge);
+  ASSERT_TRUE(moved.resize(100));
+  EXPECT_EQ(cache.charged(), 100U);
+  moved = cache.no_charge();
+  EXPECT_EQ(cache.charged(), 0U);
+}
+
+TEST(BlockCache, ChargesAreBoundedTogether) {
+  constexpr std::size_t kBudget = 1U << 20, kMost = kBudget + limits::kMemoryAboveCache;
+  cache::BlockCache cache(kBudget);
+  {
+    const auto alone = cache.charge(2 * kMost);
+    EXPECT_TRUE(alone) << "one request is not refused";
+    const auto second = cache.charge(1);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), ErrorCode::OutOfMemory);
+    EXPECT_EQ(second.error().errno_value(), ENOMEM);
+  }
+  EXPECT_EQ(cache.charged(), 0U);
+  auto first = cache.charge(1);
+  EXPECT_TRUE(cache.charge(kMost - 1));
+  EXPECT_FALSE(cache.charge(kMost));
+  EXPECT_EQ(cache.charged(), 1U);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ dataset::ChunkedBlocksPtr blocks_of(const MemoryDataset& dataset,
   const object::DatasetDescription& d = dataset.description();
   auto geometry = chunk::ChunkGeometry::make(d.space, d.layout, dataset.shape().filtered);
   EXPECT_TRUE(geometry) << geometry.error().text();
-  auto store = dataset::ChunkStore::open(dataset.open_file(), d, *geometry);
+  auto store = dataset::ChunkStore::open(dataset.open_file(), d, *geometry, std::size_t{64} << 20);
   EXPECT_TRUE(store) << store.error().text();
   return std::make_shared<const dataset::ChunkedBlocks>(environment, *std::move(store), nullptr);
 }
@@ -121,6 +121,43 @@ TEST(ReadStrategies, NothingWrittenIsFill) {
   EXPECT_EQ((*reader)->storage_bytes_known(), 0U);
 }
 
+// ---- budgets
+
+// A request that may do no more fails, and no other request notices.
+TEST(ReadStrategies, ARequestThatMayDoNoMoreIsNoDamage) {
+  const DatasetShape shape{.dims = {64, 64}, .chunk_dims = {8, 16}, .element_size = 4, .filtered = true};
+  const MemoryDataset dataset(shape, 3);
+  const auto reader = dataset.open_reader(dataset.environment(1U << 20));
+  const std::uint64_t size = reader->size();
+  const auto code_of = [](const Status& read) { return read ? ErrorCode::Internal : read.error().code(); };
+  RequestBudget enough({.steps = size, .time = std::chrono::hours(1)});
+  RequestBudget small({.steps = size / 4, .time = std::chrono::hours(1)});
+  Bytes image(static_cast<std::size_t>(size));
+  EXPECT_EQ(code_of(reader->read_into(0, image, &small)), ErrorCode::BudgetExceeded);
+  dataset::ReadPattern forward;
+  for (std::uint64_t at = 0; at < size; at += 1024) {
+    dataset::Pieces none;
+    RequestBudget interrupted;
+    interrupted.interrupt();
+    const Status read = reader->read(at, 1024, {&forward, &interrupted}, none);
+    EXPECT_TRUE(read || read.error().code() == ErrorCode::Interrupted);
+    dataset::Pieces pieces;
+    ASSERT_TRUE(reader->read(at, 1024, &forward, pieces));
+    EXPECT_TRUE(std::ranges::equal(gathered(pieces), std::span(dataset.image()).subspan(at, 1024)));
+  }
+  const auto fresh = dataset.open_reader(dataset.environment(1U << 20));
+  ASSERT_TRUE(fresh->read_into(0, image, &enough)) << "as much as the image has";
+  EXPECT_EQ(image, dataset.image());
+  const dataset::ByteRun runs[] = {{0, 4}, {size / 2, 4}, {size - 4, 4}};
+  const auto other = dataset.open_reader(dataset.environment(1U << 20));
+  RequestBudget two_chunks({.steps = 2 * 8 * 16 * 4, .time = std::chrono::hours(1)});
+  EXPECT_EQ(code_of(other->read_runs(runs, std::span(image).first(12), &two_chunks)),
+            ErrorCode::BudgetExceeded);
+  EXPECT_TRUE(other->read_runs(runs, std::span(image).first(12)));
+  RequestBudget none({.steps = 0, .time = std::chrono::hours(1)});
+  EXPECT_FALSE(other->storage_bytes(&none));
+}
+
 // ---- hits and misses
 
 std::uint64_t decoded_by(const std::function<void()>& work) {
@@ -192,7 +229,8 @@ TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {
   dataset::Pieces pieces;
   EXPECT_EQ(
       decoded_by([&] {
-        ASSERT_TRUE(dataset::make_strategy(dataset::StrategyKind::Direct, blocks)->read(8, 100, pieces));
+        ASSERT_TRUE(
+            dataset::make_strategy(dataset::StrategyKind::Direct, blocks)->read(8, 100, pieces, nullptr));
       }),
       0U);
   for (const dataset::Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);

@@ -2,6 +2,7 @@
 
 #include "bytes.h"
 #include "fletcher32.h"
+#include "h5mount/base/limits.h"
 
 namespace h5mount::filter {
 namespace {
@@ -38,6 +39,40 @@ TEST(FilterPipeline, UndoesLastToFirst) {
   EXPECT_EQ(*decode({kShuffle4, kDeflate}, deflated(planes), 4096), data);
   EXPECT_EQ(*decode({kShuffle4, kDeflate, kDeflate, kDeflate}, deflated(deflated(deflated(planes))), 4096),
             data);
+}
+
+// Nested filters: each may give somewhat more than the chunk, all together only a few times as much.
+TEST(FilterPipeline, WhatNestedFiltersGiveTogetherIsBounded) {
+  constexpr std::size_t kChunk = 24U << 20;
+  constexpr std::uint64_t kMost = limits::kMaxDecodedTimes * kChunk + limits::kMaxDecodedExtra;
+  const auto nested = [&](int times) {
+    Bytes stored(kChunk);
+    for (int i = 0; i < times; ++i) {
+      stored = deflated(stored);
+      if (i + 1 < times) stored.resize(kChunk);  // bytes after a stream are ignored
+    }
+    return decode(std::vector<FilterSpec>(static_cast<std::size_t>(times), kDeflate), stored, kChunk);
+  };
+  constexpr int kFew = static_cast<int>(kMost / kChunk);  // all but the last filter give a chunk's size
+  const auto few = nested(kFew);
+  EXPECT_TRUE(few) << few.error().text();
+  const auto many = nested(kFew + 3);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().code(), ErrorCode::LimitExceeded);
+}
+
+TEST(FilterPipeline, SaysHowMuchItNeedsBetweenFilters) {
+  constexpr std::size_t kChunk = 1U << 20;
+  const auto needs = [&](std::vector<FilterSpec> specs) {
+    return (*FilterPipeline::make(specs, kChunk))->scratch_bytes(kChunk);
+  };
+  const FilterSpec fletcher{3, "fletcher32", {}};
+  EXPECT_EQ(needs({kDeflate}), 0U);
+  EXPECT_EQ(needs({kDeflate, fletcher}), 0U) << "decodes in place";
+  EXPECT_GE(needs({kShuffle4, kDeflate, fletcher}), kChunk);
+  EXPECT_LT(needs({kShuffle4, kDeflate, fletcher}), 2 * kChunk);
+  EXPECT_GE(needs({kDeflate, kDeflate, kDeflate}), 2 * kChunk);
+  EXPECT_LE(needs(std::vector<FilterSpec>(20, kDeflate)), 2 * (3 * kChunk)) << "two buffers";
 }
 
 TEST(FilterPipeline, MaskBitsSkipFilters) {

@@ -48,7 +48,7 @@ class FakeTree final : public tree::Tree {
   std::uint32_t uid = 0, gid = 0;
   std::shared_ptr<tree::KernelPages> kernel;
 
-  Result<tree::Entry> lookup(tree::NodeId parent, std::string_view name) override {
+  Result<tree::Entry> lookup(tree::NodeId parent, std::string_view name, RequestBudget&) override {
     ++lookups;
     if (on_lookup) on_lookup();
     for (const tree::NodeId id : children_[parent]) {
@@ -61,36 +61,37 @@ class FakeTree final : public tree::Tree {
   void file_changed() override {}
   std::vector<std::string> watchable() const override { return {}; }
   void forget(tree::NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }
-  Result<tree::NodeStat> stat(tree::NodeId id, tree::StatDepth depth) override {
+  Result<tree::NodeStat> stat(tree::NodeId id, tree::StatDepth depth, RequestBudget&) override {
     if (depth == tree::StatDepth::Full) ++full_stats;
     tree::NodeStat out = stat_of(id);
     if (depth == tree::StatDepth::Full) out.complete = true;
     return out;
   }
   Result<std::string> readlink(tree::NodeId id) override { return nodes_.at(id).content; }
-  Result<std::shared_ptr<const tree::DirectoryListing>> open_directory(tree::NodeId id) override {
+  Result<std::shared_ptr<const tree::DirectoryListing>> open_directory(tree::NodeId id,
+                                                                       RequestBudget&) override {
     if (nodes_.at(id).name == "damaged") return fail(Error(ErrorCode::ChecksumMismatch, "bad group"));
     return std::make_shared<Listing>(*this, children_[id]);
   }
-  Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing,
-                                    std::size_t position) override {
+  Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing, std::size_t position,
+                                    RequestBudget&) override {
     ++listed_lookups;
     const std::string name = listing.name_at(position);
     if (name == "unreadable") return fail(Error(ErrorCode::InvalidValue, "bad header"));
     return entry(static_cast<const Listing&>(listing).ids[position]);
   }
-  Result<std::shared_ptr<tree::OpenNode>> open(tree::NodeId id) override {
+  Result<std::shared_ptr<tree::OpenNode>> open(tree::NodeId id, RequestBudget&) override {
     ++opens;
     if (nodes_.at(id).claimed_size > (1ULL << 62)) return fail(Error(ErrorCode::TooLarge, "too large"));
     return std::make_shared<File>(*this, id);
   }
-  Result<std::vector<std::string>> list_xattrs(tree::NodeId id) override {
+  Result<std::vector<std::string>> list_xattrs(tree::NodeId id, RequestBudget&) override {
     ++listxattr_calls;
     std::vector<std::string> out;
     for (const auto& [name, value] : nodes_.at(id).xattrs) out.push_back(name);
     return out;
   }
-  Result<std::string> get_xattr(tree::NodeId id, std::string_view name) override {
+  Result<std::string> get_xattr(tree::NodeId id, std::string_view name, RequestBudget&) override {
     ++getxattr_calls;
     const auto& all = nodes_.at(id).xattrs;
     const auto found = all.find(std::string(name));
@@ -115,7 +116,7 @@ class FakeTree final : public tree::Tree {
 
   struct File final : tree::OpenNode {
     File(FakeTree& owner, tree::NodeId node) : tree(owner), id(node) {}
-    Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) override {
+    Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
       if (tree.on_read) return tree.on_read(id, offset, length, out);
       const std::string& all = tree.nodes_.at(id).content;
       if (offset >= all.size()) return {};
@@ -123,11 +124,11 @@ class FakeTree final : public tree::Tree {
       return {};
     }
     // The second half is a hole.
-    Result<std::uint64_t> seek_data(std::uint64_t offset) override {
+    Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
       if (offset < tree.nodes_.at(id).content.size() / 2) return offset;
       return fail(Error(ErrorCode::NotFound, "no data"));
     }
-    Result<std::uint64_t> seek_hole(std::uint64_t offset) override {
+    Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
       const std::uint64_t size = tree.nodes_.at(id).content.size();
       if (offset >= size) return fail(Error(ErrorCode::NotFound, "behind the end"));
       return std::max(offset, size / 2);

@@ -56,7 +56,7 @@ Error torn() {
 }
 
 // Reads until attempt number `good` succeeds; returns the number of attempts.
-int attempts_until(FollowedFile& file, int good, RetryBudget& budget, const Error& error = torn()) {
+int attempts_until(FollowedFile& file, int good, RequestBudget& budget, const Error& error = torn()) {
   int attempts = 0;
   std::uint64_t last = 0;
   const Status done = retry_torn(file, "structure", budget, [&](const FileMetadataPtr& snapshot) -> Status {
@@ -69,7 +69,7 @@ int attempts_until(FollowedFile& file, int good, RetryBudget& budget, const Erro
   return attempts;
 }
 int attempts_until(FollowedFile& file, int good, const Error& error = torn()) {
-  RetryBudget budget;
+  RequestBudget budget;
   return attempts_until(file, good, budget, error);
 }
 
@@ -110,7 +110,7 @@ TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
   ::testing::internal::CaptureStderr();
   const auto began = Clock::now();
   int attempts = 0;
-  RetryBudget budget;
+  RequestBudget budget;
   const auto innermost = [&](const FileMetadataPtr&) -> Status { return ++attempts, fail(torn()); };
   const auto inner = [&](const FileMetadataPtr&) { return retry_torn(file, "part", budget, innermost); };
   const auto half = [&](const FileMetadataPtr&) { return retry_torn(file, "half", budget, inner); };
@@ -128,7 +128,7 @@ TEST_F(TornRetries, ARequestHasOneBudget) {
   const auto slept = [] { return retry_counters().milliseconds.load(); };
   const std::uint64_t before = slept();
   {
-    RetryBudget request;
+    RequestBudget request;
     for (int i = 0; i < 400; ++i) (void)attempts_until(file, 1'000'000, request);
   }
   const std::uint64_t in_one = slept() - before;

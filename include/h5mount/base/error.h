@@ -33,6 +33,10 @@ enum class ErrorCode : std::uint8_t {
   AccessDenied,        // the policy forbids opening the file that is named
   TooLarge,            // larger than a file can be (2^63 bytes)
   Stale,               // the source was replaced, cut or rewritten while in use
+  Interrupted,         // the front end asked the request to end
+  TimedOut,            // the request waited too long
+  BudgetExceeded,      // the request would cause too much work (base/request_budget.h)
+  OutOfMemory,         // it needs more memory than it can be given
   Internal,            // a bug in h5mount
 };
 

@@ -4,12 +4,16 @@
 // A miss inserts a pending entry, on which later callers wait; the loader runs with no lock held; a failure
 // is returned to all waiters and not kept. Readers own references: eviction only drops the cache's own. The
 // bytes of a pending block are charged to the budget before it is loaded, so the cache's own blocks never
-// exceed the budget. Threads: any.
+// exceed the budget. A waiter loads the block itself where the failure concerns the loader's request alone.
+//
+// Other memory that files drive (texts, listings, scratch memory) is charged to the same budget: see Charge.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
@@ -41,7 +45,36 @@ class Block {
 using BlockPtr = std::shared_ptr<const Block>;
 
 class BlockCache {
+  struct Impl;
+
  public:
+  // Memory beside the blocks, for as long as this lives (longer than the cache if need be): blocks are
+  // evicted to make room for it. One thread at a time.
+  class Charge {
+   public:
+    Charge() = default;
+    ~Charge();
+    Charge(Charge&& other) noexcept : impl_(std::move(other.impl_)), bytes_(std::exchange(other.bytes_, 0)) {}
+    Charge& operator=(Charge&& other) noexcept {
+      std::swap(impl_, other.impl_);
+      std::swap(bytes_, other.bytes_);
+      return *this;
+    }
+    std::size_t bytes() const { return bytes_; }
+    // Changes the charge; OutOfMemory, with the charge unchanged, where all charges together would exceed the
+    // budget by more than limits::kMemoryAboveCache. A charge that is alone is always accepted.
+    Status resize(std::size_t bytes);
+
+   private:
+    friend class BlockCache;
+    explicit Charge(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<Impl> impl_;  // null: nothing can be charged
+    std::size_t bytes_ = 0;
+  };
+  Charge no_charge() const { return Charge(impl_); }
+  Result<Charge> charge(std::size_t bytes) const;
+  std::size_t charged() const;  // beside the blocks
+
   explicit BlockCache(std::size_t budget_bytes);
   ~BlockCache();
 
@@ -67,8 +100,7 @@ class BlockCache {
 
  private:
   struct Shard;
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace h5mount::cache

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -75,6 +76,10 @@ class ChunkIndex {
   // all others are visited, and then the first error is returned (unless `visit` stopped before).
   using Visit = std::function<bool(std::span<const std::uint64_t> scaled, const ChunkRecord& record)>;
   virtual Status for_each(const Visit& visit) const = 0;
+
+  // The stored bytes of all chunks where every chunk of the grid is allocated by definition, so that a visit
+  // of each would tell nothing; nothing for other kinds.
+  virtual Result<std::optional<std::uint64_t>> all_allocated() const { return std::nullopt; }
 
  protected:
   explicit ChunkIndex(ChunkGeometry geometry) : geometry_(std::move(geometry)) {}

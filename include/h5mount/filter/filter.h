@@ -72,6 +72,9 @@ class Filter {
   // between filters.
   virtual std::size_t encoded_bound(std::size_t decoded) const { return decoded + decoded / 8 + 65'536; }
 
+  // Whether `as_view` always gives the decoded bytes.
+  virtual bool decodes_in_place() const { return false; }
+
   // For filters whose decoded bytes are a part of `in` (fletcher32): that part, without a copy. An empty
   // optional where `decode` is needed.
   virtual Result<std::optional<ByteSpan>> as_view(ByteSpan in) const {
@@ -140,6 +143,8 @@ class FilterPipeline {
   bool may_decode_partially() const;
 
   bool empty() const { return steps_.empty(); }
+  // The most bytes of both buffers between filters while a chunk of `decoded` bytes is decoded.
+  std::uint64_t scratch_bytes(std::uint64_t decoded) const;
   // The error for the first filter that is not available, for user.hdf5.error; nothing where all are
   // available.
   std::optional<Error> missing() const;

@@ -7,7 +7,7 @@
 //                            [&](const FileMetadataPtr& snapshot) { return open_object(*snapshot, address);
 //                            });
 //
-// Attempts within an attempt share its budget. Threads: any; it sleeps, so no lock may be held.
+// Attempts within an attempt share its budget of pauses. Threads: any; it sleeps, so no lock may be held.
 #pragma once
 
 #include <atomic>
@@ -16,23 +16,10 @@
 #include <string_view>
 #include <utility>
 
+#include "h5mount/base/request_budget.h"
 #include "h5mount/metadata/followed_file.h"
 
 namespace h5mount::metadata {
-
-// The time spent waiting for writers: FollowedFile::retry_for in all, for one structure, or for all those
-// that share the budget because one request or one listing reads them. Threads: any.
-class RetryBudget {
- public:
-  RetryBudget() = default;
-  RetryBudget(const RetryBudget&) = delete;
-  RetryBudget& operator=(const RetryBudget&) = delete;
-
- private:
-  friend class TornRetry;
-  std::atomic<std::int64_t> spent_ms_ = 0;
-  std::atomic<bool> logged_ = false;  // whether it was logged that the budget is spent
-};
 
 // Counters for tests and `-d`.
 struct RetryCounters {
@@ -43,7 +30,7 @@ RetryCounters& retry_counters();
 
 class TornRetry {
  public:
-  TornRetry(FollowedFile& file, std::string_view what, RetryBudget& budget)
+  TornRetry(FollowedFile& file, std::string_view what, RequestBudget& budget)
       : file_(file), what_(what), budget_(budget) {}
   TornRetry(const TornRetry&) = delete;
   TornRetry& operator=(const TornRetry&) = delete;
@@ -57,7 +44,7 @@ class TornRetry {
 
   FollowedFile& file_;
   std::string_view what_;
-  RetryBudget& budget_;
+  RequestBudget& budget_;
   unsigned attempts_ = 0;
 };
 
@@ -65,7 +52,7 @@ class TornRetry {
 bool may_be_torn(const Error& error);
 
 template <class Attempt>
-auto retry_torn(FollowedFile& file, std::string_view what, RetryBudget& budget, Attempt&& attempt) {
+auto retry_torn(FollowedFile& file, std::string_view what, RequestBudget& budget, Attempt&& attempt) {
   FileMetadataPtr snapshot = file.snapshot();
   auto result = attempt(std::as_const(snapshot));
   if (result || !file.following()) return result;

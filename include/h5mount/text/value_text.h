@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "h5mount/base/request_budget.h"
 #include "h5mount/format/dataspace.h"
 #include "h5mount/format/datatype.h"
 #include "h5mount/format/filter_pipeline.h"
@@ -23,6 +24,8 @@ struct ValueContext {
   metadata::FileMetadataPtr file;  // global heap
   // The path of the object whose header is at `address`, or nothing where no path leads to it.
   std::function<std::optional<std::string>(std::uint64_t address)> path_of;
+  // That of the request, charged for the text and for what is read for it; null: unbounded.
+  RequestBudget* budget = nullptr;
 };
 
 // Appends one element (type.size bytes at `element`) as JSON, without a newline. Errors: a heap object that

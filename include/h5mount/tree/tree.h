@@ -125,12 +125,26 @@ class OpenNode {
   virtual bool direct() const { return false; }
   // The bytes are of one state of the file, whatever is written to it meanwhile; `kernel_only` pieces only if
   // `revalidate` succeeds after they were copied.
-  virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) = 0;
+  virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+                      RequestBudget& budget) = 0;
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out) {
+    RequestBudget own;
+    return read(offset, length, out, own);
+  }
   // To be called after `kernel_only` pieces were copied: Stale where the file was written since `read`, so
   // that they may be mixed. The kernel then drops its pages of the node, and every later read fails.
   virtual Status revalidate() { return {}; }
-  virtual Result<std::uint64_t> seek_data(std::uint64_t offset) = 0;  // NotFound: ENXIO
-  virtual Result<std::uint64_t> seek_hole(std::uint64_t offset) = 0;
+  // NotFound: ENXIO
+  virtual Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) = 0;
+  virtual Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) = 0;
+  Result<std::uint64_t> seek_data(std::uint64_t offset) {
+    RequestBudget own;
+    return seek_data(offset, own);
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset) {
+    RequestBudget own;
+    return seek_hole(offset, own);
+  }
 };
 
 class Tree {
@@ -160,22 +174,56 @@ class Tree {
   // file system supports inotify.
   virtual bool reloads() const { return false; }
 
-  virtual Result<Entry> lookup(NodeId parent, std::string_view name) = 0;  // counts one reference on success
+  // Each request charges its budget (base/request_budget.h), to which the tree adds what the size of the file
+  // allows; without one it has a budget of its own.
+
+  // Counts one reference on success.
+  virtual Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) = 0;
   virtual void forget(NodeId node, std::uint64_t count) = 0;
-  virtual Result<NodeStat> stat(NodeId node, StatDepth depth) = 0;
+  virtual Result<NodeStat> stat(NodeId node, StatDepth depth, RequestBudget& budget) = 0;
   virtual Result<std::string> readlink(NodeId node) = 0;
-  virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) = 0;
+  virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node,
+                                                                         RequestBudget& budget) = 0;
   // False for a directory whose listings may differ although no file changes.
   virtual bool listing_lasts(NodeId node) { return (void)node, true; }
   // The entry at a position of a listing, looked up (counts a reference): readdirplus.
-  virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing,
-                                      std::size_t position) = 0;
-  virtual Result<std::shared_ptr<OpenNode>> open(NodeId node) = 0;
+  virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
+                                      RequestBudget& budget) = 0;
+  virtual Result<std::shared_ptr<OpenNode>> open(NodeId node, RequestBudget& budget) = 0;
 
   // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge
   // (E2BIG).
-  virtual Result<std::vector<std::string>> list_xattrs(NodeId node) = 0;
-  virtual Result<std::string> get_xattr(NodeId node, std::string_view name) = 0;
+  virtual Result<std::vector<std::string>> list_xattrs(NodeId node, RequestBudget& budget) = 0;
+  virtual Result<std::string> get_xattr(NodeId node, std::string_view name, RequestBudget& budget) = 0;
+
+  Result<Entry> lookup(NodeId parent, std::string_view name) {
+    RequestBudget own;
+    return lookup(parent, name, own);
+  }
+  Result<NodeStat> stat(NodeId node, StatDepth depth) {
+    RequestBudget own;
+    return stat(node, depth, own);
+  }
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node) {
+    RequestBudget own;
+    return open_directory(node, own);
+  }
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) {
+    RequestBudget own;
+    return lookup_listed(parent, listing, position, own);
+  }
+  Result<std::shared_ptr<OpenNode>> open(NodeId node) {
+    RequestBudget own;
+    return open(node, own);
+  }
+  Result<std::vector<std::string>> list_xattrs(NodeId node) {
+    RequestBudget own;
+    return list_xattrs(node, own);
+  }
+  Result<std::string> get_xattr(NodeId node, std::string_view name) {
+    RequestBudget own;
+    return get_xattr(node, name, own);
+  }
 
   // Counts and logs a failed request for the node, with the file's name and the object's path, once for each
   // cause. A front end calls it for every unexpected error that it answers.

@@ -35,9 +35,9 @@ class ComputedFile {
 
   virtual std::uint64_t size() const = 0;
 
-  // Appends the bytes [offset, offset + length), cut at the end. `pattern` is the open file's own (null:
-  // random access), to be passed to the dataset's reader.
-  virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  // Appends the bytes [offset, offset + length), cut at the end. `access` is to be passed to the dataset's
+  // reader.
+  virtual Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                       dataset::Pieces& out) const = 0;
 
   // Which bytes of this file may differ from `before`, the same view of the dataset's previous state, where
@@ -47,8 +47,11 @@ class ComputedFile {
                                                       std::span<const dataset::ByteRange> stale) const;
 
   // As lseek(2) SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
-  virtual Result<std::uint64_t> find_data(std::uint64_t offset) const { return offset; }
-  virtual Result<std::uint64_t> find_hole(std::uint64_t offset) const;
+  virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget = nullptr) const {
+    (void)budget;
+    return offset;
+  }
+  virtual Result<std::uint64_t> find_hole(std::uint64_t offset, RequestBudget* budget = nullptr) const;
 };
 using ComputedFilePtr = std::shared_ptr<const ComputedFile>;
 
@@ -58,6 +61,7 @@ struct Source {
   text::ValueContext values;             // resolves what elements refer to
   dataset::ReadEnvironment environment;  // cache and workers
   object::OpenedFilePtr file;            // the dataset's file, for other objects in it
+  RequestBudget* budget = nullptr;       // of the request that makes the view; valid while it is made
 };
 
 struct View {

@@ -60,33 +60,33 @@ ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::ui
   moved_ = same_as == nullptr || same_as->dims_ != dims_ || same_as->chunk_ != chunk_;
 }
 
-Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                         dataset::Pieces& out) const {
   if (offset >= size()) return {};
   length = std::min(length, size() - offset);
-  if (whole_) return dataset_->read_chunk(number_, offset, length, out);
-  if (rows_ == 1) return read_run(offset, length, pattern, out);
+  if (whole_) return dataset_->read_chunk(number_, offset, length, out, access.budget);
+  if (rows_ == 1) return read_run(offset, length, access, out);
   const auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(length));
-  H5_TRY(read_rows(offset, block->bytes()));
+  H5_TRY(read_rows(offset, block->bytes(), access.budget));
   out.add(block->bytes(), block);
   return {};
 }
 
 // The box is one row: a run of the image, and padding.
-Status ChunkImage::read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+Status ChunkImage::read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                             dataset::Pieces& out) const {
   const std::uint64_t filled = extent_.back() * element_size_;
   if (offset < filled) {
     const std::uint64_t part = std::min(length, filled - offset);
     const std::uint64_t begin = row_major_number(origin_, dims_) * element_size_;
-    H5_TRY(dataset_->read(begin + offset, part, pattern, out));
+    H5_TRY(dataset_->read(begin + offset, part, access, out));
     length -= part;
   }
   add_zeros(length, out);
   return {};
 }
 
-Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out) const {
+Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
   const std::size_t last = dims_.size() - 1;
   const std::uint64_t filled = extent_.back() * element_size_;
   std::vector<std::uint64_t> at(dims_.size());
@@ -104,7 +104,8 @@ Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out) const {
     const auto part = static_cast<std::size_t>(
         inside && within < filled ? std::min<std::uint64_t>(row.size(), filled - within) : 0);
     if (part > 0)
-      H5_TRY(dataset_->read_into(row_major_number(at, dims_) * element_size_ + within, row.first(part)));
+      H5_TRY(
+          dataset_->read_into(row_major_number(at, dims_) * element_size_ + within, row.first(part), budget));
     std::ranges::fill(row.subspan(part), std::byte{0});
     out = out.subspan(row.size());
     offset += row.size();
@@ -112,9 +113,9 @@ Status ChunkImage::read_rows(std::uint64_t offset, MutableByteSpan out) const {
   return {};
 }
 
-Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out) const {
+Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
   dataset::Pieces pieces;
-  H5_TRY(read(offset, out.size(), nullptr, pieces));
+  H5_TRY(read(offset, out.size(), {nullptr, budget}, pieces));
   return dataset::copy_pieces(pieces.list(), out);
 }
 

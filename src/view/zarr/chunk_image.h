@@ -19,20 +19,20 @@ class ChunkImage final : public dataset::DatasetReader {
   const DatasetReader& dataset() const { return *dataset_; }
   std::uint64_t number() const { return number_; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override;
-  Status read_into(std::uint64_t offset, MutableByteSpan out) const override;
+  Status read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const override;
 
-  Result<std::uint64_t> storage_bytes() const override { return size(); }
+  Result<std::uint64_t> storage_bytes(RequestBudget*) const override { return size(); }
   std::optional<std::uint64_t> storage_bytes_known() const override { return size(); }
-  Result<std::uint64_t> find_data(std::uint64_t offset) const override { return offset; }
-  Result<std::uint64_t> find_hole(std::uint64_t) const override { return size(); }
+  Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget*) const override { return offset; }
+  Result<std::uint64_t> find_hole(std::uint64_t, RequestBudget*) const override { return size(); }
   std::optional<Error> problem() const override { return dataset_->problem(); }
 
  private:
-  Status read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                   dataset::Pieces& out) const;
-  Status read_rows(std::uint64_t offset, MutableByteSpan out) const;
+  Status read_rows(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const;
   std::vector<dataset::ByteRange> outdated_ranges() const override;
 
   // A row is a contiguous run of the box: its last dimension and those that it covers whole.

@@ -30,7 +30,7 @@ class StoredBytes final : public ComputedFile {
 
   std::uint64_t size() const override { return head_->size() + end_ - skip_; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess,
               dataset::Pieces& out) const override {
     if (offset >= size()) return {};
     length = std::min(length, size() - offset);
@@ -65,17 +65,18 @@ class FramedElements final : public ComputedFile {
 
   std::uint64_t size() const override { return size_; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
-    H5_ASSIGN(const std::shared_ptr<const std::string> frame, frame_.get([&] { return make(); }));
+    H5_ASSIGN(const std::shared_ptr<const std::string> frame,
+              frame_.get([&] { return make(access.budget); }, access.budget));
     add_text(frame, offset, length, out);
     return {};
   }
 
  private:
-  Result<std::shared_ptr<const std::string>> make() const {
+  Result<std::shared_ptr<const std::string>> make(RequestBudget* budget) const {
     std::vector<std::byte> elements(static_cast<std::size_t>(chunk_->size()));
-    H5_TRY(chunk_->read_into(0, elements));
+    H5_TRY(chunk_->read_into(0, elements, budget));
     if (codec_.shuffle > 1) {
       std::vector<std::byte> shuffled(elements.size());
       shuffle_bytes(elements, codec_.shuffle, shuffled);

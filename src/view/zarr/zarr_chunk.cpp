@@ -46,9 +46,9 @@ class StoredElements final : public ComputedFile {
  public:
   explicit StoredElements(DatasetReaderPtr chunk) : chunk_(std::move(chunk)) {}
   std::uint64_t size() const override { return chunk_->size(); }
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern* pattern,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
-    return chunk_->read(offset, length, pattern, out);
+    return chunk_->read(offset, length, access, out);
   }
   std::vector<dataset::ByteRange> stale_since(const ComputedFile&,
                                               std::span<const dataset::ByteRange> stale) const override {
@@ -65,7 +65,7 @@ class PackedElements final : public ComputedFile {
 
   std::uint64_t size() const override { return chunk_->size() / stored_bytes() * type_.bytes; }
 
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
     if (offset >= size()) return {};
     length = std::min(length, size() - offset);
@@ -80,11 +80,11 @@ class PackedElements final : public ComputedFile {
       const auto to = MutableByteSpan(*block).subspan(static_cast<std::size_t>(at - offset),
                                                       static_cast<std::size_t>(stop - at));
       if (batch == 0) {
-        H5_TRY(read_large(first, skip, to));
+        H5_TRY(read_large(first, skip, to, access.budget));
       } else {
         stored.resize(static_cast<std::size_t>(count * stored_bytes()));
         packed.resize(static_cast<std::size_t>(count * type_.bytes));
-        H5_TRY(chunk_->read_into(first * stored_bytes(), stored));
+        H5_TRY(chunk_->read_into(first * stored_bytes(), stored, access.budget));
         pack(stored, packed);
         std::memcpy(to.data(), packed.data() + skip, to.size());
       }
@@ -119,7 +119,8 @@ class PackedElements final : public ComputedFile {
 
   // Reads the packed bytes from `skip` on of an element that is too large to be read whole: of each segment
   // the items that they touch.
-  Status read_large(std::uint64_t element, std::uint64_t skip, MutableByteSpan to) const {
+  Status read_large(std::uint64_t element, std::uint64_t skip, MutableByteSpan to,
+                    RequestBudget* budget) const {
     std::vector<std::byte> items;
     std::uint64_t begin = 0;  // of the segment, packed
     for (const ZarrType::Segment& part : type_.segments) {
@@ -128,7 +129,7 @@ class PackedElements final : public ComputedFile {
         const std::uint64_t item = std::max<std::uint64_t>(1, part.reversed);
         const std::uint64_t first = (from - begin) / item * item;
         items.resize(static_cast<std::size_t>(divide_up(stop - begin, item) * item - first));
-        H5_TRY(chunk_->read_into(element * stored_bytes() + part.offset + first, items));
+        H5_TRY(chunk_->read_into(element * stored_bytes() + part.offset + first, items, budget));
         reverse_items(part, items);
         std::memcpy(to.data() + (from - skip), items.data() + (from - begin - first),
                     static_cast<std::size_t>(stop - from));
@@ -146,7 +147,7 @@ class Text final : public ComputedFile {
  public:
   explicit Text(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
   std::uint64_t size() const override { return text_->size(); }
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadPattern*,
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess,
               dataset::Pieces& out) const override {
     add_text(text_, offset, length, out);
     return {};
@@ -166,7 +167,7 @@ Result<std::string> encode_strings(const Source& source) {
   const Error too_large(ErrorCode::LimitExceeded, "too many bytes of strings in one chunk");
   if (source.reader->size() > limits::kMaxStringChunkBytes) return fail(too_large);
   std::vector<std::byte> stored(static_cast<std::size_t>(source.reader->size()));
-  H5_TRY(source.reader->read_into(0, stored));
+  H5_TRY(source.reader->read_into(0, stored, source.budget));
   std::string out(4, '\0');
   put_u32(out, 0, count);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -177,6 +178,7 @@ Result<std::string> encode_strings(const Source& source) {
                                                         static_cast<std::size_t>(chunk.element_size)),
                                source.values, out));
     put_u32(out, at, out.size() - at - 4);
+    H5_TRY(spend(source.budget, limits::kStepsPerTextByte * (out.size() - at)));
     if (out.size() > limits::kMaxStringChunkBytes) return fail(too_large);
   }
   return out;

@@ -1,0 +1,91 @@
+// RequestBudget: how much work one request may cause. It is made where the request arrives and passed to all
+// that works for it, in the worker pool too. Loops that a file drives charge it with `spend`; a front end
+// says when nobody waits for the answer any more (`interrupt`, `poll`).
+//
+// Work is counted in steps of about a nanosecond of one core (limits::kRequestSteps): a byte decoded is one.
+// So what a request may do does not depend on the machine's load. The time bound is far above that; it ends
+// requests that wait (for a source, a plugin, a writer). Both grow with the bytes of the files that the
+// request is about: see allow_for. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "h5mount/base/error.h"
+
+namespace h5mount {
+
+// The milliseconds spent waiting for writers of the file (metadata/torn_retry.h), by one request or by those
+// that share it: all requests for one directory listing.
+struct PauseBudget {
+  std::atomic<std::int64_t> spent_ms = 0;
+  std::atomic<bool> logged = false;  // whether it was logged that it is spent
+};
+
+class RequestBudget {
+ public:
+  struct Bounds {
+    std::uint64_t steps;
+    std::chrono::milliseconds time;
+  };
+  RequestBudget();  // limits::kRequestSteps, limits::kRequestTime
+  explicit RequestBudget(Bounds bounds);
+  static Bounds unbounded();  // for work that no request waits for
+  RequestBudget(const RequestBudget&) = delete;
+  RequestBudget& operator=(const RequestBudget&) = delete;
+
+  // Raises the bounds to those for a file of that size, which the request is about. Cheap.
+  void allow_for(std::uint64_t file_bytes);
+  // Raises the bounds by those for one more file that the request reads.
+  void allow_more(std::uint64_t file_bytes);
+
+  // Charges work that was done or is about to be. Errors: Interrupted, BudgetExceeded, TimedOut. Once it has
+  // failed, it fails.
+  Status spend(std::uint64_t steps);
+  Status check() { return spend(0); }
+
+  void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
+  // `asked(data)` is called now and then to find out whether the request is to be interrupted, by any thread
+  // that works for it; null: no longer. No other thread may use this budget meanwhile.
+  using Asked = bool (*)(void* data);
+  void poll(Asked asked, void* data) {
+    asked_ = asked;
+    asked_data_ = data;
+  }
+
+  std::uint64_t spent() const { return spent_.load(std::memory_order_relaxed); }
+
+  PauseBudget& pauses() { return *pauses_; }
+  // From now on uses a budget of pauses that others share. No other thread may use this budget meanwhile.
+  void share_pauses(std::shared_ptr<PauseBudget> pauses) { pauses_ = std::move(pauses); }
+
+ private:
+  Error exceeded(std::uint64_t spent) const;
+
+  const Bounds bounds_;
+  std::atomic<std::uint64_t> spent_ = 0;
+  std::atomic<std::uint64_t> allowed_;
+  std::atomic<std::int64_t> milliseconds_;
+  std::atomic<bool> interrupted_ = false;
+  Asked asked_ = nullptr;
+  void* asked_data_ = nullptr;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
+};
+
+// For work that may be part of a request (null: it is not).
+inline Status spend(RequestBudget* budget, std::uint64_t steps) {
+  if (budget == nullptr) return {};
+  return budget->spend(steps);
+}
+
+// Whether a failure is that of one request, which another request for the same thing need not share.
+bool concerns_one_request(const Error& error);
+
+// Whether every request for the same thing would fail like that as long as the bytes of the file are the
+// same.
+bool meets_all_requests(const Error& error);
+
+}  // namespace h5mount

@@ -1,0 +1,112 @@
+#include "h5mount/base/request_budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount {
+namespace {
+
+constexpr unsigned kClockShift = 22;  // the clock is read each time that so many steps (2^22) were charged
+constexpr std::uint64_t kUnboundedSteps = 1ULL << 62;
+constexpr std::int64_t kUnboundedMilliseconds = INT64_MAX / 2;
+
+std::uint64_t steps_for(std::uint64_t file_bytes) {
+  constexpr std::uint64_t kMostBytes = limits::kMaxRequestSteps / limits::kRequestStepsPerFileByte;
+  return std::min(file_bytes, kMostBytes) * limits::kRequestStepsPerFileByte;
+}
+
+std::int64_t milliseconds_for(std::uint64_t file_bytes) {
+  return static_cast<std::int64_t>(file_bytes / limits::kRequestBytesPerMillisecond);
+}
+
+template <class T>
+void raise(std::atomic<T>& bound, T to) {
+  T now = bound.load(std::memory_order_relaxed);
+  while (now < to && !bound.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+RequestBudget::RequestBudget()
+    : RequestBudget(Bounds{limits::kRequestSteps, std::chrono::milliseconds(limits::kRequestMilliseconds)}) {}
+
+RequestBudget::RequestBudget(Bounds bounds)
+    : bounds_(bounds), allowed_(bounds.steps), milliseconds_(bounds.time.count()) {}
+
+RequestBudget::Bounds RequestBudget::unbounded() {
+  return {kUnboundedSteps, std::chrono::milliseconds(kUnboundedMilliseconds)};
+}
+
+void RequestBudget::allow_for(std::uint64_t file_bytes) {
+  const std::uint64_t steps = steps_for(file_bytes);
+  if (allowed_.load(std::memory_order_relaxed) < bounds_.steps + steps)
+    raise(allowed_, bounds_.steps + steps);
+  const std::int64_t milliseconds = milliseconds_for(file_bytes);
+  if (milliseconds_.load(std::memory_order_relaxed) < bounds_.time.count() + milliseconds)
+    raise(milliseconds_, bounds_.time.count() + milliseconds);
+}
+
+void RequestBudget::allow_more(std::uint64_t file_bytes) {
+  raise(allowed_,
+        std::min(allowed_.load(std::memory_order_relaxed) + steps_for(file_bytes), kUnboundedSteps));
+  raise(milliseconds_, milliseconds_.load(std::memory_order_relaxed) + milliseconds_for(file_bytes));
+}
+
+Status RequestBudget::spend(std::uint64_t steps) {
+  if (interrupted_.load(std::memory_order_relaxed))
+    return fail({ErrorCode::Interrupted, "nobody waits for the answer any more"});
+  // More than the unbounded number is charged as that, so that the sum cannot wrap around.
+  steps = std::min(steps, kUnboundedSteps);
+  std::uint64_t before = spent_.load(std::memory_order_relaxed);
+  if (before > kUnboundedSteps) return fail(exceeded(before));
+  before = spent_.fetch_add(steps, std::memory_order_relaxed);
+  const std::uint64_t spent = before + steps;
+  if (spent > allowed_.load(std::memory_order_relaxed)) return fail(exceeded(spent));
+  if (steps != 0 && before >> kClockShift == spent >> kClockShift) return {};
+  if (asked_ != nullptr && asked_(asked_data_)) {
+    interrupt();
+    return spend(0);
+  }
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
+  const std::int64_t most = milliseconds_.load(std::memory_order_relaxed);
+  if (waited.count() <= most) return {};
+  return fail({ErrorCode::TimedOut, fmt::format("not done after {} s", most / 1000)});
+}
+
+Error RequestBudget::exceeded(std::uint64_t spent) const {
+  return Error(ErrorCode::BudgetExceeded, "more work than a request on a file of this size may cause")
+      .with_expected(allowed_.load(std::memory_order_relaxed))
+      .with_found(spent);
+}
+
+bool meets_all_requests(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::Truncated:
+    case ErrorCode::BadSignature:
+    case ErrorCode::UnsupportedVersion:
+    case ErrorCode::UnsupportedFeature:
+    case ErrorCode::ChecksumMismatch:
+    case ErrorCode::InvalidValue:
+    case ErrorCode::OutOfRange:
+    case ErrorCode::LimitExceeded:
+    case ErrorCode::Cycle:
+    case ErrorCode::FilterFailed:
+    case ErrorCode::TooLarge:
+    case ErrorCode::BudgetExceeded:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool concerns_one_request(const Error& error) {
+  return error.code() == ErrorCode::Interrupted || error.code() == ErrorCode::TimedOut ||
+         error.code() == ErrorCode::BudgetExceeded;
+}
+
+}  // namespace h5mount

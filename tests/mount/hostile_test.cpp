@@ -1,0 +1,221 @@
+// Small files that ask for much (tests/hostile/hostile_files.py): the mount answers every request, says what
+// it refuses, and stays within its memory; what lies beside them is read as ever. Each command is ended by
+// `run` after a minute: far more than any of them takes, far less than they took without bounds.
+#include "h5py_directory.h"
+
+namespace h5mount::test {
+namespace {
+
+constexpr long kMiB = 1024;  // in KiB, as /proc counts
+constexpr long kCache = 16 * kMiB;
+// All memory above cache_size.
+constexpr long kAbove = 128 * kMiB;
+
+class HostileTest : public H5pyDirectoryTest {
+ protected:
+  void TearDown() override {
+    if (pid_.empty()) return;
+    EXPECT_EQ(
+        run("kill -TERM " + pid_ + " && for i in $(seq 600); do kill -0 " + pid_ +
+            " 2>/dev/null || exit 0; case $(cut -d' ' -f3 /proc/" + pid_ +
+            "/stat 2>/dev/null) in Z|'') exit 0;; esac; sleep 0.01; done; kill -KILL " + pid_ + "; exit 1")
+            .code,
+        0)
+        << "the mount outlived its SIGTERM";
+  }
+
+  // Mounts the hostile file of that name.
+  void start(const std::string& name, const std::string& environment = {}) {
+    const std::string script = source_root() / "tests/hostile/hostile_files.py";
+    const std::string file = (place / (name + ".h5")).string();
+    const Outcome made = run("/usr/bin/python3 " + script + " " + name + " " + file, 300);
+    ASSERT_EQ(made.code, 0) << made.err;
+    start_file(file, "cache_size=16M", environment);
+  }
+  void start_file(const std::string& file, const std::string& options, const std::string& environment = {}) {
+    const std::string pid_file = (place / "pid").string();
+    run(environment + " $H5MOUNT -f -o " + options + " " + file + " " + mount.path() +
+        " >/dev/null 2>&1 & echo $! >" + pid_file);
+    ASSERT_TRUE(wait_until_serving(mount.path()));
+    pid_ = slurp(pid_file);
+    pid_.resize(pid_.find('\n'));
+  }
+
+  // The most memory that the mount had so far, KiB.
+  long peak() const {
+    return std::atol(run("awk '/VmHWM/ {print $2}' /proc/" + pid_ + "/status").out.c_str());
+  }
+  void expect_bounded_memory() const {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const long most = peak();
+    EXPECT_GT(most, 0);
+    EXPECT_LE(most, kCache + kAbove) << "KiB";
+#endif
+  }
+  const std::string& pid() const { return pid_; }
+
+ private:
+  std::string pid_;
+};
+
+TEST_F(HostileTest, ATextWithoutEndIsRefused) {
+  start("endless_text");
+  EXPECT_EQ(mount.in("stat -c %s evil").out, "0\n");
+  EXPECT_NE(mount.in("cat evil").err.find("File too large"), std::string::npos);
+  EXPECT_NE(mount.in("getfattr --only-values -n user.hdf5.error evil").out.find("more work"),
+            std::string::npos);
+  EXPECT_EQ(mount.in("for i in $(seq 70); do stat evil >/dev/null & done; wait; wc -c <good").out, "800\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, NumbersThatAreTooWideForDecimalDigits) {
+  start("wide_time");
+  EXPECT_NE(mount.in("getfattr -n user.t d").err.find("Argument list too long"), std::string::npos);
+  EXPECT_EQ(mount.in("head -c 7 .h5/attributes/d@t").out, "\"0x0101");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, NumbersThatTakeLongAreCharged) {
+  start("wide_floats");
+  EXPECT_NE(mount.in("getfattr -n user.f d").code, 0);
+  EXPECT_EQ(mount.in("stat -c %s .h5/attributes/d@f").out, "0\n");
+  EXPECT_NE(mount.in("cat .h5/attributes/d@f").err.find("File too large"), std::string::npos);
+  EXPECT_NE(mount.in("cat .h5/text/many").err.find("File too large"), std::string::npos);
+  EXPECT_EQ(mount.in("wc -c <many").out, "64000\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, ChunksWithoutAnIndexAreCountedByArithmetic) {
+  start("implicit_index");
+  EXPECT_EQ(mount.in("stat -c '%s %b' d").out, "1099511627776 2147483648\n");
+  EXPECT_EQ(mount.in("wc -c <good").out, "16\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, DescriptionsAreBounded) {
+  start("shared_type");
+  EXPECT_EQ(mount.in("ls -l g | wc -l").out, "301\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, MappingsAreBounded) {
+  start("shared_mappings");
+  EXPECT_EQ(mount.in("ls -l | grep -c ' v'").out, "150\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, TargetsThatNobodyCanFollowAreNotKept) {
+  start("long_targets");
+  EXPECT_EQ(mount.in("find . -path ./.h5 -prune -o -type l -name 's*' -print | wc -l").out, "480\n");
+  EXPECT_NE(mount.in("readlink -v g3/s07").err.find("File name too long"), std::string::npos);
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, TextsOfAttributesAreHeldOnce) {
+  start("shared_strings");
+  EXPECT_EQ(mount
+                .in("for i in $(seq 30); do getfattr -n user.big d >/dev/null 2>&1 & done; wait; "
+                    "/usr/bin/python3 -c \"import os; "
+                    "fds = [os.open('.h5/attributes/d@big', os.O_RDONLY) for i in range(40)]; "
+                    "print([os.pread(fd, 3, 0) for fd in fds][-1])\"")
+                .out,
+            "b'[\"Q'\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, ChunksThatNeedTooMuchMemoryAreRefused) {
+  start("large_chunks");
+  const Outcome read = mount.in("for i in 0 1 2 3; do head -c1 bomb$i & done; wait; wc -c <good");
+  EXPECT_EQ(read.out, "800000\n");
+  EXPECT_EQ(lines_in(read.err), 4) << read.err;
+  EXPECT_NE(read.err.find("Cannot allocate memory"), std::string::npos) << read.err;
+  EXPECT_NE(mount.in("getfattr --only-values -n user.hdf5.error bomb0").out.find("cache_size"),
+            std::string::npos);
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, AListingOpensNoSources) {
+  start("numbered_sources");
+  EXPECT_EQ(mount.in("ls | grep -c evil").out, "12\n");
+  EXPECT_EQ(mount.in("stat -c %s evil3").out, "80000\n");
+  EXPECT_EQ(mount.in("tail -c 4 evil3 | od -An -tu1 | tr -d ' '").out, "0123\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, DamagedObjectsOfAFileFromTheFutureAreListed) {
+  start("damaged_headers");
+  EXPECT_EQ(mount.in("ls | wc -l").out, "400\n");
+  expect_bounded_memory();
+}
+
+TEST_F(HostileTest, SpillFilesLeaveHalfOfTheDisk) {
+  H5MOUNT_NEEDS_ROOT();
+  const std::string disk = (place / "disk").string();
+  ASSERT_EQ(run("mkdir " + disk + " && mount -t tmpfs -o size=64m none " + disk).code, 0);
+  const std::string script = source_root() / "tests/hostile/hostile_files.py";
+  const std::string file = (place / "wide_rows.h5").string();
+  ASSERT_EQ(run("/usr/bin/python3 " + script + " wide_rows " + file).code, 0);
+  start_file(file, "cache_size=1M", "TMPDIR=" + disk);
+  EXPECT_EQ(mount.in("for d in d*; do head -c1 $d | od -An -tu1; done | sort | uniq -c | tr -d ' \\n'").out,
+            "241");
+  EXPECT_LE(std::atol(run("df --output=used -k " + disk + " | tail -1").out.c_str()), 32 * kMiB);
+  EXPECT_EQ(mount.in("cat d05 | wc -c").out, "8388608\n");
+  run("umount -l " + disk);
+}
+
+// SIGTERM is obeyed although a request still runs: the plugin would hang for hours.
+TEST_F(HostileTest, SigtermEndsWhatHangs) {
+  write(R"(
+from h5py import h5d, h5p, h5s, h5t, h5z
+with h5py.File('hang.h5', 'w', libver='latest') as f:
+    plist = h5p.create(h5p.DATASET_CREATE); plist.set_chunk((4096,))
+    plist.set_filter(64003, h5z.FLAG_OPTIONAL, ())
+    space = h5s.create_simple((4096 * 5000,), (h5s.UNLIMITED,))
+    d = h5d.create(f.id, b'd', h5t.STD_U8LE, space, dcpl=plist)
+    for i in range(5000): d.write_direct_chunk((4096 * i,), b'x' * 100))");
+  start_file((place / "hang.h5").string(), "plugins=" + std::string(H5MOUNT_TEST_PLUGINS));
+  run("cat " + mount.path("d") + " >/dev/null 2>&1 & sleep 1");
+  EXPECT_EQ(run("kill -TERM " + pid() + "; for i in $(seq 800); do kill -0 " + pid() +
+                " 2>/dev/null || exit 0; case $(cut -d' ' -f3 /proc/" + pid() +
+                "/stat 2>/dev/null) in Z|'') exit 0;; esac; sleep 0.01; done; exit 1")
+                .code,
+            0);
+  EXPECT_TRUE(mount.gone());
+}
+
+TEST_F(HostileTest, FiveHundredReadersStayWithinTheMemory) {
+  write(R"(
+rng = np.random.default_rng(1)
+with h5py.File('many.h5', 'w') as f:
+    for i in range(8):
+        data = rng.integers(0, 50, (512, 4096), 'u1')
+        f.create_dataset('d%d' % i, data=data, chunks=(64, 512), compression='gzip'))");
+  start_file((place / "many.h5").string(), "cache_size=16M");
+  std::ofstream(place / "readers.py") << R"(
+import os, random, sys, threading
+sizes = {n: os.stat(n).st_size for n in os.listdir('.')}
+first = {n: open(n, 'rb').read() for n in sizes}
+wrong = []
+def read(seed):
+    r = random.Random(seed); n = 'd%d' % (seed % 8)
+    fd = os.open(n, os.O_RDONLY | (os.O_DIRECT if seed % 2 else 0))
+    for k in range(6):
+        at = r.randrange(sizes[n] // 4096) * 4096 if seed % 3 else (k * 262144) % sizes[n]
+        want = 131072 if seed % 2 == 0 else 4096
+        if seed % 2:
+            import mmap
+            page = mmap.mmap(-1, 4096); got = os.preadv(fd, [page], at); data = page[:got]
+        else: data = os.pread(fd, want, at)
+        if data != first[n][at:at + len(data)] or not data: wrong.append((n, at))
+    os.close(fd)
+threads = [threading.Thread(target=read, args=(i,)) for i in range(500)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(len(wrong))
+)";
+  EXPECT_EQ(mount.in("/usr/bin/python3 " + (place / "readers.py").string()).out, "0\n");
+  expect_bounded_memory();
+}
+
+}  // namespace
+}  // namespace h5mount::test
