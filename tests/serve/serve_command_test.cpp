@@ -13,8 +13,7 @@ class Serve:
     def __init__(self, *words):
         time.sleep(0.1)  # the tags of a file that was written just now change with every answer
         self.process = subprocess.Popen([os.environ['H5MOUNT'], '--serve', '0', *words],
-                                        stdout=subprocess.PIPE,
-                                        stderr=open('serve.err', 'w'), text=True)
+                                        stdout=subprocess.PIPE, stderr=open('serve.err', 'w'), text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith('http://'), open('serve.err').read()
         self.host, self.port = self.url[7:-1].rsplit(':', 1)
