@@ -37,6 +37,7 @@ int main(int count, char** words) {
   try {
     if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
     tidy_descriptors(count, words);
+    limit_malloc_arenas();
     return run(count, words);
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());

@@ -4,14 +4,10 @@
 
 namespace h5mount::tree {
 
-RandomPattern::RandomPattern(std::uint64_t image_bytes)
-    : image_bytes_(image_bytes),
-      states_(image_bytes <= kMostImage ? static_cast<std::size_t>((image_bytes + kPage - 1) / kPage) : 0,
-              State::Unknown) {}
-
 RandomPattern::Noted RandomPattern::note(std::uint64_t offset, std::uint64_t length) {
   Noted out;
-  if (states_.empty() || offset >= image_bytes_ || length == 0) return out;
+  if (image_bytes_ > kMostImage || offset >= image_bytes_ || length == 0) return out;
+  states_.resize(static_cast<std::size_t>((image_bytes_ + kPage - 1) / kPage), State::Unknown);
   const std::uint64_t first = offset / kPage;
   const std::uint64_t last = std::min((offset + length - 1) / kPage, states_.size() - 1);
   for (std::uint64_t page = first; page <= last; ++page) {

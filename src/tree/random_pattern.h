@@ -25,7 +25,7 @@ class RandomPattern {
   static constexpr std::uint64_t kFirstWindows = 16;       // stored before there is evidence
   static constexpr std::uint64_t kMostImage = 1ULL << 30;  // larger images: the tables would be too large
 
-  explicit RandomPattern(std::uint64_t image_bytes);
+  explicit RandomPattern(std::uint64_t image_bytes) : image_bytes_(image_bytes) {}
 
   // Page-aligned ranges of the image, in order, that no request and no earlier batch contained.
   using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
@@ -47,7 +47,7 @@ class RandomPattern {
 
   static constexpr std::uint64_t kPagesPerWindow = kWindow / kPage;
   const std::uint64_t image_bytes_;
-  std::vector<State> states_;  // of pages
+  std::vector<State> states_;  // of pages; empty until the first request
   std::uint64_t requests_ = 0, asked_bytes_ = 0, stored_bytes_ = 0;
   std::uint64_t windows_ = 0, probes_ = 0, probes_used_ = 0;
   std::uint64_t rest_ = 0;  // windows before it have no unknown pages

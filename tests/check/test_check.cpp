@@ -147,12 +147,13 @@ TEST(Check, FindsTextWhoseHeapObjectIsGone) {
   EXPECT_EQ(report.findings[0].path, "/text");
 }
 
-TEST(Check, FindsOverlapsAndACutEnd) {
-  std::vector<std::byte> bytes = written_with_h5py(R"(
+constexpr const char* kTwoContiguous = R"(
 f.create_dataset('a', data=np.full(500, 0xAA, 'u1'))
 f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
-)",
-                                                   "earliest");
+)";
+
+TEST(Check, FindsOverlapsAndACutEnd) {
+  std::vector<std::byte> bytes = written_with_h5py(kTwoContiguous, "earliest");
   if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t a = all.find(std::string(500, '\xAA')), b = all.find(std::string(500, '\xBB'));
@@ -177,11 +178,7 @@ f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
 
 // One finding, whatever the layout says, and no memory for what is not there.
 TEST(Check, ClaimsBeyondTheFileAreNotRead) {
-  std::vector<std::byte> bytes = written_with_h5py(R"(
-f.create_dataset('a', data=np.full(500, 0xAA, 'u1'))
-f.create_dataset('b', data=np.full(500, 0xBB, 'u1'))
-)",
-                                                   "earliest");
+  std::vector<std::byte> bytes = written_with_h5py(kTwoContiguous, "earliest");
   if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t field = place_of(bytes, all.find(std::string(500, '\xBB')));

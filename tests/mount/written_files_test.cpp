@@ -86,6 +86,14 @@ values.tofile("tiles.raw")
     const Outcome mounted = mount.mount(scratch() / "tiles.h5", "-o cache_size=8M");
     ASSERT_EQ(mounted.code, 0) << mounted.err;
   }
+  // The daemon stays a child of the shell, so that it can be asked what it counts.
+  static Outcome mount_in_foreground(const MountPoint& place) {
+    const auto log = (scratch() / "tiles.log").string();
+    return run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + place.path() + " 2>" + log +
+               " & echo $! >" + log + ".pid; for i in $(seq 100); do mountpoint -q " + place.path() +
+               " && break; sleep 0.05; done");
+  }
+  static void ask_for_counters() { run("kill -USR1 $(cat " + (scratch() / "tiles.log.pid").string() + ")"); }
   // What the daemon says of itself.
   long counted(const std::string& name) const {
     const auto log = scratch() / "tiles.log";
@@ -109,12 +117,7 @@ TEST_F(TilesTest, InOrderTheBytesAreThose) {
 
 TEST_F(TilesTest, AColumnIsHandedOnBeforeItIsAskedFor) {
   const MountPoint other;
-  const auto log = (scratch() / "tiles.log").string();
-  ASSERT_EQ(run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + other.path() + " 2>" + log +
-                " & echo $! >" + log + ".pid; for i in $(seq 100); do mountpoint -q " + other.path() +
-                " && break; sleep 0.05; done")
-                .code,
-            0);
+  ASSERT_EQ(mount_in_foreground(other).code, 0);
   const Outcome read = other.in(python() + R"(-c '
 import os, struct
 for name in "deflate", "plain", "contiguous":
@@ -124,18 +127,13 @@ for name in "deflate", "plain", "contiguous":
         assert seen == [row * 2500 + column for row in range(3000)], (name, column)
 ')");
   EXPECT_EQ(read.code, 0) << read.err;
-  run("kill -USR1 $(cat " + log + ".pid)");
+  ask_for_counters();
   EXPECT_GT(counted("pages_handed_on"), 3000);
 }
 
 TEST_F(TilesTest, PagesReadAtRandomAreThoseAndSomeAreHandedOnBeforeTheyAreAskedFor) {
   const MountPoint other;
-  const auto log = (scratch() / "tiles.log").string();
-  ASSERT_EQ(run("$H5MOUNT -f " + (scratch() / "tiles.h5").string() + " " + other.path() + " 2>" + log +
-                " & echo $! >" + log + ".pid; for i in $(seq 100); do mountpoint -q " + other.path() +
-                " && break; sleep 0.05; done")
-                .code,
-            0);
+  ASSERT_EQ(mount_in_foreground(other).code, 0);
   const Outcome read = other.in(python() + R"(-c '
 import os, random
 fd = os.open("contiguous", os.O_RDONLY)
@@ -148,7 +146,7 @@ for page in pages:
     assert os.pread(fd, 4096, page * 4096) == true[page * 4096:page * 4096 + 4096], page
 ')");
   EXPECT_EQ(read.code, 0) << read.err;
-  run("kill -USR1 $(cat " + log + ".pid)");
+  ask_for_counters();
   EXPECT_GT(counted("random_pages_stored"), 100);
   EXPECT_GT(counted("probes_used"), 10);
 }

@@ -50,10 +50,9 @@ TEST_F(Clients, WgetTakesTheTreeAndEndsWhereLinksFormCycles) {
       "sort -u > got; "
       "for p in x group/image group/deflated; do $H5MOUNT --cat f.h5 $p | md5sum | cut -c-32; done | sort -u "
       "> want; "
-      "comm -13 got want; ls copy copy/group | sort");
+      "wc -l < want; comm -13 got want; ls copy/group/deflated");
   EXPECT_EQ(out.code, 0) << out.err;
-  EXPECT_NE(out.out.find("deflated"), std::string::npos) << out.out;
-  EXPECT_EQ(out.out.find_first_of('-'), std::string::npos) << out.out;
+  EXPECT_EQ(out.out, "3\ncopy/group/deflated\n");
 }
 
 TEST_F(Clients, GdalReadsViewsByRanges) {
@@ -63,7 +62,7 @@ TEST_F(Clients, GdalReadsViewsByRanges) {
       "gdal_translate -q -of ENVI /vsicurl/${URL}.h5/tiff/group/image.tif raw.bin && $H5MOUNT --cat f.h5 "
       "group/image | cmp - raw.bin && "
       "gdalinfo 'ZARR:\"/vsicurl/'${URL}'.h5/plain.zarr\":/group/deflated' && "
-      "python3 -c \"\nimport sys\" && gdalinfo /vsicurl/${URL}.h5/tiff/group/deflated.tif");
+      "gdalinfo /vsicurl/${URL}.h5/tiff/group/deflated.tif");
   EXPECT_EQ(out.code, 0) << out.err << out.out;
   EXPECT_NE(out.out.find("Size is 200, 100"), std::string::npos) << out.out;
   EXPECT_NE(out.out.find("Size is 300, 200"), std::string::npos) << out.out;

@@ -7,6 +7,7 @@ of the dataset to the last bit, strings the same text. What cannot be compared i
 is 1 where anything differs."""
 
 import collections
+import csv
 import os
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import agate
 import h5py
 import numpy as np
 import pandas
+
+from h5py_datasets import datasets
 
 os.environ['HDF5_USE_FILE_LOCKING'] = 'FALSE'
 MAX_CELLS = 2_000_000
@@ -111,19 +114,9 @@ def compare(dataset, path):
     return '' if compared == len(wanted) else 'skip: type'
 
 
-def datasets(file):
-    found = {}
-    try:
-        file.visititems(lambda name, o: found.__setitem__(name, o) if isinstance(o, h5py.Dataset) else None)
-    except Exception:
-        pass
-    return found
-
-
 def main():
     program, *files = sys.argv[1:]
-    csv_limit = 1 << 30
-    __import__('csv').field_size_limit(csv_limit)
+    csv.field_size_limit(1 << 30)
     counts = collections.Counter()
     bad = 0
     for file in files:

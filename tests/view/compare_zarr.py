@@ -15,6 +15,8 @@ import h5py
 import numpy as np
 import zarr
 
+from h5py_datasets import datasets
+
 os.environ['HDF5_USE_FILE_LOCKING'] = 'FALSE'
 MAX_BYTES = 256 << 20
 MAX_CHUNKS = 20000  # zarr-python holds all that it reads at once
@@ -50,15 +52,6 @@ def compare(dataset, array):
     except Exception as error:
         return f'zarr: {type(error).__name__}: {error}'
     return '' if same(np.asarray(have), np.asarray(want)) else f'differs: {have!r:.200} {want!r:.200}'
-
-
-def datasets(file):
-    found = {}
-    try:
-        file.visititems(lambda name, o: found.__setitem__(name, o) if isinstance(o, h5py.Dataset) else None)
-    except Exception:
-        pass
-    return found
 
 
 def why_absent(dataset):
