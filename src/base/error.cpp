@@ -66,6 +66,34 @@ std::string_view error_code_name(ErrorCode code) {
   return "unknown";
 }
 
+bool is_about_bytes(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated:
+    case ErrorCode::BadSignature:
+    case ErrorCode::UnsupportedVersion:
+    case ErrorCode::ChecksumMismatch:
+    case ErrorCode::InvalidValue:
+    case ErrorCode::OutOfRange:
+    case ErrorCode::LimitExceeded:
+    case ErrorCode::Cycle:
+    case ErrorCode::FilterFailed:
+      return true;
+    case ErrorCode::UnsupportedFeature:
+    case ErrorCode::Io:
+    case ErrorCode::NotFound:
+    case ErrorCode::AccessDenied:
+    case ErrorCode::TooLarge:
+    case ErrorCode::Stale:
+    case ErrorCode::Interrupted:
+    case ErrorCode::TimedOut:
+    case ErrorCode::BudgetExceeded:
+    case ErrorCode::OutOfMemory:
+    case ErrorCode::Internal:
+      return false;
+  }
+  return false;
+}
+
 int to_errno(ErrorCode code) {
   switch (code) {
     case ErrorCode::Truncated:

@@ -85,23 +85,9 @@ Error RequestBudget::exceeded(std::uint64_t spent) const {
 }
 
 bool meets_all_requests(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::Truncated:
-    case ErrorCode::BadSignature:
-    case ErrorCode::UnsupportedVersion:
-    case ErrorCode::UnsupportedFeature:
-    case ErrorCode::ChecksumMismatch:
-    case ErrorCode::InvalidValue:
-    case ErrorCode::OutOfRange:
-    case ErrorCode::LimitExceeded:
-    case ErrorCode::Cycle:
-    case ErrorCode::FilterFailed:
-    case ErrorCode::TooLarge:
-    case ErrorCode::BudgetExceeded:
-      return true;
-    default:
-      return false;
-  }
+  const ErrorCode code = error.code();
+  return is_about_bytes(code) || code == ErrorCode::UnsupportedFeature || code == ErrorCode::TooLarge ||
+         code == ErrorCode::BudgetExceeded;
 }
 
 bool concerns_one_request(const Error& error) {

@@ -67,7 +67,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
 
 Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name, const std::string& dataset,
                                                     const Source* before, RequestBudget& budget) const {
-  H5_TRY(budget.spend(limits::kStepsPerSource));
+  H5_TRY(budget.spend(file_name == "." ? 0 : limits::kStepsPerSourceFile));
   Source source = named(file_name, dataset);
   H5_ASSIGN(source.file, file_name == "." ? Result<object::OpenedFilePtr>(from_)
                                           : environment_.files->open_hdf5(from_, file_name,
@@ -83,7 +83,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   }
   using Opened = std::shared_ptr<const DatasetReader>;
   const auto open_dataset = [&](const metadata::FileMetadataPtr& snapshot) -> Result<Opened> {
-    H5_TRY(budget.spend(limits::kStepsPerSource));  // as much again for the dataset as for the file
+    H5_TRY(budget.spend(limits::kStepsPerSource));
     H5_ASSIGN(const auto address, object::resolve_path(snapshot, snapshot->root_address(), dataset));
     H5_ASSIGN(const auto object, object::open_object(*snapshot, address));
     if (object.kind != object::ObjectKind::Dataset)

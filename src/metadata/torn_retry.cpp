@@ -18,31 +18,7 @@ RetryCounters& retry_counters() {
 }
 
 bool may_be_torn(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::Truncated:
-    case ErrorCode::BadSignature:
-    case ErrorCode::UnsupportedVersion:
-    case ErrorCode::ChecksumMismatch:
-    case ErrorCode::InvalidValue:
-    case ErrorCode::OutOfRange:
-    case ErrorCode::LimitExceeded:
-    case ErrorCode::Cycle:
-    case ErrorCode::FilterFailed:
-      return true;
-    case ErrorCode::UnsupportedFeature:
-    case ErrorCode::Io:
-    case ErrorCode::NotFound:
-    case ErrorCode::AccessDenied:
-    case ErrorCode::TooLarge:
-    case ErrorCode::Stale:
-    case ErrorCode::Interrupted:
-    case ErrorCode::TimedOut:
-    case ErrorCode::BudgetExceeded:
-    case ErrorCode::OutOfMemory:
-    case ErrorCode::Internal:
-      return false;
-  }
-  return false;
+  return is_about_bytes(error.code());
 }
 
 bool TornRetry::again(const Error& error, FileMetadataPtr& snapshot) {

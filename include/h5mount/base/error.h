@@ -42,6 +42,9 @@ enum class ErrorCode : std::uint8_t {
 
 std::string_view error_code_name(ErrorCode code);
 
+// True for errors in the bytes of a file, which another state of the file may not have.
+bool is_about_bytes(ErrorCode code);
+
 // The one mapping to errno, for FUSE replies and exit codes.
 int to_errno(ErrorCode code);
 

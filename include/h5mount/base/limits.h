@@ -13,14 +13,15 @@ namespace h5mount::limits {
 // the files that it reads. Together 2 s of one core for a file of 1 MiB.
 inline constexpr std::uint64_t kRequestSteps = 1ULL << 30;
 inline constexpr std::uint64_t kRequestStepsPerFileByte = 1024;
-// The same for files of any size: the size of a sparse file costs nothing.
+// What the bytes of files add at most: a sparse file can be of any size and take no space.
 inline constexpr std::uint64_t kMaxRequestSteps = 1ULL << 37;
 // The time that it may take, waiting included: so much, and a second for each MiB, which is far slower than
 // any medium that answers.
 inline constexpr std::int64_t kRequestMilliseconds = 60'000;
 inline constexpr std::uint64_t kRequestBytesPerMillisecond = 1048;
-// Steps of what takes long whatever its size: opening a source of a virtual dataset, one read of a source,
-// and visiting a chunk in an index. Text of values: steps for each byte.
+// Steps of what takes long whatever its size: opening a file with sources of a virtual dataset, opening a
+// source in it, one read of a source, and visiting a chunk in an index. Text of values: steps for each byte.
+inline constexpr std::uint64_t kStepsPerSourceFile = 100'000;
 inline constexpr std::uint64_t kStepsPerSource = 40'000;
 inline constexpr std::uint64_t kStepsPerSourceRead = 500;
 inline constexpr std::uint64_t kStepsPerIndexedChunk = 64;
@@ -38,7 +39,7 @@ inline constexpr std::uint64_t kMaxDecodeAboveCache = 512U << 20;
 // Chunks that need so much together are decoded at the same time, if the budget of the cache is not larger.
 inline constexpr std::uint64_t kDecodingBytes = 64U << 20;
 // What the filters of a chunk give together, in chunks and bytes: each of nested ones can multiply its input.
-inline constexpr std::uint64_t kMaxDecodedTimes = 4;
+inline constexpr std::uint64_t kMaxDecodedTimes = 8;
 inline constexpr std::uint64_t kMaxDecodedExtra = 64U << 20;
 
 // ---- datatypes, dataspaces, filters

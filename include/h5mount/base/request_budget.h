@@ -30,7 +30,7 @@ class RequestBudget {
     std::uint64_t steps;
     std::chrono::milliseconds time;
   };
-  RequestBudget();  // limits::kRequestSteps, limits::kRequestTime
+  RequestBudget();  // limits::kRequestSteps, limits::kRequestMilliseconds
   explicit RequestBudget(Bounds bounds);
   static Bounds unbounded();  // for work that no request waits for
   RequestBudget(const RequestBudget&) = delete;
@@ -57,9 +57,9 @@ class RequestBudget {
 
   std::uint64_t spent() const { return spent_.load(std::memory_order_relaxed); }
 
-  PauseBudget& pauses() { return *pauses_; }
+  PauseBudget& pauses() { return shared_pauses_ ? *shared_pauses_ : own_pauses_; }
   // From now on uses a budget of pauses that others share. No other thread may use this budget meanwhile.
-  void share_pauses(std::shared_ptr<PauseBudget> pauses) { pauses_ = std::move(pauses); }
+  void share_pauses(std::shared_ptr<PauseBudget> pauses) { shared_pauses_ = std::move(pauses); }
 
  private:
   Error exceeded(std::uint64_t spent) const;
@@ -72,7 +72,8 @@ class RequestBudget {
   Asked asked_ = nullptr;
   void* asked_data_ = nullptr;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
+  PauseBudget own_pauses_;
+  std::shared_ptr<PauseBudget> shared_pauses_;  // null: its own
 };
 
 // For work that may be part of a request (null: it is not).
@@ -81,11 +82,12 @@ inline Status spend(RequestBudget* budget, std::uint64_t steps) {
   return budget->spend(steps);
 }
 
-// Whether a failure is that of one request, which another request for the same thing need not share.
+// Whether a failure may be that of one request alone, which another request for the same thing need not
+// share: it was interrupted, waited too long, or had spent its budget on other things before.
 bool concerns_one_request(const Error& error);
 
-// Whether every request for the same thing would fail like that as long as the bytes of the file are the
-// same.
+// Whether every request for the same thing alone would fail like that as long as the bytes of the file are
+// the same. BudgetExceeded is in both: the same work costs the same again, unless others had spent the steps.
 bool meets_all_requests(const Error& error);
 
 }  // namespace h5mount
