@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <limits>
 #include <list>
@@ -11,7 +12,6 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
-#include "h5mount/base/request_budget.h"
 
 namespace h5mount::cache {
 namespace {
@@ -44,9 +44,11 @@ struct Pending {
     }
     ready.notify_all();
   }
-  Result<BlockPtr> wait() {
+  Result<BlockPtr> wait(RequestBudget* budget) {
+    constexpr std::chrono::milliseconds kCheck{50};
     std::unique_lock lock(mutex);
-    ready.wait(lock, [&] { return result.has_value(); });
+    while (!ready.wait_for(lock, kCheck, [&] { return result.has_value(); }))
+      if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
     return *result;
   }
 };
@@ -171,15 +173,18 @@ std::size_t BlockCache::charged() const {
   return impl_->charged.load(std::memory_order_relaxed);
 }
 
-Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load) {
-  return get_or_make(key, size, [&]() -> Result<std::shared_ptr<Block>> {
+Result<BlockPtr> BlockCache::get_or_load(const BlockKey& key, std::size_t size, const Loader& load,
+                                         RequestBudget* budget) {
+  const Maker make = [&]() -> Result<std::shared_ptr<Block>> {
     auto block = std::make_shared<Block>(size);
     H5_TRY(load(*block));
     return block;
-  });
+  };
+  return get_or_make(key, size, make, budget);
 }
 
-Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make) {
+Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estimate, const Maker& make,
+                                         RequestBudget* budget) {
   Shard& shard = impl_->shard_of(key);
   std::shared_ptr<Pending> pending;
   for (;;) {
@@ -197,8 +202,11 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
       lock.unlock();
       impl_->joins.fetch_add(1, std::memory_order_relaxed);
       note_long_work();
-      Result<BlockPtr> loaded = pending->wait();
-      if (!loaded && concerns_one_request(loaded.error())) continue;
+      Result<BlockPtr> loaded = pending->wait(budget);
+      if (!loaded && concerns_one_request(loaded.error())) {
+        H5_TRY(spend(budget, 0));  // the failure may be this request's own
+        continue;
+      }
       return loaded;
     }
     pending = std::make_shared<Pending>();

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -19,15 +20,55 @@
 namespace h5mount::cache {
 
 namespace {
-constexpr std::size_t kMaxQueued = 4096;
-}
+
+// One running for_each_index: its indices are taken one at a time, by the caller and by workers.
+struct Call {
+  std::atomic<std::size_t> next{0};
+  std::size_t count = 0;
+  const std::function<void(std::size_t)>* job = nullptr;  // valid while an index is left, or runs
+  std::mutex mutex;
+  std::condition_variable done;
+  std::size_t finished = 0;
+  std::exception_ptr failure;
+
+  // Runs the job of one index; false where none is left.
+  bool run_one() {
+    const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
+    if (i >= count) return false;
+    std::exception_ptr thrown;
+    try {
+      (*job)(i);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    if (thrown && !failure) failure = thrown;
+    if (++finished == count) done.notify_all();
+    return true;
+  }
+};
+using CallPtr = std::shared_ptr<Call>;
+
+}  // namespace
 
 struct WorkerPool::Impl {
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<std::function<void()>> jobs;
+  std::list<CallPtr> calls;                 // the next to be helped first
+  std::atomic<std::size_t> call_count = 0;  // of `calls`, to be asked without the mutex
   std::vector<std::thread> threads;
   bool stopping = false;
+
+  // With the mutex held.
+  void add(const CallPtr& call) {
+    calls.push_back(call);
+    call_count = calls.size();
+  }
+  void remove(const CallPtr& call) {
+    calls.remove(call);
+    call_count = calls.size();
+  }
 
   static void run_guarded(const std::function<void()>& job) {
     try {
@@ -39,17 +80,30 @@ struct WorkerPool::Impl {
     }
   }
 
+  // Calls come before queued jobs, which nobody waits for. An index of one call, then one of the next: a call
+  // whose jobs take long leaves the others their share of the workers.
   void work() {
+    std::unique_lock lock(mutex);
     for (;;) {
-      std::function<void()> job;
-      {
-        std::unique_lock lock(mutex);
-        wake.wait(lock, [&] { return stopping || !jobs.empty(); });
-        if (stopping) return;
-        job = std::move(jobs.front());
-        jobs.pop_front();
+      wake.wait(lock, [&] { return stopping || !calls.empty() || !jobs.empty(); });
+      if (stopping) return;
+      if (!calls.empty()) {
+        const CallPtr call = calls.front();
+        calls.splice(calls.end(), calls, calls.begin());
+        lock.unlock();
+        bool ran = call->run_one();
+        while (ran && call_count.load(std::memory_order_relaxed) <= 1) ran = call->run_one();
+        lock.lock();
+        if (!ran) remove(call);
+        continue;
       }
-      run_guarded(job);
+      {
+        const std::function<void()> job = std::move(jobs.front());
+        jobs.pop_front();
+        lock.unlock();
+        run_guarded(job);
+      }  // without the lock: what a job holds may be the last owner of the pool
+      lock.lock();
     }
   }
 };
@@ -102,49 +156,27 @@ unsigned WorkerPool::threads() const {
 
 void WorkerPool::for_each_index(std::size_t count, const std::function<void(std::size_t)>& job) {
   if (count == 0) return;
-  // Shared with jobs that may start only after all indices are done and this call has returned.
-  struct Shared {
-    std::atomic<std::size_t> next{0};
-    std::size_t count;
-    const std::function<void(std::size_t)>* job;  // valid while next < count, that is while the caller waits
-    std::mutex mutex;
-    std::condition_variable done;
-    std::size_t finished = 0;
-    std::exception_ptr failure;
-
-    void take_part() {
-      for (;;) {
-        const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
-        if (i >= count) return;
-        std::exception_ptr thrown;
-        try {
-          (*job)(i);
-        } catch (...) {
-          thrown = std::current_exception();
-        }
-        const std::lock_guard lock(mutex);
-        if (thrown && !failure) failure = thrown;
-        if (++finished == count) done.notify_all();
-      }
+  const auto call = std::make_shared<Call>();
+  call->count = count;
+  call->job = &job;
+  const bool helped = count > 1 && threads() > 0;
+  if (helped) {
+    note_long_work();
+    {
+      const std::lock_guard lock(impl_->mutex);
+      if (!impl_->stopping) impl_->add(call);
     }
-  };
-  auto shared = std::make_shared<Shared>();
-  shared->count = count;
-  shared->job = &job;
-  const std::size_t helpers = std::min<std::size_t>(count - 1, threads());
-  if (helpers > 0) note_long_work();
-  {
-    // At the front of the queue: a caller waits for these, while queued jobs are read-ahead.
-    const std::lock_guard lock(impl_->mutex);
-    // Where workers are stuck, helpers of calls that have returned stay in the queue.
-    if (!impl_->stopping && impl_->jobs.size() < kMaxQueued)
-      for (std::size_t i = 0; i < helpers; ++i) impl_->jobs.emplace_front([shared] { shared->take_part(); });
+    impl_->wake.notify_all();
   }
-  if (helpers > 0) impl_->wake.notify_all();
-  shared->take_part();
-  std::unique_lock lock(shared->mutex);
-  shared->done.wait(lock, [&] { return shared->finished == shared->count; });
-  if (shared->failure) std::rethrow_exception(shared->failure);
+  while (call->run_one()) {
+  }
+  if (helped) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->remove(call);
+  }
+  std::unique_lock lock(call->mutex);
+  call->done.wait(lock, [&] { return call->finished == count; });
+  if (call->failure) std::rethrow_exception(call->failure);
 }
 
 }  // namespace h5mount::cache

@@ -1,5 +1,6 @@
 #include "last_resort.h"
 
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -35,12 +37,17 @@ void detach_mount(const std::string& mountpoint) {
 
 void end_within(std::string mountpoint, std::chrono::milliseconds grace,
                 std::shared_ptr<const std::atomic<bool>> unmounted) {
-  std::thread([mountpoint = std::move(mountpoint), grace, unmounted = std::move(unmounted)] {
-    std::this_thread::sleep_for(grace);
-    log(LogLevel::Error, "{}: requests that do not end: the mount is ended without them", mountpoint);
-    if (!*unmounted) detach_mount(mountpoint);
-    ::_exit(kExitMountFailed);
-  }).detach();
+  try {
+    std::thread([mountpoint = std::move(mountpoint), grace, unmounted = std::move(unmounted)] {
+      std::this_thread::sleep_for(grace);
+      log(LogLevel::Error, "{}: requests that do not end: the mount is ended without them", mountpoint);
+      if (!*unmounted) detach_mount(mountpoint);
+      ::_exit(kExitMountFailed);
+    }).detach();
+  } catch (const std::exception&) {  // no thread to be had; the kernel ends a mount without a process
+    ::signal(SIGALRM, [](int) { ::_exit(kExitMountFailed); });
+    ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(grace).count()));
+  }
 }
 
 }  // namespace h5mount::cli

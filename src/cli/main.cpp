@@ -1,6 +1,8 @@
 // h5mount, and mount.h5 and umount.fuse.h5mount, which are links to it.
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "exit_codes.h"
 #include "front_command.h"
@@ -39,6 +41,10 @@ int main(int count, char** words) {
     tidy_descriptors(count, words);
     limit_malloc_arenas();
     return run(count, words);
+  } catch (const std::bad_alloc&) {
+    std::fputs("h5mount: out of memory\n", stderr);
+  } catch (const std::system_error& error) {
+    std::fprintf(stderr, "h5mount: the system refuses a thread or a descriptor: %s\n", error.what());
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());
   } catch (...) {

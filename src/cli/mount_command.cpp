@@ -56,11 +56,19 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     print_error(command.file, tree.error().text());
     return kExitBadFile;
   }
-  // A signal ends the process within five seconds, whatever its requests wait for.
+  // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
   static constexpr std::chrono::seconds kGrace{4};
   const auto unmounted = std::make_shared<std::atomic<bool>>(false);
   fuse::SessionOptions options = session_options(command);
-  options.on_stop = [place = command.mountpoint, unmounted] { end_within(place, kGrace, unmounted); };
+  const auto ending = std::make_shared<std::atomic<bool>>(false);
+  options.on_stop = [place = command.mountpoint, unmounted, ending] {
+    *ending = true;
+    end_within(place, kGrace, unmounted);
+  };
+  // There is no mount any more that would have to be taken down.
+  options.on_disconnect = [place = command.mountpoint, ending] {
+    if (!ending->exchange(true)) end_within(place, kGrace, std::make_shared<std::atomic<bool>>(true));
+  };
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {
     print_error(command.file, session.error().text() + kWithoutFuse);

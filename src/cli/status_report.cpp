@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <system_error>
 
 #include "h5mount/base/log.h"
 #include "h5mount/dataset/dataset_reader.h"
@@ -111,11 +112,16 @@ StatusReport::StatusReport(std::shared_ptr<const MountStatus> status) : status_(
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { wait_for_signals(); });
+  try {
+    thread_ = std::thread([this] { wait_for_signals(); });
+  } catch (const std::system_error& error) {
+    log(LogLevel::Warning, "no thread to answer SIGUSR1: {}", error.what());
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StatusReport::~StatusReport() {
+  if (!thread_.joinable()) return;
   ending_ = true;
   pthread_kill(thread_.native_handle(), SIGUSR1);
   thread_.join();

@@ -153,13 +153,13 @@ Status ChunkStore::decode(std::uint64_t chunk, const chunk::ChunkRecord& record,
   read_counters().stored_bytes_read.fetch_add(stored_size, std::memory_order_relaxed);
   if (stored_plain(chunk, record) && stored_size == out.size()) {
     read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
-    if (Status read = source_->read_at(record.address, out); !read)
+    if (Status read = scratch.read(*source_, record.address, out); !read)
       return fail(located(read.error(), chunk, &record));
     return {};
   }
   if (!stored_plain(chunk, record)) H5_TRY(check_memory(chunk, record));
   const MutableByteSpan stored = scratch.stored(stored_size);
-  if (Status read = source_->read_at(record.address, stored); !read)
+  if (Status read = scratch.read(*source_, record.address, stored); !read)
     return fail(located(read.error(), chunk, &record));
   return decode_stored(chunk, record, stored, out, scratch);
 }
@@ -170,7 +170,7 @@ Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const chun
   if (!record.allocated() || stored_plain(chunk, record)) return Part{};
   if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
   const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(record.stored_size));
-  if (Status read = source_->read_at(record.address, stored); !read)
+  if (Status read = scratch.read(*source_, record.address, stored); !read)
     return fail(located(read.error(), chunk, &record));
   auto opened =
       pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));

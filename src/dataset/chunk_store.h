@@ -126,7 +126,7 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const chunk::ChunkR
       continue;
     }
     const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(end - head.address));
-    if (Status read = source_->read_at(head.address, stored); !read)
+    if (Status read = scratch.read(*source_, head.address, stored); !read)
       return fail(located(read.error(), first + i, &head));
     read_counters().stored_bytes_read.fetch_add(stored.size(), std::memory_order_relaxed);
     for (; i < next; ++i) {

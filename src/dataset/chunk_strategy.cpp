@@ -46,6 +46,7 @@ class ChunkStrategy final : public ReadStrategy,
   using Part = ChunkStore::Part;
 
   Result<Part> load(const WantedPart& wanted, RequestBudget* budget) const;
+  Result<Part> sound_part(const WantedPart& wanted, const Error& damage, RequestBudget* budget) const;
   void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
                 RequestBudget* budget) const;
   bool decode_in_parts(std::uint64_t chunk) const;
@@ -71,6 +72,20 @@ bool ChunkStrategy::decode_in_parts(std::uint64_t chunk) const {
   return true;
 }
 
+// Where the whole chunk cannot be decoded, the part may be sound. Whether it can be read must not depend on
+// how often the chunk was read before.
+Result<ChunkStore::Part> ChunkStrategy::sound_part(const WantedPart& wanted, const Error& damage,
+                                                   RequestBudget* budget) const {
+  const ChunkStore& store = blocks_->store();
+  if (!store.may_decode_partially() || !is_about_bytes(damage.code())) return fail(damage);
+  H5_TRY(spend(budget, wanted.end - wanted.begin));
+  H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
+  ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(false));
+  auto part = store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, *scratch);
+  if (!part || !part->block) return fail(damage);
+  return part;
+}
+
 // The result for an absent chunk is a part without a block: nothing is allocated, and fill values are
 // appended.
 Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBudget* budget) const {
@@ -86,8 +101,9 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBu
       if (part.block) return part;
     }
   }
-  H5_ASSIGN(auto block, blocks_->chunk_block(wanted.chunk, budget));
-  return Part{std::move(block), 0};
+  auto block = blocks_->chunk_block(wanted.chunk, budget);
+  if (!block) return sound_part(wanted, block.error(), budget);
+  return Part{*std::move(block), 0};
 }
 
 // Cached chunks need no other thread: a reader down a column of tiles finds those of its last rows.

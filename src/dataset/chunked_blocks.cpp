@@ -42,13 +42,14 @@ cache::BlockKey ChunkedBlocks::spill_key(std::uint64_t index) const {
 }
 
 Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestBudget* budget) const {
-  return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()),
-                             [&](cache::Block& block) -> Status {
-                               H5_TRY(spend(budget, plan().chunk_bytes()));
-                               H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
-                               ScratchPool::Lease scratch(ScratchPool::shared(), store_->memory(false));
-                               return store_->decode(chunk, record, block.bytes(), *scratch);
-                             });
+  const auto decode = [&](cache::Block& block) -> Status {
+    H5_TRY(spend(budget, plan().chunk_bytes()));
+    H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
+    ScratchPool::Lease scratch(ScratchPool::shared(), store_->memory(false));
+    return store_->decode(chunk, record, block.bytes(), *scratch);
+  };
+  return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), decode,
+                             budget);
 }
 
 cache::BlockPtr ChunkedBlocks::cached_chunk(std::uint64_t chunk) const {

@@ -102,7 +102,7 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, Req
       return fail(Error(ErrorCode::FilterFailed, "a chunk of the stripe is damaged"));
   }
   const auto bytes = static_cast<std::size_t>(unit_end(stripe) - plan_.row_block_offset(first_of(stripe)));
-  return blocks_->cache()->get_or_load(key_of(stripe), bytes, [&](cache::Block& block) -> Status {
+  const auto load = [&](cache::Block& block) -> Status {
     Status decoded = decode_stripe(stripe, block.bytes(), budget);
     if (decoded) {
       read_counters().row_blocks_made.fetch_add(last_of(stripe) - first_of(stripe),
@@ -112,7 +112,8 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, Req
       if (damaged_.size() < kMaxDamaged) damaged_.insert(stripe);
     }
     return decoded;
-  });
+  };
+  return blocks_->cache()->get_or_load(key_of(stripe), bytes, load, budget);
 }
 
 Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out,

@@ -9,6 +9,12 @@
 namespace h5mount::dataset {
 namespace {
 constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers are cut to this after use
+
+std::int64_t nanoseconds_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 }  // namespace
 
 void DecodeScratch::trim(std::size_t keep) {
@@ -32,45 +38,98 @@ void ScratchPool::allow(unsigned leases) {
 }
 
 std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
+  auto fresh = std::make_unique<DecodeScratch>();
   std::unique_lock lock(mutex_);
+  leased_.reserve(leased_.size() + 1);
+  std::unique_ptr<DecodeScratch> scratch;
   if (memory.bytes > kSmall) {
+    scratch = std::move(fresh);
+    scratch->bytes_ = memory.bytes;
+    scratch->together_ = memory.together;
     note_long_work();
     const std::uint64_t ticket = next_ticket_++;
-    admitted_.wait(lock, [&] {
-      return serving_ == ticket && (in_flight_ == 0 || in_flight_ + memory.bytes <= memory.together);
-    });
+    while (
+        !admitted_.wait_for(lock, hangs_after_, [&] { return serving_ == ticket && large_fits(*scratch); }))
+      give_places_of_hanging();
     ++serving_;
     in_flight_ += memory.bytes;
     most_in_flight_ = std::max(most_in_flight_, in_flight_);
     admitted_.notify_all();
-    return std::make_unique<DecodeScratch>();
+  } else {
+    while (!freed_.wait_for(lock, hangs_after_, [&] { return free_ > 0; })) give_places_of_hanging();
+    --free_;
+    if (kept_.empty()) {
+      scratch = std::move(fresh);
+    } else {
+      scratch = std::move(kept_.back());
+      kept_.pop_back();
+    }
+    scratch->bytes_ = memory.bytes;
   }
-  freed_.wait(lock, [&] { return free_ > 0; });
-  --free_;
-  if (kept_.empty()) {
-    lock.unlock();
-    return std::make_unique<DecodeScratch>();
-  }
-  auto scratch = std::move(kept_.back());
-  kept_.pop_back();
+  scratch->pool_ = this;
+  scratch->place_given_ = false;
+  leased_.push_back(scratch.get());
   return scratch;
 }
 
-void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch, std::uint64_t bytes) {
-  if (bytes > kSmall) {
-    scratch.reset();
-    const std::lock_guard lock(mutex_);
-    in_flight_ -= bytes;
+void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
+  const bool large = scratch->bytes_ > kSmall;
+  if (!large) scratch->trim(kKeepBytes);
+  const std::lock_guard lock(mutex_);
+  std::erase(leased_, scratch.get());
+  const bool has_place = !scratch->place_given_;
+  if (large) {
+    if (has_place) in_flight_ -= scratch->bytes_;
     admitted_.notify_all();
     return;
   }
-  scratch->trim(kKeepBytes);
-  {
-    const std::lock_guard lock(mutex_);
-    kept_.push_back(std::move(scratch));
-    ++free_;
-  }
+  if (!has_place) return;
+  kept_.push_back(std::move(scratch));
+  ++free_;
   freed_.notify_one();
+}
+
+bool ScratchPool::large_fits(const DecodeScratch& scratch) const {
+  return in_flight_ == 0 || in_flight_ + scratch.bytes_ <= scratch.together_;
+}
+
+// With mutex_ held.
+void ScratchPool::give_places_of_hanging() {
+  const std::int64_t began_before =
+      nanoseconds_now() - std::chrono::duration_cast<std::chrono::nanoseconds>(hangs_after_).count();
+  for (DecodeScratch* const scratch : leased_) {
+    const std::int64_t since = scratch->reading_since_.load();
+    if (since == 0 || since > began_before || scratch->place_given_.exchange(true)) continue;
+    if (scratch->bytes_ > kSmall)
+      in_flight_ -= scratch->bytes_;
+    else
+      ++free_;
+  }
+  freed_.notify_all();
+  admitted_.notify_all();
+}
+
+void ScratchPool::take_place_again(DecodeScratch& scratch) {
+  std::unique_lock lock(mutex_);
+  if (scratch.bytes_ > kSmall) {
+    while (!admitted_.wait_for(lock, hangs_after_, [&] { return large_fits(scratch); }))
+      give_places_of_hanging();
+    in_flight_ += scratch.bytes_;
+    most_in_flight_ = std::max(most_in_flight_, in_flight_);
+  } else {
+    while (!freed_.wait_for(lock, hangs_after_, [&] { return free_ > 0; })) give_places_of_hanging();
+    --free_;
+  }
+  scratch.place_given_ = false;
+}
+
+Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out) {
+  reading_since_.store(nanoseconds_now());
+  Status done = source.read_at(address, out);
+  reading_since_.store(0);
+  // Where the place is given away at this moment, one decode more than admitted runs.
+  if (place_given_.load()) pool_->take_place_again(*this);
+  return done;
 }
 
 std::uint64_t ScratchPool::most_bytes_in_flight() const {

@@ -1,9 +1,13 @@
 // ScratchPool: admission of decodes, and their memory: buffers for stored bytes and for the steps between
 // filters. Decodes that need little are admitted by number; others by their bytes, in the order in which they
 // ask, so that a few large chunks cannot take all memory, and small chunks never wait for large ones. The
-// holder of a lease only reads and decodes: it never waits for another one.
+// holder of a lease only reads and decodes: it never waits for another one. Where it waits for a source for
+// long, its place is given to the next decode, and it waits for a place again before it goes on: sources that
+// hang hold up nobody who does not need them.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -12,17 +16,30 @@
 
 #include "h5mount/base/scratch_buffer.h"
 #include "h5mount/filter/filter.h"
+#include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount::dataset {
 
-struct DecodeScratch {
+class ScratchPool;
+
+class DecodeScratch {
+ public:
   filter::FilterScratch filters;
   MutableByteSpan stored(std::size_t bytes) { return stored_.grown(bytes); }
   MutableByteSpan plain(std::size_t bytes) { return plain_.grown(bytes); }
   void trim(std::size_t keep);  // frees memory above `keep` bytes per buffer
 
+  // ByteSource::read_at, for all that a decode reads.
+  Status read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out);
+
  private:
+  friend class ScratchPool;
   ScratchBuffer stored_, plain_;
+  // Of the lease.
+  ScratchPool* pool_ = nullptr;
+  std::uint64_t bytes_ = 0, together_ = 0;
+  std::atomic<std::int64_t> reading_since_ = 0;  // nanoseconds of the steady clock; 0: not reading
+  std::atomic<bool> place_given_ = false;        // changed with the pool's mutex held
 };
 
 // What a decode needs, and what those that run together may need.
@@ -37,7 +54,10 @@ class ScratchPool {
   static constexpr std::uint64_t kSmall = 8U << 20;
 
   static ScratchPool& shared();
-  explicit ScratchPool(unsigned small_decodes) : leases_(small_decodes), free_(small_decodes) {}
+  // `hangs_after`: how long a source may take to answer until its reader's place is given to another decode.
+  explicit ScratchPool(unsigned small_decodes,
+                       std::chrono::milliseconds hangs_after = std::chrono::milliseconds(500))
+      : hangs_after_(hangs_after), leases_(small_decodes), free_(small_decodes) {}
 
   // Makes it at least so many small ones.
   void allow(unsigned leases);
@@ -45,8 +65,8 @@ class ScratchPool {
   class Lease {
    public:
     explicit Lease(ScratchPool& pool, const DecodeMemory& memory = {})
-        : pool_(pool), bytes_(memory.bytes), scratch_(pool.take(memory)) {}
-    ~Lease() { pool_.give(std::move(scratch_), bytes_); }
+        : pool_(pool), scratch_(pool.take(memory)) {}
+    ~Lease() { pool_.give(std::move(scratch_)); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     DecodeScratch& operator*() { return *scratch_; }
@@ -54,20 +74,25 @@ class ScratchPool {
 
    private:
     ScratchPool& pool_;
-    std::uint64_t bytes_;
     std::unique_ptr<DecodeScratch> scratch_;
   };
 
   std::uint64_t most_bytes_in_flight() const;  // of large decodes so far: for tests
 
  private:
+  friend class DecodeScratch;
   std::unique_ptr<DecodeScratch> take(const DecodeMemory& memory);
-  void give(std::unique_ptr<DecodeScratch> scratch, std::uint64_t bytes);
+  void give(std::unique_ptr<DecodeScratch> scratch);
+  void take_place_again(DecodeScratch& scratch);
+  void give_places_of_hanging();
+  bool large_fits(const DecodeScratch& scratch) const;
 
+  const std::chrono::milliseconds hangs_after_;
   mutable std::mutex mutex_;
   std::condition_variable freed_;
   unsigned leases_, free_;
   std::vector<std::unique_ptr<DecodeScratch>> kept_;
+  std::vector<DecodeScratch*> leased_;
   // Large decodes.
   std::condition_variable admitted_;
   std::uint64_t next_ticket_ = 0, serving_ = 0;

@@ -76,8 +76,9 @@ Result<cache::BlockPtr> SparseList::row_block_list(std::uint64_t row_block, std:
   if (auto block = store_.cache().peek(key)) return block;
   const auto bytes = checked_mul(expected, 8 + plan_.element_size());
   if (!bytes || *bytes > most_bytes_) return fail(list_too_long());
-  return store_.cache().get_or_make(key, static_cast<std::size_t>(*bytes),
-                                    [&] { return make_row_block_list(row_block, expected, budget); });
+  return store_.cache().get_or_make(
+      key, static_cast<std::size_t>(*bytes), [&] { return make_row_block_list(row_block, expected, budget); },
+      budget);
 }
 
 // A row block may be 2^60 chunks wide while the file holds a few of them: then the file's chunks are searched

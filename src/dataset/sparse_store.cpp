@@ -65,7 +65,7 @@ Result<cache::BlockPtr> SparseStore::chunk_block(std::uint64_t chunk, RequestBud
   if (!record) return fail(located(record.error(), chunk));
   if (!record->allocated()) return cache::BlockPtr();
   const auto estimate = static_cast<std::size_t>(std::min<std::uint64_t>(record->stored_size, kMaxEstimate));
-  auto block = cache_->get_or_make(key, estimate, [&] { return load_chunk(chunk, *record, budget); });
+  auto block = cache_->get_or_make(key, estimate, [&] { return load_chunk(chunk, *record, budget); }, budget);
   if (!block) return fail(located(block.error(), chunk, &*record));
   return block;
 }
@@ -110,7 +110,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
   }
   ScratchPool::Lease scratch(ScratchPool::shared());
   const MutableByteSpan stored = scratch->stored(static_cast<std::size_t>(section.stored));
-  H5_TRY(source_->read_at(address, stored));
+  H5_TRY(scratch->read(*source_, address, stored));
   H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), scratch->filters));
   return plain;
 }

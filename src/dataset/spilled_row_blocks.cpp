@@ -118,14 +118,15 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
   const std::uint64_t first = stripe * stripe_rows_;
   const ChunkPlan::Rows rows{first, std::min(stripe_rows_, plan_.row_block_rows(row_block) - first)};
   const std::uint64_t stripes_per_row_block = divide_up(plan_.rows_per_chunk(), stripe_rows_);
-  H5_ASSIGN(auto block,
-            blocks_->cache()->get_or_load(blocks_->spill_key(row_block * stripes_per_row_block + stripe),
-                                          static_cast<std::size_t>(rows.count * plan_.row_bytes()),
-                                          [&](cache::Block& out) -> Status {
-                                            const auto file = spilled(row_block, budget);
-                                            H5_TRY(file->result);
-                                            return gather(*file, rows, out.bytes());
-                                          }));
+  H5_ASSIGN(auto block, blocks_->cache()->get_or_load(
+                            blocks_->spill_key(row_block * stripes_per_row_block + stripe),
+                            static_cast<std::size_t>(rows.count * plan_.row_bytes()),
+                            [&](cache::Block& out) -> Status {
+                              const auto file = spilled(row_block, budget);
+                              H5_TRY(file->result);
+                              return gather(*file, rows, out.bytes());
+                            },
+                            budget));
   return Stripe{std::move(block), row_block_offset + first * plan_.row_bytes()};
 }
 

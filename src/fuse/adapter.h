@@ -11,6 +11,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
 #include "listing_advice.h"
+#include "request_watch.h"
 #include "xattr_answers.h"
 
 namespace h5mount::fuse {
@@ -27,11 +28,13 @@ class OpenCounts {
   std::unordered_map<tree::NodeId, std::uint32_t> counts_ H5_GUARDED_BY(mutex_);
 };
 
+// Shared with the requests that use it: one that the watch answered may go on after the file was closed.
 struct FileHandle {
   tree::NodeId node;
   std::shared_ptr<tree::OpenNode> file;
   std::shared_ptr<void> pin;  // keeps the tree's file
 };
+using FileHandlePtr = std::shared_ptr<const FileHandle>;
 
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
@@ -39,6 +42,7 @@ struct Adapter {
   OpenCounts open_files;
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;
+  RequestWatch requests;
   bool own_listing_advice = false;  // set by op_init; else the kernel decides which listings have attributes
 
   double lasting_timeout() const;  // of names, and of attributes that are complete

@@ -33,7 +33,13 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
     return;
   }
   tree_->when_more_to_watch([this] { wake(more_); });
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    tree_->when_more_to_watch(nullptr);
+    log(LogLevel::Warning, "no thread to watch the file; changes are noticed when it is used: {}",
+        error.what());
+  }
 }
 
 ChangeWatch::~ChangeWatch() {

@@ -7,37 +7,46 @@
 
 #include <cerrno>
 #include <exception>
+#include <memory>
 #include <new>
 #include <utility>
 
 #include "adapter.h"
+#include "request_watch.h"
 
 namespace h5mount::fuse {
 
-// The obligation to answer one request, and its budget. `take` passes it to the caller, who must then reply.
+// The obligation to answer one request, and its budget. The watch answers in its place where nobody waits any
+// more (request_watch.h), and the request is then freed; so nothing here uses it but to answer. Each function
+// that answers returns 0, or -errno where the kernel did not take the answer.
 class Reply {
  public:
-  explicit Reply(fuse_req_t request) : request_(request) {
-    budget_.poll([](void* asked) { return fuse_req_interrupted(static_cast<fuse_req_t>(asked)) != 0; },
-                 request);
+  Reply(Adapter& adapter, std::shared_ptr<ActiveRequest> request)
+      : adapter_(adapter), request_(std::move(request)), entry_(adapter.requests, request_) {
+    request_->begin();
   }
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
-  fuse_req_t take() {
-    budget_.poll(nullptr, nullptr);  // the request is freed with the reply
-    return std::exchange(request_, nullptr);
+  Adapter& adapter() const { return adapter_; }
+  pid_t client() const { return request_->client(); }
+  RequestBudget& budget() { return request_->budget(); }
+  bool answered() const { return request_->answered(); }
+
+  // `answer(request)` is one of libfuse's functions that reply.
+  template <class Answer>
+  int with(Answer&& answer) {
+    fuse_req_t const request = request_->take();
+    return request == nullptr ? -ENOENT : std::forward<Answer>(answer)(request);
   }
-  RequestBudget& budget() { return budget_; }
-  fuse_req_t peek() const { return request_; }
-  bool answered() const { return request_ == nullptr; }
-  void error(int errno_value) {
-    if (!answered()) fuse_reply_err(take(), errno_value);
+  int error(int errno_value) {
+    return with([&](fuse_req_t request) { return fuse_reply_err(request, errno_value); });
   }
 
  private:
-  fuse_req_t request_;
-  RequestBudget budget_;
+  Adapter& adapter_;
+  const std::shared_ptr<ActiveRequest> request_;
+  const RequestWatch::Entry entry_;
 };
 
 // Separate from `guard` so that they are not instantiated for every operation. Neither throws.
@@ -46,9 +55,10 @@ void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, c
 
 // Runs `body(reply)`, which returns a Status and replies itself where it succeeds.
 template <class Body>
-void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
-  Reply reply(request);
-  tree::Tree& tree = *adapter_of(request).tree;  // `request` is invalid once it was answered
+void guard(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const char* operation,
+           fuse_ino_t node, Body&& body) {
+  Reply reply(adapter, request);
+  tree::Tree& tree = *adapter.tree;
   tree::tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
     const std::shared_ptr<void> pin = tree.pin();
@@ -68,6 +78,19 @@ void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& bo
     report_accident(tree, operation, node, "unknown exception");
   }
   reply.error(EIO);
+}
+
+template <class Body>
+void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
+  Adapter& adapter = adapter_of(request);
+  std::shared_ptr<ActiveRequest> active;
+  try {
+    active = std::make_shared<ActiveRequest>(request);
+    guard(adapter, active, operation, node, std::forward<Body>(body));
+  } catch (const std::bad_alloc&) {  // before the body ran, which throws nothing
+    fuse_req_t const unanswered = active ? active->take() : request;
+    if (unanswered != nullptr) fuse_reply_err(unanswered, ENOMEM);
+  }
 }
 
 }  // namespace h5mount::fuse

@@ -55,7 +55,8 @@ class Page {
   std::size_t end() const { return end_; }          // the position after the last entry
 
   void send(Reply& reply) {
-    if (fuse_reply_buf(reply.take(), buffer_.data(), used_) == 0) looked_up_.clear();
+    if (reply.with([&](fuse_req_t r) { return fuse_reply_buf(r, buffer_.data(), used_); }) == 0)
+      looked_up_.clear();
   }
 
  private:
@@ -146,15 +147,15 @@ DirectoryHandlePtr& handle_of(const fuse_file_info& info) {
 // may take long, and the page's sizes could then be older than others that the kernel has received since.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
+  const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the request is answered
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
-    Adapter& adapter = adapter_of(request);
-    const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the reply is sent
+    Adapter& adapter = reply.adapter();
     const MutexLock lock(handle->mutex);
     if (!handle->listing) {
       H5_ASSIGN(handle->listing, adapter.tree->open_directory(node, reply.budget()));
     }
     const auto position = offset < 0 ? 0 : static_cast<std::size_t>(offset);
-    const pid_t process = fuse_req_ctx(request)->pid;
+    const pid_t process = reply.client();
     const auto attributes = [&](bool first) {
       if (!plus) return EntryAttributes::None;
       if (!adapter.own_listing_advice) return EntryAttributes::All;
@@ -189,14 +190,14 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
 void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
     auto handle = std::make_unique<DirectoryHandlePtr>(std::make_shared<DirectoryHandle>());
-    (*handle)->pin = adapter_of(request).tree->pin();
+    (*handle)->pin = reply.adapter().tree->pin();
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
-    tree::Tree& tree = *adapter_of(request).tree;
+    tree::Tree& tree = *reply.adapter().tree;
     const bool lasting = !tree.follows() && tree.listing_lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
     DirectoryHandlePtr* const passed = handle.release();
-    if (fuse_reply_open(reply.take(), info) != 0) delete passed;
+    if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0) delete passed;
     return {};
   });
 }

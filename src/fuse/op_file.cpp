@@ -9,32 +9,32 @@
 namespace h5mount::fuse {
 namespace {
 
-FileHandle& handle_of(const fuse_file_info& info) {
-  return *reinterpret_cast<FileHandle*>(info.fh);
+const FileHandlePtr& handle_of(const fuse_file_info& info) {
+  return *reinterpret_cast<const FileHandlePtr*>(info.fh);
 }
 
 bool wants_to_write(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
-void close_handle(Adapter& adapter, FileHandle* handle) {
-  adapter.open_files.remove(handle->node);
+void close_handle(Adapter& adapter, const FileHandlePtr* handle) {
+  adapter.open_files.remove((*handle)->node);
   delete handle;
 }
 
-void read_now(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
-  guard(request, "read", node, [&](Reply& reply) -> Status {
+void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const FileHandlePtr& handle,
+              std::size_t size, off_t offset) {
+  guard(adapter, request, "read", handle->node, [&](Reply& reply) -> Status {
     if (offset < 0) {
       reply.error(EINVAL);
       return {};
     }
-    const std::shared_ptr<tree::OpenNode> file =
-        handle_of(*info).file;  // may be closed as soon as the reply is sent
+    tree::OpenNode& file = *handle->file;
     dataset::Pieces pieces;
-    H5_TRY(file->read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget()));
+    H5_TRY(file.read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget()));
     H5_TRY(reply_pieces(reply, pieces, size));
     // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
-    return pieces.kernel_only() ? file->revalidate() : Status{};
+    return pieces.kernel_only() ? file.revalidate() : Status{};
   });
 }
 
@@ -46,45 +46,54 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
       reply.error(EROFS);
       return {};
     }
-    Adapter& adapter = adapter_of(request);
+    Adapter& adapter = reply.adapter();
     H5_ASSIGN(auto file, adapter.tree->open(node, reply.budget()));
     const bool keeps_pages = !adapter.tree->follows() || file->keeps_pages();
     const bool file_is_direct = file->direct();
-    auto handle = std::make_unique<FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()});
+    auto handle = std::make_unique<const FileHandlePtr>(
+        std::make_shared<const FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()}));
     adapter.open_files.add(node);
     info->fh = reinterpret_cast<std::uint64_t>(handle.get());
     // Without keep_cache an open waits uninterruptibly, even by SIGKILL, for every running read of the file.
     info->keep_cache = keeps_pages ? 1 : 0;
     info->direct_io = file_is_direct ? 1 : 0;
-    FileHandle* const given = handle.release();
-    if (fuse_reply_open(reply.take(), info) != 0) close_handle(adapter, given);
+    const FileHandlePtr* const given = handle.release();
+    if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0) close_handle(adapter, given);
     return {};
   });
 }
 
 // While all threads are at work, reads wait for one of them, so that this one can answer what is quick.
-void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
-  ServingLoop* const loop = ServingLoop::current();
-  if (loop == nullptr || !loop->saturated()) return read_now(request, node, size, offset, info);
+void op_read(fuse_req_t request, fuse_ino_t /*node*/, std::size_t size, off_t offset, fuse_file_info* info) {
+  Adapter& adapter = adapter_of(request);
+  const FileHandlePtr handle = handle_of(*info);  // may be closed as soon as the request is answered
+  std::shared_ptr<ActiveRequest> active;
   try {
-    loop->defer([=, copied = *info](bool serving) mutable {
-      if (serving)
-        read_now(request, node, size, offset, &copied);
-      else
-        fuse_reply_err(request, ENOTCONN);
+    active = std::make_shared<ActiveRequest>(
+        request, (info->flags & O_DIRECT) != 0 ? ClientKind::Direct : ClientKind::Waiting);
+    ServingLoop* const loop = ServingLoop::current();
+    if (loop == nullptr || !loop->saturated()) return read_now(adapter, active, handle, size, offset);
+    const auto watched = std::make_shared<RequestWatch::Entry>(adapter.requests, active);
+    loop->defer([=, &adapter](bool serving) {
+      (void)watched;  // while it waits
+      if (serving && !active->answered()) return read_now(adapter, active, handle, size, offset);
+      if (fuse_req_t const unanswered = active->take(); unanswered != nullptr)
+        fuse_reply_err(unanswered, ENOTCONN);
     });
   } catch (const std::bad_alloc&) {
-    fuse_reply_err(request, ENOMEM);
+    fuse_req_t const unanswered = active ? active->take() : request;
+    if (unanswered != nullptr) fuse_reply_err(unanswered, ENOMEM);
   }
 }
 
 void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info) {
+  const FileHandlePtr handle = handle_of(*info);  // may be closed as soon as the request is answered
   guard(request, "lseek", node, [&](Reply& reply) -> Status {
     if (offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE)) {
       reply.error(offset < 0 ? ENXIO : EINVAL);
       return {};
     }
-    tree::OpenNode& file = *handle_of(*info).file;
+    tree::OpenNode& file = *handle->file;
     const auto start = static_cast<std::uint64_t>(offset);
     const auto found =
         whence == SEEK_DATA ? file.seek_data(start, reply.budget()) : file.seek_hole(start, reply.budget());
@@ -93,14 +102,14 @@ void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fus
       return {};
     }
     if (!found) return fail(found.error());
-    fuse_reply_lseek(reply.take(), static_cast<off_t>(*found));
+    reply.with([&](fuse_req_t r) { return fuse_reply_lseek(r, static_cast<off_t>(*found)); });
     return {};
   });
 }
 
 void op_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "release", node, [&](Reply& reply) -> Status {
-    close_handle(adapter_of(request), &handle_of(*info));
+    close_handle(reply.adapter(), &handle_of(*info));
     reply.error(0);
     return {};
   });

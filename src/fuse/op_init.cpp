@@ -6,7 +6,10 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr unsigned kMaxRequestBytes = 1U << 20;
-constexpr unsigned kMaxBackground = 64;         // concurrent read-ahead requests; the kernel's default is 12
+// The kernel's default is 12 requests for pages at a time, and a reader whose request is the next waits.
+// Those that wait for a source that hangs count too, so many are allowed; beyond kCongested the kernel reads
+// ahead no further.
+constexpr unsigned kMaxBackground = 1024, kCongested = 48;
 constexpr unsigned kMinorOfLargeListings = 43;  // Linux 6.15; replies of 32 KiB and more since 6.14
 
 void want(fuse_conn_info* connection, unsigned capability, bool wanted) {
@@ -41,7 +44,7 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   connection->max_write = std::max(connection->max_write, kMaxRequestBytes);
   connection->max_read = adapter.options.max_read;
   connection->max_background = kMaxBackground;
-  connection->congestion_threshold = kMaxBackground * 3 / 4;
+  connection->congestion_threshold = kCongested;
 }
 
 }  // namespace h5mount::fuse

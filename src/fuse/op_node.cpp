@@ -15,19 +15,20 @@ constexpr std::uint64_t kStatfsBlock = 4096;
 
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guard(request, "lookup", parent, [&](Reply& reply) -> Status {
-    Adapter& adapter = adapter_of(request);
+    Adapter& adapter = reply.adapter();
     const auto found = adapter.tree->lookup(parent, name, reply.budget());
     if (!found && found.error().code() == ErrorCode::NotFound) {
       fuse_entry_param missing = {};  // node 0: a negative entry, which the kernel caches
       missing.entry_timeout = adapter.missing_timeout();
-      fuse_reply_entry(reply.take(), &missing);
+      reply.with([&](fuse_req_t r) { return fuse_reply_entry(r, &missing); });
       return {};
     }
     if (!found) return fail(found.error());
-    if (adapter.own_listing_advice) adapter.listing_advice.note_lookup(fuse_req_ctx(request)->pid, parent);
+    if (adapter.own_listing_advice) adapter.listing_advice.note_lookup(reply.client(), parent);
     const fuse_entry_param entry = adapter.to_entry(*found);
     // A reply that the kernel did not accept counts no reference there, so the one counted here is dropped.
-    if (fuse_reply_entry(reply.take(), &entry) != 0) adapter.tree->forget(found->node, 1);
+    if (reply.with([&](fuse_req_t r) { return fuse_reply_entry(r, &entry); }) != 0)
+      adapter.tree->forget(found->node, 1);
     return {};
   });
 }
@@ -54,23 +55,24 @@ void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
 
 void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* /*info*/) {
   guard(request, "getattr", node, [&](Reply& reply) -> Status {
-    Adapter& adapter = adapter_of(request);
+    Adapter& adapter = reply.adapter();
     const tree::StatDepth depth =
         adapter.open_files.any(node) ? tree::StatDepth::Size : tree::StatDepth::Full;
     H5_ASSIGN(const tree::NodeStat stat, adapter.tree->stat(node, depth, reply.budget()));
     const struct stat out = adapter.to_stat(stat);
-    fuse_reply_attr(reply.take(), &out, stat.complete ? adapter.lasting_timeout() : 0);
+    const double timeout = stat.complete ? adapter.lasting_timeout() : 0;
+    reply.with([&](fuse_req_t r) { return fuse_reply_attr(r, &out, timeout); });
     return {};
   });
 }
 
 void op_readlink(fuse_req_t request, fuse_ino_t node) {
   guard(request, "readlink", node, [&](Reply& reply) -> Status {
-    H5_ASSIGN(const std::string target, adapter_of(request).tree->readlink(node));
+    H5_ASSIGN(const std::string target, reply.adapter().tree->readlink(node));
     if (target.size() > kMaxSymlinkBytes) {
       reply.error(ENAMETOOLONG);
     } else {
-      fuse_reply_readlink(reply.take(), target.c_str());
+      reply.with([&](fuse_req_t r) { return fuse_reply_readlink(r, target.c_str()); });
     }
     return {};
   });
@@ -80,9 +82,9 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   guard(request, "statfs", node, [&](Reply& reply) -> Status {
     struct statvfs out = {};
     out.f_bsize = out.f_frsize = kStatfsBlock;
-    out.f_blocks = divide_up(adapter_of(request).tree->statfs().file_bytes, kStatfsBlock);
+    out.f_blocks = divide_up(reply.adapter().tree->statfs().file_bytes, kStatfsBlock);
     out.f_namemax = 255;
-    fuse_reply_statfs(reply.take(), &out);
+    reply.with([&](fuse_req_t r) { return fuse_reply_statfs(r, &out); });
     return {};
   });
 }

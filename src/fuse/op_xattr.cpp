@@ -14,21 +14,21 @@ constexpr std::string_view kNamespace = "user.";
 // for the request that follows.
 void reply_value(Reply& reply, fuse_ino_t node, std::string_view name, std::string value, std::size_t size) {
   if (size == 0) {
-    Adapter& adapter = adapter_of(reply.peek());
+    Adapter& adapter = reply.adapter();
     const std::size_t length = value.size();
     if (length > 0) adapter.xattr_answers.keep(node, name, std::move(value), XattrAnswers::Clock::now());
-    fuse_reply_xattr(reply.take(), length);
+    reply.with([&](fuse_req_t r) { return fuse_reply_xattr(r, length); });
   } else if (size < value.size()) {
     reply.error(ERANGE);
   } else {
-    fuse_reply_buf(reply.take(), value.data(), value.size());
+    reply.with([&](fuse_req_t r) { return fuse_reply_buf(r, value.data(), value.size()); });
   }
 }
 
 // Answers a request whose value was kept.
 bool reply_kept(Reply& reply, fuse_ino_t node, std::string_view name, std::size_t size) {
   if (size == 0) return false;
-  auto kept = adapter_of(reply.peek()).xattr_answers.take(node, name, XattrAnswers::Clock::now());
+  auto kept = reply.adapter().xattr_answers.take(node, name, XattrAnswers::Clock::now());
   if (!kept) return false;
   reply_value(reply, node, name, *std::move(kept), size);
   return true;
@@ -51,7 +51,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
   }
   guard(request, "getxattr", node, [&](Reply& reply) -> Status {
     if (reply_kept(reply, node, name, size)) return {};
-    auto value = adapter_of(request).tree->get_xattr(node, name, reply.budget());
+    auto value = reply.adapter().tree->get_xattr(node, name, reply.budget());
     if (!value) {
       const ErrorCode code = value.error().code();
       if (code != ErrorCode::NotFound && code != ErrorCode::TooLarge) return fail(value.error());
@@ -68,7 +68,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t node, const char* name, std::siz
 void op_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
   guard(request, "listxattr", node, [&](Reply& reply) -> Status {
     if (reply_kept(reply, node, {}, size)) return {};
-    H5_ASSIGN(const auto names, adapter_of(request).tree->list_xattrs(node, reply.budget()));
+    H5_ASSIGN(const auto names, reply.adapter().tree->list_xattrs(node, reply.budget()));
     std::string list;
     for (const std::string& name : names) {
       if (!is_fit(name)) continue;

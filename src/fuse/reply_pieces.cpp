@@ -56,7 +56,9 @@ Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t mos
   vectors.clear();
   for (const dataset::Piece& piece : alone) vectors.push_back(to_iovec(piece.bytes));
   if (too_many) vectors.push_back(to_iovec(rest));
-  return outcome(fuse_reply_iov(reply.take(), vectors.data(), static_cast<int>(vectors.size())));
+  return outcome(reply.with([](fuse_req_t request) {
+    return fuse_reply_iov(request, vectors.data(), static_cast<int>(vectors.size()));
+  }));
 }
 
 }  // namespace h5mount::fuse

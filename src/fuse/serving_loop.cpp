@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
+#include <limits>
+#include <utility>
 
 #include "client_affinity.h"
 #include "h5mount/base/log.h"
@@ -18,6 +20,17 @@ namespace {
 constexpr unsigned kQuietTicks = 200;
 
 constexpr std::size_t kLongReply = 128U << 10;
+
+// How often the watch looks for threads that have worked long.
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kIdle = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t milliseconds_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+}
 
 thread_local ServingLoop* t_loop = nullptr;
 
@@ -43,8 +56,10 @@ struct ServingLoop::Worker final : LongWorkListener {
   std::atomic<Phase> phase = Phase::Lost;
   std::atomic<std::uint64_t> requests =
       0;  // received as leader: shows the watch whether it is still the same one
+  std::atomic<std::int64_t> at_work_since = kIdle;  // milliseconds of Clock
   std::condition_variable wake;
   bool woken = false;  // guarded by the loop's mutex
+  bool ended = false;  // guarded by the loop's mutex: nothing of the loop is used any more
   pthread_t thread{};
   std::thread own;  // not of the first worker, which is the thread that called `run`
 };
@@ -67,7 +82,7 @@ int ServingLoop::run() {
   std::thread watcher;
   {
     const std::lock_guard lock(mutex_);
-    idle_.reserve(options_.max_threads);  // so that a thread that becomes idle needs no memory
+    idle_.reserve(options_.max_threads + kMaxReplaced);  // so that a thread that becomes idle needs no memory
     workers_.push_back(std::make_unique<Worker>(*this));
     first = leader_ = workers_.front().get();
     first->thread = ::pthread_self();
@@ -106,8 +121,12 @@ void ServingLoop::interrupt() {
 
 ServingLoop::Counters ServingLoop::counters() const {
   const std::lock_guard lock(mutex_);
-  return {passed_, taken_, deferred_count_, static_cast<unsigned>(workers_.size()),
-          static_cast<unsigned>(idle_.size())};
+  return {.passed = passed_,
+          .taken = taken_,
+          .deferred = deferred_count_,
+          .threads = static_cast<unsigned>(workers_.size()) - ended_,
+          .idle = static_cast<unsigned>(idle_.size()),
+          .replaced = replaced_};
 }
 
 bool ServingLoop::stopping() const {
@@ -135,7 +154,9 @@ void ServingLoop::serve(Worker& me) {
     const Deferred job = std::move(deferred_.front());
     deferred_.pop_front();
     lock.unlock();
+    me.at_work_since.store(milliseconds_now(), std::memory_order_relaxed);
     job(true);
+    me.at_work_since.store(kIdle, std::memory_order_relaxed);
     lock.lock();
   }
   set_long_work_listener(nullptr);
@@ -149,6 +170,11 @@ bool ServingLoop::wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock) 
     if (stop_) return false;
     if (leader_ == nullptr) leader_ = &me;
     if (leader_ == &me || !deferred_.empty()) return true;
+    if (superfluous(me)) {
+      me.ended = true;
+      ++ended_;
+      return false;
+    }
     idle_.push_back(&me);
     note_spare();
     me.woken = false;
@@ -158,21 +184,32 @@ bool ServingLoop::wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock) 
 
 // Returns when the lead was lost, or the loop ends.
 void ServingLoop::lead(Worker& me) {
+  constexpr unsigned kMostWithoutMemory = 200;
+  constexpr std::chrono::milliseconds kBetweenWithoutMemory{50};
+  unsigned without_memory = 0;
   me.phase.store(Phase::Receiving);
   for (;;) {
     const int length = channel_.ended() ? 0 : channel_.receive(me.buffer);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
+      // No memory for a buffer, which another request may free.
+      if (length == -ENOMEM && ++without_memory <= kMostWithoutMemory) {
+        std::this_thread::sleep_for(kBetweenWithoutMemory);
+        continue;
+      }
       me.affinity.release();
       end(channel_.ended() ? 0 : length);
       return;
     }
+    without_memory = 0;
     me.requests.store(me.requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     me.phase.store(
         Phase::Processing);  // sequentially consistent: the watch sleeps only if it cannot see this
     if (watch_sleeps_.load()) wake_watch();
     const pid_t client = channel_.client_of(me.buffer);
+    me.at_work_since.store(milliseconds_now(), std::memory_order_relaxed);
     channel_.process(me.buffer);
+    me.at_work_since.store(kIdle, std::memory_order_relaxed);
     Phase processing = Phase::Processing;
     if (!me.phase.compare_exchange_strong(processing, Phase::Receiving)) return me.affinity.release();
     me.affinity.served(client);
@@ -182,7 +219,7 @@ void ServingLoop::lead(Worker& me) {
 void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
   if (from.phase.load(std::memory_order_relaxed) != Phase::Processing) return;  // not the leader
   const std::lock_guard lock(mutex_);
-  if (idle_.empty() && workers_.size() >= options_.max_threads) return;  // nobody could take it
+  if (idle_.empty() && !may_start()) return;  // nobody could take it
   Phase processing = Phase::Processing;
   if (stop_ || !from.phase.compare_exchange_strong(processing, Phase::Lost)) return;
   counter.fetch_add(1, std::memory_order_relaxed);
@@ -204,7 +241,12 @@ void ServingLoop::appoint_leader() {
 
 // With mutex_ held.
 void ServingLoop::add_leader() {
-  if (workers_.size() >= options_.max_threads) return;
+  if (may_start()) leader_ = start_worker();
+  note_spare();
+}
+
+// With mutex_ held. Null where no thread can be started.
+ServingLoop::Worker* ServingLoop::start_worker() {
   try {
     auto made = std::make_unique<Worker>(*this);
     Worker& worker = *made;
@@ -212,12 +254,29 @@ void ServingLoop::add_leader() {
     const SignalsBlocked blocked;
     worker.own = std::thread([this, &worker] { serve(worker); });
     worker.thread = worker.own.native_handle();
-    leader_ = &worker;
     workers_.push_back(std::move(made));
+    return &worker;
   } catch (const std::exception& exception) {  // no memory, or the limit of threads
-    log(LogLevel::Warning, "no further thread can serve requests: {}", exception.what());
+    if (!std::exchange(refused_, true))
+      log(LogLevel::Warning, "no further thread can serve requests: {}", exception.what());
+    return nullptr;
   }
-  note_spare();
+}
+
+// With mutex_ held: whether there are fewer threads than may be.
+bool ServingLoop::may_start() const {
+  return workers_.size() - ended_ < most_threads();
+}
+
+// With mutex_ held.
+std::size_t ServingLoop::most_threads() const {
+  return options_.max_threads + replaced_;
+}
+
+// With mutex_ held: whether this thread was started in place of one that has come back. The caller of `run`
+// stays.
+bool ServingLoop::superfluous(const Worker& me) const {
+  return workers_.size() - ended_ > most_threads() && &me != workers_.front().get();
 }
 
 // With mutex_ held.
@@ -228,8 +287,7 @@ void ServingLoop::wake(Worker& worker) {
 
 // With mutex_ held.
 void ServingLoop::note_spare() {
-  const std::size_t spare = idle_.size() + (options_.max_threads - workers_.size());
-  spare_.store(options_.max_threads == 1 || spare > 0, std::memory_order_relaxed);
+  spare_.store(options_.max_threads == 1 || !idle_.empty() || may_start(), std::memory_order_relaxed);
 }
 
 void ServingLoop::defer(Deferred job) {
@@ -244,6 +302,7 @@ void ServingLoop::defer(Deferred job) {
 }
 
 void ServingLoop::end(int result) {
+  if (options_.on_end) options_.on_end();
   const std::lock_guard lock(mutex_);
   stop_ = true;
   result_ = result;
@@ -264,16 +323,24 @@ void ServingLoop::wake_watch() {
 void ServingLoop::watch() {
   const Worker* seen = nullptr;
   std::uint64_t seen_requests = 0;
+  Clock::time_point looked = Clock::now();
   unsigned quiet = kQuietTicks;
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    if (quiet >= kQuietTicks) {
+    bool is_quiet = quiet >= kQuietTicks;
+    if (is_quiet && deferred_.empty()) {
       watch_sleeps_ = true;
       if (leader_ != nullptr && leader_->phase.load() == Phase::Processing) watch_sleeps_ = false;
       watch_wake_.wait(lock, [&] { return stop_ || !watch_sleeps_; });
       quiet = 0;
+      is_quiet = false;
     }
-    watch_wake_.wait_for(lock, options_.tick, [&] { return stop_; });
+    watch_wake_.wait_for(lock, is_quiet ? kBetweenLooks : options_.tick, [&] { return stop_; });
+    if (const auto now = Clock::now(); !stop_ && now - looked >= kBetweenLooks) {
+      looked = now;
+      replace_long_at_work();
+      join_ended(lock);
+    }
     Worker* const leader = leader_;
     const std::uint64_t requests = leader == nullptr ? 0 : leader->requests.load(std::memory_order_relaxed);
     const bool same = leader != nullptr && leader == seen && requests == seen_requests;
@@ -290,6 +357,38 @@ void ServingLoop::watch() {
       ++quiet;
     }
   }
+}
+
+// With mutex_ held.
+void ServingLoop::replace_long_at_work() {
+  const std::int64_t began_before = milliseconds_now() - options_.long_at_work.count();
+  const auto at_work = std::ranges::count_if(workers_, [&](const auto& worker) {
+    return worker->at_work_since.load(std::memory_order_relaxed) < began_before;
+  });
+  replaced_ = static_cast<unsigned>(std::min<std::ptrdiff_t>(at_work, kMaxReplaced));
+  // Threads for the reads that wait, and a leader where all threads were at work.
+  for (std::size_t waiting = deferred_.size(); waiting > 0 && idle_.empty() && may_start(); --waiting)
+    if (start_worker() == nullptr) break;
+  // Those that idle and are superfluous now are woken to end.
+  for (std::size_t threads = workers_.size() - ended_; threads > most_threads() && !idle_.empty();
+       --threads) {
+    wake(*idle_.front());
+    idle_.erase(idle_.begin());
+  }
+  note_spare();
+}
+
+// With mutex_ held, which is released meanwhile.
+void ServingLoop::join_ended(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::unique_ptr<Worker>> ended;
+  for (auto& worker : workers_)
+    if (worker->ended) ended.push_back(std::move(worker));
+  if (ended.empty()) return;
+  std::erase(workers_, nullptr);
+  ended_ -= static_cast<unsigned>(ended.size());
+  lock.unlock();
+  for (const auto& worker : ended) worker->own.join();
+  lock.lock();
 }
 
 }  // namespace h5mount::fuse

@@ -8,7 +8,9 @@
 // the lead within two ticks to a thread that watches. So no request waits for another's decoding.
 //
 // Where all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
-// goes on to answer what is quick. Threads: `run` once; all else from any thread while it runs.
+// goes on to answer what is quick. A thread that has worked for one request for more than a second may wait
+// for a source that hangs: another is started in its place, up to kMaxReplaced, and as many end when it is
+// done. Threads: `run` once; all else from any thread while it runs.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -46,10 +48,14 @@ class RequestChannel {
 class ServingLoop {
  public:
   struct Options {
-    unsigned max_threads = 64;          // that serve; 1: the calling one only, without a watch
-    int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
-    std::chrono::milliseconds tick{1};  // a request that outlasts two ticks loses the lead
+    unsigned max_threads = 64;                     // that serve; 1: the calling one only, without a watch
+    int wake_signal = 0;                           // its handler does nothing; `interrupt` sends it
+    std::chrono::milliseconds tick{1};             // a request that outlasts two ticks loses the lead
+    std::chrono::milliseconds long_at_work{1000};  // after which a thread is replaced
+    std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
+  static constexpr unsigned kMaxReplaced = 448;
+
   ServingLoop(RequestChannel& channel, const Options& options);
   ~ServingLoop();
   ServingLoop(const ServingLoop&) = delete;
@@ -82,7 +88,7 @@ class ServingLoop {
     std::uint64_t passed = 0;    // the lead, by its holder before long work
     std::uint64_t taken = 0;     // the lead, by the watch
     std::uint64_t deferred = 0;  // reads
-    unsigned threads = 0, idle = 0;
+    unsigned threads = 0, idle = 0, replaced = 0;
   };
   Counters counters() const;
   bool stopping() const;  // the channel has ended; running requests may not have
@@ -102,6 +108,12 @@ class ServingLoop {
   void end(int result);
   void watch();
   void wake_watch();
+  void replace_long_at_work();
+  bool superfluous(const Worker& me) const;
+  void join_ended(std::unique_lock<std::mutex>& lock);
+  Worker* start_worker();
+  bool may_start() const;
+  std::size_t most_threads() const;
   void join_all();
 
   RequestChannel& channel_;
@@ -112,11 +124,14 @@ class ServingLoop {
 
   // mutex_ guards what follows.
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<Worker*> idle_;  // the last one is woken first
-  Worker* leader_ = nullptr;   // null: none of the threads is free
+  std::vector<std::unique_ptr<Worker>> workers_;  // the first is the thread that called `run`
+  unsigned replaced_ = 0;                         // threads that work for one request for long
+  unsigned ended_ = 0;                            // threads among workers_ that have ended, or are about to
+  std::vector<Worker*> idle_;                     // the last one is woken first
+  Worker* leader_ = nullptr;                      // null: none of the threads is free
   std::deque<Deferred> deferred_;
   std::condition_variable watch_wake_;
+  bool refused_ = false;  // it was logged that no thread could be started
   bool stop_ = false;
   int result_ = 0;
 };

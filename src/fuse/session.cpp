@@ -1,13 +1,17 @@
 #include "h5mount/fuse/session.h"
 
+#include <fmt/format.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <optional>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "adapter.h"
 #include "change_watch.h"
@@ -51,6 +55,25 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
   for (const std::string& text : options.mount_options) option(escape_option(text));
   if (options.debug) arguments.emplace_back("-d");
   return arguments;
+}
+
+// Whether as many threads can be started as a mount needs, and a process to unmount it. Once it is mounted, a
+// user who may start none could not take it down.
+Status check_threads() {
+  constexpr std::size_t kNeeded = 10;
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  std::vector<std::jthread> threads;
+  Status out;
+  try {
+    const SignalsBlocked blocked;
+    for (std::size_t i = 0; i < kNeeded; ++i) threads.emplace_back([ended] { ended.wait(); });
+  } catch (const std::system_error& error) {
+    out = fail({ErrorCode::Io, fmt::format("the system allows {} of {} threads that a mount needs: {}",
+                                           threads.size(), kNeeded, error.what())});
+  }
+  end.set_value();
+  return out;
 }
 
 // The kernel's requests.
@@ -101,7 +124,8 @@ class FuseSession final : public Session {
                  .options = std::move(options),
                  .open_files = {},
                  .xattr_answers = {},
-                 .listing_advice = {}},
+                 .listing_advice = {},
+                 .requests = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
   FuseSession& operator=(const FuseSession&) = delete;
@@ -117,6 +141,9 @@ class FuseSession final : public Session {
 
  private:
   Error mount_error(const std::string& said) const;
+  struct Helpers;
+  void start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
+             const std::function<void()>& on_ready);
   void announce(const std::function<void()>& on_ready) const;
   void end_mount();
 
@@ -133,6 +160,7 @@ Error FuseSession::mount_error(const std::string& said) const {
 
 Status FuseSession::begin() {
   H5_TRY(check_mountpoint(adapter_.options.mountpoint));
+  H5_TRY(check_threads());
   std::vector<std::string> words = session_arguments(adapter_.options);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -158,37 +186,57 @@ void FuseSession::announce(const std::function<void()>& on_ready) const {
   if (on_ready) on_ready();
 }
 
-int FuseSession::serve(std::function<void()> on_ready) {
+// The threads beside those of the loop.
+struct FuseSession::Helpers {
   std::thread announcer;
   std::shared_ptr<KernelNotifier> notifier;
   std::optional<ChangeWatch> watch;
+};
+
+// Throws std::system_error where the system refuses a thread or a descriptor.
+void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
+                        const std::function<void()>& on_ready) {
+  const SignalsBlocked blocked;
+  helpers.notifier = std::make_shared<KernelNotifier>(session_);
+  adapter_.tree->set_kernel(helpers.notifier);
+  helpers.watch.emplace(adapter_.tree);
+  adapter_.requests.start();
+  // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
+  // still answered.
+  stop_request_.begin(
+      [this, &channel, notifier = helpers.notifier] {
+        if (adapter_.options.on_stop) adapter_.options.on_stop();
+        notifier->stop();
+        channel.stop();
+      },
+      [&loop] { loop.interrupt(); });
+  helpers.announcer = std::thread([this, &on_ready] { announce(on_ready); });
+}
+
+int FuseSession::serve(std::function<void()> on_ready) {
+  Helpers helpers;
   SessionChannel channel(session_);
   const unsigned threads =
       adapter_.options.single_thread ? 1 : std::max(adapter_.options.workers, kFewestWorkers);
-  ServingLoop loop(channel, {.max_threads = threads, .wake_signal = StopRequest::wake_signal()});
-  {
-    const SignalsBlocked blocked;
-    notifier = std::make_shared<KernelNotifier>(session_);
-    adapter_.tree->set_kernel(notifier);
-    watch.emplace(adapter_.tree);
-    announcer = std::thread([this, &on_ready] { announce(on_ready); });
-    // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
-    // still answered.
-    stop_request_.begin(
-        [this, &channel, notifier] {
-          if (adapter_.options.on_stop) adapter_.options.on_stop();
-          notifier->stop();
-          channel.stop();
-        },
-        [&loop] { loop.interrupt(); });
+  ServingLoop loop(channel, {.max_threads = threads,
+                             .wake_signal = StopRequest::wake_signal(),
+                             .on_end = adapter_.options.on_disconnect});
+  int result = 0;
+  try {
+    start(helpers, channel, loop, on_ready);
+    result = loop.run();
+  } catch (const std::system_error& error) {
+    log(LogLevel::Error, "the mount cannot be served: {}", error.what());
+    result = -EAGAIN;
   }
-  const int result = loop.run();
+  adapter_.requests.stop();
   stop_request_.end();
-  watch.reset();
+  helpers.watch.reset();
   adapter_.tree->set_kernel(nullptr);
-  notifier->stop();  // after an unmount the connection is dead, so no write waits
-  end_mount();       // closes the descriptor, which must not be in use; the announcer's wait ends
-  announcer.join();
+  // After an unmount the connection is dead, so no write waits.
+  if (helpers.notifier) helpers.notifier->stop();
+  end_mount();  // closes the descriptor, which must not be in use; the announcer's wait ends
+  if (helpers.announcer.joinable()) helpers.announcer.join();
   return channel.failed() ? -EPROTO : std::min(result, 0);
 }
 

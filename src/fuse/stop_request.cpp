@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 namespace h5mount::fuse {
@@ -73,6 +74,7 @@ void StopRequest::take_signals() {
 }
 
 void StopRequest::begin(std::function<void()> on_stop, std::function<void()> interrupt) {
+  if (event_ < 0) throw std::system_error(EMFILE, std::generic_category(), "no event for signals");
   on_stop_ = std::move(on_stop);
   interrupt_ = std::move(interrupt);
   thread_ = std::thread([this] { wait_and_stop(); });
@@ -85,7 +87,7 @@ void StopRequest::end() {
   }
   changed_.notify_all();
   ask();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void StopRequest::ask() const {

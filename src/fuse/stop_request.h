@@ -27,7 +27,8 @@ class StopRequest {
 
   // Called before and after the loop that serves. `on_stop` and then, again and again until `end`,
   // `interrupt` run in a thread of their own; after `on_stop` the loop must end when a system call of it is
-  // interrupted.
+  // interrupted. `end` may come without `begin`. Throws std::system_error where the system has no thread or
+  // descriptor for it.
   void begin(std::function<void()> on_stop, std::function<void()> interrupt);
   void end();
 

@@ -67,9 +67,9 @@ Result<cache::BlockPtr> TableFile::block(const Part& part, RequestBudget* budget
     return fail({ErrorCode::InvalidValue, "rows that could not be read when the table was measured"});
   }
   const auto size = static_cast<std::size_t>(part.bytes);
-  return blocks_->cache().get_or_load({blocks_->id(), part.rows, part.row}, size, [&](cache::Block& block) {
-    return render_part(part, block.bytes(), budget);
-  });
+  return blocks_->cache().get_or_load(
+      {blocks_->id(), part.rows, part.row}, size,
+      [&](cache::Block& block) { return render_part(part, block.bytes(), budget); }, budget);
 }
 
 Status TableFile::render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const {

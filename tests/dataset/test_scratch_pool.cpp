@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -51,6 +53,50 @@ TEST(ScratchPool, OneThatNeedsMoreThanAllRunsAlone) {
     });
   threads.clear();
   EXPECT_EQ(most, 1);
+}
+
+// A source that answers when the test lets it.
+class HangingSource final : public io::ByteSource {
+ public:
+  Status read_at(std::uint64_t, MutableByteSpan) const override {
+    ++reading;
+    released.wait();
+    return {};
+  }
+  std::uint64_t size() const override { return 1; }
+  std::string name() const override { return "hanging"; }
+
+  mutable std::atomic<int> reading = 0;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+};
+
+// Decodes that wait for a source that hangs give their places to others, and take places again behind it.
+TEST(ScratchPool, DecodesWhoseSourceHangsHoldUpNobody) {
+  for (const std::uint64_t bytes : {ScratchPool::kSmall, kLarge}) {
+    ScratchPool pool(2, std::chrono::milliseconds(20));
+    HangingSource source;
+    std::atomic<int> running = 0, most = 0;
+    std::vector<std::jthread> threads;
+    constexpr int kHung = 8;
+    for (int i = 0; i < kHung; ++i)
+      threads.emplace_back([&] {
+        ScratchPool::Lease lease(pool, {bytes, kLarge});
+        EXPECT_TRUE(lease->read(source, 0, {}));
+        most = std::max(most.load(), ++running);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        --running;
+      });
+    while (source.reading < kHung) std::this_thread::yield();
+    {
+      const ScratchPool::Lease other(pool, {bytes, kLarge});
+    }  // for ever where it waits for them
+    source.release.set_value();
+    threads.clear();
+    // One more may run where a place is given away at the moment when its reader comes back.
+    EXPECT_LE(most, bytes > ScratchPool::kSmall ? 2 : 4);
+    const ScratchPool::Lease all(pool, {bytes, kLarge});
+  }
 }
 
 }  // namespace

@@ -25,11 +25,14 @@ with h5py.File('source/f.h5', 'w') as f:
     # Its middle: what lies beside a chunk may be read together with metadata.
     middle = info.byte_offset + info.size // 2
     open('chunk', 'w').write('%d %d\n' % (middle, middle + 100))
+    places = [d.id.get_chunk_info(i).byte_offset for i in range(5, 35)]
+    last = d.id.get_chunk_info(34)
+    open('data', 'w').write('%d %d\n' % (min(places) + 5000, last.byte_offset + last.size - 5000))
     open('plain_place', 'w').write('%d\n' % p.id.get_offset())
     for name in 'd', 'plain', 'g/other': f[name][()].tofile(name.replace('/', '-') + '.raw')
 )");
     const Outcome made = run(std::string(H5MOUNT_FAULT_FS) + " " + (place / "source").string() + " " +
-                             (place / "rules").string() + " " + faulty_.string());
+                             (place / "rules").string() + " " + faulty_.string() + " -o max_threads=1000");
     ASSERT_EQ(made.code, 0) << made.err;
     chunk_ = slurp(place / "chunk");
     chunk_.pop_back();
@@ -157,6 +160,83 @@ TEST_F(FaultsTest, AMountWhoseSourceHangsCanBeUnmounted) {
                 "' >/dev/null || exit 0; sleep .1; done; exit 1")
                 .code,
             0);
+}
+
+// Whatever the source does: a reader that is killed is gone, however it reads.
+TEST_F(FaultsTest, ReadersOfAHangCanBeKilled) {
+  mount_it();
+  rules("hang " + chunk_);
+  const std::string at = "skip=" + std::to_string(5 * kChunk) + " iflag=skip_bytes";
+  for (const std::string signal : {"SIGKILL", "SIGINT"}) {
+    EXPECT_EQ(kill(signal, "cat d"), "killed\n") << signal;
+    EXPECT_EQ(kill(signal, "dd if=d bs=4096 count=1 " + at), "killed\n") << signal;
+    EXPECT_EQ(kill(signal, "dd if=d bs=4096 count=1 " + at + ",direct"), "killed\n") << signal;
+    EXPECT_EQ(kill(signal, "stat .h5/csv/d.csv"), "killed\n") << signal;  // it takes a pass to measure
+    EXPECT_EQ(kill(signal, "cat .h5/text/d"), "killed\n") << signal;
+  }
+  EXPECT_TRUE(sound("g/other"));
+  rules("");
+  EXPECT_TRUE(sound("d"));
+}
+
+// Readers of every kind, each of a place of its own, more of them than the mount has threads.
+TEST_F(FaultsTest, ManyReadersOfAHangHoldUpNobodyElse) {
+  mount_it();
+  ASSERT_TRUE(same_part("d", 0, kChunk));
+  std::ofstream(place / "readers.py") << R"(
+import mmap, os, sys, threading
+def read(i):
+    fd = os.open('d', os.O_RDONLY | (os.O_DIRECT if i % 2 else 0))
+    at = (5 + i % 30) * 524288 + i // 30 * 4096
+    if i % 2: os.preadv(fd, [mmap.mmap(-1, 4096)], at)
+    else: os.pread(fd, 100, at)
+for i in range(int(sys.argv[1])): threading.Thread(target=read, args=(i,)).start()
+)";
+  const std::string data = "hang " + slurp(place / "data");
+  for (const std::string readers : {"64", "200"}) {
+    rules(data);
+    run("cd " + mount.path() + "; exec /usr/bin/python3 " + (place / "readers.py").string() + " " + readers +
+        " >/dev/null 2>&1 & echo $! >" + (place / "readers").string());
+    run("sleep 2");
+    EXPECT_EQ(mount.in("timeout 20 ls .").out, "d\ng\nplain\n") << readers;
+    EXPECT_EQ(mount.in("timeout 20 stat -c %s plain").out, "800000\n") << readers;
+    EXPECT_EQ(mount.in("timeout 20 getfattr --only-values -n user.name g").out, "sound") << readers;
+    forget();
+    EXPECT_TRUE(same_part("d", 0, kChunk)) << readers;  // in the mount's cache
+    EXPECT_TRUE(sound("g/other")) << readers;
+    EXPECT_TRUE(sound("plain")) << readers;
+    EXPECT_EQ(run("p=$(cat " + (place / "readers").string() + "); kill -KILL $p; for i in $(seq 200); do " +
+                  "test -e /proc/$p/fd/0 || exit 0; sleep .05; done; exit 1")
+                  .code,
+              0)
+        << readers;
+    EXPECT_TRUE(sound("g/other")) << readers;
+    rules("");
+    EXPECT_TRUE(sound("d")) << readers;
+  }
+}
+
+TEST_F(FaultsTest, AMountWithManyReadersOfAHangEnds) {
+  const std::string data = "hang " + slurp(place / "data");
+  const std::string readers =
+      "(for i in $(seq 70); do dd if=d of=/dev/null bs=4096 count=1 iflag=skip_bytes skip=$((2621440 + "
+      "524288*(i%30) + 4096*i)) 2>/dev/null & done); sleep 2";
+  const std::string gone = "for i in $(seq 160); do pgrep -f '" + (faulty_ / "f.h5").string() +
+                           "' >/dev/null || exit 0; sleep .05; done; exit 1";
+  mount_it();
+  rules(data);
+  mount.in(readers);
+  EXPECT_EQ(run("pkill -TERM -f '^[^ ]*h5mount .*" + (faulty_ / "f.h5").string() + "'").code, 0);
+  EXPECT_EQ(run(gone).code, 0);
+  EXPECT_TRUE(mount.gone());
+  rules("");
+  mount_it();
+  rules(data);
+  mount.in(readers);
+  EXPECT_EQ(run("umount -l " + mount.path()).code, 0);
+  EXPECT_TRUE(mount.gone());
+  // The readers keep it; it goes with them.
+  EXPECT_EQ(run("pkill -KILL -f '^dd if=d of=/dev/null bs=4096 count=1 iflag=skip_bytes'; " + gone).code, 0);
 }
 
 // No crash, and no byte of a file that is no longer the one that was mounted.

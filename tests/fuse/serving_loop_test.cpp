@@ -104,8 +104,9 @@ constexpr std::chrono::milliseconds kTick{1};
 // A loop in a thread of its own.
 class Running {
  public:
-  explicit Running(unsigned threads, std::chrono::milliseconds tick = kNever)
-      : loop(channel, {.max_threads = threads, .tick = tick}) {
+  explicit Running(unsigned threads, std::chrono::milliseconds tick = kNever,
+                   std::chrono::milliseconds long_at_work = kNever)
+      : loop(channel, {.max_threads = threads, .tick = tick, .long_at_work = long_at_work}) {
     thread_ = std::thread([this] { result_ = loop.run(); });
     first = thread_.get_id();
   }
@@ -284,6 +285,34 @@ TEST(ServingLoop, ReadsAreDeferredWhileAllThreadsAreAtWork) {
   // They begin in the order in which they came: what is recorded at a place overtook only those that other
   // threads had begun and not recorded yet.
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_LT(order[i] - static_cast<int>(i), kThreads) << i;
+}
+
+// Threads that hang are replaced, and when they come back, as many end.
+TEST(ServingLoop, ThreadsThatAreLongAtWorkAreReplaced) {
+  constexpr unsigned kThreads = 2, kHung = 12;
+  Running running(kThreads, kTick, std::chrono::milliseconds(5));
+  Gate gate;
+  for (unsigned i = 0; i < kHung; ++i) {
+    running.channel.ask([&] {
+      const auto read = [&](bool) {
+        note_long_work();
+        gate.wait();
+      };
+      ServingLoop& loop = *ServingLoop::current();
+      if (loop.saturated())
+        loop.defer(read);
+      else
+        read(true);
+    });
+  }
+  gate.wait_for(kHung);
+  EXPECT_NE(running.channel.ask_who().get(), std::thread::id());
+  EXPECT_GE(running.loop.counters().threads, kHung);
+  gate.open();
+  while (running.loop.counters().threads > kThreads) {
+    running.channel.ask_who().get();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 TEST(ServingLoop, WhereTheLoopEndsDeferredReadsAreTold) {

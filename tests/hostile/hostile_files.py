@@ -4,6 +4,7 @@ no library would write so, checksums included. tests/mount/hostile_test.cpp says
 import os
 import struct
 import sys
+import zlib
 
 import h5py
 import numpy as np
@@ -257,6 +258,22 @@ def large_chunks(out):
         for i in range(4):
             space = h5s.create_simple((size,), (h5s.UNLIMITED,))
             h5d.create(f.id, b'bomb%d' % i, h5t.STD_U8LE, space, dcpl=plist).write_direct_chunk((0,), b'x' * 100)
+        f.create_dataset('good', data=list(range(100000)), chunks=(1000,), compression='gzip')
+
+
+def nested_deflate(out):
+    """400 chunks of 32 MiB, each some hundred bytes: 13 GB to decode. Small chunks beside them."""
+    size, count = 32 << 20, 400
+    stored = zlib.compress(zlib.compress(bytes(size), 9), 9)
+    with h5py.File(out, 'w', libver='latest') as f:
+        plist = h5p.create(h5p.DATASET_CREATE)
+        plist.set_chunk((size,))
+        for _ in range(2):
+            plist.set_deflate(9)
+        space = h5s.create_simple((size * count,), (h5s.UNLIMITED,))
+        bomb = h5d.create(f.id, b'bomb', h5t.STD_U8LE, space, dcpl=plist)
+        for i in range(count):
+            bomb.write_direct_chunk((size * i,), stored)
         f.create_dataset('good', data=list(range(100000)), chunks=(1000,), compression='gzip')
 
 

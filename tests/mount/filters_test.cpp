@@ -70,6 +70,39 @@ TEST_F(FiltersTest, OneRowDecodesOnlyItsBlocks) {
   EXPECT_EQ(mount.in("cmp array plain").code, 0);
 }
 
+// A damaged block is an error for the rows that need it, however often the chunk was read before.
+TEST_F(FiltersTest, ADamagedBlockIsThatOfItsRowsAlways) {
+  const auto file = scratch() / "damaged_array.h5";
+  const Outcome made =
+      run(python() + (source_root() / "scripts/make_blosc2_array.py").string() + " " + file.string());
+  ASSERT_EQ(made.code, 0) << made.err;
+  std::ofstream(scratch() / "damage.py") << R"(
+import h5py, sys
+with h5py.File(sys.argv[1]) as f: info = f['array'].id.get_chunk_info(0)
+with open(sys.argv[1], 'r+b') as f:
+    f.seek(info.byte_offset + info.size // 2)
+    bytes_ = f.read(200)
+    f.seek(info.byte_offset + info.size // 2)
+    f.write(bytes(b ^ 0x5A for b in bytes_))
+)";
+  ASSERT_EQ(run(python() + (scratch() / "damage.py").string() + " " + file.string()).code, 0);
+  start(file);
+  // 512 rows of the chunk, each half a row of the array, in several passes.
+  std::ofstream(scratch() / "passes.py") << R"(
+import mmap, os
+array, plain = (os.open(n, os.O_RDONLY | os.O_DIRECT) for n in ('array', 'plain'))
+page = mmap.mmap(-1, 4096)
+def row(fd, i):
+    try: return page[:os.preadv(fd, [page], i * 8192)]
+    except OSError as error: return error.errno
+passes = [[row(array, i) for i in range(512)] for _ in range(6)]
+good = [row(plain, i) for i in range(512)]
+sound = sum(got == want for got, want in zip(passes[0], good))
+print(all(p == passes[0] for p in passes), 0 < sound < 512, {r for r in passes[0] if r not in good})
+)";
+  EXPECT_EQ(mount.in(python() + (scratch() / "passes.py").string()).out, "True True {5}\n");
+}
+
 // Chunks handed over as they are, behind filters that libhdf5 was told are optional.
 constexpr const char* kWriteRefused = R"(
 import h5py, numpy, struct, sys

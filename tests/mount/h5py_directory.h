@@ -25,6 +25,16 @@ class H5pyDirectoryTest : public ::testing::Test {
             300);
     ASSERT_EQ(made.code, 0) << made.err;
   }
+  // Kills the command while it reads (kill_reader.py); "killed\n" where it is gone at once. With the process
+  // id of the mount, which must then come to rest.
+  std::string kill(const std::string& signal, const std::string& command,
+                   const std::string& idle = {}) const {
+    const std::string script = source_root() / "tests/mount/kill_reader.py";
+    return mount
+        .in("/usr/bin/python3 " + script + (idle.empty() ? "" : " --idle " + idle) + " " + signal + " " +
+            command)
+        .out;
+  }
   // A command in the mount, as a user who owns nothing there.
   Outcome as_nobody(const std::string& command) const {
     return mount.in("setpriv --reuid=65534 --regid=65534 --clear-groups sh -c '" + command + "'");

@@ -13,7 +13,9 @@ constexpr long kAbove = 128 * kMiB;
 
 class HostileTest : public H5pyDirectoryTest {
  protected:
-  void TearDown() override {
+  void TearDown() override { end(); }
+  // Ends the mount.
+  void end() {
     if (pid_.empty()) return;
     EXPECT_EQ(
         run("kill -TERM " + pid_ + " && for i in $(seq 600); do kill -0 " + pid_ +
@@ -22,6 +24,7 @@ class HostileTest : public H5pyDirectoryTest {
             .code,
         0)
         << "the mount outlived its SIGTERM";
+    pid_.clear();
   }
 
   // Mounts the hostile file of that name.
@@ -181,6 +184,29 @@ with h5py.File('hang.h5', 'w', libver='latest') as f:
                 .code,
             0);
   EXPECT_TRUE(mount.gone());
+}
+
+// A long file may ask for much work: here for minutes. It ends with the process that asked for it, and does
+// not keep others waiting.
+TEST_F(HostileTest, ReadersOfLongWorkCanBeKilled) {
+  const std::string script = source_root() / "tests/hostile/hostile_files.py";
+  const std::vector<std::pair<std::string, std::vector<std::string>>> readers = {
+      {"endless_text", {"stat evil", "cat evil"}},
+      {"nested_deflate", {"cat bomb", "dd if=bomb bs=1M iflag=direct", "dd if=bomb bs=64M"}}};
+  for (const auto& [name, commands] : readers) {
+    const std::string file = (place / (name + ".h5")).string();
+    ASSERT_EQ(run("/usr/bin/python3 " + script + " " + name + " " + file + " && truncate -s 4G " + file).code,
+              0);
+    start_file(file, "cache_size=16M");
+    for (const std::string& command : commands)
+      for (const std::string signal : {"SIGKILL", "SIGINT"})
+        EXPECT_EQ(kill(signal, command, pid()), "killed\n") << name << ": " << command << ": " << signal;
+    run("cd " + mount.path() + "; for i in 1 2 3 4; do " + commands[0] + " >/dev/null 2>&1 & done; sleep 1");
+    EXPECT_EQ(mount.in("timeout 20 wc -c <good").out,
+              "800" + std::string(name == "endless_text" ? "" : "000") + "\n");
+    EXPECT_EQ(mount.in("timeout 20 ls | wc -l").out, "2\n");
+    end();
+  }
 }
 
 TEST_F(HostileTest, FiveHundredReadersStayWithinTheMemory) {

@@ -36,6 +36,9 @@ struct SessionOptions {
   bool handle_signals = true;  // SIGINT, SIGTERM and SIGHUP end `serve`
   // Called once, by another thread, where a signal or `stop` begins to end the session; may be null.
   std::function<void()> on_stop = nullptr;
+  // Called once, by another thread, when the kernel sends no further requests: `serve` returns when those
+  // that run have ended, which may wait for a source that hangs. May be null.
+  std::function<void()> on_disconnect = nullptr;
 };
 
 class Session {

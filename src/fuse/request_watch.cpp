@@ -1,0 +1,139 @@
+#include "request_watch.h"
+
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "h5mount/base/error.h"
+#include "h5mount/base/log.h"
+#include "signals_blocked.h"
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{50};
+// The watch sleeps after so many ticks without a request: an idle mount wakes no processor.
+constexpr unsigned kQuietTicks = 40;
+// The time for the thread that works for a request to answer it after its budget has ended: a chunk may have
+// to be decoded to its end.
+constexpr std::chrono::milliseconds kGraceAfterInterrupt{200};
+constexpr std::chrono::seconds kGrace{10};
+
+}  // namespace
+
+ActiveRequest::ActiveRequest(fuse_req_t request, ClientKind kind)
+    : client_(fuse_req_ctx(request)->pid), kind_(kind), request_(request) {}
+
+void ActiveRequest::begin() {
+  budget_.emplace();
+  budget_->poll([](void* self) { return static_cast<ActiveRequest*>(self)->abandoned(); }, this);
+  begun_.store(true, std::memory_order_release);
+}
+
+fuse_req_t ActiveRequest::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(request_, nullptr);
+}
+
+bool ActiveRequest::answered() const {
+  const std::lock_guard lock(mutex_);
+  return request_ == nullptr;
+}
+
+bool ActiveRequest::abandoned() {
+  if (abandoned_.load(std::memory_order_relaxed)) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (request_ == nullptr) return false;  // what is done after the answer is for the next request
+    if (fuse_req_interrupted(request_) != 0) abandoned_ = true;
+  }
+  if (!abandoned_ && !young(Clock::now()) && client_is_gone(client_, kind_)) abandoned_ = true;
+  return abandoned_;
+}
+
+void ActiveRequest::look(Clock::time_point now) {
+  Status goes_on;
+  if (begun_.load(std::memory_order_acquire))
+    goes_on = budget_->check();
+  else if (abandoned())
+    goes_on = fail({ErrorCode::Interrupted, "nobody waits for the answer any more"});
+  if (goes_on || answered()) return;
+  if (!ended_at_) ended_at_ = now;
+  const bool interrupted = goes_on.error().code() == ErrorCode::Interrupted;
+  if (now - *ended_at_ < (interrupted ? kGraceAfterInterrupt : Clock::duration(kGrace))) return;
+  if (fuse_req_t request = take(); request != nullptr) fuse_reply_err(request, goes_on.error().errno_value());
+}
+
+void RequestWatch::start() {
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    log(LogLevel::Warning, "no thread to watch requests; those of killed processes run to their ends: {}",
+        error.what());
+  }
+}
+
+void RequestWatch::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+RequestWatch::Place RequestWatch::add(std::shared_ptr<ActiveRequest> request) {
+  std::list<std::shared_ptr<ActiveRequest>> one;
+  one.push_back(std::move(request));
+  const std::lock_guard lock(mutex_);
+  active_.splice(active_.end(), one);
+  if (std::exchange(sleeping_, false)) wake_.notify_all();
+  return std::prev(active_.end());
+}
+
+void RequestWatch::remove(Place place) {
+  std::list<std::shared_ptr<ActiveRequest>> one;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  one.splice(one.end(), active_, place);
+}
+
+// With mutex_ held. Where memory is short, some of them.
+void RequestWatch::collect_old(ActiveRequest::Clock::time_point now,
+                               std::vector<std::shared_ptr<ActiveRequest>>& old) const {
+  try {
+    for (const auto& request : active_) {
+      if (request->young(now)) break;
+      old.push_back(request);
+    }
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void RequestWatch::run() {
+  std::vector<std::shared_ptr<ActiveRequest>> old;
+  unsigned quiet = 0;
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    quiet = active_.empty() ? quiet + 1 : 0;
+    if (quiet > kQuietTicks) {
+      sleeping_ = true;
+      wake_.wait(lock, [&] { return stop_ || !sleeping_; });
+      quiet = 0;
+    }
+    wake_.wait_for(lock, kTick, [&] { return stop_; });
+    const auto now = ActiveRequest::Clock::now();
+    collect_old(now, old);
+    lock.unlock();
+    try {
+      for (const auto& request : old) request->look(now);
+    } catch (const std::bad_alloc&) {  // of an error's words; there is a next tick
+    }
+    old.clear();
+    lock.lock();
+  }
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,102 @@
+// ActiveRequest: a request of the kernel from its arrival to its answer. RequestWatch: a thread that looks
+// after the requests that take long. It interrupts those whose client is gone, and where the thread that
+// works for a request does not notice (it may wait for a source that hangs), the watch answers in its place:
+// the client goes on, and the kernel counts one request less. The thread ends its work when it can.
+#pragma once
+
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "client_state.h"
+#include "h5mount/base/request_budget.h"
+#include "h5mount/base/thread_annotations.h"
+
+namespace h5mount::fuse {
+
+// Threads: any. Exactly one caller takes the request, and answers it.
+class ActiveRequest {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // Younger requests are not asked about: most end soon.
+  static constexpr std::chrono::milliseconds kYoung{100};
+
+  explicit ActiveRequest(fuse_req_t request, ClientKind kind = ClientKind::Waiting);
+  ActiveRequest(const ActiveRequest&) = delete;
+  ActiveRequest& operator=(const ActiveRequest&) = delete;
+
+  // The request, to be answered by the caller; null where that was done. It is freed by the answer.
+  fuse_req_t take();
+  bool answered() const;
+  // To be called once, before `budget`: a thread begins to work for the request, and its budget runs.
+  void begin();
+  RequestBudget& budget() { return *budget_; }
+  pid_t client() const { return client_; }
+
+  bool young(Clock::time_point now) const { return now - began_ < kYoung; }
+  // Whether nobody waits for the answer any more. Once true, it is true.
+  bool abandoned();
+  // One look by the watch: answers with an error where nobody works for the request and it is abandoned, or
+  // where its budget has ended and it is not answered within the time that takes to notice.
+  void look(Clock::time_point now);
+
+ private:
+  const pid_t client_;
+  const ClientKind kind_;
+  const Clock::time_point began_ = Clock::now();
+  std::optional<RequestBudget> budget_;
+  std::atomic<bool> begun_ = false;
+  mutable std::mutex mutex_;
+  fuse_req_t request_;  // guarded by mutex_; null: taken
+  std::atomic<bool> abandoned_ = false;
+  std::optional<Clock::time_point> ended_at_;  // of the budget, as seen by the watch, which alone uses it
+};
+
+class RequestWatch {
+ public:
+  // Keeps a request in the watch's list.
+  class Entry {
+   public:
+    Entry(RequestWatch& watch, std::shared_ptr<ActiveRequest> request)
+        : watch_(watch), place_(watch.add(std::move(request))) {}
+    ~Entry() { watch_.remove(place_); }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    RequestWatch& watch_;
+    const std::list<std::shared_ptr<ActiveRequest>>::iterator place_;
+  };
+
+  RequestWatch() = default;
+  ~RequestWatch() { stop(); }
+  RequestWatch(const RequestWatch&) = delete;
+  RequestWatch& operator=(const RequestWatch&) = delete;
+
+  void start();
+  void stop();  // also where it was not started
+
+ private:
+  using Place = std::list<std::shared_ptr<ActiveRequest>>::iterator;
+  Place add(std::shared_ptr<ActiveRequest> request);
+  void remove(Place place);
+  void collect_old(ActiveRequest::Clock::time_point now,
+                   std::vector<std::shared_ptr<ActiveRequest>>& old) const;
+  void run();
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  std::list<std::shared_ptr<ActiveRequest>> active_;  // the oldest first
+  bool sleeping_ = false, stop_ = false;
+  std::thread thread_;  // used by start and stop alone
+};
+
+}  // namespace h5mount::fuse
