@@ -1,5 +1,10 @@
 #include "h5mount/check/check.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "accounting_metadata.h"
+#include "allocated_space.h"
 #include "for_each.h"
 #include "h5mount/format/superblock.h"
 #include "object_check.h"
@@ -34,12 +39,28 @@ void check_objects(const Context& context) {
     context.tally.found("", {ErrorCode::LimitExceeded, "more objects, or longer names, than are checked"});
 }
 
+UnaccountedSpace unaccounted_in(const AllocatedSpace& space, const metadata::FileMetadata& file) {
+  UnaccountedSpace out;
+  const std::uint64_t end =
+      std::min(file.addresses()->size(), file.superblock().end_of_file - file.base_address());
+  space.for_each_gap(end, [&](const SpaceRange& gap) {
+    UnaccountedSpace::Range range{file.base_address() + gap.begin, gap.end - gap.begin};
+    out.bytes += range.bytes;
+    out.ranges += 1;
+    for (UnaccountedSpace::Range& named : out.largest)
+      if (range.bytes > named.bytes) std::swap(range, named);
+  });
+  return out;
+}
+
 }  // namespace
 
 Totals check_file(const dataset::ReadEnvironment& environment, const Options& options, Report& report) {
   Tally tally(options, report);
   const object::OpenedFilePtr& file = environment.files->main();
-  const metadata::FileMetadataPtr metadata = file->snapshot();
+  AllocatedSpace space;
+  const auto metadata = std::make_shared<AccountingMetadata>(file->snapshot(), space);
+  metadata->note_file_structures();
   Places places(metadata->root_address());
   Extents extents(metadata->addresses()->size());
   const Context context{environment, file, metadata, tally, places, extents};
@@ -48,7 +69,13 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
   const std::vector<Extent> found = extents.take();
   if (!options.quick) read_unfiltered(found, *metadata, environment.workers.get(), places, tally);
   if (tally.go_on()) report_overlaps(found, *metadata, places, tally);
-  return tally.totals();
+  Totals totals = tally.totals();
+  const std::uint64_t size = metadata->addresses()->size(), stored = metadata->addresses()->stored_bytes();
+  const bool set = stored != size && stored != metadata->base_address() + size;
+  if (!tally.go_on() || places.full() || set) return totals;
+  for (const Extent& extent : found) space.add(extent.begin, extent.end - extent.begin);
+  totals.unaccounted = unaccounted_in(space, *metadata);
+  return totals;
 }
 
 }  // namespace h5mount::check

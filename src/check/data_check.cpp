@@ -8,6 +8,7 @@
 #include "h5mount/base/row_major.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/dataset/stored_chunks.h"
+#include "h5mount/metadata/global_heap.h"
 #include "h5mount/text/value_text.h"
 #include "object_check.h"
 
@@ -43,8 +44,10 @@ class DataCheck {
       case format::LayoutClass::Structured:
         check_sparse();
         break;
-      case format::LayoutClass::Compact:  // part of the header
       case format::LayoutClass::Virtual:  // data of other datasets, which are checked where they stand
+        check_mappings();
+        break;
+      case format::LayoutClass::Compact:  // part of the header
         break;
     }
     if (description_.type->has_variable_part || description_.type->has_reference) check_elements();
@@ -87,6 +90,14 @@ class DataCheck {
     found(Error(ErrorCode::LimitExceeded, structure, "address", error.offset())
               .with_detail("datasets claim more raw data than are checked of a file of this length"));
     return false;
+  }
+
+  // The reader has decoded them; they are read once more so that their space is accounted for.
+  void check_mappings() {
+    if (description_.layout.virtual_heap_address == format::kUndefinedAddress) return;
+    const auto mappings = metadata::load_global_heap_object(
+        *context_.metadata, description_.layout.virtual_heap_address, description_.layout.virtual_heap_index);
+    if (!mappings) found(mappings.error());
   }
 
   void check_contiguous() {

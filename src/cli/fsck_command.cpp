@@ -100,9 +100,11 @@ class Printer final : public check::Report {
     if (command_.json) {
       print(fmt::format(
           R"({{"source":{},"objects":{},"attributes":{},"chunks":{},"data_bytes":{},"unprotected_bytes":{},)"
-          R"("checksums":{},"damage":{},"notes":{},"unchecked":{}}})",
+          R"("checksums":{},"unaccounted_bytes":{},"unaccounted_ranges":{},"largest_unaccounted":{},)"
+          R"("damage":{},"notes":{},"unchecked":{}}})",
           json_string(source_), totals.objects, totals.attributes, totals.chunks, totals.data_bytes,
-          totals.unprotected_bytes, totals.checksums, totals.damage, totals.notes, totals.unchecked));
+          totals.unprotected_bytes, totals.checksums, totals.unaccounted.bytes, totals.unaccounted.ranges,
+          largest_json(totals.unaccounted), totals.damage, totals.notes, totals.unchecked));
     } else if (!command_.quiet) {
       print(
           fmt::format("{}: {} objects, {} attributes, {} chunks, {} of data, {} metadata checksums verified; "
@@ -111,6 +113,7 @@ class Printer final : public check::Report {
                       bytes_text(static_cast<double>(totals.data_bytes)), totals.checksums,
                       bytes_text(static_cast<double>(totals.unprotected_bytes)), totals.damage, totals.notes,
                       totals.unchecked));
+      if (totals.unaccounted.bytes > 0) print(unaccounted_text(totals.unaccounted));
     }
   }
 
@@ -122,6 +125,24 @@ class Printer final : public check::Report {
     std::FILE* const out = command_.checksums ? stderr : stdout;
     std::fwrite(line.data(), 1, line.size(), out);
     std::fputc('\n', out);
+  }
+
+  // "[[offset,bytes],…]"
+  static std::string largest_json(const check::UnaccountedSpace& space) {
+    std::string out;
+    for (const auto& range : space.largest)
+      if (range.bytes > 0) out += fmt::format("{}[{},{}]", out.empty() ? "" : ",", range.offset, range.bytes);
+    return "[" + out + "]";
+  }
+  std::string unaccounted_text(const check::UnaccountedSpace& space) const {
+    std::string largest;
+    for (const auto& range : space.largest)
+      if (range.bytes > 0)
+        largest += fmt::format("{}{} at {:#x}", largest.empty() ? "" : ", ",
+                               bytes_text(static_cast<double>(range.bytes)), range.offset);
+    return fmt::format("{}: nothing accounts for {} in {} {}, as of deleted objects; the largest: {}",
+                       escape_for_log(source_), bytes_text(static_cast<double>(space.bytes)), space.ranges,
+                       space.ranges == 1 ? "range" : "ranges", largest);
   }
 
   void show_bar(const check::Totals& so_far) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "allocated_space.h"
 #include "extents.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/check/check.h"
@@ -56,6 +57,15 @@ std::size_t place_of(const std::vector<std::byte>& bytes, std::uint64_t number) 
   return all.find(std::string_view(reinterpret_cast<const char*>(&number), 8));
 }
 
+constexpr const char* kDeleted = R"(
+f.create_dataset('kept', data=np.arange(10000, dtype='u1'))
+f.create_dataset('lost', data=np.arange(100000) % 251, dtype='u1')
+f['last'] = np.arange(10000, dtype='u1')
+f.close()
+f = h5py.File(sys.argv[1], 'r+')
+del f['lost']
+)";
+
 constexpr const char* kSmall = R"(
 f.create_dataset('g/checked', data=np.arange(1000), chunks=(100,), compression='gzip', fletcher32=True)
 f.create_dataset('g/plain', data=np.arange(1000, dtype='u1'))
@@ -63,6 +73,22 @@ f['g'].attrs['words'] = ['one', 'two']
 f['text'] = ['alpha', 'beta']
 f['again'] = f['g/plain']
 f['loop'] = f['g']
+)";
+
+// Dense groups and attributes, huge and large attributes, deleted links, links in creation order, virtual and
+// variable-length data.
+constexpr const char* kEveryStructure = R"(
+g = f.create_group('many', track_order=True)
+for i in range(300): g['link %d' % i] = h5py.SoftLink('/somewhere/%d' % i)
+for i in range(0, 300, 7): del g['link %d' % i]
+d = f.create_dataset('d', data=np.arange(1000))
+for i in range(100): d.attrs['attribute %d' % i] = np.arange(i)
+f['text'] = ['word %d' % i for i in range(500)]
+v = h5py.VirtualLayout((1000,), 'i8'); v[:] = h5py.VirtualSource(d)
+f.create_virtual_dataset('view', v)
+f.create_dataset('big', (3000, 3000), chunks=(2, 2), maxshape=(None, 3000), dtype='i4')[5:9, 7:999] = 1
+f.create_dataset('sparse', (20000, 2), chunks=(1, 2), maxshape=(None, None), dtype='i4')[::500] = 1
+f.create_dataset('fixed', (20000, 2), chunks=(1, 2), dtype='i4')[::500] = 1
 )";
 
 TEST(Check, SoundFilesHaveNoFindings) {
@@ -79,6 +105,66 @@ TEST(Check, SoundFilesHaveNoFindings) {
       if (std::string_view(libver) == "latest") EXPECT_GT(totals.checksums, totals.objects);
     }
   }
+}
+
+// Every structure that libhdf5 writes accounts for its space; what it leaves over is less than the block that
+// it takes from the file at a time.
+TEST(Check, FreshFilesAreAccountedFor) {
+  constexpr std::uint64_t kBlock = 2048;
+  for (const char* libver : {"earliest", "latest"}) {
+    for (const char* script : {kSmall, kEveryIndex, kEveryStructure}) {
+      const std::vector<std::byte> bytes = written_with_h5py(script, libver);
+      if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
+      Collected report;
+      const check::UnaccountedSpace space = check_bytes(bytes, report).unaccounted;
+      std::uint64_t named = 0;
+      for (const auto& range : space.largest) named += range.bytes;
+      EXPECT_LE(named, space.bytes);
+      EXPECT_LE(space.bytes, 2 * kBlock)
+          << libver << ": " << space.ranges << " ranges, the largest " << space.largest[0].bytes << " at "
+          << space.largest[0].offset << "\n"
+          << script;
+    }
+  }
+}
+
+TEST(Check, SpaceOfDeletedObjectsIsUnaccountedFor) {
+  const std::vector<std::byte> bytes = written_with_h5py(kDeleted);
+  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
+  Collected report;
+  const check::UnaccountedSpace space = check_bytes(bytes, report).unaccounted;
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_GE(space.largest[0].bytes, 100'000U);
+  EXPECT_LE(space.largest[0].bytes, 102'048U);
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(space.largest[0].offset);
+  EXPECT_GE(std::count(begin, begin + 1000, std::byte{250}), 3);  // every 251st byte of the lost ones
+}
+
+TEST(AllocatedSpace, JoinsRangesAndGivesTheGaps) {
+  check::AllocatedSpace space;
+  EXPECT_TRUE(space.add(10, 10));
+  EXPECT_TRUE(space.add(30, 10));
+  EXPECT_FALSE(space.add(12, 8));
+  EXPECT_TRUE(space.add(15, 10));
+  EXPECT_FALSE(space.add(5, 0));
+  EXPECT_FALSE(space.add(~std::uint64_t{0}, 2));
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
+  space.for_each_gap(50, [&](const check::SpaceRange& gap) { gaps.emplace_back(gap.begin, gap.end); });
+  EXPECT_EQ(gaps, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 10}, {25, 30}, {40, 50}}));
+  EXPECT_TRUE(space.contains(24));
+  EXPECT_FALSE(space.contains(25));
+  EXPECT_TRUE(space.add(0, 100));
+  gaps.clear();
+  space.for_each_gap(100, [&](const check::SpaceRange& gap) { gaps.emplace_back(gap.begin, gap.end); });
+  EXPECT_TRUE(gaps.empty());
+}
+
+TEST(AllocatedSpace, MemoryIsBounded) {
+  check::AllocatedSpace space;
+  for (std::uint64_t i = 0; i < check::AllocatedSpace::kMaxRanges + 1000; ++i) space.add(16 * i, 8);
+  std::size_t gaps = 0;
+  space.for_each_gap(~std::uint64_t{0}, [&](const check::SpaceRange&) { ++gaps; });
+  EXPECT_EQ(gaps, check::AllocatedSpace::kMaxRanges);
 }
 
 TEST(Check, CountsWhatNoChecksumCovers) {
@@ -324,6 +410,25 @@ import json, sys
 lines = [json.loads(line) for line in sys.stdin]
 print(lines[0]["severity"], lines[-1]["damage"], lines[-1]["source"].endswith("fsck \"json\".h5"))')");
   EXPECT_EQ(seen.out, "damage 1 True\n");
+}
+
+TEST(Fsck, UnaccountedSpaceIsToldInTheSummary) {
+  const std::vector<std::byte> bytes = written_with_h5py(kDeleted);
+  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
+  const std::string file = std::filesystem::path(::testing::TempDir()) / "fsck_deleted.h5";
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const Ended seen = fsck(file);
+  EXPECT_EQ(seen.code, 0) << seen.out;
+  EXPECT_NE(seen.out.find("nothing accounts for "), std::string::npos) << seen.out;
+  EXPECT_NE(seen.out.find("the largest: "), std::string::npos) << seen.out;
+  EXPECT_EQ(fsck("-q " + file).out, "");
+  const Ended object = fsck("--json " + file + " | python3 -c '" + R"(
+import json, sys
+seen = json.loads(sys.stdin.readlines()[-1])
+offset, length = seen["largest_unaccounted"][0]
+print(seen["unaccounted_bytes"] >= length >= 100000, seen["unaccounted_ranges"] > 0, seen["damage"])')");
+  EXPECT_EQ(object.out, "True True 0\n");
 }
 
 // The lines are those of sha256sum over the files of a copy, and findings are kept apart from them.

@@ -5,6 +5,7 @@
 // check runs on the environment's workers and the calling thread; a Report is called by one thread at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -24,12 +25,24 @@ struct Finding {
   Error error;
 };
 
+// Bytes of the file that no structure, no data and no manager of free space accounts for: those of objects
+// that were deleted, and what writers lost. Readers do not miss them.
+struct UnaccountedSpace {
+  struct Range {
+    std::uint64_t offset, bytes;
+  };
+  static constexpr std::size_t kNamed = 3;
+  std::uint64_t bytes = 0, ranges = 0;
+  std::array<Range, kNamed> largest{};  // by size; empty ones behind them
+};
+
 struct Totals {
   std::uint64_t objects = 0, attributes = 0, chunks = 0;
   std::uint64_t data_bytes = 0;                        // raw data in the file, as stored
   std::uint64_t unprotected_bytes = 0;                 // of these: covered by no checksum
   std::uint64_t checksums = 0;                         // of metadata, that were verified
   std::uint64_t damage = 0, notes = 0, unchecked = 0;  // findings
+  UnaccountedSpace unaccounted = {};                   // known at the end of a whole check
 };
 
 class Report {

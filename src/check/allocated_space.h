@@ -1,0 +1,46 @@
+// AllocatedSpace: the ranges of the address space that structures and raw data are known to take up, to find
+// bytes that nothing leads to: space of objects that were deleted, and of what a writer lost. Memory is
+// bounded: beyond kMaxRanges, the gap beside a new range counts as taken. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "h5mount/base/thread_annotations.h"
+
+namespace h5mount::check {
+
+struct SpaceRange {
+  std::uint64_t begin, end;  // addresses
+};
+
+class AllocatedSpace {
+ public:
+  static constexpr std::size_t kMaxRanges = 1U << 20;
+
+  // Ranges may overlap; empty ones, and what lies beyond 2^64, are ignored. False where nothing of it was
+  // new.
+  bool add(std::uint64_t address, std::uint64_t bytes);
+  bool contains(std::uint64_t address) const;
+
+  // Calls visit(SpaceRange) for each gap below `end`, in their order.
+  template <class Visit>
+  void for_each_gap(std::uint64_t end, const Visit& visit) const {
+    const MutexLock lock(mutex_);
+    std::uint64_t at = 0;
+    for (const auto& [first, last] : ranges_) {
+      if (first >= end) break;
+      if (first > at) visit(SpaceRange{at, first});
+      at = last;
+    }
+    if (at < end) visit(SpaceRange{at, end});
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, std::uint64_t> ranges_
+      H5_GUARDED_BY(mutex_);  // begin to end; disjoint, not adjacent
+};
+
+}  // namespace h5mount::check
