@@ -27,6 +27,7 @@ void KernelNotifier::stop() {
 void KernelNotifier::invalidate(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges,
                                 std::function<void()> done) {
   const std::lock_guard lock(mutex_);
+  if (stop_) return;
   for (const dataset::ByteRange& range : ranges) orders_.push_back({.node = node, .range = range});
   if (!ranges.empty()) orders_.back().done = std::move(done);
   wake_.notify_one();
@@ -34,6 +35,7 @@ void KernelNotifier::invalidate(tree::NodeId node, const std::vector<dataset::By
 
 void KernelNotifier::invalidate_name(tree::NodeId directory, const std::string& name) {
   const std::lock_guard lock(mutex_);
+  if (stop_) return;
   orders_.push_back({.node = directory, .name = name});
   wake_.notify_one();
 }

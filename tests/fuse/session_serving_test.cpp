@@ -2,7 +2,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cstdio>
 
 #include "session_fixture.h"
 
@@ -33,6 +37,83 @@ TEST_F(SessionTest, SlowReadersDoNotHoldUpStat) {
   EXPECT_EQ(::stat(mount.path("dir/inner").c_str(), &seen), 0);
   release = true;
   for (auto& reader : readers) reader.join();
+}
+
+// The thread that serves it neither ends nor asks whether it should.
+TEST_F(SessionTest, AKilledReaderIsGoneWhileItsReadHangs) {
+  std::atomic<bool> release = false;
+  std::atomic<int> waiting = 0;
+  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
+    ++waiting;
+    while (!release) ::usleep(1000);
+    return {};
+  };
+  {
+    const Mounted mount(tree);
+    const std::string path = mount.path("big");
+    for (const int flags : {O_DIRECT, 0}) {
+      const int before = waiting;
+      const pid_t reader = ::fork();
+      ASSERT_GE(reader, 0);
+      if (reader == 0) {
+        alignas(4096) static char page[4096];
+        const int fd = ::open(path.c_str(), O_RDONLY | flags);
+        ::_exit(::pread(fd, page, sizeof page, 0) < 0 ? 1 : 0);
+      }
+      while (waiting == before) ::usleep(1000);
+      ::kill(reader, SIGKILL);
+      int status = 0;
+      pid_t gone = 0;
+      for (int i = 0; i < 1000 && gone == 0; ++i) {
+        gone = ::waitpid(reader, &status, WNOHANG);
+        if (gone == 0) ::usleep(10'000);
+      }
+      EXPECT_EQ(gone, reader) << flags;
+      EXPECT_TRUE(gone == reader && WIFSIGNALED(status)) << flags;
+      struct stat seen = {};
+      EXPECT_EQ(::stat(mount.path("dir/inner").c_str(), &seen), 0);
+    }
+    release = true;
+  }
+}
+
+// The descriptor's number may then be another file's.
+TEST_F(SessionTest, NothingIsWrittenToTheKernelAfterTheEnd) {
+  Mounted mount(tree);
+  const std::shared_ptr<tree::KernelPages> kernel = tree->kernel;
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(slurp(mount.path("small")), "hello\n");
+  const std::string page(4096, 'x');
+  std::atomic<bool> enough = false;
+  std::thread writer([&] {
+    dataset::Pieces pieces;
+    pieces.add(as_bytes(page), nullptr);
+    while (!enough) {
+      kernel->store(big_id, 4096, pieces);
+      kernel->invalidate(big_id, {{0, 4096}}, nullptr);
+      std::this_thread::yield();
+    }
+  });
+  std::vector<std::FILE*> files;
+  std::thread ending([&] { mount.end(); });
+  for (int i = 0; i < 200; ++i) {
+    files.push_back(std::tmpfile());
+    ASSERT_NE(files.back(), nullptr);
+    ::usleep(1000);
+  }
+  ending.join();
+  for (int i = 0; i < 50; ++i) {
+    files.push_back(std::tmpfile());
+    ::usleep(1000);
+  }
+  enough = true;
+  writer.join();
+  for (std::FILE* const file : files) {
+    struct stat seen = {};
+    EXPECT_EQ(::fstat(::fileno(file), &seen), 0);
+    EXPECT_EQ(seen.st_size, 0);
+    std::fclose(file);
+  }
 }
 
 // More readers than threads, each in a read that takes long without notice.
