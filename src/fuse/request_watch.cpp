@@ -1,5 +1,6 @@
 #include "request_watch.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <system_error>
@@ -20,6 +21,10 @@ constexpr unsigned kQuietTicks = 40;
 // to be decoded to its end.
 constexpr std::chrono::milliseconds kGraceAfterInterrupt{200};
 constexpr std::chrono::seconds kGrace{10};
+// The time from one look at a request to the next: an eighth of its age, at most half a second. Each look
+// reads files in /proc, and hundreds of requests may hang.
+constexpr int kLooksPerAge = 8;
+constexpr std::chrono::milliseconds kBetweenLooks{500};
 
 }  // namespace
 
@@ -54,13 +59,15 @@ bool ActiveRequest::abandoned() {
 }
 
 void ActiveRequest::look(Clock::time_point now) {
+  if (now < next_look_) return;
+  if (!ended_at_) next_look_ = now + std::min<Clock::duration>((now - began_) / kLooksPerAge, kBetweenLooks);
   Status goes_on;
   if (begun_.load(std::memory_order_acquire))
     goes_on = budget_->check();
   else if (abandoned())
     goes_on = fail({ErrorCode::Interrupted, "nobody waits for the answer any more"});
   if (goes_on || answered()) return;
-  if (!ended_at_) ended_at_ = now;
+  if (!ended_at_) ended_at_ = next_look_ = now;
   const bool interrupted = goes_on.error().code() == ErrorCode::Interrupted;
   if (now - *ended_at_ < (interrupted ? kGraceAfterInterrupt : Clock::duration(kGrace))) return;
   if (fuse_req_t request = take(); request != nullptr) fuse_reply_err(request, goes_on.error().errno_value());

@@ -57,7 +57,9 @@ class ActiveRequest {
   mutable std::mutex mutex_;
   fuse_req_t request_;  // guarded by mutex_; null: taken
   std::atomic<bool> abandoned_ = false;
-  std::optional<Clock::time_point> ended_at_;  // of the budget, as seen by the watch, which alone uses it
+  // Used by the watch alone.
+  Clock::time_point next_look_{};
+  std::optional<Clock::time_point> ended_at_;  // of the budget, as the watch saw it
 };
 
 class RequestWatch {
