@@ -1,10 +1,10 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <mutex>
 #include <new>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/cache/block_cache.h"
 
 namespace h5mount::cache {
@@ -20,7 +20,7 @@ constexpr std::size_t kRecycleBytes = 24U << 20;
 class Recycler {
  public:
   std::byte* take(std::size_t size) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = kept_.size(); i-- > 0;) {
       if (kept_[i].size != size) continue;
       std::byte* data = kept_[i].data;
@@ -35,7 +35,7 @@ class Recycler {
     if (size > kRecycleBytes) return false;
     std::vector<Kept> dropped;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       // The oldest buffers are freed first, so that those of sizes no longer in use do not fill the store.
       std::size_t gone = 0;
       while (kept_bytes_ + size > kRecycleBytes && gone < kept_.size()) kept_bytes_ -= kept_[gone++].size;
@@ -53,9 +53,9 @@ class Recycler {
     std::byte* data;
     std::size_t size;
   };
-  std::mutex mutex_;
-  std::vector<Kept> kept_;
-  std::size_t kept_bytes_ = 0;
+  Mutex mutex_;
+  std::vector<Kept> kept_ H5_GUARDED_BY(mutex_);
+  std::size_t kept_bytes_ H5_GUARDED_BY(mutex_) = 0;
 };
 
 Recycler& recycler() {

@@ -3,15 +3,14 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <limits>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::cache {
 namespace {
@@ -33,22 +32,23 @@ struct KeyHash {
 
 // A block that is being loaded; later callers wait on it.
 struct Pending {
-  std::mutex mutex;
-  std::condition_variable ready;
-  std::optional<Result<BlockPtr>> result;
+  Mutex mutex;
+  Condition ready;
+  std::optional<Result<BlockPtr>> result H5_GUARDED_BY(mutex);
 
   void publish(Result<BlockPtr> value) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       result = std::move(value);
     }
     ready.notify_all();
   }
   Result<BlockPtr> wait(RequestBudget* budget) {
     constexpr std::chrono::milliseconds kCheck{50};
-    std::unique_lock lock(mutex);
-    while (!ready.wait_for(lock, kCheck, [&] { return result.has_value(); }))
-      if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
+    MutexLock lock(mutex);
+    while (!result)
+      if (!ready.wait_for(lock, kCheck))
+        if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
     return *result;
   }
 };
@@ -63,15 +63,16 @@ struct Cached {
 }  // namespace
 
 struct alignas(64) BlockCache::Shard {  // two shards never share a cache line
-  std::mutex mutex;
-  std::uint64_t hits = 0;
-  std::list<Cached> order;  // most recently used first; loaded blocks; pending ones are in `making`
-  std::list<Cached> making;
-  std::unordered_map<BlockKey, std::list<Cached>::iterator, KeyHash> map;
+  Mutex mutex;
+  std::uint64_t hits H5_GUARDED_BY(mutex) = 0;
+  // Most recently used first; loaded blocks; pending ones are in `making`.
+  std::list<Cached> order H5_GUARDED_BY(mutex);
+  std::list<Cached> making H5_GUARDED_BY(mutex);
+  std::unordered_map<BlockKey, std::list<Cached>::iterator, KeyHash> map H5_GUARDED_BY(mutex);
   std::atomic<std::uint64_t> oldest{
       kNever};  // last_use of order.back(): read without the lock to choose a victim
 
-  void note_oldest() {
+  void note_oldest() H5_REQUIRES(mutex) {
     oldest.store(order.empty() ? kNever : order.back().last_use, std::memory_order_relaxed);
   }
 };
@@ -103,7 +104,7 @@ struct BlockCache::Impl {
       }
       if (victim == nullptr) return;  // only pending blocks are left
       BlockPtr dropped;
-      const std::lock_guard lock(victim->mutex);
+      const MutexLock lock(victim->mutex);
       if (victim->order.empty()) continue;
       dropped = std::move(victim->order.back().block);
       victim->map.erase(victim->order.back().key);
@@ -117,7 +118,7 @@ struct BlockCache::Impl {
   // Completes a pending entry with its block, or removes it. False where the block is not kept: `keep` is
   // false, or the entry was erased (and perhaps replaced by another caller's) during the load.
   bool complete(Shard& shard, const BlockKey& key, const Pending* pending, const BlockPtr& block, bool keep) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     const auto found = shard.map.find(key);
     if (found == shard.map.end() || found->second->pending.get() != pending) return false;
     const auto entry = found->second;
@@ -188,7 +189,7 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
   Shard& shard = impl_->shard_of(key);
   std::shared_ptr<Pending> pending;
   for (;;) {
-    std::unique_lock lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     if (const auto found = shard.map.find(key); found != shard.map.end()) {
       const auto entry = found->second;
       if (entry->block) {
@@ -255,14 +256,14 @@ Result<BlockPtr> BlockCache::get_or_make(const BlockKey& key, std::size_t estima
 
 BlockPtr BlockCache::peek(const BlockKey& key) {
   Shard& shard = impl_->shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.map.find(key);
   return found == shard.map.end() ? nullptr : found->second->block;
 }
 
 bool BlockCache::contains_or_pending(const BlockKey& key) {
   Shard& shard = impl_->shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   return shard.map.contains(key);
 }
 
@@ -270,7 +271,7 @@ namespace {
 // Removes one entry from a locked shard. A pending entry is only unlisted: its loader still answers the
 // waiters and releases the charge.
 template <class Shard, class Iterator>
-std::size_t take_out(Shard& shard, Iterator found, BlockPtr& dropped) {
+std::size_t take_out(Shard& shard, Iterator found, BlockPtr& dropped) H5_REQUIRES(shard.mutex) {
   const auto entry = found->second;
   shard.map.erase(found);
   if (!entry->block) {
@@ -287,7 +288,7 @@ std::size_t take_out(Shard& shard, Iterator found, BlockPtr& dropped) {
 void BlockCache::erase(const BlockKey& key) {
   Shard& shard = impl_->shard_of(key);
   BlockPtr dropped;
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto found = shard.map.find(key);
   if (found == shard.map.end()) return;
   impl_->used.fetch_sub(take_out(shard, found, dropped), std::memory_order_relaxed);
@@ -296,7 +297,7 @@ void BlockCache::erase(const BlockKey& key) {
 void BlockCache::erase_owner(std::uint64_t owner) {
   for (Shard& shard : impl_->shards) {
     std::list<BlockPtr> dropped;
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     for (auto it = shard.map.begin(); it != shard.map.end();) {
       const auto next = std::next(it);
       if (it->first.owner == owner) {
@@ -318,7 +319,7 @@ std::size_t BlockCache::used() const {
 BlockCache::Counters BlockCache::counters() const {
   std::uint64_t hits = 0;
   for (Shard& shard : impl_->shards) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     hits += shard.hits;
   }
   return {hits, impl_->misses.load(), impl_->joins.load(), impl_->evictions.load()};

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <list>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::cache {
 
@@ -26,10 +25,10 @@ struct Call {
   std::atomic<std::size_t> next{0};
   std::size_t count = 0;
   const std::function<void(std::size_t)>* job = nullptr;  // valid while an index is left, or runs
-  std::mutex mutex;
-  std::condition_variable done;
-  std::size_t finished = 0;
-  std::exception_ptr failure;
+  Mutex mutex;
+  Condition done;
+  std::size_t finished H5_GUARDED_BY(mutex) = 0;
+  std::exception_ptr failure H5_GUARDED_BY(mutex);
 
   // Runs the job of one index; false where none is left.
   bool run_one() {
@@ -41,7 +40,7 @@ struct Call {
     } catch (...) {
       thrown = std::current_exception();
     }
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (thrown && !failure) failure = thrown;
     if (++finished == count) done.notify_all();
     return true;
@@ -52,20 +51,19 @@ using CallPtr = std::shared_ptr<Call>;
 }  // namespace
 
 struct WorkerPool::Impl {
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<std::function<void()>> jobs;
-  std::list<CallPtr> calls;                 // the next to be helped first
-  std::atomic<std::size_t> call_count = 0;  // of `calls`, to be asked without the mutex
+  Mutex mutex;
+  Condition wake;
+  std::deque<std::function<void()>> jobs H5_GUARDED_BY(mutex);
+  std::list<CallPtr> calls H5_GUARDED_BY(mutex);  // the next to be helped first
+  std::atomic<std::size_t> call_count = 0;        // of `calls`, to be asked without the mutex
+  bool stopping H5_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads;
-  bool stopping = false;
 
-  // With the mutex held.
-  void add(const CallPtr& call) {
+  void add(const CallPtr& call) H5_REQUIRES(mutex) {
     calls.push_back(call);
     call_count = calls.size();
   }
-  void remove(const CallPtr& call) {
+  void remove(const CallPtr& call) H5_REQUIRES(mutex) {
     calls.remove(call);
     call_count = calls.size();
   }
@@ -83,9 +81,9 @@ struct WorkerPool::Impl {
   // Calls come before queued jobs, which nobody waits for. An index of one call, then one of the next: a call
   // whose jobs take long leaves the others their share of the workers.
   void work() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     for (;;) {
-      wake.wait(lock, [&] { return stopping || !calls.empty() || !jobs.empty(); });
+      while (!stopping && calls.empty() && jobs.empty()) wake.wait(lock);
       if (stopping) return;
       if (!calls.empty()) {
         const CallPtr call = calls.front();
@@ -126,7 +124,7 @@ WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
 
 WorkerPool::~WorkerPool() {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->jobs.clear();
   }
@@ -142,7 +140,7 @@ WorkerPool::~WorkerPool() {
 
 bool WorkerPool::submit(std::function<void()> job, std::size_t limit) {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     if (impl_->stopping || impl_->threads.empty() || impl_->jobs.size() >= limit) return false;
     impl_->jobs.push_back(std::move(job));
   }
@@ -163,7 +161,7 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   if (helped) {
     note_long_work();
     {
-      const std::lock_guard lock(impl_->mutex);
+      const MutexLock lock(impl_->mutex);
       if (!impl_->stopping) impl_->add(call);
     }
     impl_->wake.notify_all();
@@ -171,11 +169,11 @@ void WorkerPool::for_each_index(std::size_t count, const std::function<void(std:
   while (call->run_one()) {
   }
   if (helped) {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->remove(call);
   }
-  std::unique_lock lock(call->mutex);
-  call->done.wait(lock, [&] { return call->finished == count; });
+  MutexLock lock(call->mutex);
+  while (call->finished != count) call->done.wait(lock);
   if (call->failure) std::rethrow_exception(call->failure);
 }
 

@@ -41,14 +41,19 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
 
 ProgressLine::ProgressLine(const front::CopyProgress& progress) : progress_(progress) {
   thread_ = std::thread([this] {
-    std::unique_lock lock(mutex_);
-    while (!ending_.wait_for(lock, kInterval, [this] { return ended_; })) show();
+    MutexLock lock(mutex_);
+    auto next = std::chrono::steady_clock::now() + kInterval;
+    while (!ended_) {
+      if (ending_.wait_until(lock, next)) continue;
+      show();
+      next += kInterval;
+    }
   });
 }
 
 ProgressLine::~ProgressLine() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   ending_.notify_all();

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/front/copy.h"
 
 namespace h5mount::cli {
@@ -27,9 +26,9 @@ class ProgressLine {
 
   const front::CopyProgress& progress_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::mutex mutex_;
-  std::condition_variable ending_;
-  bool ended_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition ending_;
+  bool ended_ H5_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

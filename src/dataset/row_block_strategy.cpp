@@ -5,7 +5,6 @@
 //           one)
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <unordered_set>
 
 #include "h5mount/base/thread_annotations.h"
@@ -125,7 +124,7 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   const std::uint64_t by_bytes = std::max<std::uint64_t>(1, kJobBytes / plan_.chunk_bytes());
   const std::uint64_t by_threads = divide_up(count, std::uint64_t{2} * (blocks_->workers()->threads() + 1));
   const std::uint64_t per_job = std::min(count, std::clamp<std::uint64_t>(by_threads, 1, by_bytes));
-  std::mutex mutex;
+  Mutex mutex;
   Status first_failure;
   std::atomic<bool> failed{false};
   blocks_->workers()->for_each_index(static_cast<std::size_t>(divide_up(count, per_job)), [&](std::size_t i) {
@@ -134,7 +133,7 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
     Status decoded = spend(budget, (end - begin) * plan_.chunk_bytes());
     if (decoded) decoded = decode_chunks({first_chunk + begin, end - begin}, stripe_offset, out);
     if (decoded) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!failed.exchange(true)) first_failure = std::move(decoded);
   });
   return first_failure;

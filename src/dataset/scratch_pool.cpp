@@ -30,7 +30,7 @@ ScratchPool& ScratchPool::shared() {
 
 void ScratchPool::allow(unsigned leases) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (leases <= leases_) return;
     free_ += leases - std::exchange(leases_, leases);
   }
@@ -39,7 +39,7 @@ void ScratchPool::allow(unsigned leases) {
 
 std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
   auto fresh = std::make_unique<DecodeScratch>();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   leased_.reserve(leased_.size() + 1);
   std::unique_ptr<DecodeScratch> scratch;
   if (memory.bytes > kSmall) {
@@ -48,15 +48,15 @@ std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
     scratch->together_ = memory.together;
     note_long_work();
     const std::uint64_t ticket = next_ticket_++;
-    while (
-        !admitted_.wait_for(lock, hangs_after_, [&] { return serving_ == ticket && large_fits(*scratch); }))
-      give_places_of_hanging();
+    while (serving_ != ticket || !large_fits(*scratch))
+      if (!admitted_.wait_for(lock, hangs_after_)) give_places_of_hanging();
     ++serving_;
     in_flight_ += memory.bytes;
     most_in_flight_ = std::max(most_in_flight_, in_flight_);
     admitted_.notify_all();
   } else {
-    while (!freed_.wait_for(lock, hangs_after_, [&] { return free_ > 0; })) give_places_of_hanging();
+    while (free_ == 0)
+      if (!freed_.wait_for(lock, hangs_after_)) give_places_of_hanging();
     --free_;
     if (kept_.empty()) {
       scratch = std::move(fresh);
@@ -75,7 +75,7 @@ std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
 void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
   const bool large = scratch->bytes_ > kSmall;
   if (!large) scratch->trim(kKeepBytes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(leased_, scratch.get());
   const bool has_place = !scratch->place_given_;
   if (large) {
@@ -93,7 +93,6 @@ bool ScratchPool::large_fits(const DecodeScratch& scratch) const {
   return in_flight_ == 0 || in_flight_ + scratch.bytes_ <= scratch.together_;
 }
 
-// With mutex_ held.
 void ScratchPool::give_places_of_hanging() {
   const std::int64_t began_before =
       nanoseconds_now() - std::chrono::duration_cast<std::chrono::nanoseconds>(hangs_after_).count();
@@ -110,14 +109,15 @@ void ScratchPool::give_places_of_hanging() {
 }
 
 void ScratchPool::take_place_again(DecodeScratch& scratch) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (scratch.bytes_ > kSmall) {
-    while (!admitted_.wait_for(lock, hangs_after_, [&] { return large_fits(scratch); }))
-      give_places_of_hanging();
+    while (!large_fits(scratch))
+      if (!admitted_.wait_for(lock, hangs_after_)) give_places_of_hanging();
     in_flight_ += scratch.bytes_;
     most_in_flight_ = std::max(most_in_flight_, in_flight_);
   } else {
-    while (!freed_.wait_for(lock, hangs_after_, [&] { return free_ > 0; })) give_places_of_hanging();
+    while (free_ == 0)
+      if (!freed_.wait_for(lock, hangs_after_)) give_places_of_hanging();
     --free_;
   }
   scratch.place_given_ = false;
@@ -133,7 +133,7 @@ Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, 
 }
 
 std::uint64_t ScratchPool::most_bytes_in_flight() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return most_in_flight_;
 }
 

@@ -8,13 +8,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "h5mount/base/scratch_buffer.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/metadata/file_metadata.h"
 
@@ -84,19 +83,22 @@ class ScratchPool {
   std::unique_ptr<DecodeScratch> take(const DecodeMemory& memory);
   void give(std::unique_ptr<DecodeScratch> scratch);
   void take_place_again(DecodeScratch& scratch);
-  void give_places_of_hanging();
-  bool large_fits(const DecodeScratch& scratch) const;
+  void give_places_of_hanging() H5_REQUIRES(mutex_);
+  bool large_fits(const DecodeScratch& scratch) const H5_REQUIRES(mutex_);
 
   const std::chrono::milliseconds hangs_after_;
-  mutable std::mutex mutex_;
-  std::condition_variable freed_;
-  unsigned leases_, free_;
-  std::vector<std::unique_ptr<DecodeScratch>> kept_;
-  std::vector<DecodeScratch*> leased_;
+  mutable Mutex mutex_;
+  Condition freed_;
+  unsigned leases_ H5_GUARDED_BY(mutex_);
+  unsigned free_ H5_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);
+  std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
   // Large decodes.
-  std::condition_variable admitted_;
-  std::uint64_t next_ticket_ = 0, serving_ = 0;
-  std::uint64_t in_flight_ = 0, most_in_flight_ = 0;
+  Condition admitted_;
+  std::uint64_t next_ticket_ H5_GUARDED_BY(mutex_) = 0;
+  std::uint64_t serving_ H5_GUARDED_BY(mutex_) = 0;
+  std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;
+  std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace h5mount::dataset

@@ -69,7 +69,7 @@ class SpillFiles {
     for (;;) {
       std::shared_ptr<Slot> oldest;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         const std::uint64_t most = (free + held_) / 2;
         if (bytes <= most && held_ <= most - bytes) {
           held_ += bytes;
@@ -89,14 +89,14 @@ class SpillFiles {
     }
   }
   void release(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_ -= bytes;
   }
 
  private:
-  std::mutex mutex_;
-  std::uint64_t held_ = 0;
-  std::list<std::weak_ptr<Slot>> slots_;  // of those that hold files, the oldest first
+  Mutex mutex_;
+  std::uint64_t held_ H5_GUARDED_BY(mutex_) = 0;
+  std::list<std::weak_ptr<Slot>> slots_ H5_GUARDED_BY(mutex_);  // of those that hold files, the oldest first
 };
 
 SpilledRowBlocks::Spilled::~Spilled() {
@@ -144,13 +144,13 @@ std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::
     spilled = slot_->current;
   }
   if (!mine) {
-    std::unique_lock lock(spilled->mutex);
-    spilled->ready.wait(lock, [&] { return spilled->done; });
+    MutexLock lock(spilled->mutex);
+    while (!spilled->done) spilled->ready.wait(lock);
     return spilled;
   }
   Status result = open_file(*spilled);
   if (result) result = decode_to_file(*spilled, budget);
-  const std::lock_guard lock(spilled->mutex);
+  const MutexLock lock(spilled->mutex);
   if (!result && concerns_one_request(result.error())) {
     const MutexLock slot(slot_->mutex);  // another request may make it
     if (slot_->current == spilled) slot_->current = nullptr;
@@ -191,7 +191,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
     H5_TRY(store.decode(first + i, record, plain, *scratch));
     return write_all(spilled.fd, plain, i * plan_.chunk_bytes());
   };
-  std::mutex mutex;
+  Mutex mutex;
   Status failure;
   std::atomic<bool> failed{false};
   blocks_->workers()->for_each_index(static_cast<std::size_t>(plan_.chunks_per_row_block()),
@@ -199,7 +199,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
                                        if (failed.load(std::memory_order_relaxed)) return;
                                        Status decoded = decode(i);
                                        if (decoded) return;
-                                       const std::lock_guard lock(mutex);
+                                       const MutexLock lock(mutex);
                                        if (!failed.exchange(true)) failure = std::move(decoded);
                                      });
   return failure;

@@ -11,9 +11,7 @@
 // ($TMPDIR, else /var/tmp). Threads: any; the lock is held only to look at the state.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 
 #include "chunked_blocks.h"
 #include "h5mount/base/thread_annotations.h"
@@ -43,10 +41,10 @@ class SpilledRowBlocks {
     const std::uint64_t row_block;
     std::uint64_t bytes = 0;  // of its file, counted in the bound on all
     int fd = -1;
-    std::mutex mutex;
-    std::condition_variable ready;
-    bool done = false;
-    Status result;
+    Mutex mutex;
+    Condition ready;
+    bool done H5_GUARDED_BY(mutex) = false;
+    Status result;  // set before `done`, and not changed afterwards
   };
   // The last row block that was decoded; others may take its place in the file system (see make_room).
   struct Slot {

@@ -2,8 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
@@ -26,16 +24,16 @@ class FirstNames {
   // Nothing: this is the first name, and the caller must call `settle` for it. Else waits for the first copy
   // and returns its path, empty where it could not be copied.
   std::optional<std::string> claim(std::uint64_t ino) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto [place, first] = names_.try_emplace(ino);
     if (first) return std::nullopt;
     const Name& name = place->second;  // the reference stays valid when names are added
-    settled_.wait(lock, [&] { return name.settled; });
+    while (!name.settled) settled_.wait(lock);
     return name.path;
   }
 
   void settle(std::uint64_t ino, std::string path) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     names_[ino] = {std::move(path), true};
     settled_.notify_all();
   }
@@ -45,9 +43,9 @@ class FirstNames {
     std::string path;
     bool settled = false;
   };
-  std::mutex mutex_;
-  std::condition_variable settled_;
-  std::unordered_map<std::uint64_t, Name> names_;  // guarded by mutex_
+  Mutex mutex_;
+  Condition settled_;
+  std::unordered_map<std::uint64_t, Name> names_ H5_GUARDED_BY(mutex_);
 };
 
 struct SettleAtEnd {

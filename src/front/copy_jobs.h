@@ -2,12 +2,12 @@
 // threads.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::front {
 
@@ -22,8 +22,8 @@ class CopyJobs {
 
   // Waits while the queue is full.
   void add(std::function<void()> job) {
-    std::unique_lock lock(mutex_);
-    taken_.wait(lock, [this] { return queue_.size() < kMaxQueued; });
+    MutexLock lock(mutex_);
+    while (queue_.size() >= kMaxQueued) taken_.wait(lock);
     queue_.push_back(std::move(job));
     given_.notify_one();
   }
@@ -31,7 +31,7 @@ class CopyJobs {
   // Waits until all jobs are done.
   void close() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       closed_ = true;
     }
     given_.notify_all();
@@ -44,8 +44,8 @@ class CopyJobs {
 
   void run() {
     while (true) {
-      std::unique_lock lock(mutex_);
-      given_.wait(lock, [this] { return closed_ || !queue_.empty(); });
+      MutexLock lock(mutex_);
+      while (!closed_ && queue_.empty()) given_.wait(lock);
       if (queue_.empty()) return;
       const auto job = std::move(queue_.front());
       queue_.pop_front();
@@ -55,10 +55,10 @@ class CopyJobs {
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable given_, taken_;
-  std::deque<std::function<void()>> queue_;  // guarded by mutex_
-  bool closed_ = false;                      // guarded by mutex_
+  Mutex mutex_;
+  Condition given_, taken_;
+  std::deque<std::function<void()>> queue_ H5_GUARDED_BY(mutex_);
+  bool closed_ H5_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

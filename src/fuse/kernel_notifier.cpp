@@ -16,7 +16,7 @@ void KernelNotifier::stop() {
       const std::unique_lock no_store_under_way(storing_);
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stop_ = true;
     }
     wake_.notify_all();
@@ -26,7 +26,7 @@ void KernelNotifier::stop() {
 
 void KernelNotifier::invalidate(tree::NodeId node, const std::vector<dataset::ByteRange>& ranges,
                                 std::function<void()> done) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stop_) return;
   for (const dataset::ByteRange& range : ranges) orders_.push_back({.node = node, .range = range});
   if (!ranges.empty()) orders_.back().done = std::move(done);
@@ -34,7 +34,7 @@ void KernelNotifier::invalidate(tree::NodeId node, const std::vector<dataset::By
 }
 
 void KernelNotifier::invalidate_name(tree::NodeId directory, const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stop_) return;
   orders_.push_back({.node = directory, .name = name});
   wake_.notify_one();
@@ -73,9 +73,9 @@ void KernelNotifier::notify(const Order& order) {
 }
 
 void KernelNotifier::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [&] { return stop_ || !orders_.empty(); });
+    while (!stop_ && orders_.empty()) wake_.wait(lock);
     if (stop_) return;
     const Order order = std::move(orders_.front());
     orders_.pop_front();

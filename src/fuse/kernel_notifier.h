@@ -6,7 +6,6 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::fuse {
@@ -47,10 +47,10 @@ class KernelNotifier final : public tree::KernelPages {
   void run();
 
   fuse_session* const session_;
-  std::mutex mutex_;  // guards orders_ and stop_
-  std::condition_variable wake_;
-  std::deque<Order> orders_;
-  bool stop_ = false;
+  Mutex mutex_;
+  Condition wake_;
+  std::deque<Order> orders_ H5_GUARDED_BY(mutex_);
+  bool stop_ H5_GUARDED_BY(mutex_) = false;
   std::atomic<bool> refusing_ = false;
   std::shared_mutex storing_;  // held (shared) while pages are stored
   std::once_flag stopped_;

@@ -38,19 +38,19 @@ void ActiveRequest::begin() {
 }
 
 fuse_req_t ActiveRequest::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(request_, nullptr);
 }
 
 bool ActiveRequest::answered() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return request_ == nullptr;
 }
 
 bool ActiveRequest::abandoned() {
   if (abandoned_.load(std::memory_order_relaxed)) return true;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (request_ == nullptr) return false;  // what is done after the answer is for the next request
     if (fuse_req_interrupted(request_) != 0) abandoned_ = true;
   }
@@ -85,7 +85,7 @@ void RequestWatch::start() {
 
 void RequestWatch::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -95,7 +95,7 @@ void RequestWatch::stop() {
 RequestWatch::Place RequestWatch::add(std::shared_ptr<ActiveRequest> request) {
   std::list<std::shared_ptr<ActiveRequest>> one;
   one.push_back(std::move(request));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   active_.splice(active_.end(), one);
   if (std::exchange(sleeping_, false)) wake_.notify_all();
   return std::prev(active_.end());
@@ -103,11 +103,11 @@ RequestWatch::Place RequestWatch::add(std::shared_ptr<ActiveRequest> request) {
 
 void RequestWatch::remove(Place place) {
   std::list<std::shared_ptr<ActiveRequest>> one;  // freed without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   one.splice(one.end(), active_, place);
 }
 
-// With mutex_ held. Where memory is short, some of them.
+// Where memory is short, some of them.
 void RequestWatch::collect_old(ActiveRequest::Clock::time_point now,
                                std::vector<std::shared_ptr<ActiveRequest>>& old) const {
   try {
@@ -122,15 +122,17 @@ void RequestWatch::collect_old(ActiveRequest::Clock::time_point now,
 void RequestWatch::run() {
   std::vector<std::shared_ptr<ActiveRequest>> old;
   unsigned quiet = 0;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop_) {
     quiet = active_.empty() ? quiet + 1 : 0;
     if (quiet > kQuietTicks) {
       sleeping_ = true;
-      wake_.wait(lock, [&] { return stop_ || !sleeping_; });
+      while (!stop_ && sleeping_) wake_.wait(lock);
       quiet = 0;
     }
-    wake_.wait_for(lock, kTick, [&] { return stop_; });
+    const auto tick_end = ActiveRequest::Clock::now() + kTick;
+    while (!stop_ && wake_.wait_until(lock, tick_end)) {
+    }
     const auto now = ActiveRequest::Clock::now();
     collect_old(now, old);
     lock.unlock();

@@ -8,10 +8,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -54,8 +52,8 @@ class ActiveRequest {
   const Clock::time_point began_ = Clock::now();
   std::optional<RequestBudget> budget_;
   std::atomic<bool> begun_ = false;
-  mutable std::mutex mutex_;
-  fuse_req_t request_;  // guarded by mutex_; null: taken
+  mutable Mutex mutex_;
+  fuse_req_t request_ H5_GUARDED_BY(mutex_);  // null: taken
   std::atomic<bool> abandoned_ = false;
   // Used by the watch alone.
   Clock::time_point next_look_{};
@@ -91,13 +89,14 @@ class RequestWatch {
   Place add(std::shared_ptr<ActiveRequest> request);
   void remove(Place place);
   void collect_old(ActiveRequest::Clock::time_point now,
-                   std::vector<std::shared_ptr<ActiveRequest>>& old) const;
+                   std::vector<std::shared_ptr<ActiveRequest>>& old) const H5_REQUIRES(mutex_);
   void run();
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  std::list<std::shared_ptr<ActiveRequest>> active_;  // the oldest first
-  bool sleeping_ = false, stop_ = false;
+  Mutex mutex_;
+  Condition wake_;
+  std::list<std::shared_ptr<ActiveRequest>> active_ H5_GUARDED_BY(mutex_);  // the oldest first
+  bool sleeping_ H5_GUARDED_BY(mutex_) = false;
+  bool stop_ H5_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // used by start and stop alone
 };
 

@@ -57,7 +57,7 @@ struct ServingLoop::Worker final : LongWorkListener {
   std::atomic<std::uint64_t> requests =
       0;  // received as leader: shows the watch whether it is still the same one
   std::atomic<std::int64_t> at_work_since = kIdle;  // milliseconds of Clock
-  std::condition_variable wake;
+  Condition wake;
   bool woken = false;  // guarded by the loop's mutex
   bool ended = false;  // guarded by the loop's mutex: nothing of the loop is used any more
   pthread_t thread{};
@@ -81,7 +81,7 @@ int ServingLoop::run() {
   Worker* first = nullptr;
   std::thread watcher;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.reserve(options_.max_threads + kMaxReplaced);  // so that a thread that becomes idle needs no memory
     workers_.push_back(std::make_unique<Worker>(*this));
     first = leader_ = workers_.front().get();
@@ -95,9 +95,13 @@ int ServingLoop::run() {
   serve(*first);
   join_all();
   if (watcher.joinable()) watcher.join();
-  for (const Deferred& job : deferred_) job(false);
-  deferred_.clear();
-  return result_;
+  std::deque<Deferred> left;
+  MutexLock lock(mutex_);
+  left.swap(deferred_);
+  const int result = result_;
+  lock.unlock();
+  for (const Deferred& job : left) job(false);
+  return result;
 }
 
 // The first worker is the caller of `run`, and has ended.
@@ -105,7 +109,7 @@ void ServingLoop::join_all() {
   for (;;) {
     Worker* running = nullptr;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto found = std::ranges::find_if(workers_, [](const auto& w) { return w->own.joinable(); });
       if (found != workers_.end()) running = found->get();
     }
@@ -115,12 +119,12 @@ void ServingLoop::join_all() {
 }
 
 void ServingLoop::interrupt() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (leader_ != nullptr) ::pthread_kill(leader_->thread, options_.wake_signal);
 }
 
 ServingLoop::Counters ServingLoop::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.passed = passed_,
           .taken = taken_,
           .deferred = deferred_count_,
@@ -130,7 +134,7 @@ ServingLoop::Counters ServingLoop::counters() const {
 }
 
 bool ServingLoop::stopping() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_;
 }
 
@@ -143,7 +147,7 @@ void ServingLoop::serve(Worker& me) {
   }
   t_loop = this;
   set_long_work_listener(&me);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (wait_for_work(me, lock)) {
     if (leader_ == &me) {
       lock.unlock();
@@ -165,7 +169,7 @@ void ServingLoop::serve(Worker& me) {
 
 // Returns with the lead, or where a read is deferred; false at the end. The lead comes first: what is quick
 // is then answered, and the reads are left to those that are at work now.
-bool ServingLoop::wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock) {
+bool ServingLoop::wait_for_work(Worker& me, MutexLock& lock) {
   for (;;) {
     if (stop_) return false;
     if (leader_ == nullptr) leader_ = &me;
@@ -178,7 +182,7 @@ bool ServingLoop::wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock) 
     idle_.push_back(&me);
     note_spare();
     me.woken = false;
-    me.wake.wait(lock, [&] { return me.woken; });
+    while (!me.woken) me.wake.wait(lock);
   }
 }
 
@@ -218,7 +222,7 @@ void ServingLoop::lead(Worker& me) {
 
 void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
   if (from.phase.load(std::memory_order_relaxed) != Phase::Processing) return;  // not the leader
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (idle_.empty() && !may_start()) return;  // nobody could take it
   Phase processing = Phase::Processing;
   if (stop_ || !from.phase.compare_exchange_strong(processing, Phase::Lost)) return;
@@ -227,7 +231,6 @@ void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
   appoint_leader();
 }
 
-// With mutex_ held, and no leader.
 void ServingLoop::appoint_leader() {
   if (!idle_.empty()) {
     leader_ = idle_.back();
@@ -239,13 +242,11 @@ void ServingLoop::appoint_leader() {
   }
 }
 
-// With mutex_ held.
 void ServingLoop::add_leader() {
   if (may_start()) leader_ = start_worker();
   note_spare();
 }
 
-// With mutex_ held. Null where no thread can be started.
 ServingLoop::Worker* ServingLoop::start_worker() {
   try {
     auto made = std::make_unique<Worker>(*this);
@@ -263,36 +264,31 @@ ServingLoop::Worker* ServingLoop::start_worker() {
   }
 }
 
-// With mutex_ held: whether there are fewer threads than may be.
 bool ServingLoop::may_start() const {
   return workers_.size() - ended_ < most_threads();
 }
 
-// With mutex_ held.
 std::size_t ServingLoop::most_threads() const {
   return options_.max_threads + replaced_;
 }
 
-// With mutex_ held: whether this thread was started in place of one that has come back. The caller of `run`
-// stays.
+// The caller of `run` stays.
 bool ServingLoop::superfluous(const Worker& me) const {
   return workers_.size() - ended_ > most_threads() && &me != workers_.front().get();
 }
 
-// With mutex_ held.
 void ServingLoop::wake(Worker& worker) {
   worker.woken = true;
   worker.wake.notify_one();
 }
 
-// With mutex_ held.
 void ServingLoop::note_spare() {
   spare_.store(options_.max_threads == 1 || !idle_.empty() || may_start(), std::memory_order_relaxed);
 }
 
 void ServingLoop::defer(Deferred job) {
   deferred_count_.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   deferred_.push_back(std::move(job));
   if (idle_.empty()) return;
   Worker& free = *idle_.back();
@@ -303,7 +299,7 @@ void ServingLoop::defer(Deferred job) {
 
 void ServingLoop::end(int result) {
   if (options_.on_end) options_.on_end();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stop_ = true;
   result_ = result;
   leader_ = nullptr;
@@ -315,7 +311,7 @@ void ServingLoop::end(int result) {
 // ---- the watch
 
 void ServingLoop::wake_watch() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   watch_sleeps_ = false;
   watch_wake_.notify_all();
 }
@@ -325,21 +321,26 @@ void ServingLoop::watch() {
   std::uint64_t seen_requests = 0;
   Clock::time_point looked = Clock::now();
   unsigned quiet = kQuietTicks;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop_) {
     bool is_quiet = quiet >= kQuietTicks;
     if (is_quiet && deferred_.empty()) {
       watch_sleeps_ = true;
       if (leader_ != nullptr && leader_->phase.load() == Phase::Processing) watch_sleeps_ = false;
-      watch_wake_.wait(lock, [&] { return stop_ || !watch_sleeps_; });
+      while (!stop_ && watch_sleeps_) watch_wake_.wait(lock);
       quiet = 0;
       is_quiet = false;
     }
-    watch_wake_.wait_for(lock, is_quiet ? kBetweenLooks : options_.tick, [&] { return stop_; });
+    const auto tick_end = Clock::now() + (is_quiet ? kBetweenLooks : options_.tick);
+    while (!stop_ && watch_wake_.wait_until(lock, tick_end)) {
+    }
     if (const auto now = Clock::now(); !stop_ && now - looked >= kBetweenLooks) {
       looked = now;
       replace_long_at_work();
-      join_ended(lock);
+      const auto ended = take_ended();
+      lock.unlock();
+      for (const auto& worker : ended) worker->own.join();
+      lock.lock();
     }
     Worker* const leader = leader_;
     const std::uint64_t requests = leader == nullptr ? 0 : leader->requests.load(std::memory_order_relaxed);
@@ -359,7 +360,6 @@ void ServingLoop::watch() {
   }
 }
 
-// With mutex_ held.
 void ServingLoop::replace_long_at_work() {
   const std::int64_t began_before = milliseconds_now() - options_.long_at_work.count();
   const auto at_work = std::ranges::count_if(workers_, [&](const auto& worker) {
@@ -378,17 +378,13 @@ void ServingLoop::replace_long_at_work() {
   note_spare();
 }
 
-// With mutex_ held, which is released meanwhile.
-void ServingLoop::join_ended(std::unique_lock<std::mutex>& lock) {
+std::vector<std::unique_ptr<ServingLoop::Worker>> ServingLoop::take_ended() {
   std::vector<std::unique_ptr<Worker>> ended;
   for (auto& worker : workers_)
     if (worker->ended) ended.push_back(std::move(worker));
-  if (ended.empty()) return;
   std::erase(workers_, nullptr);
   ended_ -= static_cast<unsigned>(ended.size());
-  lock.unlock();
-  for (const auto& worker : ended) worker->own.join();
-  lock.lock();
+  return ended;
 }
 
 }  // namespace h5mount::fuse

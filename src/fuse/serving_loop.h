@@ -18,16 +18,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::fuse {
 
@@ -99,21 +98,22 @@ class ServingLoop {
 
   void serve(Worker& me);
   void lead(Worker& me);
-  bool wait_for_work(Worker& me, std::unique_lock<std::mutex>& lock);
+  bool wait_for_work(Worker& me, MutexLock& lock) H5_REQUIRES(mutex_);
   void pass_lead(Worker& from, std::atomic<std::uint64_t>& counter);
-  void appoint_leader();
-  void add_leader();
-  void wake(Worker& worker);
-  void note_spare();
+  void appoint_leader() H5_REQUIRES(mutex_);  // where there is none
+  void add_leader() H5_REQUIRES(mutex_);
+  void wake(Worker& worker) H5_REQUIRES(mutex_);
+  void note_spare() H5_REQUIRES(mutex_);
   void end(int result);
   void watch();
   void wake_watch();
-  void replace_long_at_work();
-  bool superfluous(const Worker& me) const;
-  void join_ended(std::unique_lock<std::mutex>& lock);
-  Worker* start_worker();
-  bool may_start() const;
-  std::size_t most_threads() const;
+  void replace_long_at_work() H5_REQUIRES(mutex_);
+  // Whether this thread was started in place of one that has come back.
+  bool superfluous(const Worker& me) const H5_REQUIRES(mutex_);
+  std::vector<std::unique_ptr<Worker>> take_ended() H5_REQUIRES(mutex_);  // to be joined
+  Worker* start_worker() H5_REQUIRES(mutex_);  // null where no thread can be started
+  bool may_start() const H5_REQUIRES(mutex_);
+  std::size_t most_threads() const H5_REQUIRES(mutex_);
   void join_all();
 
   RequestChannel& channel_;
@@ -122,18 +122,18 @@ class ServingLoop {
   std::atomic<bool> watch_sleeps_ = true;
   std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
 
-  // mutex_ guards what follows.
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // the first is the thread that called `run`
-  unsigned replaced_ = 0;                         // threads that work for one request for long
-  unsigned ended_ = 0;                            // threads among workers_ that have ended, or are about to
-  std::vector<Worker*> idle_;                     // the last one is woken first
-  Worker* leader_ = nullptr;                      // null: none of the threads is free
-  std::deque<Deferred> deferred_;
-  std::condition_variable watch_wake_;
-  bool refused_ = false;  // it was logged that no thread could be started
-  bool stop_ = false;
-  int result_ = 0;
+  mutable Mutex mutex_;
+  Condition watch_wake_;
+  // The first is the thread that called `run`.
+  std::vector<std::unique_ptr<Worker>> workers_ H5_GUARDED_BY(mutex_);
+  unsigned replaced_ H5_GUARDED_BY(mutex_) = 0;  // threads that work for one request for long
+  unsigned ended_ H5_GUARDED_BY(mutex_) = 0;     // threads among workers_ that have ended, or are about to
+  std::vector<Worker*> idle_ H5_GUARDED_BY(mutex_);  // the last one is woken first
+  Worker* leader_ H5_GUARDED_BY(mutex_) = nullptr;   // null: none of the threads is free
+  std::deque<Deferred> deferred_ H5_GUARDED_BY(mutex_);
+  bool refused_ H5_GUARDED_BY(mutex_) = false;  // it was logged that no thread could be started
+  bool stop_ H5_GUARDED_BY(mutex_) = false;
+  int result_ H5_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace h5mount::fuse

@@ -82,7 +82,7 @@ void StopRequest::begin(std::function<void()> on_stop, std::function<void()> int
 
 void StopRequest::end() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   changed_.notify_all();
@@ -98,7 +98,7 @@ void StopRequest::wait_and_stop() {
   std::uint64_t asked = 0;
   while (::read(event_, &asked, sizeof asked) < 0 && errno == EINTR) {
   }
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (ended_) return;
   lock.unlock();
   on_stop_();

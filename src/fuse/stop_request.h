@@ -10,10 +10,10 @@
 #include <signal.h>
 
 #include <array>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::fuse {
 
@@ -51,9 +51,9 @@ class StopRequest {
   std::array<struct sigaction, kAlways.size() + 1> before_{};
   std::function<void()> on_stop_, interrupt_;
   std::thread thread_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;
+  bool ended_ H5_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace h5mount::fuse

@@ -52,7 +52,7 @@ Result<DescriptorLease> PooledDescriptor::use() const {
   if (!reopen_) return open_;
   used_.store(DescriptorPool::instance().now(), std::memory_order_relaxed);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_) return open_;
   }
   auto fd = reopen_();
@@ -61,7 +61,7 @@ Result<DescriptorLease> PooledDescriptor::use() const {
   auto opened = std::make_shared<const UniqueFd>(*fd);
   if (identity_of(*fd) != identity_) return fail(Error(ErrorCode::Stale, "another file has the name now"));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_) return open_;
     open_ = opened;
   }
@@ -70,7 +70,7 @@ Result<DescriptorLease> PooledDescriptor::use() const {
 }
 
 DescriptorLease PooledDescriptor::take() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(open_, nullptr);
 }
 

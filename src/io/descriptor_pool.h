@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_set>
 
 #include "h5mount/base/thread_annotations.h"
@@ -50,7 +49,7 @@ class PooledDescriptor {
 
   const ReopenFile reopen_;
   const Identity identity_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable DescriptorLease open_;  // guarded by mutex_ where `reopen_` is set; null: closed
   mutable std::atomic<std::uint64_t> used_ = 0;
 };

@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 
 #include "descriptor_pool.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/byte_source.h"
 
 namespace h5mount::io {
@@ -174,11 +174,11 @@ class FileSource final : public ByteSource {
   }
   InodeState inode_state(int fd, const struct stat& st) {
     {
-      const std::lock_guard lock(inode_state_mutex_);
+      const MutexLock lock(inode_state_mutex_);
       if (inode_state_.changed == nanoseconds(st.st_ctim)) return inode_state_;
     }
     const InodeState now = describe(fd, st);
-    const std::lock_guard lock(inode_state_mutex_);
+    const MutexLock lock(inode_state_mutex_);
     return inode_state_ = now;
   }
 
@@ -197,7 +197,7 @@ class FileSource final : public ByteSource {
     if (end > std::uint64_t{1} << 46) return nullptr;  // more than an address space has
     const auto open = use();
     if (!open) return nullptr;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Mapping* last = mapping_.load(std::memory_order_relaxed);
     if (last != nullptr && end <= last->length()) return last;
     const std::uint64_t length = std::bit_ceil(std::max(std::max(end, size()), kSmallestMapping));
@@ -215,11 +215,11 @@ class FileSource final : public ByteSource {
   const dev_t device_;
   const ino_t inode_;
   bool opened_by_name_ = false;  // at opening, `path_` denoted this inode
-  std::mutex inode_state_mutex_;
-  InodeState inode_state_;  // guarded by inode_state_mutex_
+  Mutex inode_state_mutex_;
+  InodeState inode_state_ H5_GUARDED_BY(inode_state_mutex_);
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<const Mapping>> mappings_;
+  mutable Mutex mutex_;
+  mutable std::vector<std::unique_ptr<const Mapping>> mappings_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "h5mount/object/file_set.h"
+#include "h5mount/base/thread_annotations.h"
 
 #include <sys/file.h>
 
@@ -8,7 +9,6 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "file_access.h"
 #include "h5mount/base/log.h"
@@ -75,6 +75,7 @@ class OpenFileSet final : public FileSet {
     H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
     main_ = std::make_shared<OpenedFile>(
         OpenedFile{std::move(followed), named, root, first->target_directory, first->attributes});
+    const MutexLock lock(mutex_);
     opened_[{first->identity, root}] = main_;
     return {};
   }
@@ -113,7 +114,7 @@ class OpenFileSet final : public FileSet {
 
   std::vector<OpenedFilePtr> open_files() const override {
     std::vector<OpenedFilePtr> out{main_};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [identity, file] : opened_)
       if (OpenedFilePtr open = file.lock(); open && open != main_) out.push_back(std::move(open));
     return out;
@@ -137,7 +138,7 @@ class OpenFileSet final : public FileSet {
   bool crowded() const override { return opened_count_ > kCrowd; }
 
   void when_opened(std::function<void()> callback) override {
-    const std::lock_guard lock(on_opened_mutex_);
+    const MutexLock lock(on_opened_mutex_);
     on_opened_ = std::move(callback);
   }
 
@@ -176,7 +177,7 @@ class OpenFileSet final : public FileSet {
   }
 
   OpenedFilePtr already_open(const FileKey& key) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = opened_.find(key);
     return found == opened_.end() ? nullptr : found->second.lock();
   }
@@ -184,7 +185,7 @@ class OpenFileSet final : public FileSet {
   // Where two threads opened the same file concurrently, both use the one registered first.
   OpenedFilePtr remember(const FileKey& key, OpenedFilePtr file) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (opened_.size() >= sweep_at_) {
         std::erase_if(opened_, [](const auto& entry) { return entry.second.expired(); });
         sweep_at_ = std::max(kCrowd, 2 * opened_.size());
@@ -195,7 +196,7 @@ class OpenFileSet final : public FileSet {
       opened_count_ = opened_.size();
       follows_expires_ = 0;
     }
-    const std::lock_guard lock(on_opened_mutex_);
+    const MutexLock lock(on_opened_mutex_);
     if (on_opened_) on_opened_();
     return file;
   }
@@ -204,14 +205,15 @@ class OpenFileSet final : public FileSet {
   const metadata::MetadataOptions options_;
   OpenedFilePtr main_;
   std::atomic<std::size_t> opened_count_ = 0;  // files opened by name so far
-  std::mutex on_opened_mutex_;
-  std::function<void()> on_opened_;  // guarded by on_opened_mutex_
+  Mutex on_opened_mutex_;
+  std::function<void()> on_opened_ H5_GUARDED_BY(on_opened_mutex_);
   mutable std::atomic<bool> follows_ = false;
   mutable std::atomic<std::int64_t> follows_expires_ =
       0;  // steady clock; time after which `follows_` is recomputed
-  mutable std::mutex mutex_;
-  std::size_t sweep_at_ = kCrowd;  // number of entries at which those of closed files are removed
-  std::map<FileKey, std::weak_ptr<const OpenedFile>> opened_;
+  mutable Mutex mutex_;
+  // The number of entries at which those of closed files are removed.
+  std::size_t sweep_at_ H5_GUARDED_BY(mutex_) = kCrowd;
+  std::map<FileKey, std::weak_ptr<const OpenedFile>> opened_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace

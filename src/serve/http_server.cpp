@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstring>
 #include <thread>
 
 #include "exchange.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/serve/server.h"
 
@@ -161,9 +161,9 @@ class HttpServer final : public Server {
 
   void watch() {
     const auto tick = std::min({options_.header_deadline / 4, options_.stall_deadline / 4, kLongestTick});
-    const MutexLock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!ending_) {
-      wake_.wait_for(mutex_, std::max(tick, std::chrono::milliseconds(1)));
+      wake_.wait_for(lock, std::max(tick, std::chrono::milliseconds(1)));
       connections_.shut_late();
     }
   }
@@ -176,7 +176,7 @@ class HttpServer final : public Server {
   ExchangeContext context_;
   MHD_Daemon* daemon_ = nullptr;
   Mutex mutex_;
-  std::condition_variable_any wake_;
+  Condition wake_;
   bool ending_ H5_GUARDED_BY(mutex_) = false;
   std::thread watch_;
 };

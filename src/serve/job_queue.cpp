@@ -29,8 +29,8 @@ void JobQueue::run() {
   for (;;) {
     std::function<void()> job;
     {
-      const MutexLock lock(mutex_);
-      while (jobs_.empty() && !ending_) wake_.wait(mutex_);
+      MutexLock lock(mutex_);
+      while (jobs_.empty() && !ending_) wake_.wait(lock);
       if (ending_) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();

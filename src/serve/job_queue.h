@@ -1,7 +1,6 @@
 // JobQueue: threads that read trees for the event loops. A job may take long. Threads: any.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -26,7 +25,7 @@ class JobQueue {
   void run();
 
   Mutex mutex_;
-  std::condition_variable_any wake_;
+  Condition wake_;
   std::deque<std::function<void()>> jobs_ H5_GUARDED_BY(mutex_);
   bool ending_ H5_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;

@@ -18,7 +18,7 @@ class SizePublisher::Step {
   explicit Step(SizePublisher& owner) : owner_(&owner) {}
   ~Step() {
     if (owner_ == nullptr) return;
-    const std::lock_guard lock(owner_->mutex_);
+    const MutexLock lock(owner_->mutex_);
     owner_->invalidating_ = false;
   }
   Step(const Step&) = delete;
@@ -31,12 +31,12 @@ class SizePublisher::Step {
 };
 
 std::uint64_t SizePublisher::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 
 void SizePublisher::finish(std::uint64_t version, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bytes_ = bytes;
   version_ = version;
   invalidating_ = false;
@@ -46,7 +46,7 @@ void SizePublisher::finish(std::uint64_t version, std::uint64_t bytes) {
 SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std::uint64_t version,
                                            std::uint64_t bytes, const std::function<Ranges()>& stale) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (version < version_) return {bytes_, true};
   if (invalidating_) return {bytes_, false};
   if (version == version_ && bytes == bytes_) return {bytes_, true};
@@ -65,9 +65,10 @@ SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std
                        [self = shared_from_this(), version, bytes] { self->finish(version, bytes); });
   step.handed_over();
   lock.lock();
-  const bool newest = finished_.wait_for(
-      lock, kLongestWait, [&] { return version_ > version || (version_ == version && bytes_ == bytes); });
-  return {bytes_, newest};
+  const auto end = std::chrono::steady_clock::now() + kLongestWait;
+  while (version_ < version || (version_ == version && bytes_ != bytes))
+    if (!finished_.wait_until(lock, end)) return {bytes_, false};
+  return {bytes_, true};
 }
 
 }  // namespace h5mount::tree

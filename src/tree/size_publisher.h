@@ -7,13 +7,12 @@
 // asks again. Threads: any; no lock is held while anything is read; a wait is for the end of these steps.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::tree {
@@ -38,11 +37,12 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
   class Step;
   void finish(std::uint64_t version, std::uint64_t bytes);
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable finished_;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t version_ = 0;  // of bytes_
-  bool invalidating_ = false;  // a thread, or then the kernel, works on the steps before the size
+  mutable Mutex mutex_;
+  Condition finished_;
+  std::uint64_t bytes_ H5_GUARDED_BY(mutex_) = 0;
+  std::uint64_t version_ H5_GUARDED_BY(mutex_) = 0;  // of bytes_
+  // A thread, or then the kernel, works on the steps before the size.
+  bool invalidating_ H5_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace h5mount::tree

@@ -1,12 +1,12 @@
 // Rows of different lengths: one parallel pass measures them.
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/once_value.h"
+#include "h5mount/base/thread_annotations.h"
 #include "table_file.h"
 
 namespace h5mount::view {
@@ -64,9 +64,9 @@ class MeasuredTable final : public RowsFile {
     std::uint64_t rows, most;
     RequestBudget* budget;  // of the request; null: unbounded
     std::atomic<std::uint64_t> done, bytes;
-    std::mutex mutex;  // guards what follows
-    std::optional<Error> error = {};
-    std::time_t reported = std::time(nullptr);
+    Mutex mutex;
+    std::optional<Error> error H5_GUARDED_BY(mutex) = {};
+    std::time_t reported H5_GUARDED_BY(mutex) = std::time(nullptr);
   };
 
   // Blocks from a row on. A few at a time: what is measured of each takes memory before it is in order.
@@ -77,7 +77,7 @@ class MeasuredTable final : public RowsFile {
       source().environment.workers->for_each_index(blocks.size(), job);
     else
       for (std::size_t i = 0; i < blocks.size(); ++i) job(i);
-    if (pass.error) return fail(*std::move(pass.error));
+    if (const auto failure = first_error(pass)) return fail(*failure);
     for (const std::vector<Part>& block : blocks)
       for (Part part : block) {
         part.offset = text_bytes();
@@ -130,10 +130,7 @@ class MeasuredTable final : public RowsFile {
   }
 
   std::vector<Part> measure_block(std::uint64_t row, Pass& pass) {
-    {
-      const std::lock_guard lock(pass.mutex);
-      if (pass.error) return {};
-    }
+    if (first_error(pass)) return {};
     if (Status goes_on = spend(pass.budget, kStepsPerBlock); !goes_on)
       return note_error(goes_on.error(), pass), std::vector<Part>();
     const std::uint64_t rows = std::min(rows_per_block(), table().rows - row);
@@ -162,8 +159,13 @@ class MeasuredTable final : public RowsFile {
   // A structure that is being written is read again; it does not count as damaged.
   bool may_be_torn() const { return source().values.file && source().values.file->following(); }
 
+  static std::optional<Error> first_error(Pass& pass) {
+    const MutexLock lock(pass.mutex);
+    return pass.error;
+  }
+
   static void note_error(Error error, Pass& pass) {
-    const std::lock_guard lock(pass.mutex);
+    const MutexLock lock(pass.mutex);
     if (!pass.error) pass.error = std::move(error);
   }
 
@@ -171,7 +173,7 @@ class MeasuredTable final : public RowsFile {
     constexpr std::time_t kInterval = 5;  // seconds
     const std::uint64_t done = pass.done += rows;
     const std::time_t now = std::time(nullptr);
-    const std::lock_guard lock(pass.mutex);
+    const MutexLock lock(pass.mutex);
     if (now - pass.reported < kInterval) return;
     pass.reported = now;
     log(LogLevel::Info, "table of the dataset at {:#x}: {} of {} rows measured",

@@ -1,7 +1,6 @@
 #include "parquet_strings.h"
 
 #include <atomic>
-#include <mutex>
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/utf8.h"
@@ -53,7 +52,7 @@ class Pass {
       source_.environment.workers->for_each_index(count, job);
     else
       for (std::size_t i = 0; i < count; ++i) job(i);
-    if (error_) return fail(*std::move(error_));
+    if (const auto failure = first_error()) return fail(*failure);
     return std::move(found_);
   }
   // Whether a group has more text than may be rendered at once.
@@ -63,10 +62,7 @@ class Pass {
   bool following() const { return source_.values.file && source_.values.file->following(); }
 
   void measure(std::uint64_t group) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (error_) return;
-    }
+    if (first_error()) return;
     std::vector<std::byte> rows(static_cast<std::size_t>(layout_.rows_of(group) * table_.row_bytes));
     Status read =
         source_.reader->read_into(group * layout_.rows_per_group() * table_.row_bytes, rows, source_.budget);
@@ -103,13 +99,18 @@ class Pass {
         return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
     }
     if (utf8) return {};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     found_.utf8[column.string_index] = false;
     return {};
   }
 
+  std::optional<Error> first_error() {
+    const MutexLock lock(mutex_);
+    return error_;
+  }
+
   void note(Error error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!error_) error_ = std::move(error);
   }
 
@@ -120,9 +121,9 @@ class Pass {
   std::uint64_t first_ = 0;                    // the group being measured
   std::atomic<std::uint64_t> total_ = 0;
   std::atomic<bool> has_long_strings_ = false;
-  std::mutex mutex_;  // guards what follows, except page_bytes, where each group has its own entry
-  ParquetStrings found_;
-  std::optional<Error> error_;
+  ParquetStrings found_;  // each job has its own entries of `page_bytes`; `utf8` is set under the mutex
+  Mutex mutex_;
+  std::optional<Error> error_ H5_GUARDED_BY(mutex_);
 };
 
 std::uint64_t same_groups(const ParquetLayout& layout, const ParquetLayout& before, const Table& table,

@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount {
 
@@ -21,7 +22,7 @@ class LruCache {
       : capacity_(capacity_bytes), at_least_(at_least) {}
 
   std::shared_ptr<const T> find(std::uint64_t key) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = index_.find(key);
     if (at == index_.end()) return nullptr;
     order_.splice(order_.begin(), order_, at->second);
@@ -32,7 +33,7 @@ class LruCache {
   void insert(std::uint64_t key, std::shared_ptr<const T> value, std::size_t bytes) {
     if (bytes > capacity_ && at_least_ == 0) return;
     std::list<Entry> dropped;  // destroyed after the lock is released
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto before = index_.find(key); before != index_.end()) drop(before->second, dropped);
     order_.push_front({key, bytes, std::move(value)});
     index_.emplace(key, order_.begin());
@@ -42,7 +43,7 @@ class LruCache {
 
   void clear() {
     std::list<Entry> dropped;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     dropped.swap(order_);
     index_.clear();
     held_ = 0;
@@ -54,18 +55,18 @@ class LruCache {
     std::size_t bytes;
     std::shared_ptr<const T> value;
   };
-  void drop(typename std::list<Entry>::iterator entry, std::list<Entry>& dropped) {
+  void drop(typename std::list<Entry>::iterator entry, std::list<Entry>& dropped) H5_REQUIRES(mutex_) {
     held_ -= entry->bytes;
     index_.erase(entry->key);
     dropped.splice(dropped.begin(), order_, entry);
   }
 
-  std::size_t capacity_;
-  std::size_t at_least_;
-  std::size_t held_ = 0;
-  std::mutex mutex_;
-  std::list<Entry> order_;  // most recently used first
-  std::unordered_map<std::uint64_t, typename std::list<Entry>::iterator> index_;
+  const std::size_t capacity_;
+  const std::size_t at_least_;
+  Mutex mutex_;
+  std::size_t held_ H5_GUARDED_BY(mutex_) = 0;
+  std::list<Entry> order_ H5_GUARDED_BY(mutex_);  // most recently used first
+  std::unordered_map<std::uint64_t, typename std::list<Entry>::iterator> index_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount

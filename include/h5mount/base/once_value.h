@@ -4,14 +4,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "h5mount/base/error.h"
 #include "h5mount/base/request_budget.h"
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount {
 
@@ -21,7 +20,7 @@ class OnceValue {
   // `budget` (may be null): that of the request, which ends its waiting too.
   template <class Make>
   Result<T> get(Make&& make, RequestBudget* budget = nullptr) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!value_ && making_)
       if (std::optional<Result<T>> joined = join(lock, budget)) return *std::move(joined);
     if (value_) return *value_;
@@ -36,14 +35,14 @@ class OnceValue {
   template <class Make>
   Result<T> get_once(Make&& make, RequestBudget* budget) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (lasting_) return fail(*lasting_);
     }
     Result<T> made = get(
         [&]() -> Result<T> {
           Result<T> result = make();
           if (!result && meets_all_requests(result.error())) {
-            const std::lock_guard lock(mutex_);
+            const MutexLock lock(mutex_);
             lasting_ = result.error();
           }
           return result;
@@ -54,7 +53,7 @@ class OnceValue {
 
   // The value where it has been computed; does not wait.
   std::optional<T> peek() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return value_;
   }
 
@@ -63,7 +62,7 @@ class OnceValue {
     OnceValue& owner;
     std::optional<Result<T>> result;
     ~Finish() {
-      const std::lock_guard lock(owner.mutex_);
+      const MutexLock lock(owner.mutex_);
       owner.making_ = false;
       ++owner.round_;
       owner.failure_.reset();
@@ -78,25 +77,25 @@ class OnceValue {
   };
 
   // Waits for the running computation. Nothing where the caller is to try itself.
-  std::optional<Result<T>> join(std::unique_lock<std::mutex>& lock, RequestBudget* budget) {
+  std::optional<Result<T>> join(MutexLock& lock, RequestBudget* budget) H5_REQUIRES(mutex_) {
     constexpr std::chrono::milliseconds kLook{50};
     const std::uint64_t round = round_;
-    const auto ended = [&] { return round_ != round; };
-    while (!done_.wait_for(lock, kLook, ended))
-      if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
+    while (round_ == round)
+      if (!done_.wait_for(lock, kLook))
+        if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
     if (value_) return *value_;
     if (lasting_) return fail(*lasting_);
     if (failure_ && !concerns_one_request(*failure_)) return fail(*failure_);
     return std::nullopt;
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable done_;
-  std::optional<T> value_;
-  std::optional<Error> failure_;
-  std::optional<Error> lasting_;  // see get_once
-  std::uint64_t round_ = 0;
-  bool making_ = false;
+  mutable Mutex mutex_;
+  Condition done_;
+  std::optional<T> value_ H5_GUARDED_BY(mutex_);
+  std::optional<Error> failure_ H5_GUARDED_BY(mutex_);
+  std::optional<Error> lasting_ H5_GUARDED_BY(mutex_);  // see get_once
+  std::uint64_t round_ H5_GUARDED_BY(mutex_) = 0;
+  bool making_ H5_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace h5mount

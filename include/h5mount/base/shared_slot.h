@@ -5,8 +5,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "h5mount/base/thread_annotations.h"
 
 namespace h5mount {
 
@@ -17,28 +18,28 @@ class SharedSlot {
   explicit SharedSlot(std::shared_ptr<T> value) : value_(std::move(value)) {}
 
   std::shared_ptr<T> load() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return value_;
   }
 
   // The old value is destroyed without the lock.
   void store(std::shared_ptr<T> value) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     value_.swap(value);
   }
 
   // Replaces `expected` by `value` and returns true; where the slot holds something else, that becomes
   // `expected`.
   bool compare_exchange(std::shared_ptr<T>& expected, std::shared_ptr<T> value) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (value_ != expected) return expected = value_, false;
     value_.swap(value);
     return true;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<T> value_;
+  mutable Mutex mutex_;
+  std::shared_ptr<T> value_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount

@@ -1,8 +1,12 @@
 // Which lock guards which member, in the terms of clang's thread safety analysis (-Wthread-safety,
 // scripts/check_all.sh threads); nothing for other compilers. libstdc++'s std::mutex carries no annotations,
-// so that guarded members need `Mutex` and `MutexLock`, which are std::mutex and std::lock_guard with them.
+// so that guarded members need `Mutex`, `MutexLock` and `Condition`, which are std::mutex, std::unique_lock
+// and std::condition_variable with them. The analysis does not look into predicates of waits, so that they
+// are written as loops: `while (!ready) condition.wait(lock);`.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 
 #if defined(__clang__)
@@ -17,25 +21,41 @@
 namespace h5mount {
 
 class H5_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
- public:
-  void lock() H5_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
-  void unlock() H5_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
-
  private:
+  friend class MutexLock;
   std::mutex mutex_;
 };
 
 class H5_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) H5_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
-    mutex_.lock();
-  }
-  ~MutexLock() H5_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  explicit MutexLock(Mutex& mutex) H5_THREAD_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}
+  ~MutexLock() H5_THREAD_ATTRIBUTE(release_capability()) = default;
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
+  void lock() H5_THREAD_ATTRIBUTE(acquire_capability()) { lock_.lock(); }
+  void unlock() H5_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock(); }
+
  private:
-  Mutex& mutex_;
+  friend class Condition;
+  std::unique_lock<std::mutex> lock_;
+};
+
+class Condition {
+ public:
+  void wait(MutexLock& lock) { condition_.wait(lock.lock_); }
+  // These return false where the time is over.
+  bool wait_for(MutexLock& lock, std::chrono::nanoseconds time) {
+    return condition_.wait_for(lock.lock_, time) == std::cv_status::no_timeout;
+  }
+  bool wait_until(MutexLock& lock, std::chrono::steady_clock::time_point end) {
+    return condition_.wait_until(lock.lock_, end) == std::cv_status::no_timeout;
+  }
+  void notify_one() { condition_.notify_one(); }
+  void notify_all() { condition_.notify_all(); }
+
+ private:
+  std::condition_variable condition_;
 };
 
 }  // namespace h5mount

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
 #include "process.h"
 
 namespace h5mount::filter {
@@ -23,7 +23,7 @@ class PluginPool {
 
   Result<std::unique_ptr<PluginProcess>> take() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!idle_.empty()) {
         auto process = std::move(idle_.back());
         idle_.pop_back();
@@ -35,7 +35,7 @@ class PluginPool {
 
   void give_back(std::unique_ptr<PluginProcess> process) {
     if (!process->usable()) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.size() < kMaxIdle) idle_.push_back(std::move(process));
   }
 
@@ -43,8 +43,8 @@ class PluginPool {
   PluginOptions options_;
   int id_;
   std::uint64_t memory_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<PluginProcess>> idle_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<PluginProcess>> idle_ H5_GUARDED_BY(mutex_);
 };
 
 class PluginFilter : public Filter {
@@ -85,7 +85,7 @@ class PluginProvider {
  private:
   // Starting the first helper shows whether a plugin exists. NotFound is cached, other errors are not.
   Result<std::shared_ptr<PluginPool>> pool_for(std::uint16_t id, std::uint64_t memory) {
-    const std::lock_guard lock(mutex_);  // held while a helper starts: milliseconds, once per filter
+    const MutexLock lock(mutex_);  // held while a helper starts: milliseconds, once per filter
     const auto key = std::pair(id, memory);
     if (const auto known = pools_.find(key); known != pools_.end()) {
       if (known->second) return known->second;
@@ -103,8 +103,8 @@ class PluginProvider {
   }
 
   PluginOptions options_;
-  std::mutex mutex_;
-  std::map<std::pair<std::uint16_t, std::uint64_t>, std::shared_ptr<PluginPool>> pools_;
+  Mutex mutex_;
+  std::map<std::pair<std::uint16_t, std::uint64_t>, std::shared_ptr<PluginPool>> pools_ H5_GUARDED_BY(mutex_);
 };
 
 std::shared_ptr<PluginProvider>& provider() {
