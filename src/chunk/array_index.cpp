@@ -62,7 +62,7 @@ Status ArrayIndex::for_each(const Visit& visit) const {
     const std::uint64_t left = covered.count - (number - covered.first);
     const std::uint64_t stop = left < order_.end() - number ? number + left : order_.end();
     if (!run) {
-      if (status) status = fail(std::move(run).error());
+      if (status) status = fail(run.error());
       if (++damaged_runs > kMaxDamagedRuns) return status;
     }
     if (!run || !run->block) {

@@ -60,6 +60,7 @@ class FakeTree final : public tree::Tree {
   void set_kernel(std::shared_ptr<tree::KernelPages> pages) override { kernel = std::move(pages); }
   void file_changed() override {}
   std::vector<std::string> watchable() const override { return {}; }
+  void when_more_to_watch(std::function<void()> /*notify*/) override {}
   void forget(tree::NodeId, std::uint64_t count) override { references_ -= static_cast<std::int64_t>(count); }
   Result<tree::NodeStat> stat(tree::NodeId id, tree::StatDepth depth, RequestBudget&) override {
     if (depth == tree::StatDepth::Full) ++full_stats;

@@ -242,7 +242,7 @@ class Tree {
   virtual void file_changed() = 0;
   virtual std::vector<std::string> watchable() const = 0;
   // `notify` is called when there are more paths to watch, by the thread that opened them; null: no longer.
-  virtual void when_more_to_watch(std::function<void()> /*notify*/) {}
+  virtual void when_more_to_watch(std::function<void()> notify) = 0;
 
   struct FileStat {
     std::uint64_t file_bytes = 0;
