@@ -37,7 +37,7 @@ threads() {
 
 # Time limits are those of plain builds, ten times.
 sanitized() {  # NAME SANITIZERS
-  setup "build-check-$1" -Db_sanitize="$2" -Db_lundef=false && ninja -C "build-check-$1" &&
+  setup "build-check-$1" -Doptimization=1 -Db_sanitize="$2" -Db_lundef=false && ninja -C "build-check-$1" &&
     scripts/run_tests.py --jobs 1 --timeout-factor 10 "build-check-$1"
 }
 
