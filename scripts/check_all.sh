@@ -39,8 +39,8 @@ threads() {
 # ten times.
 sanitized() {  # NAME SANITIZERS
   need clang++-19 clang-19 || return 1
-  CXX=${SANITIZER_CXX:-clang++-19} setup "build-check-$1" -Doptimization=1 -Dcpp_args=-g1 -Db_sanitize="$2" \
-    -Db_lundef=false || return 1
+  CXX=${SANITIZER_CXX:-clang++-19} setup "build-check-$1" -Doptimization=1 -Db_sanitize="$2" -Db_lundef=false \
+    -Dcpp_args='-g1 -Wthread-safety -Werror=thread-safety' || return 1
   ninja -C "build-check-$1" &&
     scripts/run_tests.py --jobs 1 --timeout-factor 10 "build-check-$1"
 }
