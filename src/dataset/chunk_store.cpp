@@ -32,7 +32,8 @@ ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetD
 
 Result<std::unique_ptr<ChunkStore>> ChunkStore::open(const object::OpenedFilePtr& file,
                                                      const object::DatasetDescription& description,
-                                                     chunk::ChunkGeometry geometry, std::size_t cache_bytes) {
+                                                     const chunk::ChunkGeometry& geometry,
+                                                     std::size_t cache_bytes) {
   std::unique_ptr<ChunkStore> store(new ChunkStore(file, description, geometry));
   store->cache_bytes_ = cache_bytes;
   H5_ASSIGN(store->pipeline_,

@@ -19,7 +19,8 @@ class ChunkStore {
  public:
   static Result<std::unique_ptr<ChunkStore>> open(const object::OpenedFilePtr& file,
                                                   const object::DatasetDescription& description,
-                                                  chunk::ChunkGeometry geometry, std::size_t cache_bytes);
+                                                  const chunk::ChunkGeometry& geometry,
+                                                  std::size_t cache_bytes);
 
   const ChunkPlan& plan() const { return plan_; }
   const FillPattern& fill() const { return fill_; }

@@ -3,7 +3,7 @@
 namespace h5mount::dataset {
 
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvironment& environment,
-                                                                 object::OpenedFilePtr file,
+                                                                 const object::OpenedFilePtr& file,
                                                                  object::DatasetDescription description,
                                                                  const ChunkedReader* previous) {
   const bool filtered = !description.pipeline.filters.empty();
@@ -15,8 +15,7 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
     growth = std::make_unique<GrowthState>(environment.cache,
                                            goes_on ? previous->blocks_->growth()->growth() : nullptr);
   }
-  H5_ASSIGN(auto store,
-            ChunkStore::open(file, description, std::move(geometry), environment.cache->budget()));
+  H5_ASSIGN(auto store, ChunkStore::open(file, description, geometry, environment.cache->budget()));
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
   return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }
@@ -106,7 +105,7 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
     RequestBudget& budget) const {
-  if (grew_at_end(description(), next)) return open(environment, std::move(file), std::move(next), this);
+  if (grew_at_end(description(), next)) return open(environment, file, std::move(next), this);
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
 }
 

@@ -17,7 +17,7 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
  public:
   // `previous`: the reader of the previous snapshot of a followed file, or null.
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
-                                                           object::OpenedFilePtr file,
+                                                           const object::OpenedFilePtr& file,
                                                            object::DatasetDescription description,
                                                            const ChunkedReader* previous = nullptr);
 

@@ -20,7 +20,7 @@ Readahead::Readahead(const std::shared_ptr<cache::BlockCache>& cache,
   depth_ = std::clamp<std::uint64_t>(allowed / unit_bytes, 1, kMaxUnitsAhead);
 }
 
-void Readahead::advance(std::shared_ptr<const ReadaheadUnits> units, std::uint64_t current,
+void Readahead::advance(const std::shared_ptr<const ReadaheadUnits>& units, std::uint64_t current,
                         ReadPattern& pattern) const {
   if (depth_ == 0 || current + 1 >= unit_count_) return;
   const auto [first, last] = pattern.claim_ahead(current, std::min(current + depth_, unit_count_ - 1));

@@ -31,7 +31,7 @@ class Readahead {
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
   // does nothing.
-  void advance(std::shared_ptr<const ReadaheadUnits> units, std::uint64_t current,
+  void advance(const std::shared_ptr<const ReadaheadUnits>& units, std::uint64_t current,
                ReadPattern& pattern) const;
 
  private:

@@ -11,9 +11,9 @@ constexpr std::uint64_t kMaxChunksAhead = 1U << 10;  // in one row block
 }  // namespace
 
 Result<std::shared_ptr<const DatasetReader>> SparseReader::open(const ReadEnvironment& environment,
-                                                                object::OpenedFilePtr file,
+                                                                const object::OpenedFilePtr& file,
                                                                 object::DatasetDescription description) {
-  H5_ASSIGN(auto store, SparseStore::open(environment, std::move(file), description));
+  H5_ASSIGN(auto store, SparseStore::open(environment, file, description));
   return std::shared_ptr<const SparseReader>(
       new SparseReader(environment, std::move(description), std::move(store)));
 }

@@ -17,7 +17,7 @@ class SparseReader final : public DatasetReader,
                            public std::enable_shared_from_this<SparseReader> {
  public:
   static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
-                                                           object::OpenedFilePtr file,
+                                                           const object::OpenedFilePtr& file,
                                                            object::DatasetDescription description);
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override;

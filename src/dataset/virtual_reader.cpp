@@ -56,7 +56,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
   H5_TRY(budget.check());
   H5_TRY(settle_extent(d, parts));
   H5_TRY(settle_views(d, parts));
-  const std::shared_ptr<VirtualReader> reader(
+  std::shared_ptr<VirtualReader> reader(
       new VirtualReader(environment, std::move(file), std::move(d), std::move(sources), std::move(parts)));
   if (previous != nullptr) reader->note_outdated(*previous, renewed);
   return reader;

@@ -47,7 +47,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   const auto earlier = find_in(before_, file_name, dataset);
   const Source* const before = earlier != before_.end() ? earlier->get() : nullptr;
   auto opened = open(file_name, dataset, before, budget);
-  Source source = opened ? *std::move(opened) : named(file_name, dataset);
+  Source source = opened ? std::move(*opened) : named(file_name, dataset);
   if (!opened && opened.error().code() != ErrorCode::NotFound)
     source.error = opened.error().within("virtual source " + file_name + ":" + dataset);
   if (!source.reader && !source.error) source.absent = opened.error();

@@ -110,6 +110,7 @@ FilterInfo filter_info(std::uint16_t id) {
 
 std::vector<FilterInfo> known_filters() {
   std::vector<FilterInfo> all;
+  all.reserve(std::size(kTable));
   for (const Entry& entry : kTable) all.push_back(info_of(entry));
   return all;
 }

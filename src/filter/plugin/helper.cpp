@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -57,11 +58,7 @@ bool answer(PluginAnswer what, const void* data = nullptr, std::size_t bytes = 0
 
 template <class Function>
 Function symbol(void* library, const char* name) {
-  void* const found = ::dlsym(library, name);
-  Function function = nullptr;
-  static_assert(sizeof function == sizeof found);
-  std::memcpy(&function, &found, sizeof function);
-  return function;
+  return std::bit_cast<Function>(::dlsym(library, name));
 }
 
 // The table of a shared object where it is a plugin for `id` that can decode, else null.

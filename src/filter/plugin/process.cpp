@@ -34,6 +34,7 @@ Error failed_plugin(const std::string& name, std::string_view what) {
 // other threads may hold locks.
 Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& words, int socket) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   // A serving thread may be bound to a processor, which the helper would inherit.
