@@ -38,7 +38,7 @@ class ReadFailures {
     std::uint64_t failures = 0;  // all of them
     std::uint64_t missing = 0;   // sources
   };
-  Record* record_of(std::uint64_t address, std::uint64_t snapshot);
+  Record* record_of(std::uint64_t address, std::uint64_t snapshot) H5_REQUIRES(mutex_);
 
   std::atomic<bool> any_ = false;
   mutable Mutex mutex_;
