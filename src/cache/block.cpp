@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = 2U << 20;
 constexpr std::size_t kRecycleFrom = 128U << 10;  // smaller blocks: malloc is cheap enough
-constexpr std::size_t kRecycleBytes = 24U << 20;
+constexpr std::size_t kRecycleBytes = 32U << 20;  // two of the row blocks of 16 MiB that wide datasets have
 
 // Passes large buffers of dropped blocks on to new ones. Fresh pages cost a page fault and clearing each,
 // which a scan of a dataset would otherwise pay for every page that it decodes.

@@ -52,9 +52,13 @@ Status ChunkedReader::read(std::uint64_t offset, std::uint64_t length, ReadAcces
   if (length == 0) return {};
   ReadPattern* const pattern = access.pattern;
   const ReadStrategy& strategy = strategy_for(pattern != nullptr && pattern->note(offset, length), length);
+  const bool forward = pattern != nullptr && pattern->forward();
+  // Read-ahead must not delay the request itself, so it waits until that is served; unless the request only
+  // waits for what is being decoded: the workers then go on to the next unit without a pause.
+  const bool early = forward && strategy.has_begun(offset + length - 1);
+  if (early) strategy.reader_advanced(offset, offset + length, *pattern);
   H5_TRY(read_with(strategy, offset, length, out, access.budget));
-  // Only after the request itself was served: read-ahead must not delay it.
-  if (pattern != nullptr && pattern->forward()) strategy.reader_advanced(offset, offset + length, *pattern);
+  if (forward && !early) strategy.reader_advanced(offset, offset + length, *pattern);
   return {};
 }
 

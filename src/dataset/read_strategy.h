@@ -32,8 +32,11 @@ class ReadStrategy {
   // the request is repeated chunk by chunk: damage affects only the requests that touch it.
   virtual bool decodes_neighbours() const { return false; }
 
-  // To be called after a forward reader received the bytes [offset, end): prepares what it will read next,
-  // drops what it will not read again.
+  // Whether the byte at `offset` is decoded already, or by now: read-ahead beyond it then delays no request.
+  virtual bool has_begun(std::uint64_t /*offset*/) const { return false; }
+
+  // To be called when a forward reader has received the bytes [offset, end), or before where `has_begun` is
+  // true of the last one: prepares what it will read next, drops what it will not read again.
   virtual void reader_advanced(std::uint64_t /*offset*/, std::uint64_t /*end*/,
                                ReadPattern& /*pattern*/) const {}
 };

@@ -21,9 +21,10 @@ Readahead::Readahead(const std::shared_ptr<cache::BlockCache>& cache,
 }
 
 void Readahead::advance(const std::shared_ptr<const ReadaheadUnits>& units, std::uint64_t current,
-                        ReadPattern& pattern) const {
+                        ReadPattern& pattern, std::uint64_t next) const {
   if (depth_ == 0 || current + 1 >= unit_count_) return;
-  const auto [first, last] = pattern.claim_ahead(current, std::min(current + depth_, unit_count_ - 1));
+  const std::uint64_t until = std::min(std::max(current, next) + depth_, unit_count_ - 1);
+  const auto [first, last] = pattern.claim_ahead(current, until);
   for (std::uint64_t unit = first; unit < last; ++unit) {
     if (units->unit_cached(unit)) continue;
     workers_->submit([units, unit, reader_at = pattern.position()] {

@@ -30,9 +30,10 @@ class Readahead {
 
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
-  // does nothing.
+  // does nothing. `next`: the unit with the next byte, where it is not `current`: a reader that has all of
+  // one unit is about to need the one after, so that those made ahead are counted from there.
   void advance(const std::shared_ptr<const ReadaheadUnits>& units, std::uint64_t current,
-               ReadPattern& pattern) const;
+               ReadPattern& pattern, std::uint64_t next = 0) const;
 
  private:
   std::shared_ptr<cache::WorkerPool> workers_;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <unordered_set>
 
+#include "h5mount/base/streaming_copy.h"
 #include "h5mount/base/thread_annotations.h"
 #include "read_strategy.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kMinStripe = 256U << 10;
 constexpr std::uint64_t kSmallStripe = 32U << 10;
-constexpr std::size_t kMaxDamaged = 4096;        // stripes remembered as damaged
+constexpr std::size_t kMaxDamaged = 4096;  // stripes remembered as damaged
+constexpr std::uint64_t kStreamedStripe = 8U << 20;
 constexpr std::uint64_t kJobBytes = 256U << 10;  // decoded by one job: far more than the cost of starting it
 
 class RowBlockStrategy final : public ReadStrategy,
@@ -37,6 +39,9 @@ class RowBlockStrategy final : public ReadStrategy,
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
   bool decodes_neighbours() const override { return true; }
+  bool has_begun(std::uint64_t offset) const override {
+    return !in_tail(offset) && unit_cached(stripe_at(offset));
+  }
   void reader_advanced(std::uint64_t offset, std::uint64_t end, ReadPattern& pattern) const override;
 
   std::uint64_t unit_end(std::uint64_t stripe) const override {
@@ -171,23 +176,29 @@ Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offse
   return blocks_->store().decode_run(chunks.first, records, *scratch, into, done);
 }
 
+// Two stripes of this size and what is decoded into them exceed the caches, so they are written past them.
 void RowBlockStrategy::place(std::uint64_t chunk, ByteSpan decoded, MutableByteSpan row_block) const {
   const ChunkPlan::Rows all{0, plan_.row_block_rows(chunk / plan_.chunks_per_row_block())};
+  const bool streams = per_stripe_ * plan_.full_row_block_bytes() >= kStreamedStripe;
   plan_.for_each_chunk_run(chunk, all, [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
     const MutableByteSpan run =
         row_block.subspan(static_cast<std::size_t>(to), static_cast<std::size_t>(bytes));
     if (decoded.empty())
       blocks_->store().fill().write(0, run);
+    else if (streams)
+      streaming_copy(decoded.subspan(static_cast<std::size_t>(from), run.size()), run);
     else
       std::memcpy(run.data(), decoded.data() + from, run.size());
   });
+  if (streams) end_streaming();
 }
 
 void RowBlockStrategy::reader_advanced(std::uint64_t offset, std::uint64_t end, ReadPattern& pattern) const {
   if (kind_ != BlockKind::Stripe) return;
   if (in_tail(offset)) return tail_->reader_advanced(offset, end, pattern);
   drop_behind(offset, pattern);
-  readahead_.advance(shared_from_this(), stripe_at(end - 1), pattern);
+  readahead_.advance(shared_from_this(), stripe_at(end - 1), pattern,
+                     stripe_at(std::min(end, plan_.image_bytes() - 1)));
 }
 
 // The kernel has the pages that a forward reader has passed. Freeing the stripes at once lets the next ones

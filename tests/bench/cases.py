@@ -134,7 +134,7 @@ class Bench:
         chunks = self.sizes.tile_rows // 256 * (self.sizes.tile_columns // 256)
         path = self.paths['tiles']
         dump = ['h5dump', '-d', '/d', '-b', 'LE', '-o', '/dev/null', path]
-        roofline = lambda: run([self.tool('roofline'), path, 'd'], timed_by_itself=True)
+        roofline = lambda: run([self.tool('roofline'), path, 'd'], timed_by_itself=True, with_processor=True)
         self.compare('tiles deflate, cat', lambda: self.cold('tiles', 'cat', needed=chunks), [
             Other('decoder roofline', roofline, 0.75),
             Other('C H5Dread in slices', lambda: self.h5dread('slices', 'tiles', 256), 3),

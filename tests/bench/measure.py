@@ -14,9 +14,9 @@ class Sample:
         self.wall, self.cpu, self.more = wall, cpu, more
 
 
-def run(arguments, timed_by_itself=False, allowed=(0,)):
+def run(arguments, timed_by_itself=False, allowed=(0,), with_processor=False):
     """Runs a program to its end and discards its output. Where the program prints its own seconds first, they are
-    used, to exclude its start (an interpreter's, for example)."""
+    used, to exclude its start (an interpreter's, for example); `with_processor`: and then its processor seconds."""
     begin = time.monotonic()
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE if timed_by_itself else None)
     head = b''
@@ -24,13 +24,15 @@ def run(arguments, timed_by_itself=False, allowed=(0,)):
         head = head or part
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
-    wall = time.monotonic() - begin
+    wall, cpu = time.monotonic() - begin, usage.ru_utime + usage.ru_stime
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in allowed:
         raise RuntimeError(f'{arguments[0]} ended with {process.returncode}: {arguments}')
     if timed_by_itself:
         wall = float(head.split()[0])
-    return Sample(wall, usage.ru_utime + usage.ru_stime)
+        if with_processor:
+            cpu = float(head.split()[1])
+    return Sample(wall, cpu)
 
 
 def processor_seconds(pid):

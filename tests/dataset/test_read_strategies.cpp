@@ -208,6 +208,28 @@ TEST(ReadStrategies, AStripeTakesChunksFromTheCache) {
   EXPECT_EQ(decoded_by([&] { check_range(*rows, dataset, 0, dataset.image().size()); }), 4U);
 }
 
+// Stripes that are written past the processor's caches. Runs begin and end within cache lines; the last row
+// block and the last chunk of each are cut.
+TEST(ReadStrategies, StripesLargerThanTheCachesHoldTheSameBytes) {
+  const DatasetShape shape{
+      .dims = {70, 30011}, .chunk_dims = {64, 9001}, .element_size = 5, .filtered = true};
+  const MemoryDataset dataset(shape, 7);
+  const auto blocks = blocks_of(dataset, dataset.environment(64U << 20));
+  ASSERT_GT(blocks->plan().full_row_block_bytes(), std::uint64_t{8} << 20);
+  check_range(*dataset::make_strategy(dataset::StrategyKind::RowBlocks, blocks), dataset, 0,
+              dataset.image().size());
+}
+
+TEST(ReadStrategies, AStripeHasBegunOnceItIsReadOrReadAhead) {
+  const MemoryDataset dataset(kTiles, 8);
+  const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
+  const dataset::ReadStrategyPtr rows = dataset::make_strategy(dataset::StrategyKind::RowBlocks, blocks);
+  EXPECT_FALSE(rows->has_begun(0));
+  check_range(*rows, dataset, 0, 1);
+  EXPECT_TRUE(rows->has_begun(0));
+  EXPECT_FALSE(dataset::make_strategy(dataset::StrategyKind::Chunks, blocks)->has_begun(0));
+}
+
 TEST(ReadStrategies, ASpilledRowBlockIsDecodedOnce) {
   const MemoryDataset dataset(kTiles, 5);
   // The cache holds no stripe: each is gathered again from the file.
