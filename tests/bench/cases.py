@@ -160,6 +160,40 @@ class Bench:
                          Other('trivial FUSE, a plain file',
                                lambda: self.cold_trivial('flat_tiles', 'column', self.sizes.tile_rows, stride, 4))])
 
+    def cat(self):
+        """`h5mount --cat`, which needs no mount. Programs start and end within what is measured, but not h5py's."""
+        path = self.paths['tiles']
+        command = [f'{self.build}/src/cli/h5mount', '--cat', path, 'd']
+        roofline = lambda: run([self.tool('roofline'), path, 'd'], timed_by_itself=True, with_processor=True)
+        dread = lambda: self.h5dread('slices', 'tiles', 256)
+        dump = ['h5dump', '-d', '/d', '-b', 'LE', '-o', '/dev/null', path]
+        self.compare('--cat of tiles to /dev/null', lambda: run(command, to_null=True), [
+            Other('decoder roofline', roofline, 0.9),
+            Other('C H5Dread in slices', dread, 4),
+            Other('h5py, whole', lambda: self.h5py('whole', 'tiles'), rounds=3),
+            Other('h5dump -b', lambda: run(dump), rounds=3),
+            Other('cat through the mount', lambda: self.cold('tiles', 'cat'))])
+        piped = ['sh', '-c', '"$@" | cat >/dev/null', 'sh', *command]
+        self.compare('--cat of tiles into a pipe', lambda: run(piped, to_null=True), [
+            Other('decoder roofline', roofline), Other('C H5Dread in slices', dread)])
+
+    def views(self):
+        """Views that hold the dataset's own bytes, read in order, beside the dataset."""
+        chunks = self.sizes.contiguous // (8 * MIB)  # contiguous data is divided into chunks of 8 MiB
+        dataset = lambda: self.one_by_one('contiguous', ['d'])
+        for name, files in (('npy', ['.h5/npy/d.npy']), ('plain.zarr', [f'.h5/plain.zarr/d/{i}' for i in range(chunks)]),
+                            ('v3.zarr', [f'.h5/v3.zarr/d/c/{i}' for i in range(chunks)])):
+            self.compare(f'contiguous as {name}, cat', lambda f=files: self.one_by_one('contiguous', f),
+                         [Other('the dataset', dataset, 0.95)])
+        for name in ('npy', 'tiff'):
+            file = f'.h5/{name}/d.{name[:3]}'
+            self.compare(f'tiles deflate as {name}, cat', lambda f=file: self.one_by_one('tiles', [f]),
+                         [Other('the dataset', lambda: self.one_by_one('tiles', ['d']), 0.95)])
+
+    def one_by_one(self, file, names):
+        with self.mount(file) as mount:
+            return mount.measured(['cat', *(f'{mount.place}/{name}' for name in names)], False, to_null=True)
+
     def series(self):
         self.compare('series, 4 KiB at random, cold', lambda: self.cold(
             'series', 'random', 8000, 4096, options='cache_size=64M'), [

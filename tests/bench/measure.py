@@ -14,15 +14,18 @@ class Sample:
         self.wall, self.cpu, self.more = wall, cpu, more
 
 
-def run(arguments, timed_by_itself=False, allowed=(0,), with_processor=False):
+def run(arguments, timed_by_itself=False, allowed=(0,), with_processor=False, to_null=False):
     """Runs a program to its end and discards its output. Where the program prints its own seconds first, they are
-    used, to exclude its start (an interpreter's, for example); `with_processor`: and then its processor seconds."""
+    used, to exclude its start (an interpreter's, for example); `with_processor`: and then its processor seconds.
+    `to_null`: it writes to /dev/null itself."""
     begin = time.monotonic()
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE if timed_by_itself else None)
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL if to_null else subprocess.PIPE,
+                               stderr=subprocess.PIPE if timed_by_itself else None)
     head = b''
-    while part := process.stdout.read(1 << 20):
+    while not to_null and (part := process.stdout.read(1 << 20)):
         head = head or part
-    process.stdout.close()
+    if not to_null:
+        process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     wall, cpu = time.monotonic() - begin, usage.ru_utime + usage.ru_stime
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -80,10 +83,10 @@ class Mount:
         self.process.wait()
         self.log.close()
 
-    def measured(self, arguments, timed_by_itself=True):
+    def measured(self, arguments, timed_by_itself=True, to_null=False):
         """Runs a program on the mount and includes the daemon's processor time."""
         before = processor_seconds(self.process.pid)
-        sample = run(arguments, timed_by_itself)
+        sample = run(arguments, timed_by_itself, to_null=to_null)
         time.sleep(0.01)
         sample.cpu += processor_seconds(self.process.pid) - before
         return sample

@@ -12,7 +12,8 @@ import make_data
 import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ('contiguous', 'tiles', 'series', 'pencils', 'tables', 'slices', 'together', 'million', 'names', 'limits', 'peaks')
+GROUPS = ('contiguous', 'tiles', 'cat', 'views', 'series', 'pencils', 'tables', 'slices', 'together', 'million', 'names',
+          'limits', 'peaks')
 
 
 def machine():
