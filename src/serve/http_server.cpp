@@ -122,7 +122,9 @@ class HttpServer final : public Server {
 
   bool drain(std::chrono::milliseconds patience) override {
     if (!context_.draining.exchange(true)) {
-      if (const int socket = MHD_quiesce_daemon(daemon_); socket >= 0) ::close(socket);
+      // Refuses new connections at once. The daemon's threads may use the descriptor until they have ended.
+      listening_ = UniqueFd(MHD_quiesce_daemon(daemon_));
+      ::shutdown(listening_.get(), SHUT_RDWR);
     }
     const auto end = std::chrono::steady_clock::now() + patience;
     while (connections_.count() > 0 && std::chrono::steady_clock::now() < end) {
@@ -175,6 +177,7 @@ class HttpServer final : public Server {
   JobQueue jobs_;
   ExchangeContext context_;
   MHD_Daemon* daemon_ = nullptr;
+  UniqueFd listening_;  // once the daemon is quiesced; closed after it has ended
   Mutex mutex_;
   Condition wake_;
   bool ending_ H5_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,7 @@
 // A process that may have few threads, descriptors or little memory: it says what it lacks and ends, or
 // serves with what it has. It never aborts, and no byte is wrong.
 #include "mount/h5py_directory.h"
+#include "support/sanitized.h"
 
 namespace h5mount::test {
 namespace {
@@ -123,9 +124,7 @@ TEST_F(LimitsTest, FewThreads) {
 }
 
 TEST_F(LimitsTest, LittleMemory) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take terabytes of address space";
-#endif
+  if (kSanitized) GTEST_SKIP() << "sanitizers take terabytes of address space";
   bool served = false;
   // With less the libraries do not start.
   for (const int mib : {40, 50, 60, 80, 100, 120, 150, 200, 260, 320, 400, 600, 1200}) {

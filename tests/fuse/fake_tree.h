@@ -103,6 +103,15 @@ class FakeTree final : public tree::Tree {
 
   FileStat statfs() const override { return {.file_bytes = 4097}; }
 
+  // What a read gives where there is no `on_read`.
+  Status read_content(tree::NodeId id, std::uint64_t offset, std::uint64_t length,
+                      dataset::Pieces& out) const {
+    const std::string& all = nodes_.at(id).content;
+    if (offset >= all.size()) return {};
+    out.add(as_bytes(std::string_view(all).substr(offset, length)), nullptr);
+    return {};
+  }
+
  private:
   struct Listing final : tree::DirectoryListing {
     Listing(FakeTree& owner, std::vector<tree::NodeId> all) : tree(owner), ids(std::move(all)) {}
@@ -119,10 +128,7 @@ class FakeTree final : public tree::Tree {
     File(FakeTree& owner, tree::NodeId node) : tree(owner), id(node) {}
     Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
       if (tree.on_read) return tree.on_read(id, offset, length, out);
-      const std::string& all = tree.nodes_.at(id).content;
-      if (offset >= all.size()) return {};
-      out.add(as_bytes(std::string_view(all).substr(offset, length)), nullptr);
-      return {};
+      return tree.read_content(id, offset, length, out);
     }
     // The second half is a hole.
     Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {

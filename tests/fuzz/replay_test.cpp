@@ -10,19 +10,12 @@
 #include "memory_peak.h"
 #include "mutator.h"
 #include "support/every_index.h"
+#include "support/sanitized.h"
 #include "whole_file.h"
 
 namespace h5mount::test {
 namespace {
 
-// Sanitizers delay freeing memory and are slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 constexpr std::uint64_t kMaxMemory =
     768ULL << 20;  // of the whole process, including the input and a cache of 32 MiB
 constexpr double kMaxSeconds = kSanitized ? 60 : 15;  // of one operation
