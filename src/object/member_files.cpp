@@ -25,6 +25,7 @@ bool is_multi(const format::DriverInfo& info) {
 
 std::vector<io::MultiMember> members_of(const format::DriverInfo& info) {
   std::vector<io::MultiMember> members;
+  members.reserve(info.members.size());
   for (const auto& member : info.members) members.push_back({member.start, member.name});
   return members;
 }

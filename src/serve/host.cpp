@@ -19,8 +19,10 @@ bool is_loopback_address(std::string_view text) {
   for (int i = 0; i < 4; ++i) {
     const std::size_t end = std::min(text.find('.'), text.size());
     unsigned value = 0;
-    const auto [last, trouble] = std::from_chars(text.data(), text.data() + end, value);
-    if (trouble != std::errc{} || last != text.data() + end || value > 255 || (i == 0 && value != 127))
+    const std::string_view digits = text.substr(0, end);
+    const auto [last, trouble] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (trouble != std::errc{} || last != digits.data() + digits.size() || value > 255 ||
+        (i == 0 && value != 127))
       return false;
     if (end > 1 && text[0] == '0') return false;
     if ((end == text.size()) != (i == 3)) return false;

@@ -81,7 +81,8 @@ class HttpServer final : public Server {
   HttpServer(const ServerOptions& options, bool loopback, std::vector<Source> sources)
       : options_(options),
         site_({options.cors_origin, loopback}, std::move(sources)),
-        connections_({options.header_deadline, options.stall_deadline, options.connections / 4 * 3}),
+        connections_(
+            {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         jobs_(std::max(std::thread::hardware_concurrency(), 1U) + kMoreReaders),
         context_{site_, jobs_, connections_, options.log_answer, false} {}
 

@@ -189,6 +189,7 @@ class FileAnswer {
                    std::uint64_t size) const {
     const std::string boundary = multipart_boundary(validators_.etag + found_.path);
     std::vector<FilePart> parts;
+    parts.reserve(ranges.size());
     for (const Range range : ranges) {
       parts.push_back(
           {fmt::format("{}--{}\r\nContent-Type: {}\r\nContent-Range: bytes {}-{}/{}\r\n\r\n",

@@ -139,7 +139,7 @@ class AttributesMirror : public Mirror {
       return MirrorEntry{.link = std::move(place->object), .part = kAt + place->attribute};
     auto name = decode_name_without_at(shown);
     if (!name || shown.find(kAt) != std::string_view::npos) return std::nullopt;
-    return MirrorEntry{.link = *std::move(name), .part = {}};
+    return MirrorEntry{.link = std::move(name), .part = {}};
   }
 
   std::string (*link_encoding() const)(std::string_view) override { return encode_name_without_at; }

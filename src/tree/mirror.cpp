@@ -272,7 +272,7 @@ class MirrorNode : public Node {
   Result<std::shared_ptr<const MirrorListing>> listing(RequestBudget& budget) const {
     H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list(budget));
     budget.share_pauses(links->pauses());
-    const auto out = std::make_shared<MirrorListing>(view(), links);
+    auto out = std::make_shared<MirrorListing>(view(), links);
     if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, budget);
     if (is_root()) {
       H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
@@ -342,8 +342,8 @@ std::optional<MirrorEntry> Mirror::decode(std::string_view shown) const {
 
 NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {
   const std::string hidden = std::string(mirror->name()) + "/.h5";
-  NodePtr external =
-      make_external_directory(setup.context, hidden + "/external", [mirror](ServedFilePtr file) -> NodePtr {
+  NodePtr external = make_external_directory(
+      setup.context, hidden + "/external", [mirror](const ServedFilePtr& file) -> NodePtr {
         const std::uint64_t root = file->root_address();
         return std::make_shared<MirrorNode>(mirror, file, root, 0, nullptr);
       });
