@@ -182,7 +182,7 @@ class Bench:
         chunks = self.sizes.contiguous // (8 * MIB)  # contiguous data is divided into chunks of 8 MiB
         dataset = lambda: self.one_by_one('contiguous', ['d'])
         for name, files in (('npy', ['.h5/npy/d.npy']), ('plain.zarr', [f'.h5/plain.zarr/d/{i}' for i in range(chunks)]),
-                            ('v3.zarr', [f'.h5/v3.zarr/d/c/{i}' for i in range(chunks)])):
+                            ('v3.zarr', [f'.h5/v3.zarr/d/c.{i}' for i in range(chunks)])):
             self.compare(f'contiguous as {name}, cat', lambda f=files: self.one_by_one('contiguous', f),
                          [Other('the dataset', dataset, 0.95)])
         for name in ('npy', 'tiff'):
