@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
 
 namespace h5mount::check {
 
@@ -16,7 +17,7 @@ bool AllocatedSpace::add(std::uint64_t address, std::uint64_t bytes) {
   if (next != ranges_.begin()) {
     const auto before = std::prev(next);
     if (before->second >= end) return false;
-    if (before->second >= begin || ranges_.size() >= kMaxRanges) {
+    if (before->second >= begin || ranges_.size() >= limits::kMaxAllocatedRanges) {
       begin = before->first;
       next = before;
     }

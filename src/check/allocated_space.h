@@ -1,6 +1,6 @@
 // AllocatedSpace: the ranges of the address space that structures and raw data are known to take up, to find
 // bytes that nothing leads to: space of objects that were deleted, and of what a writer lost. Memory is
-// bounded: beyond kMaxRanges, the gap beside a new range counts as taken. Threads: any.
+// bounded: beyond limits::kMaxAllocatedRanges, the gap beside a new range counts as taken. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,6 @@ struct SpaceRange {
 
 class AllocatedSpace {
  public:
-  static constexpr std::size_t kMaxRanges = 1U << 20;
-
   // Ranges may overlap; empty ones, and what lies beyond 2^64, are ignored. False where nothing of it was
   // new.
   bool add(std::uint64_t address, std::uint64_t bytes);

@@ -113,7 +113,7 @@ class Printer final : public check::Report {
                       bytes_text(static_cast<double>(totals.data_bytes)), totals.checksums,
                       bytes_text(static_cast<double>(totals.unprotected_bytes)), totals.damage, totals.notes,
                       totals.unchecked));
-      if (totals.unaccounted.bytes > 0) print(unaccounted_text(totals.unaccounted));
+      if (totals.unaccounted.bytes > 0) print(unaccounted_text(totals));
     }
   }
 
@@ -134,15 +134,17 @@ class Printer final : public check::Report {
       if (range.bytes > 0) out += fmt::format("{}[{},{}]", out.empty() ? "" : ",", range.offset, range.bytes);
     return "[" + out + "]";
   }
-  std::string unaccounted_text(const check::UnaccountedSpace& space) const {
+  std::string unaccounted_text(const check::Totals& totals) const {
+    const check::UnaccountedSpace& space = totals.unaccounted;
     std::string largest;
     for (const auto& range : space.largest)
       if (range.bytes > 0)
         largest += fmt::format("{}{} at {:#x}", largest.empty() ? "" : ", ",
                                bytes_text(static_cast<double>(range.bytes)), range.offset);
-    return fmt::format("{}: nothing accounts for {} in {} {}, as of deleted objects; the largest: {}",
-                       escape_for_log(source_), bytes_text(static_cast<double>(space.bytes)), space.ranges,
-                       space.ranges == 1 ? "range" : "ranges", largest);
+    return fmt::format(
+        "{}: nothing accounts for {} in {} {}, as of {}; the largest: {}", escape_for_log(source_),
+        bytes_text(static_cast<double>(space.bytes)), space.ranges, space.ranges == 1 ? "range" : "ranges",
+        totals.damage == 0 ? "deleted objects" : "deleted objects, or of what is damaged", largest);
   }
 
   void show_bar(const check::Totals& so_far) {

@@ -32,7 +32,7 @@ class ReadStrategy {
   // the request is repeated chunk by chunk: damage affects only the requests that touch it.
   virtual bool decodes_neighbours() const { return false; }
 
-  // Whether the byte at `offset` is decoded already, or by now: read-ahead beyond it then delays no request.
+  // Whether the byte at `offset` is decoded, or being decoded: read-ahead beyond it then delays no request.
   virtual bool has_begun(std::uint64_t /*offset*/) const { return false; }
 
   // To be called when a forward reader has received the bytes [offset, end), or before where `has_begun` is

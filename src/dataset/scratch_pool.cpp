@@ -38,12 +38,11 @@ void ScratchPool::allow(unsigned leases) {
 }
 
 std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
-  auto fresh = std::make_unique<DecodeScratch>();
   MutexLock lock(mutex_);
   leased_.reserve(leased_.size() + 1);
   std::unique_ptr<DecodeScratch> scratch;
   if (memory.bytes > kSmall) {
-    scratch = std::move(fresh);
+    scratch = std::make_unique<DecodeScratch>();
     scratch->bytes_ = memory.bytes;
     scratch->together_ = memory.together;
     note_long_work();
@@ -57,13 +56,13 @@ std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
   } else {
     while (free_ == 0)
       if (!freed_.wait_for(lock, hangs_after_)) give_places_of_hanging();
-    --free_;
     if (kept_.empty()) {
-      scratch = std::move(fresh);
+      scratch = std::make_unique<DecodeScratch>();
     } else {
       scratch = std::move(kept_.back());
       kept_.pop_back();
     }
+    --free_;
     scratch->bytes_ = memory.bytes;
   }
   scratch->pool_ = this;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <list>
 
@@ -122,7 +123,7 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
                             blocks_->spill_key(row_block * stripes_per_row_block + stripe),
                             static_cast<std::size_t>(rows.count * plan_.row_bytes()),
                             [&](cache::Block& out) -> Status {
-                              const auto file = spilled(row_block, budget);
+                              H5_ASSIGN(const auto file, spilled(row_block, budget));
                               H5_TRY(file->result);
                               return gather(*file, rows, out.bytes());
                             },
@@ -130,9 +131,11 @@ Result<SpilledRowBlocks::Stripe> SpilledRowBlocks::stripe_at(std::uint64_t offse
   return Stripe{std::move(block), row_block_offset + first * plan_.row_bytes()};
 }
 
-// The row block's complete file, made by the first caller while the others wait.
-std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::uint64_t row_block,
-                                                                           RequestBudget* budget) const {
+// The row block's complete file, made by the first caller while the others wait. Where only that caller's
+// request failed, one of them makes it.
+Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spilled(
+    std::uint64_t row_block, RequestBudget* budget) const {
+  constexpr std::chrono::milliseconds kLook{50};
   std::shared_ptr<Spilled> spilled;
   bool mine = false;
   {
@@ -145,8 +148,11 @@ std::shared_ptr<const SpilledRowBlocks::Spilled> SpilledRowBlocks::spilled(std::
   }
   if (!mine) {
     MutexLock lock(spilled->mutex);
-    while (!spilled->done) spilled->ready.wait(lock);
-    return spilled;
+    while (!spilled->done)
+      if (!spilled->ready.wait_for(lock, kLook)) H5_TRY(spend(budget, 0));
+    if (spilled->result || !concerns_one_request(spilled->result.error())) return spilled;
+    lock.unlock();
+    return this->spilled(row_block, budget);
   }
   Status result = open_file(*spilled);
   if (result) result = decode_to_file(*spilled, budget);

@@ -53,7 +53,7 @@ class SpilledRowBlocks {
   };
   friend class SpillFiles;
 
-  std::shared_ptr<const Spilled> spilled(std::uint64_t row_block, RequestBudget* budget) const;
+  Result<std::shared_ptr<const Spilled>> spilled(std::uint64_t row_block, RequestBudget* budget) const;
   Status open_file(Spilled& spilled) const;
   Status decode_to_file(Spilled& spilled, RequestBudget* budget) const;
   Status gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const;

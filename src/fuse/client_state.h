@@ -1,6 +1,7 @@
-// Whether a thread that made a request still waits for the answer. The kernel interrupts a request for a
-// thread that waits for it by name (a stat); it does not for one that waits for pages which a request reads
-// ahead, nor for one that reads with O_DIRECT, which cannot even be killed before the answer. Threads: any.
+// Whether a thread that made a request still waits for the answer. When a signal comes, the kernel interrupts
+// requests that their own thread waits for (of a stat, say). It does not interrupt one that reads pages
+// ahead, whoever waits for the pages, nor a read with O_DIRECT, whose thread cannot even be killed before the
+// answer. Threads: any.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +21,7 @@ bool client_is_gone(pid_t thread, ClientKind kind);
 
 // From the text of /proc/PID/stat: whether the thread has ended or is about to.
 bool stat_line_is_gone(std::string_view line, ClientKind kind);
-// From the text of /proc/PID/status: whether a signal waits to be taken, of which a thread that waits for a
-// request by name would have told the kernel.
+// From the text of /proc/PID/status: whether a signal is pending that the thread neither blocks nor ignores.
 bool status_text_is_interrupted(std::string_view text);
 
 }  // namespace h5mount::fuse

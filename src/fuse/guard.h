@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "adapter.h"
@@ -53,11 +54,22 @@ class Reply {
 void report_failure(tree::Tree& tree, fuse_ino_t node, const Error& error) noexcept;
 void report_accident(tree::Tree& tree, const char* operation, fuse_ino_t node, const char* what) noexcept;
 
+// For want of memory to work for the request; null: it was answered.
+inline void refuse(fuse_req_t request) noexcept {
+  if (request != nullptr) fuse_reply_err(request, ENOMEM);
+}
+
 // Runs `body(reply)`, which returns a Status and replies itself where it succeeds.
 template <class Body>
 void guard(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const char* operation,
-           fuse_ino_t node, Body&& body) {
-  Reply reply(adapter, request);
+           fuse_ino_t node, Body&& body) noexcept {
+  std::optional<Reply> made;
+  try {
+    made.emplace(adapter, request);
+  } catch (const std::bad_alloc&) {
+    return refuse(request->take());
+  }
+  Reply& reply = *made;
   tree::Tree& tree = *adapter.tree;
   tree::tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
   try {
@@ -82,15 +94,13 @@ void guard(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, cons
 
 template <class Body>
 void guard(fuse_req_t request, const char* operation, fuse_ino_t node, Body&& body) noexcept {
-  Adapter& adapter = adapter_of(request);
   std::shared_ptr<ActiveRequest> active;
   try {
     active = std::make_shared<ActiveRequest>(request);
-    guard(adapter, active, operation, node, std::forward<Body>(body));
-  } catch (const std::bad_alloc&) {  // before the body ran, which throws nothing
-    fuse_req_t const unanswered = active ? active->take() : request;
-    if (unanswered != nullptr) fuse_reply_err(unanswered, ENOMEM);
+  } catch (const std::bad_alloc&) {
+    return refuse(request);
   }
+  guard(adapter_of(request), active, operation, node, std::forward<Body>(body));
 }
 
 }  // namespace h5mount::fuse

@@ -81,8 +81,7 @@ void op_read(fuse_req_t request, fuse_ino_t /*node*/, std::size_t size, off_t of
         fuse_reply_err(unanswered, ENOTCONN);
     });
   } catch (const std::bad_alloc&) {
-    fuse_req_t const unanswered = active ? active->take() : request;
-    if (unanswered != nullptr) fuse_reply_err(unanswered, ENOMEM);
+    refuse(active ? active->take() : request);
   }
 }
 

@@ -68,7 +68,7 @@ Status check_threads() {
   try {
     const SignalsBlocked blocked;
     for (std::size_t i = 0; i < kNeeded; ++i) threads.emplace_back([ended] { ended.wait(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no thread, or no memory for one
     out = fail({ErrorCode::Io, fmt::format("the system allows {} of {} threads that a mount needs: {}",
                                            threads.size(), kNeeded, error.what())});
   }

@@ -161,10 +161,18 @@ TEST(AllocatedSpace, JoinsRangesAndGivesTheGaps) {
 
 TEST(AllocatedSpace, MemoryIsBounded) {
   check::AllocatedSpace space;
-  for (std::uint64_t i = 0; i < check::AllocatedSpace::kMaxRanges + 1000; ++i) space.add(16 * i, 8);
-  std::size_t gaps = 0;
-  space.for_each_gap(~std::uint64_t{0}, [&](const check::SpaceRange&) { ++gaps; });
-  EXPECT_EQ(gaps, check::AllocatedSpace::kMaxRanges);
+  const auto gaps = [&] {
+    std::size_t count = 0;
+    space.for_each_gap(~std::uint64_t{0}, [&](const check::SpaceRange&) { ++count; });
+    return count;
+  };
+  std::uint64_t i = 0;
+  for (; i < limits::kMaxAllocatedRanges; ++i) space.add(16 * i, 8);
+  EXPECT_EQ(gaps(), limits::kMaxAllocatedRanges);
+  EXPECT_FALSE(space.contains(16 * i - 8));
+  space.add(16 * i, 8);
+  EXPECT_EQ(gaps(), limits::kMaxAllocatedRanges);
+  EXPECT_TRUE(space.contains(16 * i - 8));
 }
 
 TEST(Check, CountsWhatNoChecksumCovers) {

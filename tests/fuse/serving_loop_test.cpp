@@ -125,7 +125,7 @@ class Running {
   int result_ = 1;
 };
 
-// Holds the requests that wait at it until it is opened.
+// Holds the requests that wait at it until it is opened. To be declared before the loop whose threads use it.
 class Gate {
  public:
   void wait() {
@@ -161,8 +161,8 @@ TEST(ServingLoop, OneThreadServesRequestsThatAreQuick) {
 }
 
 TEST(ServingLoop, TheLeadIsPassedBeforeLongWork) {
-  Running running(8);
   Gate gate;
+  Running running(8);
   std::promise<std::thread::id> slow;
   running.channel.ask([&] {
     note_long_work();
@@ -193,8 +193,8 @@ TEST(ServingLoop, ALargeReplyPassesTheLead) {
 }
 
 TEST(ServingLoop, WhatTakesLongWithoutNoticeLosesTheLead) {
-  Running running(8, kTick);
   Gate gate;
+  Running running(8, kTick);
   for (int i = 0; i < 7; ++i) running.channel.ask([&] { gate.wait(); });
   gate.wait_for(7);
   EXPECT_NE(running.channel.ask_who().get(), std::thread::id());
@@ -203,9 +203,10 @@ TEST(ServingLoop, WhatTakesLongWithoutNoticeLosesTheLead) {
 }
 
 TEST(ServingLoop, TheLeadGoesToTheThreadThatWasIdleLast) {
-  Running running(8);
   // Three threads wait in turn; they become idle in the order in which their gates open.
   std::array<Gate, 3> gates;
+  Gate gate;
+  Running running(8);
   std::array<std::promise<std::thread::id>, 3> ids;
   for (std::size_t i = 0; i < gates.size(); ++i) {
     running.channel.ask([&, i] {
@@ -222,7 +223,6 @@ TEST(ServingLoop, TheLeadGoesToTheThreadThatWasIdleLast) {
     gates[i].open();
     while (running.loop.counters().idle <= i) std::this_thread::yield();
   }
-  Gate gate;
   running.channel.ask([&] {
     note_long_work();
     gate.wait();
@@ -251,8 +251,8 @@ TEST(ServingLoop, OnlyOneThreadReceives) {
 
 TEST(ServingLoop, ReadsAreDeferredWhileAllThreadsAreAtWork) {
   constexpr int kThreads = 4, kReads = 500;
-  Running running(kThreads);
   Gate gate;
+  Running running(kThreads);
   std::vector<int> order;
   std::mutex mutex;
   std::atomic<int> left = kReads;
@@ -290,8 +290,8 @@ TEST(ServingLoop, ReadsAreDeferredWhileAllThreadsAreAtWork) {
 // Threads that hang are replaced, and when they come back, as many end.
 TEST(ServingLoop, ThreadsThatAreLongAtWorkAreReplaced) {
   constexpr unsigned kThreads = 2, kHung = 12;
-  Running running(kThreads, kTick, std::chrono::milliseconds(5));
   Gate gate;
+  Running running(kThreads, kTick, std::chrono::milliseconds(5));
   for (unsigned i = 0; i < kHung; ++i) {
     running.channel.ask([&] {
       const auto read = [&](bool) {
@@ -316,8 +316,8 @@ TEST(ServingLoop, ThreadsThatAreLongAtWorkAreReplaced) {
 }
 
 TEST(ServingLoop, WhereTheLoopEndsDeferredReadsAreTold) {
-  Running running(2);
   Gate gate;
+  Running running(2);
   std::atomic<int> refused = 0, served = 0;
   running.channel.ask([&] {
     note_long_work();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -29,6 +31,16 @@ class SessionTest : public ::testing::Test {
     tree->add(directory, tree::NodeType::File, "inner", "in");
     tree->add(directory, tree::NodeType::Symlink, "up", "../small");
   }
+  // From now on reads last until `release`, and then give nothing.
+  void hold_reads() {
+    tree->on_read = [this](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
+      ++waiting;
+      while (!release) ::usleep(1000);
+      return {};
+    };
+  }
+  std::atomic<bool> release = false;
+  std::atomic<int> waiting = 0;
   std::shared_ptr<FakeTree> tree;
   std::string big;
   tree::NodeId big_id = 0, directory = 0;

@@ -14,13 +14,7 @@ namespace h5mount::test {
 namespace {
 
 TEST_F(SessionTest, SlowReadersDoNotHoldUpStat) {
-  std::atomic<bool> release = false;
-  std::atomic<int> waiting = 0;
-  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
-    ++waiting;
-    while (!release) ::usleep(1000);
-    return {};
-  };
+  hold_reads();
   const Mounted mount(tree);
   std::vector<std::thread> readers;
   for (int i = 0; i < 31; ++i) {
@@ -41,13 +35,7 @@ TEST_F(SessionTest, SlowReadersDoNotHoldUpStat) {
 
 // The thread that serves it neither ends nor asks whether it should.
 TEST_F(SessionTest, AKilledReaderIsGoneWhileItsReadHangs) {
-  std::atomic<bool> release = false;
-  std::atomic<int> waiting = 0;
-  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
-    ++waiting;
-    while (!release) ::usleep(1000);
-    return {};
-  };
+  hold_reads();
   {
     const Mounted mount(tree);
     const std::string path = mount.path("big");
@@ -119,7 +107,6 @@ TEST_F(SessionTest, NothingIsWrittenToTheKernelAfterTheEnd) {
 // More readers than threads, each in a read that takes long without notice.
 TEST_F(SessionTest, FiveHundredReadersDoNotHoldUpALookup) {
   constexpr int kReaders = 500;
-  std::atomic<bool> release = false;
   std::atomic<int> begun = 0;
   tree->on_read = [&](tree::NodeId, std::uint64_t offset, std::uint64_t length,
                       dataset::Pieces& out) -> Status {
@@ -157,13 +144,7 @@ TEST_F(SessionTest, FiveHundredReadersDoNotHoldUpALookup) {
 }
 
 TEST_F(SessionTest, AMountThatIsUnmountedWhileItReadsEndsInOrder) {
-  std::atomic<bool> release = false;
-  std::atomic<int> waiting = 0;
-  tree->on_read = [&](tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&) -> Status {
-    ++waiting;
-    while (!release) ::usleep(1000);
-    return {};
-  };
+  hold_reads();
   Mounted mount(tree);
   std::thread reader([&] {
     alignas(4096) char page[4096];

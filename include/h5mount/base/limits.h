@@ -109,6 +109,8 @@ inline constexpr std::uint64_t kMaxOpenTextBytes = 1ULL << 30;
 inline constexpr std::uint64_t kMaxFindings = 100'000;
 // Ranges of raw data that are compared with one another, 24 bytes each.
 inline constexpr std::size_t kMaxCheckedExtents = 16U << 20;
+// Ranges that are known to be taken, some 60 bytes each; beyond, the gap beside a new one counts as taken.
+inline constexpr std::size_t kMaxAllocatedRanges = 1U << 20;
 
 // ---- datasets as text and as tables
 
