@@ -17,8 +17,7 @@ constexpr std::size_t kProcessorField = 37;  // of /proc/PID/stat, counted behin
 
 }  // namespace
 
-void ClientAffinity::follow() {
-  next_look_ = run_ + kRecheck;
+void ClientAffinity::bind() {
   const std::optional<int> processor = processor_of_(client_);
   if (!processor || *processor == bound_to_ || *processor < 0 || *processor >= CPU_SETSIZE) return;
   if (!bound() && ::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
@@ -30,8 +29,7 @@ void ClientAffinity::follow() {
 }
 
 void ClientAffinity::release() {
-  run_ = 0;
-  next_look_ = kRun;
+  requests_ = 0;
   if (!bound()) return;
   ::sched_setaffinity(0, sizeof before_, &before_);
   bound_to_ = -1;

@@ -12,6 +12,7 @@
 #include "client_affinity.h"
 #include "h5mount/base/log.h"
 #include "signals_blocked.h"
+#include "wait_choice.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -24,12 +25,16 @@ constexpr std::size_t kLongReply = 128U << 10;
 // How often the watch looks for threads that have worked long.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
+// How long a thread polls for a request: about what it takes a client to wake on a processor that slept, and
+// to make its next request.
+constexpr std::chrono::microseconds kPoll{100};
+
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kIdle = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t milliseconds_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+std::int64_t milliseconds(Clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
 thread_local ServingLoop* t_loop = nullptr;
@@ -50,7 +55,9 @@ struct ServingLoop::Worker final : LongWorkListener {
 
   ServingLoop& loop;
   fuse_buf buffer = {};
-  ClientAffinity affinity;  // used by the worker's own thread only
+  // Used by the worker's own thread only.
+  WaitChoice wait{std::thread::hardware_concurrency() != 1};
+  ClientAffinity affinity;
   // Who changes `phase` from Processing to Lost appoints the next leader; the leader changes it back to
   // Receiving, unless it was Lost.
   std::atomic<Phase> phase = Phase::Lost;
@@ -158,8 +165,10 @@ void ServingLoop::serve(Worker& me) {
     const Deferred job = std::move(deferred_.front());
     deferred_.pop_front();
     lock.unlock();
-    me.at_work_since.store(milliseconds_now(), std::memory_order_relaxed);
+    me.at_work_since.store(milliseconds(Clock::now()), std::memory_order_relaxed);
+    at_long_work_.fetch_add(1, std::memory_order_relaxed);
     job(true);
+    at_long_work_.fetch_sub(1, std::memory_order_relaxed);
     me.at_work_since.store(kIdle, std::memory_order_relaxed);
     lock.lock();
   }
@@ -193,7 +202,7 @@ void ServingLoop::lead(Worker& me) {
   unsigned without_memory = 0;
   me.phase.store(Phase::Receiving);
   for (;;) {
-    const int length = channel_.ended() ? 0 : channel_.receive(me.buffer);
+    const int length = channel_.ended() ? 0 : receive(me);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
       // No memory for a buffer, which another request may free.
@@ -211,13 +220,29 @@ void ServingLoop::lead(Worker& me) {
         Phase::Processing);  // sequentially consistent: the watch sleeps only if it cannot see this
     if (watch_sleeps_.load()) wake_watch();
     const pid_t client = channel_.client_of(me.buffer);
-    me.at_work_since.store(milliseconds_now(), std::memory_order_relaxed);
+    const Clock::time_point received = Clock::now();
+    me.at_work_since.store(milliseconds(received), std::memory_order_relaxed);
     channel_.process(me.buffer);
     me.at_work_since.store(kIdle, std::memory_order_relaxed);
     Phase processing = Phase::Processing;
-    if (!me.phase.compare_exchange_strong(processing, Phase::Receiving)) return me.affinity.release();
-    me.affinity.served(client);
+    if (!me.phase.compare_exchange_strong(processing, Phase::Receiving)) {
+      at_long_work_.fetch_sub(1, std::memory_order_relaxed);
+      me.affinity.release();
+      return;
+    }
+    if (me.wait.received(client, received) != Wait::Follow)
+      me.affinity.release();
+    else if (client != WaitChoice::kNobody)
+      me.affinity.follow(client);
   }
+}
+
+// While other threads are at work a processor is left to them.
+int ServingLoop::receive(Worker& me) {
+  if (me.wait.way() == Wait::Poll && at_long_work_.load(std::memory_order_relaxed) == 0)
+    for (const auto end = Clock::now() + kPoll; !channel_.ready() && Clock::now() < end;) {
+    }
+  return channel_.receive(me.buffer);
 }
 
 void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
@@ -227,6 +252,7 @@ void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
   Phase processing = Phase::Processing;
   if (stop_ || !from.phase.compare_exchange_strong(processing, Phase::Lost)) return;
   counter.fetch_add(1, std::memory_order_relaxed);
+  at_long_work_.fetch_add(1, std::memory_order_relaxed);
   leader_ = nullptr;
   appoint_leader();
 }
@@ -361,7 +387,7 @@ void ServingLoop::watch() {
 }
 
 void ServingLoop::replace_long_at_work() {
-  const std::int64_t began_before = milliseconds_now() - options_.long_at_work.count();
+  const std::int64_t began_before = milliseconds(Clock::now()) - options_.long_at_work.count();
   const auto at_work = std::ranges::count_if(workers_, [&](const auto& worker) {
     return worker->at_work_since.load(std::memory_order_relaxed) < began_before;
   });

@@ -1,11 +1,11 @@
 // ServingLoop: receives a mount's requests and answers them with a few threads, one of which leads.
 //
 // The leader waits for a request, answers it and waits for the next: a client's requests are served by one
-// thread, whose caches and processor stay warm, and which follows it to its processor (client_affinity.h).
-// (libfuse's loop has every idle thread wait for requests in turn, which doubles the cost of a small one.)
-// Before work that takes long (base/long_work.h) the leader passes the lead to an idle thread, the one that
-// was idle last, or to a new one. What takes long without notice, such as a page fault on a slow disk, loses
-// the lead within two ticks to a thread that watches. So no request waits for another's decoding.
+// thread, whose caches stay warm and which learns how best to wait for them (wait_choice.h).
+// (libfuse's loop has every idle thread wait for requests in turn, which costs a wake of another thread
+// each.) Before work that takes long (base/long_work.h) the leader passes the lead to an idle thread, the one
+// that was idle last, or to a new one. What takes long without notice, such as a page fault on a slow disk,
+// loses the lead within two ticks to a thread that watches. So no request waits for another's decoding.
 //
 // Where all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
 // goes on to answer what is quick. A thread that has worked for one request for more than a second may wait
@@ -37,10 +37,12 @@ class RequestChannel {
   // Waits for a request, whose length it returns; 0 at the end; -EINTR after a signal; else -errno. Allocates
   // `buffer.mem` (malloc) where it is null.
   virtual int receive(fuse_buf& buffer) = 0;
+  // Whether `receive` would not wait.
+  virtual bool ready() const = 0;
   virtual void process(const fuse_buf& buffer) noexcept = 0;
   // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
   virtual bool ended() const = 0;
-  // The thread that made the request, in the terms of ClientAffinity::served.
+  // The thread that made the request, in the terms of WaitChoice::received.
   virtual pid_t client_of(const fuse_buf& buffer) const = 0;
 };
 
@@ -98,6 +100,7 @@ class ServingLoop {
 
   void serve(Worker& me);
   void lead(Worker& me);
+  int receive(Worker& me);
   bool wait_for_work(Worker& me, MutexLock& lock) H5_REQUIRES(mutex_);
   void pass_lead(Worker& from, std::atomic<std::uint64_t>& counter);
   void appoint_leader() H5_REQUIRES(mutex_);  // where there is none
@@ -120,6 +123,7 @@ class ServingLoop {
   const Options options_;
   std::atomic<bool> spare_ = true;  // a thread is idle or may be started, or there is but one
   std::atomic<bool> watch_sleeps_ = true;
+  std::atomic<unsigned> at_long_work_ = 0;  // threads that answer a request without the lead
   std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
 
   mutable Mutex mutex_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +16,6 @@
 
 #include "adapter.h"
 #include "change_watch.h"
-#include "client_affinity.h"
 #include "h5mount/base/log.h"
 #include "kernel_notifier.h"
 #include "mount_answers.h"
@@ -24,6 +24,7 @@
 #include "serving_loop.h"
 #include "signals_blocked.h"
 #include "stop_request.h"
+#include "wait_choice.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -82,6 +83,10 @@ class SessionChannel final : public RequestChannel {
   explicit SessionChannel(fuse_session* session) : session_(session) {}
 
   int receive(fuse_buf& buffer) override { return fuse_session_receive_buf(session_, &buffer); }
+  bool ready() const override {
+    pollfd device{.fd = fuse_session_fd(session_), .events = POLLIN, .revents = 0};
+    return ::poll(&device, 1, 0) != 0;
+  }
   void process(const fuse_buf& buffer) noexcept override {
     fuse_session_process_buf(session_, &buffer);
     // libfuse ends the session where it could not agree with the kernel, which is the first request.
@@ -99,7 +104,7 @@ class SessionChannel final : public RequestChannel {
       case FUSE_INTERRUPT:
       case FUSE_RELEASE:
       case FUSE_RELEASEDIR:
-        return ClientAffinity::kNobody;
+        return WaitChoice::kNobody;
       default:
         return static_cast<pid_t>(header->pid);
     }

@@ -23,8 +23,8 @@ int last_allowed() {
   return last;
 }
 
-void serve(ClientAffinity& affinity, pid_t client, std::uint32_t times) {
-  for (std::uint32_t i = 0; i < times; ++i) affinity.served(client);
+void follow(ClientAffinity& affinity, pid_t client, std::uint32_t times) {
+  for (std::uint32_t i = 0; i < times; ++i) affinity.follow(client);
 }
 
 // In a thread of its own, so that a failure binds no other test.
@@ -32,7 +32,7 @@ void in_thread(const std::function<void()>& body) {
   std::thread(body).join();
 }
 
-TEST(ClientAffinity, ARunOfOneClientsRequestsBindsToItsProcessor) {
+TEST(ClientAffinity, AThreadIsBoundToItsClientsProcessorUntilReleased) {
   in_thread([] {
     const cpu_set_t before = allowed();
     const int processor = last_allowed();
@@ -42,18 +42,15 @@ TEST(ClientAffinity, ARunOfOneClientsRequestsBindsToItsProcessor) {
       EXPECT_EQ(client, 7);
       return processor;
     });
-    serve(affinity, 7, ClientAffinity::kRun);
     EXPECT_FALSE(affinity.bound());
-    serve(affinity, 7, 1);
+    affinity.follow(7);
     EXPECT_TRUE(affinity.bound());
     cpu_set_t now = allowed();
     EXPECT_EQ(CPU_COUNT(&now), 1);
     EXPECT_TRUE(CPU_ISSET(processor, &now));
-    serve(affinity, 7, ClientAffinity::kRecheck);
+    follow(affinity, 7, ClientAffinity::kRecheck);
     EXPECT_EQ(looks, 2);
-    affinity.served(ClientAffinity::kNobody);  // ends no run
-    EXPECT_TRUE(affinity.bound());
-    affinity.served(8);
+    affinity.release();
     EXPECT_FALSE(affinity.bound());
     now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &before));
@@ -67,12 +64,12 @@ TEST(ClientAffinity, ItFollowsAClientThatMoved) {
     int processor = 0;
     while (!CPU_ISSET(processor, &before)) ++processor;
     ClientAffinity affinity([&](pid_t) -> std::optional<int> { return processor; });
-    serve(affinity, 7, ClientAffinity::kRun + 1);
+    affinity.follow(7);
     EXPECT_EQ(::sched_getcpu(), processor);
     processor = last_allowed() == processor ? last_allowed() : -1;
     for (int i = CPU_SETSIZE; i-- > 0 && processor < 0;)
       if (CPU_ISSET(i, &before)) processor = i;
-    serve(affinity, 7, ClientAffinity::kRecheck);
+    follow(affinity, 7, ClientAffinity::kRecheck);
     EXPECT_EQ(::sched_getcpu(), processor);
     affinity.release();
     const cpu_set_t now = allowed();
@@ -80,14 +77,14 @@ TEST(ClientAffinity, ItFollowsAClientThatMoved) {
   });
 }
 
-TEST(ClientAffinity, ClientsInTurnOrWithoutANameBindNothing) {
+TEST(ClientAffinity, AnotherClientIsLookedUpAtOnce) {
   in_thread([] {
-    ClientAffinity affinity([](pid_t) -> std::optional<int> {
-      ADD_FAILURE() << "looked up";
-      return 0;
+    ClientAffinity affinity([](pid_t client) -> std::optional<int> {
+      return client == 7 ? std::optional(last_allowed()) : std::nullopt;
     });
-    for (std::uint32_t i = 0; i < 10 * ClientAffinity::kRun; ++i) affinity.served(i % 2 == 0 ? 7 : 8);
-    serve(affinity, 0, 10 * ClientAffinity::kRun);
+    affinity.follow(7);
+    EXPECT_TRUE(affinity.bound());
+    affinity.follow(8);
     EXPECT_FALSE(affinity.bound());
   });
 }
@@ -97,12 +94,12 @@ TEST(ClientAffinity, AProcessorThatIsNotAllowedOrNotKnownBindsNothing) {
     const cpu_set_t before = allowed();
     std::optional<int> processor = std::nullopt;
     ClientAffinity affinity([&](pid_t) { return processor; });
-    serve(affinity, 7, ClientAffinity::kRun + 1);
+    affinity.follow(7);
     EXPECT_FALSE(affinity.bound());
     for (const int wrong : {-1, CPU_SETSIZE, CPU_SETSIZE - 1}) {
       processor = wrong;
       affinity.release();
-      serve(affinity, 7, ClientAffinity::kRun + 1);
+      affinity.follow(7);
       EXPECT_FALSE(affinity.bound()) << wrong;
     }
     const cpu_set_t now = allowed();

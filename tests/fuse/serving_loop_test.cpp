@@ -12,7 +12,7 @@
 #include <future>
 #include <set>
 
-#include "client_affinity.h"
+#include "wait_choice.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -35,6 +35,11 @@ class FakeChannel final : public RequestChannel {
     queue_.pop_front();
     return sizeof(Request*);
   }
+  bool ready() const override {
+    const std::lock_guard lock(mutex_);
+    ++asked_whether_ready;
+    return !queue_.empty() || ended_ || interrupts_ > 0 || failure_ != 0;
+  }
   void process(const fuse_buf& buffer) noexcept override {
     const std::unique_ptr<Request> request(*static_cast<Request**>(buffer.mem));
     (*request)();
@@ -54,6 +59,7 @@ class FakeChannel final : public RequestChannel {
   pid_t client_of(const fuse_buf&) const override { return client; }
 
   std::atomic<pid_t> client = 0;
+  mutable std::atomic<std::uint64_t> asked_whether_ready = 0;
 
   // Asks and returns what the request's thread was.
   std::future<std::thread::id> ask_who() {
@@ -366,7 +372,7 @@ TEST(ServingLoop, AThreadThatFollowsItsClientDoesNotBeforeLongWork) {
   for (const unsigned threads : {1U, 4U}) {
     Running running(threads);
     running.channel.client = ::gettid();
-    for (std::uint32_t i = 0; i <= ClientAffinity::kRun; ++i) running.channel.ask_who().get();
+    for (std::uint32_t i = 0; i <= WaitChoice::kWindow; ++i) running.channel.ask_who().get();
     std::promise<int> bound, released;
     running.channel.ask([&] {
       bound.set_value(processors_allowed());
@@ -376,6 +382,26 @@ TEST(ServingLoop, AThreadThatFollowsItsClientDoesNotBeforeLongWork) {
     EXPECT_EQ(bound.get_future().get(), 1);
     EXPECT_EQ(released.get_future().get(), all);
   }
+}
+
+TEST(ServingLoop, NoThreadPollsWhileAnotherIsAtWork) {
+  if (processors_allowed() < 2) GTEST_SKIP() << "one processor only: nothing polls";
+  Gate gate;
+  Running running(4);
+  running.channel.client = ::gettid();
+  const auto polled = [&] {  // by a thread that has just begun to try this way
+    const std::uint64_t before = running.channel.asked_whether_ready;
+    for (std::uint32_t i = 0; i < 2 * WaitChoice::kWindow + 3; ++i) running.channel.ask_who().get();
+    return running.channel.asked_whether_ready != before;
+  };
+  EXPECT_TRUE(polled());
+  running.channel.ask([&] {
+    note_long_work();
+    gate.wait();
+  });
+  gate.wait_for(1);
+  EXPECT_FALSE(polled());
+  gate.open();
 }
 
 TEST(ServingLoop, AnInterruptedWaitIsRepeatedAndAnErrorEnds) {
@@ -403,6 +429,7 @@ TEST(ServingLoop, InterruptEndsTheLeadersSystemCall) {
       note_long_work();  // another thread leads from here on
       ++requests;
     }
+    bool ready() const override { return false; }
     bool ended() const override { return stop; }
     pid_t client_of(const fuse_buf&) const override { return 0; }
     int ends[2] = {-1, -1};
