@@ -11,6 +11,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
 #include "listing_advice.h"
+#include "open_handles.h"
 #include "request_watch.h"
 #include "xattr_answers.h"
 
@@ -28,18 +29,11 @@ class OpenCounts {
   std::unordered_map<tree::NodeId, std::uint32_t> counts_ H5_GUARDED_BY(mutex_);
 };
 
-// Shared with the requests that use it: one that the watch answered may go on after the file was closed.
-struct FileHandle {
-  tree::NodeId node;
-  std::shared_ptr<tree::OpenNode> file;
-  std::shared_ptr<void> pin;  // keeps the tree's file
-};
-using FileHandlePtr = std::shared_ptr<const FileHandle>;
-
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
   OpenCounts open_files;
+  OpenHandles handles;
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;
   RequestWatch requests;

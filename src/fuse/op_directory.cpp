@@ -129,25 +129,19 @@ class Page {
 
 // An open directory. The listing is made at the first request: a directory that the kernel has cached is
 // opened but not read.
-struct DirectoryHandle {
-  std::shared_ptr<void> pin;  // keeps the tree's file
-  Mutex mutex;                // held throughout a request: an open directory is read by one thread at a time
+struct DirectoryHandle final : OpenHandle {
+  Mutex mutex;  // held throughout a request: an open directory is read by one thread at a time
   std::shared_ptr<const tree::DirectoryListing> listing H5_GUARDED_BY(mutex);
   std::optional<std::size_t> expected_position
       H5_GUARDED_BY(mutex);                              // of the request that continues the last
   std::unique_ptr<Page> next_page H5_GUARDED_BY(mutex);  // the page for it, if already filled
 };
-using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
-
-DirectoryHandlePtr& handle_of(const fuse_file_info& info) {
-  return *reinterpret_cast<DirectoryHandlePtr*>(info.fh);
-}
-
 // While a client reads one page of a listing, the next is prepared. In a followed file it is not: the client
 // may take long, and the page's sizes could then be older than others that the kernel has received since.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
-  const DirectoryHandlePtr handle = handle_of(*info);  // may be closed as soon as the request is answered
+  const auto handle =
+      OpenHandles::get<DirectoryHandle>(info->fh);  // may be closed as soon as the request is answered
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
     Adapter& adapter = reply.adapter();
     const MutexLock lock(handle->mutex);
@@ -189,15 +183,16 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
 
 void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
-    auto handle = std::make_unique<DirectoryHandlePtr>(std::make_shared<DirectoryHandle>());
-    (*handle)->pin = reply.adapter().tree->pin();
-    info->fh = reinterpret_cast<std::uint64_t>(handle.get());
-    tree::Tree& tree = *reply.adapter().tree;
+    Adapter& adapter = reply.adapter();
+    tree::Tree& tree = *adapter.tree;
+    auto handle = std::make_shared<DirectoryHandle>();
+    handle->pin = tree.pin();
+    const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));
     const bool lasting = !tree.follows() && tree.listing_lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
-    DirectoryHandlePtr* const passed = handle.release();
-    if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0) delete passed;
+    if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0)
+      adapter.handles.remove(number);
     return {};
   });
 }
@@ -213,7 +208,7 @@ void op_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
 
 void op_releasedir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "releasedir", node, [&](Reply& reply) -> Status {
-    delete &handle_of(*info);
+    reply.adapter().handles.remove(info->fh);
     reply.error(0);
     return {};
   });

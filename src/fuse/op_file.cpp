@@ -9,17 +9,24 @@
 namespace h5mount::fuse {
 namespace {
 
-const FileHandlePtr& handle_of(const fuse_file_info& info) {
-  return *reinterpret_cast<const FileHandlePtr*>(info.fh);
+// Shared with the requests that use it: one that the watch answered may go on after the file was closed.
+struct FileHandle final : OpenHandle {
+  tree::NodeId node = 0;
+  std::shared_ptr<tree::OpenNode> file;
+};
+using FileHandlePtr = std::shared_ptr<const FileHandle>;
+
+FileHandlePtr handle_of(const fuse_file_info& info) {
+  return OpenHandles::get<const FileHandle>(info.fh);
 }
 
 bool wants_to_write(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
-void close_handle(Adapter& adapter, const FileHandlePtr* handle) {
-  adapter.open_files.remove((*handle)->node);
-  delete handle;
+void close_handle(Adapter& adapter, tree::NodeId node, std::uint64_t number) {
+  adapter.open_files.remove(node);
+  adapter.handles.remove(number);
 }
 
 void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const FileHandlePtr& handle,
@@ -50,15 +57,17 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     H5_ASSIGN(auto file, adapter.tree->open(node, reply.budget()));
     const bool keeps_pages = !adapter.tree->follows() || file->keeps_pages();
     const bool file_is_direct = file->direct();
-    auto handle = std::make_unique<const FileHandlePtr>(
-        std::make_shared<const FileHandle>(FileHandle{node, std::move(file), adapter.tree->pin()}));
+    auto handle = std::make_shared<FileHandle>();
+    handle->node = node;
+    handle->file = std::move(file);
+    handle->pin = adapter.tree->pin();
+    const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));
     adapter.open_files.add(node);
-    info->fh = reinterpret_cast<std::uint64_t>(handle.get());
     // Without keep_cache an open waits uninterruptibly, even by SIGKILL, for every running read of the file.
     info->keep_cache = keeps_pages ? 1 : 0;
     info->direct_io = file_is_direct ? 1 : 0;
-    const FileHandlePtr* const given = handle.release();
-    if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0) close_handle(adapter, given);
+    if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0)
+      close_handle(adapter, node, number);
     return {};
   });
 }
@@ -108,7 +117,7 @@ void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fus
 
 void op_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "release", node, [&](Reply& reply) -> Status {
-    close_handle(reply.adapter(), &handle_of(*info));
+    close_handle(reply.adapter(), node, info->fh);
     reply.error(0);
     return {};
   });

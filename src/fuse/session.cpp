@@ -128,6 +128,7 @@ class FuseSession final : public Session {
       : adapter_{.tree = std::move(tree),
                  .options = std::move(options),
                  .open_files = {},
+                 .handles = {},
                  .xattr_answers = {},
                  .listing_advice = {},
                  .requests = {}},
