@@ -6,6 +6,8 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "h5mount/io/descriptors.h"
 
@@ -116,13 +118,15 @@ void DescriptorPool::close_idle() {
 std::vector<DescriptorLease> DescriptorPool::close_down_to(std::size_t count) {
   std::vector<DescriptorLease> closed;
   if (open_.size() <= count) return closed;
-  std::vector<const PooledDescriptor*> oldest(open_.begin(), open_.end());
+  // The times of use are copied first: they change while they are compared, which no algorithm survives.
+  std::vector<std::pair<std::uint64_t, const PooledDescriptor*>> oldest;
+  oldest.reserve(open_.size());
+  for (const PooledDescriptor* const one : open_) oldest.emplace_back(one->used_.load(), one);
   const auto end = oldest.begin() + static_cast<std::ptrdiff_t>(oldest.size() - count);
-  std::ranges::nth_element(oldest, end - 1, {},
-                           [](const PooledDescriptor* one) { return one->used_.load(); });
+  std::ranges::nth_element(oldest, end - 1);
   for (auto at = oldest.begin(); at != end; ++at) {
-    closed.push_back((*at)->take());
-    open_.erase(*at);
+    closed.push_back(at->second->take());
+    open_.erase(at->second);
   }
   return closed;
 }

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "h5mount/io/byte_source.h"
 #include "h5mount/io/descriptors.h"
@@ -74,6 +76,27 @@ TEST_F(DescriptorTest, TheLeastRecentlyUsedIsClosed) {
   // Its descriptor was never closed: it is readable although its name was removed.
   fs::remove(path);
   EXPECT_EQ(text_of(*kept), "kept");
+}
+
+TEST_F(DescriptorTest, FilesAreUsedWhileTheOldestAreLookedFor) {
+  constexpr int kFiles = 800;
+  std::vector<std::shared_ptr<ByteSource>> sources;
+  set_descriptor_budget(kFiles + 1);
+  for (int i = 1000; i < 1000 + kFiles; ++i)
+    sources.push_back(open(write(std::to_string(i), std::to_string(i))));
+  std::atomic<bool> done = false;
+  std::vector<std::jthread> readers;
+  for (int first = 0; first < 3; ++first)
+    readers.emplace_back([&, first] {
+      for (int i = first; !done; i = (i + 1) % kFiles)
+        EXPECT_EQ(text_of(*sources[i]), std::to_string(1000 + i));
+    });
+  for (int round = 0; round < 100; ++round) {
+    while (open_descriptor_count() < kFiles * 3 / 4) std::this_thread::yield();
+    set_descriptor_budget(kFiles / 2);
+    set_descriptor_budget(kFiles + 1);
+  }
+  done = true;
 }
 
 TEST_F(DescriptorTest, AnotherFileOfTheNameIsStale) {
