@@ -120,7 +120,7 @@ LinkTarget GroupContents::resolve_hard(const format::Link& link, RequestBudget& 
 // make an endless tree.
 LinkTarget GroupContents::resolve_group(const format::Link& link, const OpenedObjectPtr& object) const {
   const std::uint64_t address = link.address;
-  if (address == file_->root_address()) return {SymlinkPath{path_up(depth_), {}}};
+  if (address == file_->root_address()) return {SymlinkPath{.above = path_up(depth_)}};
   if (object->object.header->reference_count <= 1) {
     const auto place = file_->other_place(address, address_, link.name);
     return place ? LinkTarget{canonical_path(*place, depth_)} : LinkTarget{object};

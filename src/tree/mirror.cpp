@@ -205,7 +205,7 @@ class MirrorNode : public Node {
   // Whether the path names the object whose part is wanted: false where it ends in "the group that the link
   // is in".
   bool names_object(const Target& target) const {
-    return !target.symlink || !target.symlink->names.empty() ||
+    return !target.symlink || has_names(*target.symlink) ||
            target.object->object.address == view().root_address();
   }
 
@@ -250,10 +250,7 @@ class MirrorNode : public Node {
     std::string last;
     if (!entry.part.empty()) {
       MirrorEntry there{.link = {}, .part = entry.part};
-      if (!path.names.empty()) {
-        there.link = std::move(path.names.back());
-        path.names.pop_back();
-      }
+      if (has_names(path)) there.link = take_last_name(path);
       last = mirror_->encode(there);
     }
     std::string text = symlink_text(path, mirror_->link_encoding());

@@ -3,21 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace h5mount::tree {
 
 namespace {
 
-// The components of an HDF5 path: '/' separated, empty ones and '.' dropped.
-std::vector<std::string> components(std::string_view path) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin < path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string_view name = path.substr(begin, end - begin);
-    if (!name.empty() && name != ".") names.emplace_back(name);
-    begin = end + 1;
+// The next name of an HDF5 path, which is removed from it; empty at the end. A path of 1 MiB may have half a
+// million names: no list of them is made.
+std::string_view next_name(std::string_view& path) {
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view name = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (!name.empty() && name != ".") return name;
   }
-  return names;
+  return {};
+}
+
+void append_name(std::string& out, std::string_view name, std::string (*encode)(std::string_view)) {
+  if (!out.empty() && !out.ends_with('/')) out += '/';
+  out += encode(name);
 }
 
 }  // namespace
@@ -31,24 +37,44 @@ std::string path_up(unsigned depth) {
 
 std::string symlink_text(const SymlinkPath& path, std::string (*encode)(std::string_view)) {
   std::string out = path.above;
-  for (const std::string& name : path.names) {
-    if (!out.empty() && !out.ends_with('/')) out += '/';
-    out += encode(name);
-  }
+  for (const std::string& name : path.names) append_name(out, name, encode);
+  std::string_view rest = path.path;
+  for (std::string_view name = next_name(rest); !name.empty(); name = next_name(rest))
+    append_name(out, name, encode);
   while (out.ends_with('/')) out.pop_back();
   return out.empty() ? "." : out;
 }
 
+bool has_names(const SymlinkPath& path) {
+  std::string_view rest = path.path;
+  return !path.names.empty() || !next_name(rest).empty();
+}
+
+std::string take_last_name(SymlinkPath& path) {
+  while (!path.path.empty()) {
+    const std::size_t slash = path.path.rfind('/');
+    const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+    std::string name = path.path.substr(begin);
+    path.path.resize(begin == 0 ? 0 : slash);
+    if (!name.empty() && name != ".") return name;
+  }
+  if (path.names.empty()) return {};
+  std::string name = std::move(path.names.back());
+  path.names.pop_back();
+  return name;
+}
+
 SymlinkPath soft_link_path(std::string_view target, unsigned depth) {
-  return {target.starts_with('/') ? path_up(depth) : std::string(), components(target)};
+  return {.above = target.starts_with('/') ? path_up(depth) : std::string(), .path = std::string(target)};
 }
 
 SymlinkPath external_link_path(std::string_view file_name, std::string_view target, unsigned depth_to_mount) {
-  return {path_up(depth_to_mount) + ".h5/external/" + encode_name(file_name) + "/", components(target)};
+  return {.above = path_up(depth_to_mount) + ".h5/external/" + encode_name(file_name) + "/",
+          .path = std::string(target)};
 }
 
 SymlinkPath user_defined_link_path(unsigned link_class, unsigned depth_to_mount) {
-  return {fmt::format("{}.h5/link-class/{}", path_up(depth_to_mount), link_class), {}};
+  return {.above = fmt::format("{}.h5/link-class/{}", path_up(depth_to_mount), link_class)};
 }
 
 }  // namespace h5mount::tree

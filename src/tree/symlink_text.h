@@ -15,11 +15,17 @@ namespace h5mount::tree {
 // "../" `depth` times.
 std::string path_up(unsigned depth);
 
-// Where a symlink leads.
+// Where a symlink leads: to `path` below `names` below `above`.
 struct SymlinkPath {
   std::string above;  // the start of the text: "../" as often as needed, or the path to another file
-  std::vector<std::string> names;  // own names from there on
+  std::vector<std::string> names = {};  // each may contain '/'
+  std::string path = {};  // an HDF5 path: separated by '/', where empty names and "." mean nothing
 };
+
+bool has_names(const SymlinkPath& path);
+
+// Removes the last name of all; empty where there is none.
+std::string take_last_name(SymlinkPath& path);
 
 // The text, with each name encoded by `encode`.
 std::string symlink_text(const SymlinkPath& path, std::string (*encode)(std::string_view) = encode_name);
@@ -37,7 +43,7 @@ SymlinkPath user_defined_link_path(unsigned link_class, unsigned depth_to_mount)
 // A further link to a group that is shown at another path.
 template <std::ranges::range Names>
 SymlinkPath canonical_path(const Names& names, unsigned depth) {
-  return {path_up(depth), {std::ranges::begin(names), std::ranges::end(names)}};
+  return {.above = path_up(depth), .names = {std::ranges::begin(names), std::ranges::end(names)}};
 }
 
 }  // namespace h5mount::tree
