@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages of packages.txt that are missing: install_packages.sh run|build|test|style|bench
+# Installs the Debian packages of packages.txt that are missing: install_packages.sh run|build|test|style|bench|fuzz
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 wanted=$(awk -v last="$1" '

@@ -7,7 +7,7 @@
 
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
-#include "mutator.h"
+#include "structured_mutation.h"
 #include "whole_file.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -34,15 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t leng
   return 0;
 }
 
-// Half of the mutations are libFuzzer's own, half are made by Mutator, which knows the format's structures.
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
                                                unsigned seed) {
-  if (seed % 2 == 0 || size < 16) return LLVMFuzzerMutate(data, size, most);
-  const auto* bytes = reinterpret_cast<const std::byte*>(data);
-  std::vector<std::byte> changed(bytes, bytes + size);
-  h5mount::test::Mutator(seed).mutate(changed);
-  changed.resize(std::min(changed.size(), most));
-  std::copy_n(reinterpret_cast<const std::uint8_t*>(changed.data()), changed.size(), data);
-  return changed.size();
+  return h5mount::test::mutate_structures(data, size, most, seed);
 }

@@ -18,7 +18,15 @@ constexpr std::size_t kMaxMarks = 4'096;
 constexpr std::size_t kNear = 160;       // bytes after a signature in which its fields are
 constexpr std::size_t kMaxSpan = 2'048;  // maximum bytes of a structure whose checksum is searched
 
+// Few bytes can begin a signature; the comparisons are slow in a fuzzer's build.
+constexpr std::array<bool, 256> kFirstBytes = [] {
+  std::array<bool, 256> out{};
+  for (const std::string_view four : kSignatures) out[static_cast<unsigned char>(four[0])] = true;
+  return out;
+}();
+
 bool is_signature(const std::byte* at) {
+  if (!kFirstBytes[std::to_integer<std::size_t>(*at)]) return false;
   return std::ranges::any_of(kSignatures,
                              [&](std::string_view four) { return std::memcmp(at, four.data(), 4) == 0; });
 }

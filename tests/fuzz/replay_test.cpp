@@ -1,14 +1,16 @@
-// The whole-file fuzz target without a fuzzer: the corpus unchanged and with seeded damage, and every finding
-// that was fixed. Checked: no crash, no violation of the walk's invariants (whole_file.h), bounded time and
-// memory for each input.
+// The whole-file fuzz targets without a fuzzer: the corpus unchanged and with seeded damage, and every
+// finding that was fixed; names likewise. Checked: no crash, no violation of the invariants of the walk and
+// of fsck.h5 (whole_file.h, check_whole_file.h), bounded time and memory for each input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "check_whole_file.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/base/log.h"
 #include "memory_peak.h"
 #include "mutator.h"
+#include "name_input.h"
 #include "support/every_index.h"
 #include "support/sanitized.h"
 #include "whole_file.h"
@@ -45,6 +47,19 @@ void walk(const std::vector<std::byte>& bytes, const std::string& name) {
   if (!kSanitized) EXPECT_LT(memory_peak(), kMaxMemory) << name;
 }
 
+void check(const std::vector<std::byte>& bytes, const std::string& name) {
+  reset_memory_peak();
+  const CheckReport report = check_whole_file(io::make_memory_source(bytes), 5);
+  for (const std::string& violation : report.violations) ADD_FAILURE() << name << ": " << violation;
+  EXPECT_LT(report.longest_wait, kMaxSeconds) << name;
+  if (!kSanitized) EXPECT_LT(memory_peak(), kMaxMemory) << name;
+}
+
+void walk_and_check(const std::vector<std::byte>& bytes, const std::string& name) {
+  walk(bytes, name);
+  check(bytes, name);
+}
+
 class Checksums {
  public:
   explicit Checksums(bool on) { set_metadata_checksums_enabled(on); }
@@ -58,13 +73,15 @@ class CorpusReplay : public ::testing::TestWithParam<std::string> {
 
 TEST_P(CorpusReplay, AsItIs) {
   H5MOUNT_NEEDS_CORPUS();
-  for (const auto& path : files_below(GetParam(), 2U << 20)) walk(read_whole_file(path), path.string());
+  for (const auto& path : files_below(GetParam(), 2U << 20))
+    walk_and_check(read_whole_file(path), path.string());
 }
 
 TEST_P(CorpusReplay, WithChecksumsOff) {
   H5MOUNT_NEEDS_CORPUS();
   const Checksums off(false);
-  for (const auto& path : files_below(GetParam(), 64U << 10)) walk(read_whole_file(path), path.string());
+  for (const auto& path : files_below(GetParam(), 64U << 10))
+    walk_and_check(read_whole_file(path), path.string());
 }
 
 // One third of the changes pass the checksums because they are corrected, one third because they are
@@ -75,7 +92,7 @@ void walk_damaged(const std::vector<std::byte>& valid, const std::string& name, 
   Mutator(seed).mutate(bytes);
   const Checksums checksums(round % 3 != 1);
   if (round % 3 == 0) fix_checksums(valid, bytes);
-  walk(bytes, name + " with seed " + std::to_string(seed));
+  walk_and_check(bytes, name + " with seed " + std::to_string(seed));
 }
 
 TEST_P(CorpusReplay, Damaged) {
@@ -103,7 +120,7 @@ TEST(WrittenFiles, Damaged) {
   for (const char* libver : {"earliest", "latest"}) {
     const std::vector<std::byte> valid = written_with_h5py(kEveryIndex, libver);
     ASSERT_FALSE(valid.empty()) << "h5py wrote no file";
-    walk(valid, libver);
+    walk_and_check(valid, libver);
     for (std::uint64_t round = 0; round < (kSanitized ? 150 : 300); ++round)
       walk_damaged(valid, libver, 70'000 + round, round);
   }
@@ -114,9 +131,54 @@ TEST(FrozenFindings, StayFixed) {
   set_log_level(LogLevel::Error);
   for (const auto& path : files_below(source_root() / "tests/hostile/seeds", 1U << 20)) {
     const std::vector<std::byte> bytes = read_whole_file(path);
-    walk(bytes, path.string());
+    walk_and_check(bytes, path.string());
     const Checksums off(false);
-    walk(bytes, path.string() + " without checksums");
+    walk_and_check(bytes, path.string() + " without checksums");
+  }
+}
+
+// Selections, escapes, cuts and places of attributes, each with seeded changes.
+TEST(Names, ReplayOfSeededChanges) {
+  const std::vector<std::string> seeds = {"10:20,:,3",
+                                          "::100",
+                                          "-1",
+                                          "...,0",
+                                          "0:18446744073709551616:2",
+                                          "%",
+                                          "%25",
+                                          "%2F",
+                                          ".",
+                                          "..",
+                                          "a@b",
+                                          "%40@%2E",
+                                          "hdf5.type",
+                                          "%68df5.type",
+                                          std::string(255, 'n'),
+                                          std::string(300, '%'),
+                                          "n~0123456789abcdef",
+                                          std::string(120, '\xc3') + "\xa9~0123456789abcdef",
+                                          std::string(90, '/') + "@"};
+  const std::string_view inserts = "%25F0@/.,:-~\n";
+  std::uint64_t state = 4711;
+  const auto below = [&](std::size_t bound) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (state >> 33) % bound;
+  };
+  for (const std::string& seed : seeds) {
+    take_names(seed);
+    for (int round = 0; round < 300; ++round) {
+      std::string changed = seed;
+      for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
+        const std::size_t at = below(changed.size() + 1);
+        if (below(3) == 0)
+          changed.erase(at, 1 + below(3));
+        else if (below(4) == 0)
+          changed.insert(at, 1, static_cast<char>(below(256)));
+        else
+          changed.insert(at, 1, inserts[below(inserts.size())]);
+      }
+      take_names(changed);
+    }
   }
 }
 

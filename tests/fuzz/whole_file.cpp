@@ -127,6 +127,18 @@ class Walk {
       enter(place, **listing, i, above);
     }
     look_up_absent(place, **listing);
+    if (place.path.starts_with("/.h5/slice/") || place.path.starts_with("/.h5/fields/"))
+      enter_unlisted(place, above);
+  }
+
+  // Selections, and views of parts: any can be looked up, none is listed.
+  void enter_unlisted(const Place& place, const std::vector<std::uint64_t>& above) {
+    for (const char* name : {"1:", "::2", "...,-1", "-3:,::3.npy", "0:2.csv", ":,1:.tiff", "r.ndjson"}) {
+      if (!within_bounds() || waiting_.size() >= bounds_.nodes) return;
+      const std::string path = place.path + "/" + name;
+      const auto entry = timed("lookup", path, [&] { return tree_.lookup(place.node, name); });
+      if (entry) waiting_.push_back({entry->node, path, above});
+    }
   }
 
   // Absent names, spread over the order of names and hashes: each takes another path through the group's
