@@ -77,17 +77,22 @@ fuzz() {
   shift 4
   mkdir -p "$build/corpus-$name" "$build/findings/$name"
   "$program" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2500 -malloc_limit_mb="$megabytes" -max_len=65536 \
-    -print_final_stats=1 -artifact_prefix="$build/findings/$name/" "$@" "$build/corpus-$name"
+    -report_slow_units=100 -print_final_stats=1 -artifact_prefix="$build/findings/$name/" "$@" "$build/corpus-$name"
 }
 
-# The first corpus of a target: files for those that take whole files, else the texts of tests/fuzz/seeds.
+# The first corpus of a target. Those that take whole files begin with what the tests write with h5py, with earlier
+# findings and with H5MOUNT_CORPUS, the others with the texts of tests/fuzz/seeds, where there are any.
 seed() {  # NAME
   mkdir -p "$build/corpus-$1"
   [ -z "$(ls "$build/corpus-$1")" ] || return 0
   case $1 in
     whole_file | fsck)
-      find "$here/tests/hostile/seeds" "$corpus" -type f -size -48k ! -name '*.json' ! -name '*.py' ! -name '*.md' \
-        ! -name '*.c' 2>/dev/null | while read -r file; do
+      written=$(/usr/bin/python3 "$here/scripts/make_corpus.py" --cached "$build/tests") || {
+        echo "no files to begin with: apt-get install python3-h5py" >&2
+        exit 2
+      }
+      find "$here/tests/hostile/seeds" "$written" "$corpus" -type f -size -48k ! -name '*.json' ! -name '*.py' \
+        ! -name '*.md' ! -name '*.txt' ! -name '*.c' 2>/dev/null | while read -r file; do
         cp "$file" "$build/corpus-$1/$(echo "$file" | cksum | cut -d' ' -f1)"
       done ;;
     *)
@@ -211,6 +216,7 @@ fuzz_all() {  # MINUTES
   # shellcheck disable=SC2086
   ninja -C "$coverage" $programs >/dev/null
   fuzz_canary "$canary_seconds" || exit 1
+  for one in $all_targets; do seed "$one"; done
   bad=0
   decoders=$(ls "$build/filter-seeds")
   # Whole files reach the most code and are the slowest inputs.
