@@ -1,8 +1,10 @@
 // Header messages as literal bytes, each then with one invalid field; checks code and field of the error.
+#include "h5mount/base/checksum.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/format/data_layout.h"
 #include "h5mount/format/dataspace.h"
 #include "h5mount/format/filter_pipeline.h"
+#include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/selection.h"
 #include "message_bytes.h"
@@ -179,6 +181,36 @@ TEST(SmallMessages, OldModificationTime) {
   ASSERT_FALSE(no_date);
   EXPECT_EQ(no_date.error().field(), "date");
   EXPECT_EQ(no_date.error().offset(), kAt);
+}
+
+// The checksum is of the block with zeros in its own place, which is within the block or not looked at.
+TEST(FractalHeapDirectBlock, ChecksumAtEveryLength) {
+  format::FractalHeapHeader header;
+  header.address = 0x1000;
+  header.offset_width = 4;
+  header.checksummed_direct_blocks = true;
+  Bytes whole = bytes({'F', 'H', 'D', 'B', 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  const std::size_t hole = whole.size();
+  whole.insert(whole.end(), {std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{'x'}});
+  const std::uint32_t sum = lookup3_checksum(whole);
+  for (unsigned i = 0; i < 4; ++i) whole[hole + i] = static_cast<std::byte>(sum >> (8 * i));
+  const auto check = [&](const Bytes& block) {
+    format::Cursor cursor(block, kAt, "FractalHeapDirectBlock", {});
+    return format::check_direct_block(cursor, header, 0);
+  };
+  EXPECT_TRUE(check(whole));
+  for (std::size_t length = 0; length < hole + 4; ++length) {
+    const auto cut = check(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+    ASSERT_FALSE(cut) << length;
+    EXPECT_EQ(cut.error().code(), ErrorCode::Truncated) << length;
+  }
+  whole.back() = std::byte{'y'};
+  const auto changed = check(whole);
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code(), ErrorCode::ChecksumMismatch);
+  set_metadata_checksums_enabled(false);
+  EXPECT_TRUE(check(whole));
+  set_metadata_checksums_enabled(true);
 }
 
 }  // namespace
