@@ -96,23 +96,36 @@ def walk(program, mutate, count, seed, files):
     return totals['bad'] + totals['crashed']
 
 
+def listed(directory, refused):
+    """The names of a directory: those that can be read come before the error."""
+    names = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                names.append(entry.name)
+    except OSError as error:
+        refused.append(error)
+    return names
+
+
 def read_all(place):
     """Reads every byte, name and extended attribute; the sum of each file below the root, None: refused."""
-    out = {}
-    refused = []
-    for directory, names, files in os.walk(place, onerror=refused.append):
-        if directory == place and '.h5' in names:
-            names.remove('.h5')
-        for name in names + files:
+    out, refused, directories = {}, [], [place]
+    while directories:
+        directory = directories.pop()
+        for name in listed(directory, refused):
             path = os.path.join(directory, name)
+            if path == os.path.join(place, '.h5'):
+                continue
             try:
                 for attribute in os.listxattr(path, follow_symlinks=False):
                     os.getxattr(path, attribute, follow_symlinks=False)
             except OSError as error:
                 refused.append(error)
-        for name in files:
-            path = os.path.join(directory, name)
             if os.path.islink(path):
+                continue
+            if os.path.isdir(path):
+                directories.append(path)
                 continue
             sum_ = hashlib.md5()
             try:
