@@ -26,6 +26,8 @@ H5PY = r'''
 import hashlib, json, sys
 import h5py
 out = {}
+def shown(name):
+    return '/'.join({'.': '%2E', '..': '%2E%2E'}.get(part, part) for part in name.split('/'))
 def see(name, item):
     if not isinstance(item, h5py.Dataset):
         return
@@ -35,9 +37,11 @@ def see(name, item):
         kind = item.id.get_type()
         if kind.get_class() not in (h5py.h5t.INTEGER, h5py.h5t.FLOAT) or not kind.equal(h5py.h5t.py_create(item.dtype)):
             return
-        out[name] = hashlib.md5(item[...].tobytes()).hexdigest()
-    except Exception as error:
-        out[name] = None
+        out[shown(name)] = hashlib.md5(item[...].tobytes()).hexdigest()
+    except TypeError:  # no type of NumPy
+        pass
+    except Exception:
+        out[shown(name)] = None
 with h5py.File(sys.argv[1], 'r') as f:
     try:
         f.visititems(see)
