@@ -80,7 +80,7 @@ def walk(program, mutate, count, seed, files):
                 continue
             totals['this'] += len(names)
             while names:
-                done = run([program, '--slow', '20', *names], 3000, env=environment)
+                done = run([program, '--slow', '20', '--nodes', '120', *names], 3000, env=environment)
                 lines = [] if done is None else done.stdout.decode(errors='replace').splitlines()
                 walked = [line for line in lines if ': ' in line and not line.startswith(' ')]
                 for line in walked:

@@ -1,6 +1,8 @@
 // Walks files, optionally with seeded damage, and reports what it found: for long runs without a fuzzer, and
 // to reproduce one finding.
-//   walk_file [--mutations N] [--seed S] [--no-checksums] [--keep PATH] [--slow SECONDS] FILE...
+//   walk_file [--mutations N] [--seed S] [--no-checksums] [--keep PATH] [--slow SECONDS]
+//             [--nodes N] FILE...
+// --nodes: the most files and directories that are visited of each input.
 // --keep: each input is written there before it is walked, so that a crash leaves it.
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +21,7 @@ using namespace h5mount;
 using namespace h5mount::test;
 
 struct Settings {
-  std::uint64_t mutations = 0, seed = 1;
+  std::uint64_t mutations = 0, seed = 1, nodes = WalkBounds().nodes;
   std::string keep;
   double slow = 2;
   std::vector<std::string> files;
@@ -34,6 +36,8 @@ Settings parse(int count, char** words) {
       out.mutations = std::strtoull(value, nullptr, 0), ++i;
     else if (word == "--seed")
       out.seed = std::strtoull(value, nullptr, 0), ++i;
+    else if (word == "--nodes")
+      out.nodes = std::strtoull(value, nullptr, 0), ++i;
     else if (word == "--keep")
       out.keep = value, ++i;
     else if (word == "--slow")
@@ -52,8 +56,8 @@ bool walk(const Settings& settings, const std::string& name, const std::vector<s
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
   reset_memory_peak();
-  const WalkReport r =
-      walk_whole_file(io::make_memory_source(bytes), {.bytes_per_file = 512U << 10, .seconds = 10});
+  const WalkReport r = walk_whole_file(
+      io::make_memory_source(bytes), {.nodes = settings.nodes, .bytes_per_file = 512U << 10, .seconds = 10});
   const std::uint64_t peak = memory_peak() >> 20;
   const bool bad = !r.violations.empty() || r.slowest_seconds > settings.slow || peak > 600;
   if (show || bad) {
