@@ -1,6 +1,5 @@
 #include "mount_command.h"
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "background.h"
+#include "drop_rights.h"
 #include "exit_codes.h"
 #include "h5mount/fuse/session.h"
 #include "last_resort.h"
@@ -74,6 +74,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     print_error(command.file, session.error().text() + kWithoutFuse);
     return kExitMountFailed;
   }
+  if (command.options.plugins.empty()) refuse_calls();
   std::atomic<bool> answered = false;
   const int result = (*session)->serve([&] {
     answered = true;
@@ -98,8 +99,7 @@ int run_mount(const MountCommand& command) {
     return kExitMountFailed;
   }
   if (command.check_only) return 0;
-  // Root mounts without help; other users need fusermount3, which is setuid, to mount and to unmount.
-  if (::geteuid() == 0) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  drop_capabilities(!command.options.plugins.empty());
   if (command.foreground) return serve(command, std::move(source.files), std::nullopt);
   const auto background = Background::fork_process();
   if (!background) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "drop_rights.h"
 #include "exit_codes.h"
 #include "h5mount/serve/server.h"
 #include "open_source.h"
@@ -153,6 +154,7 @@ int run_serve(const ServeCommand& command) {
     print_error("", server.error().text());
     return kExitUsage;
   }
+  if (options.plugins.empty()) refuse_calls();
   fmt::print("{}\n", (*server)->url());
   std::fflush(stdout);
   int signal = 0;

@@ -1,4 +1,6 @@
 // What a mount says of itself and of the files behind its views, and that it can always be ended.
+#include <cstdio>
+
 #include "h5py_directory.h"
 
 namespace h5mount::test {
@@ -99,6 +101,42 @@ with h5py.File('view.h5', 'w') as f: f.create_virtual_dataset('v', layout))");
   const int opened = std::atoi(run("grep -c raw.bin " + trace).out.c_str());
   EXPECT_GT(opened, 0);
   EXPECT_LT(opened, 200);
+}
+
+// What the kernel says of each of its threads, every line once.
+std::string rights_of(const std::string& mountpoint) {
+  return run("for t in /proc/$(pgrep -n -f ' " + mountpoint +
+             "$')/task/*; do cat $t/status; done | grep -E '^(CapInh|CapPrm|CapEff|NoNewPrivs|Seccomp):' "
+             "| sort -u | tr '\\t\\n' ' ;'")
+      .out;
+}
+
+TEST_F(TrustTest, RootsMountKeepsTheRightsToReadAndToUnmount) {
+  H5MOUNT_NEEDS_ROOT();
+  write(R"(
+os.mkdir('private')
+with h5py.File('private/other.h5', 'w') as f: f['d'] = np.arange(7, dtype='i1')
+with h5py.File('main.h5', 'w') as f: f['link'] = h5py.ExternalLink('private/other.h5', '/d')
+os.chown('private/other.h5', 65534, 65534); os.chmod('private/other.h5', 0o600)
+os.chown('private', 65534, 65534); os.chmod('private', 0o700))");
+  ASSERT_TRUE(mounts("main.h5"));
+  EXPECT_EQ(mount.in("wc -c <link").out, "7\n");
+  std::uint64_t permitted = 0, effective = 0;
+  int no_new_privileges = 0, seccomp = 0;
+  const std::string rights = rights_of(mount.path());
+  ASSERT_EQ(std::sscanf(rights.c_str(),
+                        "CapEff: %lx;CapInh: 0000000000000000;CapPrm: %lx;NoNewPrivs: %d;Seccomp: %d;",
+                        &effective, &permitted, &no_new_privileges, &seccomp),
+            4)
+      << rights;
+  constexpr std::uint64_t kOverride = 1U << 1, kReadSearch = 1U << 2, kAdmin = 1U << 21;
+  EXPECT_EQ(effective & ~(kOverride | kReadSearch | kAdmin), 0U) << rights;
+  EXPECT_NE(effective & kAdmin, 0U) << rights;
+  EXPECT_NE(effective & (kOverride | kReadSearch), kOverride | kReadSearch) << rights;
+  EXPECT_EQ(permitted, effective);
+  EXPECT_EQ(no_new_privileges, 1);
+  EXPECT_EQ(seccomp, 2);
+  EXPECT_EQ(run("umount " + mount.path()).code, 0);
 }
 
 }  // namespace
