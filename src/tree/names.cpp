@@ -62,10 +62,8 @@ char escaped_by(std::string_view three, AtSign at) {
   return three == "%40" && at == AtSign::Escaped ? '@' : '\0';
 }
 
-std::string unescaped(std::string_view shown, AtSign at = AtSign::Stands) {
-  if (shown == "%") return {};
-  std::string out;
-  out.reserve(shown.size());
+// The reverse of append_escaped.
+void append_unescaped(std::string_view shown, AtSign at, std::string& out) {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const std::string_view three = shown.substr(i, 3);
     const char plain = escaped_by(three, at);
@@ -76,6 +74,13 @@ std::string unescaped(std::string_view shown, AtSign at = AtSign::Stands) {
     out += plain;
     i += 2;
   }
+}
+
+std::string unescaped(std::string_view shown, AtSign at = AtSign::Stands) {
+  if (shown == "%") return {};
+  std::string out;
+  out.reserve(shown.size());
+  append_unescaped(shown, at, out);
   return out;
 }
 
@@ -151,7 +156,7 @@ std::optional<std::string> decode_attribute_name(std::string_view shown) {
   std::string name;
   if (shown.starts_with(kEscapedPrefix)) {
     name = kReservedPrefix;
-    if (shown.size() > kEscapedPrefix.size()) name += unescaped(shown.substr(kEscapedPrefix.size()));
+    append_unescaped(shown.substr(kEscapedPrefix.size()), AtSign::Stands, name);
   } else {
     name = unescaped(shown);
   }

@@ -152,6 +152,7 @@ TEST(Names, ReplayOfSeededChanges) {
                                           "a@b",
                                           "%40@%2E",
                                           "hdf5.type",
+                                          "hdf5.%",
                                           "%68df5.type",
                                           std::string(255, 'n'),
                                           std::string(300, '%'),

@@ -54,6 +54,9 @@ TEST(Names, AttributesKeepDotsAndEscapeTheReservedPrefix) {
   EXPECT_EQ(encode_attribute_name(".."), "..");
   EXPECT_EQ(encode_attribute_name("hdf5.kind"), "%68df5.kind");
   EXPECT_EQ(decode_attribute_name("%68df5.kind"), "hdf5.kind");
+  EXPECT_EQ(decode_attribute_name("%68df5."), "hdf5.");
+  EXPECT_EQ(encode_attribute_name("hdf5.%"), "%68df5.%");
+  EXPECT_EQ(decode_attribute_name("%68df5.%"), "hdf5.%");
   EXPECT_FALSE(decode_attribute_name("hdf5.kind"));
   EXPECT_EQ(encode_attribute_name("%68df5.kind"), "%2568df5.kind");
   EXPECT_EQ(decode_attribute_name("%2568df5.kind"), "%68df5.kind");
