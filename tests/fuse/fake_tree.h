@@ -40,6 +40,7 @@ class FakeTree final : public tree::Tree {
 
   // References that the kernel holds; its forget requests must return them to zero.
   std::int64_t references() const { return references_; }
+  std::mutex xattrs_mutex;  // held to change `xattrs` of a tree that is mounted
   std::atomic<int> getxattr_calls{0}, listxattr_calls{0}, listed_lookups{0}, lookups{0}, opens{0},
       full_stats{0}, reports{0};
   std::function<Status(tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&)>
@@ -88,12 +89,14 @@ class FakeTree final : public tree::Tree {
   }
   Result<std::vector<std::string>> list_xattrs(tree::NodeId id, RequestBudget&) override {
     ++listxattr_calls;
+    const std::lock_guard lock(xattrs_mutex);
     std::vector<std::string> out;
     for (const auto& [name, value] : nodes_.at(id).xattrs) out.push_back(name);
     return out;
   }
   Result<std::string> get_xattr(tree::NodeId id, std::string_view name, RequestBudget&) override {
     ++getxattr_calls;
+    const std::lock_guard lock(xattrs_mutex);
     const auto& all = nodes_.at(id).xattrs;
     const auto found = all.find(std::string(name));
     if (found == all.end()) return fail(Error(ErrorCode::NotFound, "no such attribute"));

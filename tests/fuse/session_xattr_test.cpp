@@ -52,7 +52,10 @@ TEST_F(SessionTest, AValueAskedForBySizeFirstIsMadeOnce) {
     EXPECT_EQ(tree->getxattr_calls, 2 * i);
   }
   // A value asked for again is made again: it may have changed.
-  tree->node(big_id).xattrs["user.a"] = "other";
+  {
+    const std::lock_guard lock(tree->xattrs_mutex);
+    tree->node(big_id).xattrs["user.a"] = "other";
+  }
   EXPECT_EQ(::getxattr(path.c_str(), "user.a", value, sizeof value), 5);
   EXPECT_EQ(::getxattr(path.c_str(), "user.none", nullptr, 0), 0);
   EXPECT_EQ(::getxattr(path.c_str(), "user.none", value, sizeof value), 0);
