@@ -133,6 +133,8 @@ class Reader:
         names = []
         for directory, _, files in os.walk(self.mount, onerror=self.failed):
             names += [os.path.join(directory, file) for file in files]
+        if not names:
+            raise OSError(errno.ENOENT, 'no mount is there, between two')
         if len(names) != 10:
             raise Wrong(f'{len(names)} files')
         for name in names:
@@ -258,6 +260,9 @@ def main():
             faults_until.value = time.time() + GRACE
             if not os.path.exists(f'/proc/{daemon.pid}'):
                 troubles.append('the daemon died')
+                break
+            if not all(reader.is_alive() for reader in readers):  # too much was wrong
+                troubles.append('a reader gave up')
                 break
             last = daemon.sizes()
             first = first or last
