@@ -166,7 +166,7 @@ replay() {  # PROGRAM NAME
   mkdir -p "$coverage/profiles"
   rm -f "$coverage/profiles/$2.profraw"
   H5MOUNT_FUZZ_DECODER=$2 LLVM_PROFILE_FILE="$coverage/profiles/$2.profraw" "$coverage/$1" -runs=0 -timeout=60 \
-    -rss_limit_mb=4096 "$build/corpus-$2" >"$coverage/replay-$2.log" 2>&1
+    -report_slow_units=100 -artifact_prefix="$coverage/" -rss_limit_mb=4096 "$build/corpus-$2" >"$coverage/replay-$2.log" 2>&1
 }
 
 # Percent of the lines of sources_of NAME that the profiles run. All programs are given, because a program lacks the
