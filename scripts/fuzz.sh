@@ -161,7 +161,7 @@ sources_of() {  # NAME
   esac
 }
 
-# Runs a corpus once in the build with counters. Nothing is lost where an input fails there: it is no profile.
+# Runs a corpus once in the build with counters. Where an input fails no counts are written, and the table shows `-`.
 replay() {  # PROGRAM NAME
   mkdir -p "$coverage/profiles"
   rm -f "$coverage/profiles/$2.profraw"

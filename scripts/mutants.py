@@ -12,6 +12,7 @@ mount  each copy is mounted, every byte, name and extended attribute read, and u
 Exit code 1 where anything was bad."""
 import collections
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -68,34 +69,32 @@ def copies(mutate, file, count, seed):
         shutil.rmtree(directory)
 
 
+def walk_together(program, names, totals):
+    """Walks copies in one process; in another one what is left behind a copy that ended it."""
+    environment = dict(os.environ, ASAN_OPTIONS='detect_leaks=1', UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1')
+    while names:
+        done = run([program, '--slow', '20', '--nodes', '120', *names], 3000, env=environment)
+        lines = [] if done is None else done.stdout.decode(errors='replace').splitlines()
+        walked = [line for line in lines if ': ' in line and not line.startswith(' ')]
+        for line in walked:
+            if line.startswith('BAD '):
+                totals['bad'] += 1
+                print(line, flush=True)
+        totals['walked'] += len(walked)
+        if done is not None and done.returncode in (0, 1):
+            return
+        totals['crashed'] += 1
+        where = names[len(walked)] if len(walked) < len(names) else 'after the last copy'
+        print('crash or hang:', where, '' if done is None else done.stderr.decode(errors='replace')[-3000:], flush=True)
+        names = names[len(walked) + 1:]
+
+
 def walk(program, mutate, count, seed, files):
     totals = collections.Counter()
-    environment = dict(os.environ, ASAN_OPTIONS='detect_leaks=1', UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1')
     for file in files:
-        names = []
         rest = copies(mutate, file, count, seed)
-        for copy in rest:
-            names.append(str(copy))
-            if len(names) < 50 and len(names) + totals['this'] < count:
-                continue
-            totals['this'] += len(names)
-            while names:
-                done = run([program, '--slow', '20', '--nodes', '120', *names], 3000, env=environment)
-                lines = [] if done is None else done.stdout.decode(errors='replace').splitlines()
-                walked = [line for line in lines if ': ' in line and not line.startswith(' ')]
-                for line in walked:
-                    if line.startswith('BAD '):
-                        totals['bad'] += 1
-                        print(line, flush=True)
-                totals['walked'] += len(walked)
-                if done is not None and done.returncode in (0, 1):
-                    break
-                totals['crashed'] += 1
-                print('crash or hang:', names[len(walked)], '' if done is None else done.stderr.decode(errors='replace')[-3000:],
-                      flush=True)
-                names = names[len(walked) + 1:]
-            names = []
-        totals['this'] = 0
+        while names := [str(copy) for copy in itertools.islice(rest, 50)]:
+            walk_together(program, names, totals)
         print(pathlib.Path(file).name, dict(totals), flush=True)
     return totals['bad'] + totals['crashed']
 

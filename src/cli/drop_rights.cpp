@@ -40,6 +40,8 @@ constexpr int kRefused[] = {
     SCMP_SYS(move_mount),
     SCMP_SYS(open_tree),
     SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig),
+    SCMP_SYS(fspick),
     SCMP_SYS(fsmount),
     SCMP_SYS(mount_setattr),
     SCMP_SYS(pivot_root),
@@ -48,10 +50,14 @@ constexpr int kRefused[] = {
     SCMP_SYS(setns),
     // files by other ways than their names
     SCMP_SYS(open_by_handle_at),
+    // devices, owners and modes
+    SCMP_SYS(mknod),
     SCMP_SYS(mknodat),
-    // owners and modes
+    SCMP_SYS(chmod),
     SCMP_SYS(fchmod),
     SCMP_SYS(fchmodat),
+    SCMP_SYS(chown),
+    SCMP_SYS(lchown),
     SCMP_SYS(fchown),
     SCMP_SYS(fchownat),
     // the kernel
@@ -62,6 +68,7 @@ constexpr int kRefused[] = {
     SCMP_SYS(finit_module),
     SCMP_SYS(delete_module),
     SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load),
     SCMP_SYS(reboot),
     SCMP_SYS(swapon),
     SCMP_SYS(swapoff),
@@ -71,17 +78,19 @@ constexpr int kRefused[] = {
     SCMP_SYS(keyctl),
     SCMP_SYS(request_key),
     SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
     SCMP_SYS(settimeofday),
     SCMP_SYS(adjtimex),
     SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname),
 };
 
 std::uint64_t bit(int capability) {
   return std::uint64_t{1} << capability;
 }
 
-// Those of the wanted capabilities that the process has. Containers often lack the right to read any file but
-// have the one to write any, which includes it.
+// CAP_SYS_ADMIN is for umount. Of the wanted capabilities only those that the process has. Containers often
+// lack the right to read any file but have the one to write any, which includes it.
 std::uint64_t needed(std::uint64_t held, bool plugins) {
   std::uint64_t wanted = bit(CAP_SYS_ADMIN) | bit(CAP_DAC_READ_SEARCH);
   if ((held & bit(CAP_DAC_READ_SEARCH)) == 0) wanted |= bit(CAP_DAC_OVERRIDE);

@@ -10,8 +10,9 @@ namespace h5mount::cli {
 void drop_capabilities(bool plugins);
 
 // From here on the calls that start programs, look into other processes, change mounts, the kernel or the
-// clock, use the network or set owners and modes fail with EPERM, in all threads. To be called once it
-// is mounted, or listens; not where plugins are used, whose processes must be started and confined.
+// clock, open sockets to other machines, or set owners and modes fail with EPERM, in all threads; umount does
+// not. To be called once the mount or the listening socket is there; not where plugins are used, whose
+// processes must be started and confined.
 void refuse_calls();
 
 }  // namespace h5mount::cli

@@ -92,7 +92,8 @@ Status check_direct_block(Cursor& cursor, const FractalHeapHeader& header, std::
   if (!header.checksummed_direct_blocks) return cursor.finish();
   const std::size_t hole = cursor.position();
   cursor.u32("checksum");
-  if (!cursor.ok() || !metadata_checksums_enabled()) return cursor.finish();  // else the hole is in the block
+  // Where the block is too short to have a checksum, there is no place in it to count as zeros.
+  if (!cursor.ok() || !metadata_checksums_enabled()) return cursor.finish();
   count_metadata_checksum();
   cursor.require_equal(checksum_with_hole(block, hole), "", ErrorCode::ChecksumMismatch);
   return cursor.finish();

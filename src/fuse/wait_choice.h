@@ -1,9 +1,9 @@
 // WaitChoice: how a thread that serves one client in a row waits for the client's next request. Each request
 // costs up to two wakes of a sleeping thread: of the server by the request, of the client by the reply. What
-// a wake costs depends on the machine (1 µs on the same processor, 2 µs to a processor that polls, 30 to 60
-// µs to one that a hypervisor has to start again) and on where the scheduler puts the client, so no way is
-// best everywhere, nor always: each is tried for a while, the quickest is kept as long as it stays so, and
-// the others are tried again later.
+// a wake costs depends on the machine (some 2 µs on the same processor, 30 to 60 µs to another one that a
+// hypervisor has to start again) and on where the scheduler puts the client, so no way is best everywhere,
+// nor always: each is tried for a while, the quickest is kept as long as it stays so, and the others are
+// tried again later.
 //
 // One per thread, which alone uses it.
 #pragma once

@@ -1,10 +1,9 @@
-// The fuzz target of fsck.h5 over a whole file. As in the target of the walk, checksums are disabled for two
-// of three inputs.
+// The fuzz target of fsck.h5 over a whole file (scripts/fuzz.sh fsck).
 #include <cstdio>
 #include <cstdlib>
 
 #include "check_whole_file.h"
-#include "h5mount/base/checksum.h"
+#include "file_input.h"
 #include "h5mount/base/log.h"
 #include "structured_mutation.h"
 
@@ -15,15 +14,8 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t length) {
   using namespace h5mount;
-  const auto* bytes = reinterpret_cast<const std::byte*>(data);
-  unsigned sum = 0;
-  for (std::size_t i = 0; i < length; ++i) sum += data[i];
-  set_metadata_checksums_enabled(sum % 3 == 0);
-  const test::CheckReport report =
-      test::check_whole_file(io::make_memory_source({bytes, bytes + length}), 10);
-  for (const std::string& violation : report.violations)
-    std::fprintf(stderr, "violation: %s\n", violation.c_str());
-  if (!report.violations.empty()) std::abort();
+  const test::CheckReport report = test::check_whole_file(test::file_of_input(data, length), 10);
+  test::expect_none(report.violations);
   if (report.longest_wait > 8) {
     std::fprintf(stderr, "slow: %.1f s without asking whether to go on\n", report.longest_wait);
     std::abort();

@@ -1,11 +1,9 @@
 // The fuzz target of a whole file (scripts/fuzz.sh whole_file). An input that violates an invariant of the
-// walk, or is slow for its size, is a finding. For two of three inputs checksums are disabled, so that
-// mutations reach the decoders. For the third they are enabled, as with bit rot: a damaged node is rejected
-// while its neighbours are valid.
+// walk, or is slow for its size, is a finding.
 #include <cstdio>
 #include <cstdlib>
 
-#include "h5mount/base/checksum.h"
+#include "file_input.h"
 #include "h5mount/base/log.h"
 #include "structured_mutation.h"
 #include "whole_file.h"
@@ -17,16 +15,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t length) {
   using namespace h5mount;
-  const auto* bytes = reinterpret_cast<const std::byte*>(data);
-  unsigned sum = 0;
-  for (std::size_t i = 0; i < length; ++i) sum += data[i];
-  set_metadata_checksums_enabled(sum % 3 == 0);
   const test::WalkBounds bounds{.nodes = 300, .bytes_per_file = 256U << 10, .bytes = 8U << 20, .seconds = 10};
-  const test::WalkReport report =
-      test::walk_whole_file(io::make_memory_source({bytes, bytes + length}), bounds);
-  for (const std::string& violation : report.violations)
-    std::fprintf(stderr, "violation: %s\n", violation.c_str());
-  if (!report.violations.empty()) std::abort();
+  const test::WalkReport report = test::walk_whole_file(test::file_of_input(data, length), bounds);
+  test::expect_none(report.violations);
   if (report.slowest_seconds > 8) {
     std::fprintf(stderr, "slow: %.1f s in %s\n", report.slowest_seconds, report.slowest.c_str());
     std::abort();

@@ -1,0 +1,70 @@
+#include "drop_rights.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <thread>
+
+namespace h5mount::cli {
+namespace {
+
+bool is_refused(const std::function<long()>& call) {
+  errno = 0;
+  return call() < 0 && errno == EPERM;
+}
+
+// Restricts the calling process, and returns the number of the first thing that is wrong then; 0: nothing is.
+int first_wrong() {
+  int other = 0, copy = 1;
+  const iovec from{&other, sizeof other}, to{&copy, sizeof copy};
+  const pid_t parent = ::getppid();
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const auto read_from = [&](pid_t process) { return ::process_vm_readv(process, &to, 1, &from, 1, 0); };
+  char program[] = "/bin/true";
+  char* const words[] = {program, nullptr};
+  std::atomic<bool> restricted = false, earlier_is_restricted = false;
+  std::thread earlier([&] {
+    while (!restricted) std::this_thread::yield();
+    earlier_is_restricted = is_refused([] { return ::socket(AF_INET, SOCK_STREAM, 0); });
+  });
+  refuse_calls();
+  restricted = true;
+  earlier.join();
+  if (!earlier_is_restricted) return 1;
+  if (!is_refused([&] { return ::execve(program, words, nullptr); })) return 2;
+  if (!is_refused([] { return ::socket(AF_INET6, SOCK_DGRAM, 0); })) return 3;
+  if (!is_refused([&] { return read_from(parent); })) return 4;
+  if (!is_refused([] { return ::mount("none", "/nowhere", "tmpfs", 0, nullptr); })) return 5;
+  if (!is_refused([&] { return ::fchmod(null, 0600); })) return 6;
+  if (!is_refused([] { return ::chmod("/nowhere", 0600); })) return 7;
+  if (!is_refused([] { return ::mknod("/nowhere/device", S_IFCHR | 0600, 0); })) return 8;
+  // What serving does.
+  if (::socket(AF_UNIX, SOCK_DGRAM, 0) < 0) return 20;
+  if (read_from(::getpid()) != static_cast<long>(sizeof copy) || copy != 0) return 21;
+  if (::umount2("/nowhere", MNT_DETACH) == 0 || errno != ENOENT) return 22;
+  if (::open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return 23;
+  return 0;
+}
+
+TEST(DropRights, WhatServingNeverDoesIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root's processes restrict themselves";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(first_wrong());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace h5mount::cli
