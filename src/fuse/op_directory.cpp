@@ -43,6 +43,7 @@ class Page {
         end_(request.position) {
     buffer_.resize(std::min(request.size, kMostReplyBytes));
     while (end_ < listing.size() + kDots && add(listing, end_, budget)) ++end_;
+    unchanged_ = read_.confirm_unchanged();
   }
   ~Page() {
     for (const tree::NodeId node : looked_up_) adapter_.tree->forget(node, 1);
@@ -54,9 +55,12 @@ class Page {
   std::size_t without() const { return without_; }  // entries without attributes
   std::size_t end() const { return end_; }          // the position after the last entry
 
-  void send(Reply& reply) {
+  // Stale where a file changed while the page was filled.
+  Status send(Reply& reply) {
+    H5_TRY(unchanged_);
     if (reply.with([&](fuse_req_t r) { return fuse_reply_buf(r, buffer_.data(), used_); }) == 0)
       looked_up_.clear();
+    return {};
   }
 
  private:
@@ -104,7 +108,7 @@ class Page {
   // An entry that cannot be looked up is still listed, without attributes: damage stays local.
   void look_up(const tree::DirectoryListing& listing, std::size_t index, fuse_entry_param& entry,
                RequestBudget& budget) {
-    const auto found = adapter_.tree->lookup_listed(directory_, listing, index, budget);
+    const auto found = adapter_.tree->lookup_listed(directory_, listing, index, read_, budget);
     if (!found && concerns_one_request(found.error())) return;  // a lookup of its own will tell
     if (!found) {
       report_failure(*adapter_.tree, directory_, found.error().within("entry " + name_));
@@ -125,6 +129,8 @@ class Page {
   std::string name_;
   std::string computed_name_;  // for names that the listing computes
   std::vector<tree::NodeId> looked_up_;
+  tree::FilesRead read_;
+  Status unchanged_;
 };
 
 // An open directory. The listing is made at the first request: a directory that the kernel has cached is
@@ -168,11 +174,13 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
       page = std::make_unique<Page>(adapter, node, wanted, *handle->listing, reply.budget());
     if (plus && adapter.own_listing_advice)
       adapter.listing_advice.note_listed(process, node, page->without());
-    page->send(reply);
+    H5_TRY(page->send(reply));
     handle->expected_position = page->end();
     if (!continues || !lasting || page->end() >= handle->listing->size() + kDots) return {};
-    note_long_work();  // the client goes on at the same time
     const PageRequest next{page->end(), size, plus, attributes(false)};
+    if (next.attributes == EntryAttributes::None)
+      return {};       // names take less time than another thread's wake
+    note_long_work();  // the client goes on at the same time
     RequestBudget ahead;
     handle->next_page = std::make_unique<Page>(adapter, node, next, *handle->listing, ahead);
     return {};

@@ -79,15 +79,11 @@ Result<std::shared_ptr<const GroupListing>> GroupContents::list(RequestBudget& b
 
 Result<std::shared_ptr<const GroupListing>> GroupContents::make_list(const OpenedObjectPtr& object) const {
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, group(object));
-  std::vector<format::Link> links;
+  FoundLinks links;
   object::ListDamage damage;
   damage.note(opened->for_each(
       [&](const format::Link& link) {
-        format::Link& kept = links.emplace_back();
-        kept.name = link.name;
-        kept.type = link.type;
-        kept.address = link.address;
-        kept.creation_order = link.creation_order;
+        links.add(link);
         return true;
       },
       [&](const Error& error) { damage.note(error); }));

@@ -13,11 +13,29 @@
 
 namespace h5mount::tree {
 
+// Links as a group gives them, without their targets: what a listing is made of. Small, as there may be
+// millions.
+struct FoundLinks {
+  struct Found {
+    std::size_t name;  // its offset in `names`
+    std::uint32_t name_bytes;
+    std::uint8_t type;
+    std::uint64_t address;
+    std::int64_t creation_order;  // 0 where it has none
+  };
+  void add(const format::Link& link);
+  std::string_view name_of(const Found& link) const {
+    return std::string_view(names).substr(link.name, link.name_bytes);
+  }
+
+  std::vector<Found> links;
+  std::string names;
+};
+
 // The links of a group in the order of readdir, each with a unique name.
 class GroupListing : public DirectoryListing {
  public:
-  GroupListing(ServedFilePtr file, std::vector<format::Link> links, bool by_creation_order,
-               std::optional<Error> damage);
+  GroupListing(ServedFilePtr file, FoundLinks found, bool by_creation_order, std::optional<Error> damage);
 
   std::size_t size() const override { return items_.size(); }
   Item at(std::size_t position, std::string&) const override;
@@ -36,14 +54,12 @@ class GroupListing : public DirectoryListing {
   const std::shared_ptr<PauseBudget>& pauses() const { return pauses_; }
 
  private:
+  // Offsets are in text_; the shown name's are those of the name itself where it is shown as it is.
   struct Stored {
-    std::size_t offset;  // of the shown name in text_; the link's own name follows where it differs
-    std::uint32_t shown_bytes;
-    std::uint32_t name_bytes;  // 0: the same as shown
+    std::size_t name, shown;
+    std::uint32_t name_bytes, shown_bytes;
     std::uint64_t address;
-    std::uint64_t ino;
     std::uint8_t type;
-    bool renamed;
   };
   ServedFilePtr file_;
   std::vector<Stored> items_;

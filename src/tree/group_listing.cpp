@@ -10,58 +10,64 @@ namespace h5mount::tree {
 namespace {
 
 // A damaged group may contain a name twice; a directory cannot, and a lookup finds one of them.
-void drop_doubles(std::vector<format::Link>& links, bool sorted_by_name) {
+void drop_doubles(FoundLinks& found, bool sorted_by_name) {
+  const auto name = [&](const FoundLinks::Found& link) { return found.name_of(link); };
   if (sorted_by_name) {
-    const auto doubles = std::ranges::unique(links, {}, &format::Link::name);
-    links.erase(doubles.begin(), doubles.end());
+    const auto doubles = std::ranges::unique(found.links, {}, name);
+    found.links.erase(doubles.begin(), doubles.end());
     return;
   }
-  std::unordered_set<std::string_view> names;
-  names.reserve(links.size());
-  std::vector<bool> kept(links.size());
-  for (std::size_t i = 0; i < links.size(); ++i) kept[i] = names.insert(links[i].name).second;
-  if (names.size() == links.size()) return;
-  std::size_t i = 0;
-  std::erase_if(links, [&](const format::Link&) { return !kept[i++]; });
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(found.links.size());
+  std::erase_if(found.links, [&](const FoundLinks::Found& link) { return !seen.insert(name(link)).second; });
 }
 
-void sort_links(std::vector<format::Link>& links, bool by_creation_order) {
+void sort_links(FoundLinks& found, bool by_creation_order) {
+  using Found = FoundLinks::Found;
+  const auto name = [&](const Found& link) { return found.name_of(link); };
   if (by_creation_order)
-    std::ranges::sort(links, [](const format::Link& a, const format::Link& b) {
-      const std::int64_t x = a.creation_order.value_or(0), y = b.creation_order.value_or(0);
-      return x != y ? x < y : a.name < b.name;
+    std::ranges::sort(found.links, [&](const Found& a, const Found& b) {
+      return a.creation_order != b.creation_order ? a.creation_order < b.creation_order : name(a) < name(b);
     });
-  else if (!std::ranges::is_sorted(links, {}, &format::Link::name))
-    std::ranges::sort(links, {}, &format::Link::name);
+  else if (!std::ranges::is_sorted(found.links, {}, name))
+    std::ranges::sort(found.links, {}, name);
 }
 
 }  // namespace
 
-GroupListing::GroupListing(ServedFilePtr file, std::vector<format::Link> links, bool by_creation_order,
+void FoundLinks::add(const format::Link& link) {
+  links.push_back({.name = names.size(),
+                   .name_bytes = static_cast<std::uint32_t>(link.name.size()),
+                   .type = link.type,
+                   .address = link.address,
+                   .creation_order = link.creation_order.value_or(0)});
+  names += link.name;
+}
+
+GroupListing::GroupListing(ServedFilePtr file, FoundLinks found, bool by_creation_order,
                            std::optional<Error> damage)
     : file_(std::move(file)), damage_(std::move(damage)) {
-  sort_links(links, by_creation_order);
-  drop_doubles(links, !by_creation_order);
+  sort_links(found, by_creation_order);
+  drop_doubles(found, !by_creation_order);
+  text_ = std::move(found.names);
   UniqueNames unique;
-  items_.reserve(links.size());
-  for (const format::Link& link : links) {
-    const std::string shown = unique.add(link.name, encode_name(link.name));
-    const bool renamed = shown != link.name;
-    const bool hard = link.is(format::LinkType::Hard);
-    items_.push_back({.offset = text_.size(),
+  items_.reserve(found.links.size());
+  for (const FoundLinks::Found& link : found.links) {
+    const std::string name(text_, link.name, link.name_bytes);
+    const std::string shown = unique.add(name, encode_name(name));
+    const bool as_it_is = shown == name;
+    items_.push_back({.name = link.name,
+                      .shown = as_it_is ? link.name : text_.size(),
+                      .name_bytes = link.name_bytes,
                       .shown_bytes = static_cast<std::uint32_t>(shown.size()),
-                      .name_bytes = renamed ? static_cast<std::uint32_t>(link.name.size()) : 0,
                       .address = link.address,
-                      .ino = hard ? file_->ino_of(link.address) : 0,
-                      .type = link.type,
-                      .renamed = renamed});
-    text_ += shown;
-    if (renamed) text_ += link.name;
+                      .type = link.type});
+    if (!as_it_is) text_ += shown;
   }
 }
 
 std::string_view GroupListing::name(std::size_t position) const {
-  return std::string_view(text_).substr(items_[position].offset, items_[position].shown_bytes);
+  return std::string_view(text_).substr(items_[position].shown, items_[position].shown_bytes);
 }
 
 DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {
@@ -69,7 +75,7 @@ DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) cons
   const bool hard = item.type == static_cast<std::uint8_t>(format::LinkType::Hard);
   return {.name = name(position),
           .type = hard ? NodeType::File : NodeType::Symlink,
-          .ino = item.ino,
+          .ino = hard ? file_->ino_of(item.address) : 0,
           .type_known = !hard};
 }
 
@@ -86,8 +92,7 @@ DirectoryListing::Item GroupListing::typed_at(std::size_t position, std::string&
 format::Link GroupListing::link(std::size_t position) const {
   const Stored& item = items_[position];
   format::Link link;
-  link.name = item.renamed ? text_.substr(item.offset + item.shown_bytes, item.name_bytes)
-                           : text_.substr(item.offset, item.shown_bytes);
+  link.name = text_.substr(item.name, item.name_bytes);
   link.type = item.type;
   link.address = item.address;
   return link;

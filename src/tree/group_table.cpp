@@ -12,17 +12,17 @@ namespace {
 // The links in the order of a listing; none where there are too many.
 Result<std::shared_ptr<const GroupListing>> listed_links(ServedFile& file, const OpenedObject& group) {
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(group));
-  std::vector<format::Link> links;
+  FoundLinks found;
   object::ListDamage damage;
   damage.note(opened->for_each(
       [&](const format::Link& link) {
-        links.push_back(link);
-        return links.size() <= limits::kMaxTableLinks;
+        found.add(link);
+        return found.links.size() <= limits::kMaxTableLinks;
       },
       [&](const Error& error) { damage.note(error); }));
   if (auto missing = damage.error(kMissingLinks)) return fail(*std::move(missing));
-  if (links.size() > limits::kMaxTableLinks) links.clear();
-  return std::make_shared<const GroupListing>(file.shared_from_this(), std::move(links),
+  if (found.links.size() > limits::kMaxTableLinks) found = {};
+  return std::make_shared<const GroupListing>(file.shared_from_this(), std::move(found),
                                               opened->creation_order_indexed(), std::nullopt);
 }
 

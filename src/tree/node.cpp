@@ -38,6 +38,11 @@ std::uint64_t make_ino(std::uint64_t parent, std::string_view what) {
 }
 
 // A node of its own under /.h5, or a link, whose key contains group and name.
+const FollowedFilePtr& Node::read_from() const {
+  static const FollowedFilePtr none;
+  return none;
+}
+
 Subject Node::subject() const {
   auto* const file = static_cast<ServedFile*>(const_cast<void*>(key_.file));
   if (key_.kind == NodeKey::Kind::VirtualDirectory || file == nullptr) return {nullptr, "/.h5/" + key_.name};

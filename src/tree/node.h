@@ -61,6 +61,8 @@ inline Status ended_early(RequestBudget& budget) {
   return goes_on;
 }
 
+using FollowedFilePtr = std::shared_ptr<metadata::FollowedFile>;
+
 class Node;
 using NodePtr = std::shared_ptr<Node>;
 
@@ -83,9 +85,9 @@ class Node : public std::enable_shared_from_this<Node> {
   // The file was written while the node was open: see Tree::file_changed.
   virtual void catch_up() {}
 
-  // To be called after something was made from the node's file: whether the file is unchanged
-  // (FileMetadata::revalidate).
-  virtual Status revalidate() const { return {}; }
+  // The file that the node's answers are read from: to be confirmed unchanged after one was made. Null where
+  // there is none.
+  virtual const FollowedFilePtr& read_from() const;
 
   virtual Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) = 0;
 

@@ -1,5 +1,8 @@
 #include "node_table.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace h5mount::tree {
 
 NodeTable::NodeTable(NodePtr root, NodeId below) : root_(std::move(root)) {
@@ -11,7 +14,7 @@ std::vector<NodeId> NodeTable::ids() {
   std::vector<NodeId> out{kRootNode};
   for (Shard& shard : shards_) {
     const MutexLock lock(shard.mutex);
-    for (const auto& [id, slot] : shard.by_id) out.push_back(id);
+    shard.slots.for_each([&](const Slot& slot) { out.push_back(slot.node->id()); });
   }
   return out;
 }
@@ -20,25 +23,26 @@ NodePtr NodeTable::find(NodeId id) {
   if (id == kRootNode) return root_;
   Shard& shard = shard_of(id);
   const MutexLock lock(shard.mutex);
-  const auto found = shard.by_id.find(id);
-  return found == shard.by_id.end() ? nullptr : found->second.node;
+  const Slot* const found = shard.slots.find(id / kShards);
+  return found == nullptr ? nullptr : found->node;
 }
 
 std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
   if (node->key() == root_->key()) return {kRootNode, root_};
-  const std::size_t number = hash_of(node->key()) % kShards;
+  const std::uint64_t hash = hash_of(node->key());
+  const std::size_t number = hash % kShards;
   Shard& shard = shards_[number];
   const MutexLock lock(shard.mutex);
-  const auto known = shard.by_key.find({&node->key(), 0});
-  if (known != shard.by_key.end()) {
-    Slot& slot = shard.by_id.at(known->id);
+  if (const Node* const known = shard.keys.find(hash, node->key())) {
+    Slot& slot = *shard.slots.find(known->id() / kShards);
     ++slot.lookups;
-    return {known->id, slot.node};
+    return {known->id(), slot.node};
   }
-  const NodeId id = shard.next++ * kShards + number;
+  const std::uint64_t place = shard.next++;
+  const NodeId id = place * kShards + number;
   node->set_id(id);
-  shard.by_key.insert({&node->key(), id});
-  shard.by_id.emplace(id, Slot{node, 1});
+  shard.slots.add(place, {node, 1});
+  shard.keys.add(hash, node.get());
   return {id, std::move(node)};
 }
 
@@ -47,23 +51,90 @@ void NodeTable::forget(NodeId id, std::uint64_t count) {
   NodePtr last;  // destroyed after the lock is released
   Shard& shard = shard_of(id);
   const MutexLock lock(shard.mutex);
-  const auto found = shard.by_id.find(id);
-  if (found == shard.by_id.end()) return;
-  Slot& slot = found->second;
-  slot.lookups -= std::min(slot.lookups, count);
-  if (slot.lookups > 0) return;
-  last = std::move(slot.node);
-  shard.by_key.erase({&last->key(), id});
-  shard.by_id.erase(found);
+  Slot* const found = shard.slots.find(id / kShards);
+  if (found == nullptr) return;
+  found->lookups -= std::min(found->lookups, count);
+  if (found->lookups > 0) return;
+  last = std::move(found->node);
+  shard.keys.remove(hash_of(last->key()), last.get());
+  shard.slots.remove(id / kShards);
 }
 
 std::size_t NodeTable::size() {
   std::size_t total = 0;
   for (Shard& shard : shards_) {
     const MutexLock lock(shard.mutex);
-    total += shard.by_id.size();
+    total += shard.slots.size();
   }
   return total;
+}
+
+// ---- slots
+
+NodeTable::Slot* NodeTable::Slots::find(std::uint64_t number) {
+  const auto page = pages_.find(number / kPage);
+  if (page == pages_.end()) return nullptr;
+  Slot& slot = page->second->slots[number % kPage];
+  return slot.node ? &slot : nullptr;
+}
+
+void NodeTable::Slots::add(std::uint64_t number, Slot slot) {
+  std::unique_ptr<Page>& page = pages_[number / kPage];
+  if (!page) page = std::make_unique<Page>();
+  page->slots[number % kPage] = std::move(slot);
+  ++page->used;
+  ++size_;
+}
+
+void NodeTable::Slots::remove(std::uint64_t number) {
+  const auto page = pages_.find(number / kPage);
+  page->second->slots[number % kPage] = {};
+  --size_;
+  if (--page->second->used == 0) pages_.erase(page);
+}
+
+// ---- keys
+
+Node* NodeTable::Keys::find(std::uint64_t hash, const NodeKey& key) const {
+  if (entries_.empty()) return nullptr;
+  for (std::size_t at = home(hash); entries_[at].node != nullptr; at = after(at))
+    if (entries_[at].hash == hash && entries_[at].node->key() == key) return entries_[at].node;
+  return nullptr;
+}
+
+void NodeTable::Keys::add(std::uint64_t hash, Node* node) {
+  if (3 * (used_ + 1) > 2 * entries_.size()) grow();
+  put({hash, node});
+  ++used_;
+}
+
+void NodeTable::Keys::put(const Entry& entry) {
+  std::size_t at = home(entry.hash);
+  while (entries_[at].node != nullptr) at = after(at);
+  entries_[at] = entry;
+}
+
+// What follows without a gap is moved up where it is found at the freed place too.
+void NodeTable::Keys::remove(std::uint64_t hash, const Node* node) {
+  std::size_t freed = home(hash);
+  while (entries_[freed].node != node) freed = after(freed);
+  const std::size_t mask = entries_.size() - 1;
+  for (std::size_t at = after(freed); entries_[at].node != nullptr; at = after(at)) {
+    const std::size_t from_home = (at - home(entries_[at].hash)) & mask;
+    if (from_home < ((at - freed) & mask)) continue;
+    entries_[freed] = entries_[at];
+    freed = at;
+  }
+  entries_[freed] = {};
+  if (--used_ == 0) std::vector<Entry>().swap(entries_);
+}
+
+void NodeTable::Keys::grow() {
+  constexpr std::size_t kFirst = 16;
+  std::vector<Entry> before(std::max(kFirst, 2 * entries_.size()));
+  before.swap(entries_);
+  for (const Entry& entry : before)
+    if (entry.node != nullptr) put(entry);
 }
 
 }  // namespace h5mount::tree

@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
@@ -36,20 +36,57 @@ class NodeTable {
     NodePtr node;
     std::uint64_t lookups = 0;
   };
-  struct KeyOf {
-    const NodeKey* key;
-    NodeId id;
+
+  // Slots by number. Numbers rise, so that those of nodes that were looked up together are neighbours: they
+  // are kept in pages, each as long as one of its slots is used.
+  class Slots {
+   public:
+    Slot* find(std::uint64_t number);  // null where there is none
+    void add(std::uint64_t number, Slot slot);
+    void remove(std::uint64_t number);
+    template <class Take>
+    void for_each(Take&& take) const {
+      for (const auto& [first, page] : pages_)
+        for (const Slot& slot : page->slots)
+          if (slot.node) take(slot);
+    }
+    std::size_t size() const { return size_; }
+
+   private:
+    static constexpr std::size_t kPage = 64;
+    struct Page {
+      std::array<Slot, kPage> slots;
+      std::size_t used = 0;
+    };
+    std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+    std::size_t size_ = 0;
   };
-  struct HashKey {
-    std::size_t operator()(const KeyOf& entry) const { return hash_of(*entry.key); }
+
+  // Nodes by key: a table with open addressing. A large directory costs one cache line a node here.
+  class Keys {
+   public:
+    Node* find(std::uint64_t hash, const NodeKey& key) const;
+    void add(std::uint64_t hash, Node* node);
+    void remove(std::uint64_t hash, const Node* node);
+
+   private:
+    struct Entry {
+      std::uint64_t hash = 0;
+      Node* node = nullptr;  // null: free
+    };
+    std::size_t home(std::uint64_t hash) const { return hash / kShards & (entries_.size() - 1); }
+    std::size_t after(std::size_t at) const { return (at + 1) & (entries_.size() - 1); }
+    void put(const Entry& entry);
+    void grow();
+
+    std::vector<Entry> entries_;  // a power of two of them, at most two thirds used
+    std::size_t used_ = 0;
   };
-  struct SameKey {
-    bool operator()(const KeyOf& a, const KeyOf& b) const { return *a.key == *b.key; }
-  };
+
   struct Shard {
     Mutex mutex;
-    std::unordered_map<NodeId, Slot> by_id H5_GUARDED_BY(mutex);
-    std::unordered_set<KeyOf, HashKey, SameKey> by_key H5_GUARDED_BY(mutex);
+    Slots slots H5_GUARDED_BY(mutex);
+    Keys keys H5_GUARDED_BY(mutex);
     std::uint64_t next H5_GUARDED_BY(mutex) = 1;
   };
 

@@ -71,9 +71,7 @@ std::shared_ptr<ObjectCache::OfSnapshot> ObjectCache::newest(const metadata::Fil
 void ObjectCache::charge_again(const OpenedObject& object) {
   const auto kept = newest_.load();
   if (!kept || kept->snapshot != object.snapshot) return;
-  const std::uint64_t address = object.object.address;
-  if (const OpenedObjectPtr known = kept->objects.find(address); known.get() == &object)
-    kept->objects.insert(address, known, cost_of(object));
+  kept->objects.charge(object.object.address, object, cost_of(object));
 }
 
 void ObjectCache::insert(std::uint64_t address, const OpenedObjectPtr& object) {

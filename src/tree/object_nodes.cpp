@@ -30,7 +30,7 @@ class ObjectNode : public Node {
 
   Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
 
-  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
 
   Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));

@@ -65,7 +65,7 @@ class PartsDirectory : public Node {
         name_(std::move(name)) {}
 
   Subject subject() const override { return {dataset_.file.get(), dataset_.file->path_of(dataset_.place)}; }
-  Status revalidate() const override { return dataset_.file->followed().confirm_unchanged(); }
+  const FollowedFilePtr& read_from() const override { return dataset_.file->file()->followed; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address, budget));

@@ -27,9 +27,9 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     return found;
   }
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
-                              RequestBudget& budget) override {
+                              FilesRead& read, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    auto found = tree->lookup_listed(parent, listing, position, budget);
+    auto found = tree->lookup_listed(parent, listing, position, read, budget);
     if (found && parent == kRootNode) remember(tree, listing.name_at(position));
     return found;
   }

@@ -61,8 +61,10 @@ Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget&
                                  : object::open_object(*snapshot, address);
   // Damaged, not torn: as much of it as can be decoded.
   if (!opened && file.following()) opened = object::open_object(*snapshot, address);
-  H5_TRY(file.confirm_unchanged());
-  if (!opened) return fail(std::move(opened).error());
+  if (!opened) {
+    H5_TRY(file.confirm_unchanged());  // else the failure is not the object's
+    return fail(std::move(opened).error());
+  }
   auto object = std::make_shared<const OpenedObject>(*std::move(opened), std::move(snapshot), known.get());
   objects_.insert(address, object);
   return object;

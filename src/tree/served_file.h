@@ -53,7 +53,8 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   std::uint64_t root_address() const { return root_address_; }
   std::uint64_t ino_of(std::uint64_t address) const;
 
-  // The object in the newest snapshot.
+  // The object in the newest snapshot. The caller confirms the file unchanged before it answers
+  // (Node::read_from).
   Result<OpenedObjectPtr> object(std::uint64_t address, RequestBudget& budget);
 
   // To be called after something was made from the object on demand: it counts in the bound on cached

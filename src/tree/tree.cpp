@@ -27,11 +27,12 @@ class FileTree : public SourceTree {
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr directory, node(parent, budget));
     auto child = directory->child(name, budget);
+    FilesRead read;
     // The log is also there to say why the file cannot be read any more.
     const bool is_virtual = child && (*child)->key().kind == NodeKey::Kind::VirtualDirectory;
-    if (!is_virtual) H5_TRY(directory->revalidate());
-    if (!child) return fail(std::move(child).error());
-    return entry_of(*std::move(child), budget);
+    if (!is_virtual) read.add(directory->read_from());
+    auto found = entry_of(std::move(child), read, budget);
+    return confirmed(read, std::move(found));
   }
 
   void forget(NodeId id, std::uint64_t count) override { nodes_.forget(id, count); }
@@ -57,17 +58,17 @@ class FileTree : public SourceTree {
   }
 
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
-                              RequestBudget& budget) override {
+                              FilesRead& read, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr directory, node(parent, budget));
-    auto child = directory->listed_child(listing, position, budget);
-    H5_TRY(directory->revalidate());
-    if (!child) return fail(std::move(child).error());
-    return entry_of(*std::move(child), budget);
+    read.add(directory->read_from());
+    auto found = entry_of(directory->listed_child(listing, position, budget), read, budget);
+    if (!found) H5_TRY(read.confirm_unchanged());  // else the failure is not the object's
+    return found;
   }
 
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr found, node(id, budget));
-    return found->open(budget);
+    return unchanged(*found, found->open(budget));
   }
 
   Result<std::vector<std::string>> list_xattrs(NodeId id, RequestBudget& budget) override {
@@ -166,8 +167,17 @@ class FileTree : public SourceTree {
   // Returns what was made from the node's file, if that has not changed meanwhile.
   template <class T>
   static Result<T> unchanged(const Node& node, Result<T> made) {
-    H5_TRY(node.revalidate());
+    FilesRead read;
+    read.add(node.read_from());
+    H5_TRY(read.confirm_unchanged());
     return made;
+  }
+
+  Result<Entry> confirmed(const FilesRead& read, Result<Entry> found) {
+    const Status unchanged = read.confirm_unchanged();
+    if (unchanged) return found;
+    if (found) nodes_.forget(found->node, 1);
+    return fail(unchanged.error());
   }
 
   // Runs in a worker, so that no node waits for a slow one; repeated where the file changed meanwhile.
@@ -183,9 +193,11 @@ class FileTree : public SourceTree {
 
   // The stat is that of the node in the table, which may have been measured already. Where it fails, no
   // reference is counted.
-  Result<Entry> entry_of(NodePtr child, RequestBudget& budget) {
-    const auto [id, known] = nodes_.adopt(std::move(child));
-    auto stat = unchanged(*known, known->stat(StatDepth::Listing, budget));
+  Result<Entry> entry_of(Result<NodePtr> child, FilesRead& read, RequestBudget& budget) {
+    if (!child) return fail(std::move(child).error());
+    const auto [id, known] = nodes_.adopt(*std::move(child));
+    read.add(known->read_from());
+    auto stat = known->stat(StatDepth::Listing, budget);
     if (stat) return Entry{id, *stat};
     nodes_.forget(id, 1);
     return fail(std::move(stat).error());
@@ -215,6 +227,16 @@ class FileTree : public SourceTree {
 };
 
 }  // namespace
+
+Result<Entry> Tree::lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) {
+  RequestBudget budget;
+  FilesRead read;
+  H5_ASSIGN(const Entry found, lookup_listed(parent, listing, position, read, budget));
+  const Status unchanged = read.confirm_unchanged();
+  if (unchanged) return found;
+  forget(found.node, 1);
+  return fail(unchanged.error());
+}
 
 TreeCounters& tree_counters() {
   static TreeCounters counters;

@@ -115,7 +115,7 @@ class ViewFileNode : public Node {
         image_(file, std::move(data), std::move(of)) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
-  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
   void catch_up() override {
     RequestBudget budget(RequestBudget::unbounded());
     NodeStat ignored;

@@ -28,7 +28,7 @@ class ZarrTextNode : public Node {
         make_(make) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
-  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
 
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), "zarr"), key().name);
@@ -167,7 +167,7 @@ class ZarrArrayNode : public Node {
         image_(std::make_shared<DatasetImage>(file_, address_, place_)) {}
 
   Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
-  Status revalidate() const override { return file_->followed().confirm_unchanged(); }
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*file_, NodeType::Directory, make_ino(file_->ino_of(key().address), key().name));
@@ -236,7 +236,7 @@ class ZarrGroupNode : public Node {
         contents_(file, group, depth) {}
 
   Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
-  Status revalidate() const override { return file()->followed().confirm_unchanged(); }
+  const FollowedFilePtr& read_from() const override { return file()->file()->followed; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     return plain_stat(*file(), NodeType::Directory, make_ino(file()->ino_of(key().address), key().name));

@@ -61,6 +61,25 @@ TEST(LruCache, WhatExceedsTheCapacityIsKeptOnlyAmongTheLastUsed) {
   EXPECT_TRUE(lenient.find(2));
 }
 
+TEST(LruCache, AValueThatGrewMakesRoomForItself) {
+  LruCache<int> cache(30);
+  const auto value = std::make_shared<int>(1);
+  cache.insert(1, value, 10);
+  cache.insert(2, std::make_shared<int>(2), 10);
+  cache.charge(1, int(1), 30);
+  EXPECT_TRUE(cache.find(1) && cache.find(2)) << "an equal value that is another is not the key's";
+  EXPECT_TRUE(cache.find(1));
+  cache.charge(1, *value, 30);
+  EXPECT_FALSE(cache.find(2));
+  EXPECT_TRUE(cache.find(1));
+  cache.charge(1, *value, 5);
+  cache.insert(3, std::make_shared<int>(3), 25);
+  EXPECT_TRUE(cache.find(1) && cache.find(3)) << "and gives back what it no longer takes";
+  cache.charge(1, *value, 31);
+  EXPECT_FALSE(cache.find(1)) << "more than the capacity";
+  EXPECT_TRUE(cache.find(3));
+}
+
 TEST(LruCache, AKeysValueIsReplacedAndClearedWithTheRest) {
   LruCache<int> cache(100);
   cache.insert(1, std::make_shared<int>(1), 60);

@@ -76,7 +76,7 @@ class FakeTree final : public tree::Tree {
     return std::make_shared<Listing>(*this, children_[id]);
   }
   Result<tree::Entry> lookup_listed(tree::NodeId, const tree::DirectoryListing& listing, std::size_t position,
-                                    RequestBudget&) override {
+                                    tree::FilesRead&, RequestBudget&) override {
     ++listed_lookups;
     const std::string name = listing.name_at(position);
     if (name == "unreadable") return fail(Error(ErrorCode::InvalidValue, "bad header"));

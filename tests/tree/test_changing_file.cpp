@@ -154,6 +154,34 @@ TEST(ChangedFile, GivesNeitherNamesNorAttributes) {
   EXPECT_TRUE(stale(tree->open(entry->node)));
 }
 
+// Entries of one reply are confirmed together, after the last of them was read.
+TEST(ChangedFile, IsNoticedAfterTheLastEntryOfAPage) {
+  const auto first = written_with_h5py("for i in range(9): f.create_group(str(i))"),
+             second = written_with_h5py("for i in range(9): f[str(i)] = 1");
+  if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  auto source = std::make_shared<TwoStates>(first, second);
+  const auto tree = tree_of(source, metadata::Follow::Auto);
+  ASSERT_TRUE(tree);
+  const auto listing = tree->open_directory(tree::kRootNode);
+  ASSERT_TRUE(listing) << listing.error().text();
+  ASSERT_EQ((*listing)->size(), 9U);
+  const auto look_up = [&](std::size_t position, tree::FilesRead& read) {
+    RequestBudget budget;
+    return tree->lookup_listed(tree::kRootNode, **listing, position, read, budget);
+  };
+  tree::FilesRead before, after;
+  EXPECT_TRUE(look_up(0, before));
+  EXPECT_TRUE(before.confirm_unchanged());
+  EXPECT_TRUE(look_up(1, after));
+  source->change();
+  const Status changed = after.confirm_unchanged();
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code(), ErrorCode::Stale);
+  const auto one = tree->lookup_listed(tree::kRootNode, **listing, 2);
+  ASSERT_FALSE(one);
+  EXPECT_EQ(one.error().code(), ErrorCode::Stale);
+}
+
 // ---- damage in a file of another clock
 
 // A SWMR writer's flags, 400 damaged headers, and a time in the future: nobody writes the file, so no read

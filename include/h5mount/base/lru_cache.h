@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "h5mount/base/thread_annotations.h"
 
@@ -38,7 +39,18 @@ class LruCache {
     order_.push_front({key, bytes, std::move(value)});
     index_.emplace(key, order_.begin());
     held_ += bytes;
-    while (held_ > capacity_ && order_.size() > at_least_) drop(std::prev(order_.end()), dropped);
+    make_room(dropped);
+  }
+
+  // The value has grown to that size; nothing happens where it is the key's no longer.
+  void charge(std::uint64_t key, const T& value, std::size_t bytes) {
+    std::list<Entry> dropped;
+    const MutexLock lock(mutex_);
+    const auto at = index_.find(key);
+    if (at == index_.end() || at->second->value.get() != &value) return;
+    held_ += bytes - std::exchange(at->second->bytes, bytes);
+    if (bytes > capacity_ && at_least_ == 0) drop(at->second, dropped);
+    make_room(dropped);
   }
 
   void clear() {
@@ -55,6 +67,9 @@ class LruCache {
     std::size_t bytes;
     std::shared_ptr<const T> value;
   };
+  void make_room(std::list<Entry>& dropped) H5_REQUIRES(mutex_) {
+    while (held_ > capacity_ && order_.size() > at_least_) drop(std::prev(order_.end()), dropped);
+  }
   void drop(typename std::list<Entry>::iterator entry, std::list<Entry>& dropped) H5_REQUIRES(mutex_) {
     held_ -= entry->bytes;
     index_.erase(entry->key);

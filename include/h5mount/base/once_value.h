@@ -4,7 +4,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -43,7 +43,7 @@ class OnceValue {
           Result<T> result = make();
           if (!result && meets_all_requests(result.error())) {
             const MutexLock lock(mutex_);
-            lasting_ = result.error();
+            lasting_ = std::make_unique<const Error>(result.error());
           }
           return result;
         },
@@ -58,43 +58,51 @@ class OnceValue {
   }
 
  private:
+  // What the callers that wait for one computation share. Its members belong to the owner's mutex.
+  struct Round {
+    Condition done;
+    bool over = false;
+    std::optional<Error> failure;
+  };
+
   struct Finish {
     OnceValue& owner;
     std::optional<Result<T>> result;
     ~Finish() {
       const MutexLock lock(owner.mutex_);
       owner.making_ = false;
-      ++owner.round_;
-      owner.failure_.reset();
+      if (result && *result) owner.value_ = **result;
+      if (!owner.waited_for_) return;
+      Round& round = *owner.waited_for_;
+      round.over = true;
       if (!result)
-        owner.failure_ = Error(ErrorCode::Internal, "interrupted");
-      else if (*result)
-        owner.value_ = **result;
-      else
-        owner.failure_ = result->error();
-      owner.done_.notify_all();
+        round.failure = Error(ErrorCode::Internal, "interrupted");
+      else if (!*result)
+        round.failure = result->error();
+      round.done.notify_all();
+      owner.waited_for_.reset();
     }
   };
 
   // Waits for the running computation. Nothing where the caller is to try itself.
   std::optional<Result<T>> join(MutexLock& lock, RequestBudget* budget) H5_REQUIRES(mutex_) {
     constexpr std::chrono::milliseconds kLook{50};
-    const std::uint64_t round = round_;
-    while (round_ == round)
-      if (!done_.wait_for(lock, kLook))
+    if (!waited_for_) waited_for_ = std::make_shared<Round>();
+    const std::shared_ptr<Round> round = waited_for_;
+    while (!round->over)
+      if (!round->done.wait_for(lock, kLook))
         if (Status goes_on = spend(budget, 0); !goes_on) return fail(std::move(goes_on).error());
     if (value_) return *value_;
     if (lasting_) return fail(*lasting_);
-    if (failure_ && !concerns_one_request(*failure_)) return fail(*failure_);
+    if (round->failure && !concerns_one_request(*round->failure)) return fail(*round->failure);
     return std::nullopt;
   }
 
+  // There are many of these, and hardly one is waited for or fails: what that takes is allocated then.
   mutable Mutex mutex_;
-  Condition done_;
   std::optional<T> value_ H5_GUARDED_BY(mutex_);
-  std::optional<Error> failure_ H5_GUARDED_BY(mutex_);
-  std::optional<Error> lasting_ H5_GUARDED_BY(mutex_);  // see get_once
-  std::uint64_t round_ H5_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<Round> waited_for_ H5_GUARDED_BY(mutex_);
+  std::unique_ptr<const Error> lasting_ H5_GUARDED_BY(mutex_);  // see get_once
   bool making_ H5_GUARDED_BY(mutex_) = false;
 };
 

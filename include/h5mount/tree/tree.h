@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/tree/files_read.h"
 
 namespace h5mount::tree {
 
@@ -186,9 +187,10 @@ class Tree {
                                                                          RequestBudget& budget) = 0;
   // False for a directory whose listings may differ although no file changes.
   virtual bool listing_lasts(NodeId node) { return (void)node, true; }
-  // The entry at a position of a listing, looked up (counts a reference): readdirplus.
+  // The entry at a position of a listing, looked up (counts a reference): readdirplus. What it was read from
+  // is added to `read`, which the caller confirms after its last entry.
   virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
-                                      RequestBudget& budget) = 0;
+                                      FilesRead& read, RequestBudget& budget) = 0;
   virtual Result<std::shared_ptr<OpenNode>> open(NodeId node, RequestBudget& budget) = 0;
 
   // xattrs: names with their `user.` prefix. A missing name is NotFound; a value over 64 KiB is TooLarge
@@ -208,10 +210,8 @@ class Tree {
     RequestBudget own;
     return open_directory(node, own);
   }
-  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) {
-    RequestBudget own;
-    return lookup_listed(parent, listing, position, own);
-  }
+  // Confirmed already.
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position);
   Result<std::shared_ptr<OpenNode>> open(NodeId node) {
     RequestBudget own;
     return open(node, own);
