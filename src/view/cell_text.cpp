@@ -1,10 +1,10 @@
 #include "cell_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "h5mount/base/bytes.h"
+#include "h5mount/text/integer_text.h"
 
 namespace h5mount::view {
 
@@ -20,8 +20,7 @@ Bits load(const std::byte* at) {
 // Reads the bits of a stored number as a `Number`, which has the size of `Bits`.
 template <class Number, class Bits, bool kBig>
 char* write_integer(const std::byte* at, char* out) {
-  constexpr std::size_t kMost = 20;
-  return std::to_chars(out, out + kMost, static_cast<Number>(load<Bits, kBig>(at))).ptr;
+  return text::write_integer(static_cast<Number>(load<Bits, kBig>(at)), out);
 }
 
 template <class Number, class Bits, bool kBig>

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "h5mount/text/integer_text.h"
+
 namespace h5mount::view {
 
 namespace {
@@ -123,14 +125,22 @@ class JsonRows final : public RowText {
       if (const auto width = cells_[i].json_width()) widths_.push_back(*width);
     }
     if (widths_.size() < cells_.size()) widths_.clear();
-    if (!widths_.empty()) width_ = std::accumulate(widths_.begin(), widths_.end(), fixed);
+    if (widths_.empty()) return;
+    width_ = std::accumulate(widths_.begin(), widths_.end(), fixed);
+    if (all_numbers_) make_blank_rows();
   }
 
   std::optional<std::size_t> row_width() const override { return width_; }
 
   bool write_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes, char* out) const override {
-    if (!all_numbers_ || !width_) return false;
-    for (std::size_t i = 0; i < count; ++i) out = write_numbers(rows + i * row_bytes, out);
+    if (blank_rows_.empty()) return false;
+    const std::size_t at_once = blank_rows_.size() / *width_;
+    for (std::size_t i = 0; i < count; i += at_once) {
+      const std::size_t some = std::min(at_once, count - i);
+      std::memcpy(out, blank_rows_.data(), some * *width_);
+      for (std::size_t row = i; row < i + some; ++row, out += *width_)
+        write_numbers(rows + row * row_bytes, out);
+    }
     return true;
   }
 
@@ -151,22 +161,40 @@ class JsonRows final : public RowText {
   }
 
  private:
-  char* write_numbers(const std::byte* row, char* to) const {
+  // Rows with spaces for values, which are copied many at a time: a quarter of the time of one piece of
+  // constant text after another.
+  void make_blank_rows() {
+    constexpr std::size_t kBytes = 8U << 10;
+    std::string row;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      to = std::ranges::copy(keys_[i], to).out;
-      char number[Cell::kNumberRoom];
-      const auto length = static_cast<std::size_t>(cells_[i].write_json(row, number) - number);
-      std::memcpy(to, number, length);
-      std::memset(to + length, ' ', widths_[i] - length);
-      to += widths_[i];
+      row += keys_[i];
+      places_.push_back(row.size());
+      row.append(widths_[i], ' ');
     }
-    return std::ranges::copy(std::string_view("}\n"), to).out;
+    row += "}\n";
+    do blank_rows_ += row;
+    while (blank_rows_.size() + row.size() <= kBytes);
+  }
+
+  // Into a blank row.
+  void write_numbers(const std::byte* row, char* to) const {
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      char* const place = to + places_[i];
+      if (cells_[i].kind() == Cell::Kind::Integer && widths_[i] >= text::kLeastIntegerRoom) {
+        cells_[i].write_plain(row, place);
+        continue;
+      }
+      char number[Cell::kNumberRoom];
+      std::memcpy(place, number, static_cast<std::size_t>(cells_[i].write_json(row, number) - number));
+    }
   }
 
   std::vector<Cell> cells_;
   bool all_numbers_;
   std::vector<std::string> keys_;    // with the preceding punctuation and the colon
   std::vector<std::size_t> widths_;  // of the values; empty where rows differ in length
+  std::vector<std::size_t> places_;  // of the values in a blank row
+  std::string blank_rows_;           // one or more; empty where the cells are not all numbers
   std::optional<std::size_t> width_;
 };
 
