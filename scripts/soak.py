@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import random
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -135,10 +136,11 @@ class Reader:
             names += [os.path.join(directory, file) for file in files]
         if not names:
             raise OSError(errno.ENOENT, 'no mount is there, between two')
+        # Where a stat fails, os.walk takes a directory for a file.
+        if any(stat.S_ISDIR(os.stat(name).st_mode) for name in names):
+            raise OSError(errno.EIO, 'a stat failed in the walk')
         if len(names) != 10:
             raise Wrong(f'{len(names)} files')
-        for name in names:
-            os.stat(name)
 
     def failed(self, error):
         raise error

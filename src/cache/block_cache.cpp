@@ -11,6 +11,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/thread_annotations.h"
+#include "heap_trim.h"
 
 namespace h5mount::cache {
 namespace {
@@ -86,6 +87,7 @@ struct BlockCache::Impl {
   std::atomic<std::uint64_t> clock{0};
   std::atomic<std::uint64_t> misses{0}, joins{0}, evictions{0};
   std::array<Shard, kShards> shards;
+  HeapTrim trim;
 
   Shard& shard_of(const BlockKey& key) { return shards[KeyHash{}(key) >> 7 & (kShards - 1)]; }
   // The age of a block that is added now: younger than any that was used before, and older than its own use.
@@ -95,6 +97,7 @@ struct BlockCache::Impl {
   // Evicts blocks, least recently used first over all shards, until the charge fits the budget. Blocks are
   // freed outside the locks.
   void evict_to_budget() {
+    std::size_t freed = 0;
     while (used.load(std::memory_order_relaxed) > budget) {
       Shard* victim = nullptr;
       std::uint64_t oldest = kNever;
@@ -102,7 +105,7 @@ struct BlockCache::Impl {
         const std::uint64_t age = shard.oldest.load(std::memory_order_relaxed);
         if (age < oldest) oldest = age, victim = &shard;
       }
-      if (victim == nullptr) return;  // only pending blocks are left
+      if (victim == nullptr) break;  // only pending blocks are left
       BlockPtr dropped;
       const MutexLock lock(victim->mutex);
       if (victim->order.empty()) continue;
@@ -112,7 +115,9 @@ struct BlockCache::Impl {
       victim->note_oldest();
       used.fetch_sub(dropped->size() + kEntryOverhead, std::memory_order_relaxed);
       evictions.fetch_add(1, std::memory_order_relaxed);
+      freed += dropped->size();
     }
+    if (freed != 0) trim.note_freed(freed);
   }
 
   // Completes a pending entry with its block, or removes it. False where the block is not kept: `keep` is
@@ -145,6 +150,7 @@ BlockCache::Charge::~Charge() {
   if (bytes_ == 0) return;
   impl_->charged.fetch_sub(bytes_, std::memory_order_relaxed);
   impl_->used.fetch_sub(bytes_, std::memory_order_relaxed);
+  impl_->trim.note_freed(bytes_);
 }
 
 Status BlockCache::Charge::resize(std::size_t bytes) {

@@ -33,6 +33,9 @@ inline constexpr std::uint64_t kStepsPerTextByte = 4;
 // much, all requests together.
 inline constexpr std::size_t kMemoryAboveCache = 64U << 20;
 
+// Gaps in the heap are given back to the system after so much was freed.
+inline constexpr std::size_t kTrimAfterFreedBytes = 64U << 20;
+
 // One chunk while it is decoded, with the buffers between its filters, may exceed the budget of the cache by
 // so much.
 inline constexpr std::uint64_t kMaxDecodeAboveCache = 512U << 20;
