@@ -179,6 +179,39 @@ TEST_F(FaultsTest, ReadersOfAHangCanBeKilled) {
   EXPECT_TRUE(sound("d"));
 }
 
+// The extent of a dataset over numbered sources is known when all of them were opened.
+TEST_F(FaultsTest, ReadersOfNumberedSourcesThatHangCanBeKilled) {
+  write(R"(
+from h5py import h5d, h5p, h5s, h5t
+with h5py.File('source/n.h5', 'w', libver='latest') as f:
+    for i in range(40): f['s/%d' % i] = np.arange(4 * i, 4 * i + 4, dtype='i4')
+    view = h5s.create_simple((4,), (h5s.UNLIMITED,))
+    view.select_hyperslab((0,), (h5s.UNLIMITED,), (4,), (4,))
+    plist = h5p.create(h5p.DATASET_CREATE)
+    plist.set_virtual(view, b'.', b's/%b', h5s.create_simple((4,)))
+    h5d.create(f.id, b'numbered', h5t.STD_I32LE, h5s.create_simple((4,), (h5s.UNLIMITED,)), dcpl=plist)
+    f['beside'] = np.arange(100, dtype='i4')
+    for i in range(1000): f['between/%d' % i] = i  # headers that are near to each other are read together
+    late = f.create_dataset('late', data=np.arange(160, 164, dtype='i4'))
+    f['s/40'] = late
+    at = h5py.h5o.get_info(late.id).addr
+    open('header', 'w').write('%d %d\n' % (at, at + 1))
+)");
+  const Outcome mounted = mount.mount(faulty_ / "n.h5");
+  ASSERT_EQ(mounted.code, 0) << mounted.err;
+  rules("hang " + slurp(place / "header"));
+  for (const std::string signal : {"SIGKILL", "SIGINT"}) {
+    EXPECT_EQ(kill(signal, "stat numbered"), "killed\n") << signal;
+    EXPECT_EQ(kill(signal, "cat numbered"), "killed\n") << signal;
+    EXPECT_EQ(kill(signal, "cat .h5/csv/numbered.csv"), "killed\n") << signal;
+    EXPECT_EQ(kill(signal, "getfattr -d -m- numbered"), "killed\n") << signal;
+  }
+  EXPECT_EQ(mount.in("wc -c <beside").out, "400\n");
+  rules("");
+  EXPECT_EQ(mount.in("od -An -td4 -w4 numbered | tail -n 2 | tr -d '\n '").out, "162163");
+  EXPECT_EQ(mount.in("stat -c %s numbered").out, "656\n");
+}
+
 // Readers of every kind, each of a place of its own, more of them than the mount has threads.
 TEST_F(FaultsTest, ManyReadersOfAHangHoldUpNobodyElse) {
   mount_it();
