@@ -15,7 +15,7 @@ bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uin
   const std::uint64_t from = std::max(start, offset);
   const std::uint64_t to = std::min(start + kWindowBytes, offset + out.size());
   if (to - start > window.size()) return false;
-  std::memcpy(out.data() + (from - offset), window.data() + (from - start),
+  std::memcpy(out.data() + (from - offset), window.bytes().data() + (from - start),
               static_cast<std::size_t>(to - from));
   return true;
 }
@@ -44,13 +44,15 @@ Status WindowCache::fetch(std::uint64_t snapshot, std::uint64_t first, std::uint
   const std::uint64_t start = first * kWindowBytes;
   const std::uint64_t end = std::min((last + 1) * kWindowBytes, source_->size());
   if (offset + out.size() > end && last * kWindowBytes + kWindowBytes > end) return read_source(offset, out);
-  std::vector<std::byte> both(static_cast<std::size_t>(end - start));
-  if (!read_source(start, both)) return read_source(offset, out);
+  const auto read = std::make_shared<Window>(static_cast<std::size_t>(end - start));
+  if (!read_source(start, read->bytes())) return read_source(offset, out);
   for (std::uint64_t number = first; number <= last; ++number) {
-    const auto begin = both.begin() + static_cast<std::ptrdiff_t>((number - first) * kWindowBytes);
-    const auto left = static_cast<std::size_t>(both.end() - begin);
-    const auto window = std::make_shared<const Window>(
-        begin, begin + static_cast<std::ptrdiff_t>(std::min(left, kWindowBytes)));
+    auto window = read;
+    if (first != last) {
+      const ByteSpan part = read->bytes().subspan(static_cast<std::size_t>((number - first) * kWindowBytes));
+      window = std::make_shared<Window>(std::min(part.size(), kWindowBytes));
+      std::ranges::copy(part.first(window->size()), window->bytes().begin());
+    }
     if (!copy_from(*window, number, offset, out)) return read_source(offset, out);
     shard(number).insert(snapshot, number, window, window->size());
   }

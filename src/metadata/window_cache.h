@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <vector>
 
 #include "h5mount/io/byte_source.h"
 #include "snapshot_cache.h"
@@ -26,7 +25,19 @@ class WindowCache {
   std::uint64_t source_reads() const { return source_reads_.load(std::memory_order_relaxed); }
 
  private:
-  using Window = std::vector<std::byte>;
+  // Not initialised: it is read into at once.
+  class Window {
+   public:
+    explicit Window(std::size_t size)
+        : data_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
+    MutableByteSpan bytes() { return {data_.get(), size_}; }
+    ByteSpan bytes() const { return {data_.get(), size_}; }
+    std::size_t size() const { return size_; }
+
+   private:
+    std::unique_ptr<std::byte[]> data_;
+    std::size_t size_;
+  };
   using Shard = SnapshotCache<Window>;
   static constexpr std::size_t kShards = 8;
   static constexpr std::size_t kShardBytes = 512U << 10;

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kWorthTwoJobs = 64;
+constexpr std::size_t kTogether = 8;  // pages that one look at the file confirms
 
 std::vector<std::uint64_t> row_bytes_of(const object::DatasetDescription& description) {
   std::vector<std::uint64_t> out;
@@ -55,22 +56,35 @@ bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
 
 void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
                               std::uint64_t last) const {
+  std::vector<Page> pages;
   for (std::uint64_t i = first; i < last; ++i) {
     if (i == batch.skipped) continue;
     const std::uint64_t place = batch.first + i * batch.stride;
     const std::uint64_t begin = place / kPage * kPage;
     const std::uint64_t end = std::min((place + batch.bytes + kPage - 1) / kPage * kPage, reader_->size());
-    dataset::Pieces pieces;
+    Page& page = pages.emplace_back(Page{begin, {}});
     // A read of these bytes reports the error.
-    if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, pieces)) return;
-    if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
-    if (pieces.kernel_only() && !as_opened_()) {  // the file was written while the kernel copied
-      kernel_->invalidate(node_, {{0, format::kUnlimited}});
-      return;
-    }
-    dataset::read_counters().pages_handed_on.fetch_add((end - begin + kPage - 1) / kPage,
+    if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, page.pieces)) return;
+    if (pages.size() < kTogether && i + 1 < last) continue;
+    if (!store(pages)) return;
+    pages.clear();
+  }
+}
+
+// False where the kernel takes no more of them.
+bool ColumnAhead::store(const std::vector<Page>& pages) const {
+  if (!as_opened_()) return false;
+  bool kernel_only = false;
+  for (const auto& [begin, pieces] : pages) {
+    if (!kernel_->store(node_, begin, pieces)) return false;
+    kernel_only = kernel_only || pieces.kernel_only();
+    dataset::read_counters().pages_handed_on.fetch_add((pieces.total() + kPage - 1) / kPage,
                                                        std::memory_order_relaxed);
   }
+  if (!kernel_only || as_opened_()) return true;
+  // The file was written while the kernel copied.
+  kernel_->invalidate(node_, {{0, format::kUnlimited}});
+  return false;
 }
 
 }  // namespace h5mount::tree

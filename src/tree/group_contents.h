@@ -54,13 +54,17 @@ class GroupListing : public DirectoryListing {
   const std::shared_ptr<PauseBudget>& pauses() const { return pauses_; }
 
  private:
-  // Offsets are in text_; the shown name's are those of the name itself where it is shown as it is.
+  // Offsets are in text_; both are the same where the name is shown as it is.
   struct Stored {
     std::size_t name, shown;
     std::uint32_t name_bytes, shown_bytes;
     std::uint64_t address;
     std::uint8_t type;
   };
+  std::string_view name_of(const Stored& item) const {  // the link's own
+    return std::string_view(text_).substr(item.name, item.name_bytes);
+  }
+
   ServedFilePtr file_;
   std::vector<Stored> items_;
   std::string text_;

@@ -53,21 +53,23 @@ GroupListing::GroupListing(ServedFilePtr file, FoundLinks found, bool by_creatio
   UniqueNames unique;
   items_.reserve(found.links.size());
   for (const FoundLinks::Found& link : found.links) {
-    const std::string name(text_, link.name, link.name_bytes);
-    const std::string shown = unique.add(name, encode_name(name));
-    const bool as_it_is = shown == name;
-    items_.push_back({.name = link.name,
-                      .shown = as_it_is ? link.name : text_.size(),
-                      .name_bytes = link.name_bytes,
-                      .shown_bytes = static_cast<std::uint32_t>(shown.size()),
-                      .address = link.address,
-                      .type = link.type});
-    if (!as_it_is) text_ += shown;
+    Stored& item = items_.emplace_back(Stored{.name = link.name,
+                                              .shown = link.name,
+                                              .name_bytes = link.name_bytes,
+                                              .shown_bytes = link.name_bytes,
+                                              .address = link.address,
+                                              .type = link.type});
+    if (is_plain_name(name_of(item))) continue;
+    const std::string shown = unique.add(name_of(item), encode_name(name_of(item)));
+    item.shown = text_.size();
+    item.shown_bytes = static_cast<std::uint32_t>(shown.size());
+    text_ += shown;
   }
 }
 
 std::string_view GroupListing::name(std::size_t position) const {
-  return std::string_view(text_).substr(items_[position].shown, items_[position].shown_bytes);
+  const Stored& item = items_[position];
+  return std::string_view(text_).substr(item.shown, item.shown_bytes);
 }
 
 DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {
@@ -92,7 +94,7 @@ DirectoryListing::Item GroupListing::typed_at(std::size_t position, std::string&
 format::Link GroupListing::link(std::size_t position) const {
   const Stored& item = items_[position];
   format::Link link;
-  link.name = text_.substr(item.name, item.name_bytes);
+  link.name = name_of(item);
   link.type = item.type;
   link.address = item.address;
   return link;

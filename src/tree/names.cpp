@@ -105,6 +105,12 @@ std::uint64_t fnv1a(std::string_view bytes) {
   return hash;
 }
 
+bool is_plain_name(std::string_view name) {
+  const auto is_plain = [](char c) { return c != '/' && c != '%' && c != '\0' && c != '~'; };
+  return !name.empty() && name.size() <= kMaxShownName && name[0] != '.' &&
+         std::ranges::all_of(name, is_plain);
+}
+
 std::string encode_name(std::string_view name) {
   return within_bound(name, escaped_whole(name, AtSign::Stands), kMaxShownName);
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
@@ -12,6 +14,28 @@ TEST(Names, OrdinaryNamesStandByteForByte) {
     EXPECT_EQ(encode_name(name), name);
     EXPECT_EQ(decode_name(name), name);
   }
+}
+
+TEST(Names, PlainOnesNeedNoEncoding) {
+  EXPECT_TRUE(is_plain_name("temperature at 5 m"));
+  EXPECT_TRUE(is_plain_name(std::string(kMaxShownName, 'x')));
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("50%25"),
+        std::string("a\0b", 3), std::string(kMaxShownName + 1, 'x'), encode_name(std::string(300, 'x'))})
+    EXPECT_FALSE(is_plain_name(name)) << name;
+  // Whatever is plain is shown as it is, and never taken for a cut name.
+  std::mt19937 random(1);
+  const std::string characters("ab.%/~0f\0", 9);
+  int plain = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    std::string name;
+    for (std::size_t left = random() % 30; left > 0; --left) name += characters[random() % characters.size()];
+    if (!is_plain_name(name)) continue;
+    ++plain;
+    ASSERT_EQ(encode_name(name), name);
+    ASSERT_FALSE(may_be_cut(name));
+  }
+  EXPECT_GT(plain, 1000);
 }
 
 TEST(Names, WhatAFileCannotBeCalledIsEncoded) {

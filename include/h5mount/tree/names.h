@@ -21,6 +21,10 @@ inline constexpr std::size_t kMaxShownAttribute = 250;  // 255 less `user.`
 
 std::uint64_t fnv1a(std::string_view bytes);
 
+// Whether a link's name is shown byte for byte, and not like a cut one: most names are. False for some of
+// which it is true.
+bool is_plain_name(std::string_view name);
+
 // The shown name of a link.
 std::string encode_name(std::string_view name);
 // The shown name with a suffix, which is kept where the name is cut.
