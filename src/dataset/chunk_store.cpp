@@ -90,9 +90,9 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
 
 DecodeMemory ChunkStore::memory(bool aside) const {
   if (!filtered())
-    return {aside ? plan_.chunk_bytes() : 0, std::max(cache_bytes_ / 4, limits::kDecodingBytes)};
+    return {aside ? plan_.chunk_bytes() : 0, std::max(cache_bytes_ / 4, limits::kDecodingBytes), this};
   return {plan_.chunk_bytes() + scratch_bytes_ + (aside ? plan_.chunk_bytes() : 0),
-          std::max(cache_bytes_ / 4, limits::kDecodingBytes)};
+          std::max(cache_bytes_ / 4, limits::kDecodingBytes), this};
 }
 
 Status ChunkStore::check_memory(std::uint64_t chunk, const chunk::ChunkRecord& record) const {

@@ -29,42 +29,58 @@ ScratchPool& ScratchPool::shared() {
 }
 
 void ScratchPool::allow(unsigned leases) {
-  {
-    const MutexLock lock(mutex_);
-    if (leases <= leases_) return;
-    free_ += leases - std::exchange(leases_, leases);
+  const MutexLock lock(mutex_);
+  if (leases <= leases_) return;
+  free_ += leases - std::exchange(leases_, leases);
+  small_.wake_next();
+}
+
+bool ScratchPool::fits(const DecodeMemory& memory) const {
+  if (memory.bytes <= kSmall) return free_ > 0;
+  return in_flight_ == 0 || in_flight_ + memory.bytes <= memory.together;
+}
+
+void ScratchPool::wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) {
+  const bool large = memory.bytes > kSmall;
+  FairTurns& turns = large ? large_ : small_;
+  if (large) note_long_work();
+  if (!turns.nobody_waits() || !fits(memory)) {
+    FairTurns::Turn turn{memory.owner, {}};
+    if (line == Line::First)
+      turns.join_first(turn);
+    else
+      turns.join(turn);
+    while (!turns.is_next(turn) || !fits(memory))
+      if (!turn.next.wait_for(lock, hangs_after_)) give_places_of_hanging();
+    turns.leave();
   }
-  freed_.notify_all();
+  if (large)
+    most_in_flight_ = std::max(most_in_flight_, in_flight_ += memory.bytes);
+  else
+    --free_;
+  turns.wake_next();  // there may be place for it too
+}
+
+void ScratchPool::give_place(const DecodeMemory& memory) {
+  if (memory.bytes > kSmall)
+    in_flight_ -= memory.bytes;
+  else
+    ++free_;
+  (memory.bytes > kSmall ? large_ : small_).wake_next();
 }
 
 std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
   MutexLock lock(mutex_);
   leased_.reserve(leased_.size() + 1);
   std::unique_ptr<DecodeScratch> scratch;
-  if (memory.bytes > kSmall) {
-    scratch = std::make_unique<DecodeScratch>();
-    scratch->bytes_ = memory.bytes;
-    scratch->together_ = memory.together;
-    note_long_work();
-    const std::uint64_t ticket = next_ticket_++;
-    while (serving_ != ticket || !large_fits(*scratch))
-      if (!admitted_.wait_for(lock, hangs_after_)) give_places_of_hanging();
-    ++serving_;
-    in_flight_ += memory.bytes;
-    most_in_flight_ = std::max(most_in_flight_, in_flight_);
-    admitted_.notify_all();
-  } else {
-    while (free_ == 0)
-      if (!freed_.wait_for(lock, hangs_after_)) give_places_of_hanging();
-    if (kept_.empty()) {
-      scratch = std::make_unique<DecodeScratch>();
-    } else {
-      scratch = std::move(kept_.back());
-      kept_.pop_back();
-    }
-    --free_;
-    scratch->bytes_ = memory.bytes;
+  if (memory.bytes > kSmall) scratch = std::make_unique<DecodeScratch>();
+  wait_for_place(memory, Line::Owners, lock);
+  if (!scratch && !kept_.empty()) {
+    scratch = std::move(kept_.back());
+    kept_.pop_back();
   }
+  if (!scratch) scratch = std::make_unique<DecodeScratch>();
+  scratch->memory_ = memory;
   scratch->pool_ = this;
   scratch->place_given_ = false;
   leased_.push_back(scratch.get());
@@ -72,24 +88,13 @@ std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
 }
 
 void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
-  const bool large = scratch->bytes_ > kSmall;
+  const bool large = scratch->memory_.bytes > kSmall;
   if (!large) scratch->trim(kKeepBytes);
   const MutexLock lock(mutex_);
   std::erase(leased_, scratch.get());
-  const bool has_place = !scratch->place_given_;
-  if (large) {
-    if (has_place) in_flight_ -= scratch->bytes_;
-    admitted_.notify_all();
-    return;
-  }
-  if (!has_place) return;
-  kept_.push_back(std::move(scratch));
-  ++free_;
-  freed_.notify_one();
-}
-
-bool ScratchPool::large_fits(const DecodeScratch& scratch) const {
-  return in_flight_ == 0 || in_flight_ + scratch.bytes_ <= scratch.together_;
+  if (scratch->place_given_) return;
+  give_place(scratch->memory_);
+  if (!large) kept_.push_back(std::move(scratch));
 }
 
 void ScratchPool::give_places_of_hanging() {
@@ -98,27 +103,13 @@ void ScratchPool::give_places_of_hanging() {
   for (DecodeScratch* const scratch : leased_) {
     const std::int64_t since = scratch->reading_since_.load();
     if (since == 0 || since > began_before || scratch->place_given_.exchange(true)) continue;
-    if (scratch->bytes_ > kSmall)
-      in_flight_ -= scratch->bytes_;
-    else
-      ++free_;
+    give_place(scratch->memory_);
   }
-  freed_.notify_all();
-  admitted_.notify_all();
 }
 
 void ScratchPool::take_place_again(DecodeScratch& scratch) {
   MutexLock lock(mutex_);
-  if (scratch.bytes_ > kSmall) {
-    while (!large_fits(scratch))
-      if (!admitted_.wait_for(lock, hangs_after_)) give_places_of_hanging();
-    in_flight_ += scratch.bytes_;
-    most_in_flight_ = std::max(most_in_flight_, in_flight_);
-  } else {
-    while (free_ == 0)
-      if (!freed_.wait_for(lock, hangs_after_)) give_places_of_hanging();
-    --free_;
-  }
+  wait_for_place(scratch.memory_, Line::First, lock);
   scratch.place_given_ = false;
 }
 
@@ -134,6 +125,11 @@ Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, 
 std::uint64_t ScratchPool::most_bytes_in_flight() const {
   const MutexLock lock(mutex_);
   return most_in_flight_;
+}
+
+std::size_t ScratchPool::waiting() const {
+  const MutexLock lock(mutex_);
+  return small_.waiting() + large_.waiting();
 }
 
 }  // namespace h5mount::dataset

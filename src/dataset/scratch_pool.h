@@ -1,6 +1,7 @@
 // ScratchPool: admission of decodes, and their memory: buffers for stored bytes and for the steps between
-// filters. Decodes that need little are admitted by number; others by their bytes, in the order in which they
-// ask, so that a few large chunks cannot take all memory, and small chunks never wait for large ones. The
+// filters. Decodes that need little are admitted by number; others by their bytes, so that a few large chunks
+// cannot take all memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns:
+// one with many slow chunks holds up another for one of them. The
 // holder of a lease only reads and decodes: it never waits for another one. Where it waits for a source for
 // long, its place is given to the next decode, and it waits for a place again before it goes on: sources that
 // hang hold up nobody who does not need them.
@@ -12,12 +13,20 @@
 #include <memory>
 #include <vector>
 
+#include "fair_turns.h"
 #include "h5mount/base/scratch_buffer.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/metadata/file_metadata.h"
 
 namespace h5mount::dataset {
+
+// What a decode needs, and what those that run together may need.
+struct DecodeMemory {
+  std::uint64_t bytes = 0;
+  std::uint64_t together = 0;
+  const void* owner = nullptr;  // the same for all chunks of a dataset
+};
 
 class ScratchPool;
 
@@ -36,15 +45,9 @@ class DecodeScratch {
   ScratchBuffer stored_, plain_;
   // Of the lease.
   ScratchPool* pool_ = nullptr;
-  std::uint64_t bytes_ = 0, together_ = 0;
+  DecodeMemory memory_;
   std::atomic<std::int64_t> reading_since_ = 0;  // nanoseconds of the steady clock; 0: not reading
   std::atomic<bool> place_given_ = false;        // changed with the pool's mutex held
-};
-
-// What a decode needs, and what those that run together may need.
-struct DecodeMemory {
-  std::uint64_t bytes = 0;
-  std::uint64_t together = 0;
 };
 
 class ScratchPool {
@@ -76,28 +79,29 @@ class ScratchPool {
     std::unique_ptr<DecodeScratch> scratch_;
   };
 
-  std::uint64_t most_bytes_in_flight() const;  // of large decodes so far: for tests
+  // For tests: of large decodes so far; all decodes that wait now.
+  std::uint64_t most_bytes_in_flight() const;
+  std::size_t waiting() const;
 
  private:
   friend class DecodeScratch;
   std::unique_ptr<DecodeScratch> take(const DecodeMemory& memory);
   void give(std::unique_ptr<DecodeScratch> scratch);
+  enum class Line : std::uint8_t { Owners, First };
+  void wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) H5_REQUIRES(mutex_);
   void take_place_again(DecodeScratch& scratch);
+  void give_place(const DecodeMemory& memory) H5_REQUIRES(mutex_);
   void give_places_of_hanging() H5_REQUIRES(mutex_);
-  bool large_fits(const DecodeScratch& scratch) const H5_REQUIRES(mutex_);
+  bool fits(const DecodeMemory& memory) const H5_REQUIRES(mutex_);
 
   const std::chrono::milliseconds hangs_after_;
   mutable Mutex mutex_;
-  Condition freed_;
+  FairTurns small_ H5_GUARDED_BY(mutex_), large_ H5_GUARDED_BY(mutex_);
   unsigned leases_ H5_GUARDED_BY(mutex_);
   unsigned free_ H5_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);
   std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
-  // Large decodes.
-  Condition admitted_;
-  std::uint64_t next_ticket_ H5_GUARDED_BY(mutex_) = 0;
-  std::uint64_t serving_ H5_GUARDED_BY(mutex_) = 0;
-  std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;
+  std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of large decodes
   std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
 };
 

@@ -108,7 +108,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
     H5_TRY(source_->read_at(address, plain->bytes()));
     return plain;
   }
-  ScratchPool::Lease scratch(ScratchPool::shared());
+  ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = this});
   const MutableByteSpan stored = scratch->stored(static_cast<std::size_t>(section.stored));
   H5_TRY(scratch->read(*source_, address, stored));
   H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), scratch->filters));

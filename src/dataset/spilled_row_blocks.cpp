@@ -212,7 +212,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
 }
 
 Status SpilledRowBlocks::gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const {
-  ScratchPool::Lease scratch(ScratchPool::shared());
+  ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = this});
   const std::uint64_t first_chunk = spilled.row_block * plan_.chunks_per_row_block();
   const std::uint64_t skipped = rows.first * chunk_row_bytes_;
   const MutableByteSpan part = scratch->plain(static_cast<std::size_t>(rows.count * chunk_row_bytes_));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -53,6 +54,33 @@ TEST(ScratchPool, OneThatNeedsMoreThanAllRunsAlone) {
     });
   threads.clear();
   EXPECT_EQ(most, 1);
+}
+
+// A dataset with many decodes that wait holds up another for one of them, whichever way they are admitted.
+TEST(ScratchPool, DatasetsTakeTurns) {
+  for (const std::uint64_t bytes : {ScratchPool::kSmall, kLarge}) {
+    ScratchPool pool(1);
+    const int many = 0, few = 0;  // two owners
+    std::vector<std::jthread> threads;
+    std::mutex mutex;
+    std::vector<const void*> order;
+    std::optional<ScratchPool::Lease> first(std::in_place, pool, DecodeMemory{bytes, bytes, &many});
+    const auto ask = [&](const void* owner) {
+      threads.emplace_back([&, owner] {
+        const ScratchPool::Lease lease(pool, {bytes, bytes, owner});
+        const std::lock_guard lock(mutex);
+        order.push_back(owner);
+      });
+      while (pool.waiting() < threads.size()) std::this_thread::yield();
+    };
+    for (int i = 0; i < 20; ++i) ask(&many);
+    for (int i = 0; i < 3; ++i) ask(&few);
+    first.reset();
+    threads.clear();
+    ASSERT_EQ(order.size(), 23U);
+    EXPECT_EQ(std::vector(order.begin(), order.begin() + 6),
+              (std::vector<const void*>{&many, &few, &many, &few, &many, &few}));
+  }
 }
 
 // A source that answers when the test lets it.
