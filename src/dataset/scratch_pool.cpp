@@ -31,6 +31,7 @@ ScratchPool& ScratchPool::shared() {
 void ScratchPool::allow(unsigned leases) {
   const MutexLock lock(mutex_);
   if (leases <= leases_) return;
+  kept_.reserve(leases);
   free_ += leases - std::exchange(leases_, leases);
   small_.wake_next();
 }
@@ -71,15 +72,16 @@ void ScratchPool::give_place(const DecodeMemory& memory) {
 
 std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
   MutexLock lock(mutex_);
-  leased_.reserve(leased_.size() + 1);
+  // Nothing that may fail follows the wait: a place would be lost.
+  leased_.reserve(leased_.size() + small_.waiting() + large_.waiting() + 1);
   std::unique_ptr<DecodeScratch> scratch;
-  if (memory.bytes > kSmall) scratch = std::make_unique<DecodeScratch>();
-  wait_for_place(memory, Line::Owners, lock);
-  if (!scratch && !kept_.empty()) {
+  if (memory.bytes > kSmall || kept_.empty()) {
+    scratch = std::make_unique<DecodeScratch>();
+  } else {
     scratch = std::move(kept_.back());
     kept_.pop_back();
   }
-  if (!scratch) scratch = std::make_unique<DecodeScratch>();
+  wait_for_place(memory, Line::Owners, lock);
   scratch->memory_ = memory;
   scratch->pool_ = this;
   scratch->place_given_ = false;
@@ -94,7 +96,7 @@ void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
   std::erase(leased_, scratch.get());
   if (scratch->place_given_) return;
   give_place(scratch->memory_);
-  if (!large) kept_.push_back(std::move(scratch));
+  if (!large && kept_.size() < leases_) kept_.push_back(std::move(scratch));
 }
 
 void ScratchPool::give_places_of_hanging() {

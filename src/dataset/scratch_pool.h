@@ -59,7 +59,9 @@ class ScratchPool {
   // `hangs_after`: how long a source may take to answer until its reader's place is given to another decode.
   explicit ScratchPool(unsigned small_decodes,
                        std::chrono::milliseconds hangs_after = std::chrono::milliseconds(500))
-      : hangs_after_(hangs_after), leases_(small_decodes), free_(small_decodes) {}
+      : hangs_after_(hangs_after), leases_(small_decodes), free_(small_decodes) {
+    kept_.reserve(leases_);
+  }
 
   // Makes it at least so many small ones.
   void allow(unsigned leases);
@@ -99,7 +101,7 @@ class ScratchPool {
   FairTurns small_ H5_GUARDED_BY(mutex_), large_ H5_GUARDED_BY(mutex_);
   unsigned leases_ H5_GUARDED_BY(mutex_);
   unsigned free_ H5_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<DecodeScratch>> kept_ H5_GUARDED_BY(mutex_);  // with room for as many as leases
   std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
   std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of large decodes
   std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
