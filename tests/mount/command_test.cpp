@@ -190,12 +190,20 @@ TEST_F(InstalledTest, MountPassesTheExitCodeOn) {
   EXPECT_EQ(installed("mount -t h5 /etc/passwd " + mount.path()).code, 2);
 }
 
+// It is fusermount3 that unmounts then. It first counts the mounts of a namespace of its own twice, and does
+// nothing where the numbers differ by another than its own: as they do where some other file system is
+// unmounted in these milliseconds. Several in a row do not meet that.
 TEST_F(CommandTest, AutoUnmountCleansUpAfterAKill) {
   if (run("command -v fusermount3").code != 0) GTEST_SKIP() << "no fusermount3";
-  Foreground program(mount, "-f -o auto_unmount");
-  ASSERT_TRUE(mount.mounted());
-  EXPECT_EQ(program.end(SIGKILL), 128 + SIGKILL);
-  EXPECT_TRUE(mount.gone());
+  bool gone = false;
+  for (int attempt = 0; attempt < 4 && !gone; ++attempt) {
+    Foreground program(mount, "-f -o auto_unmount");
+    ASSERT_TRUE(mount.mounted());
+    EXPECT_EQ(program.end(SIGKILL), 128 + SIGKILL);
+    gone = mount.gone();
+    if (!gone) run("umount -l " + mount.path());
+  }
+  EXPECT_TRUE(gone);
 }
 
 TEST_F(CommandTest, ASmallCacheIsEnough) {
