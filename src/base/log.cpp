@@ -24,9 +24,10 @@ constexpr std::size_t kMaxLineBytes = 4096;
 std::atomic<LogLevel> g_level{LogLevel::Warning};
 std::atomic<bool> g_syslog{false};
 
+// What the log needs is never destroyed: threads that outlive `main` still write to it.
 KeptLines& kept_lines() {
-  static KeptLines lines;
-  return lines;
+  static auto* const lines = new KeptLines;
+  return *lines;
 }
 
 bool is_emitted(LogLevel level) {
@@ -95,7 +96,7 @@ void set_log_to_syslog(bool on) {
 }
 
 bool log_line(LogLevel level, std::string_view text) {
-  static RateLimiter limiter;
+  static auto& limiter = *new RateLimiter;
   if (!log_enabled(level)) return false;
   const int dropped = level == LogLevel::Debug ? 0 : limiter.admit();
   if (dropped < 0) return false;
@@ -107,7 +108,7 @@ bool log_line(LogLevel level, std::string_view text) {
 }
 
 bool log_once(LogLevel level, std::string_view text, std::uint64_t state, std::string_view cause) {
-  static SeenCauses seen;
+  static auto& seen = *new SeenCauses;
   if (!log_enabled(level)) return false;
   const std::size_t hash = std::hash<std::string_view>{}(cause.empty() ? text : cause);
   const std::uint64_t key = hash ^ (state * 0x9E37'79B9'7F4A'7C15U);
