@@ -1,6 +1,9 @@
 #include "column_ahead.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "page_store.h"
 
 namespace h5mount::tree {
 namespace {
@@ -56,35 +59,19 @@ bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
 
 void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
                               std::uint64_t last) const {
-  std::vector<Page> pages;
+  std::vector<PreparedPages> pages;
   for (std::uint64_t i = first; i < last; ++i) {
     if (i == batch.skipped) continue;
     const std::uint64_t place = batch.first + i * batch.stride;
     const std::uint64_t begin = place / kPage * kPage;
     const std::uint64_t end = std::min((place + batch.bytes + kPage - 1) / kPage * kPage, reader_->size());
-    Page& page = pages.emplace_back(Page{begin, {}});
+    PreparedPages& page = pages.emplace_back(PreparedPages{begin, {}});
     // A read of these bytes reports the error.
     if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, page.pieces)) return;
     if (pages.size() < kTogether && i + 1 < last) continue;
-    if (!store(pages)) return;
+    if (!store_pages(*kernel_, node_, as_opened_, pages)) return;
     pages.clear();
   }
-}
-
-// False where the kernel takes no more of them.
-bool ColumnAhead::store(const std::vector<Page>& pages) const {
-  if (!as_opened_()) return false;
-  bool kernel_only = false;
-  for (const auto& [begin, pieces] : pages) {
-    if (!kernel_->store(node_, begin, pieces)) return false;
-    kernel_only = kernel_only || pieces.kernel_only();
-    dataset::read_counters().pages_handed_on.fetch_add((pieces.total() + kPage - 1) / kPage,
-                                                       std::memory_order_relaxed);
-  }
-  if (!kernel_only || as_opened_()) return true;
-  // The file was written while the kernel copied.
-  kernel_->invalidate(node_, {{0, format::kUnlimited}});
-  return false;
 }
 
 }  // namespace h5mount::tree

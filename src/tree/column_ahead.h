@@ -6,7 +6,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
@@ -29,13 +28,8 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
   void stop() { run_ = kStopped; }
 
  private:
-  struct Page {
-    std::uint64_t begin;
-    dataset::Pieces pieces;
-  };
   void store_batch(std::uint64_t run, const StridePattern::Batch& batch, std::uint64_t first,
                    std::uint64_t last) const;
-  bool store(const std::vector<Page>& pages) const;
 
   static constexpr std::uint64_t kStopped = format::kUnlimited;
   const DatasetReaderPtr reader_;

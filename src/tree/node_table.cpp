@@ -41,6 +41,7 @@ std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
   const std::uint64_t place = shard.next++;
   const NodeId id = place * kShards + number;
   node->set_id(id);
+  shard.keys.make_room();  // so that no node is in one of the two where memory runs out
   shard.slots.add(place, {node, 1});
   shard.keys.add(hash, node.get());
   return {id, std::move(node)};
@@ -79,10 +80,11 @@ NodeTable::Slot* NodeTable::Slots::find(std::uint64_t number) {
 }
 
 void NodeTable::Slots::add(std::uint64_t number, Slot slot) {
-  std::unique_ptr<Page>& page = pages_[number / kPage];
-  if (!page) page = std::make_unique<Page>();
-  page->slots[number % kPage] = std::move(slot);
-  ++page->used;
+  auto found = pages_.find(number / kPage);
+  if (found == pages_.end()) found = pages_.emplace(number / kPage, std::make_unique<Page>()).first;
+  Page& page = *found->second;
+  page.slots[number % kPage] = std::move(slot);
+  ++page.used;
   ++size_;
 }
 
@@ -103,7 +105,6 @@ Node* NodeTable::Keys::find(std::uint64_t hash, const NodeKey& key) const {
 }
 
 void NodeTable::Keys::add(std::uint64_t hash, Node* node) {
-  if (3 * (used_ + 1) > 2 * entries_.size()) grow();
   put({hash, node});
   ++used_;
 }

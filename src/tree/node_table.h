@@ -62,10 +62,14 @@ class NodeTable {
     std::size_t size_ = 0;
   };
 
-  // Nodes by key: a table with open addressing. A large directory costs one cache line a node here.
+  // Nodes by key: a table with open addressing. A node that is new costs one probe.
   class Keys {
    public:
     Node* find(std::uint64_t hash, const NodeKey& key) const;
+    // To be called before `add`, which then cannot fail.
+    void make_room() {
+      if (3 * (used_ + 1) > 2 * entries_.size()) grow();
+    }
     void add(std::uint64_t hash, Node* node);
     void remove(std::uint64_t hash, const Node* node);
 

@@ -1,6 +1,7 @@
 #include "random_ahead.h"
 
 #include "h5mount/base/checked.h"
+#include "page_store.h"
 
 namespace h5mount::tree {
 namespace {
@@ -67,16 +68,12 @@ void RandomAhead::note(std::uint64_t offset, std::uint64_t length) {
 
 void RandomAhead::store(const RandomPattern::Ranges& ranges) const {
   for (const auto& [begin, end] : ranges) {
-    dataset::Pieces pieces;
-    if (stopped_ || !reader_->read(begin, end - begin, nullptr, pieces)) return;  // a read reports the error
-    if (!as_opened_() || !kernel_->store(node_, begin, pieces)) return;
-    if (pieces.kernel_only() && !as_opened_()) {  // the file was written while the kernel copied
-      kernel_->invalidate(node_, {{0, format::kUnlimited}});
-      return;
-    }
+    PreparedPages prepared{begin, {}};
+    // A read of these bytes reports the error.
+    if (stopped_ || !reader_->read(begin, end - begin, nullptr, prepared.pieces)) return;
+    if (!store_pages(*kernel_, node_, as_opened_, {&prepared, 1})) return;
     const std::uint64_t pages = (end - begin + RandomPattern::kPage - 1) / RandomPattern::kPage;
     page_counters().random_pages_stored.fetch_add(pages, std::memory_order_relaxed);
-    dataset::read_counters().pages_handed_on.fetch_add(pages, std::memory_order_relaxed);
   }
 }
 

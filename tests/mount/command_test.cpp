@@ -190,9 +190,8 @@ TEST_F(InstalledTest, MountPassesTheExitCodeOn) {
   EXPECT_EQ(installed("mount -t h5 /etc/passwd " + mount.path()).code, 2);
 }
 
-// It is fusermount3 that unmounts then. It first counts the mounts of a namespace of its own twice, and does
-// nothing where the numbers differ by another than its own: as they do where some other file system is
-// unmounted in these milliseconds. Several in a row do not meet that.
+// It is fusermount3 that unmounts then. Where other file systems are mounted and unmounted at the same time
+// it now and then ends without having called umount (one of 28, traced), so one of several has to succeed.
 TEST_F(CommandTest, AutoUnmountCleansUpAfterAKill) {
   if (run("command -v fusermount3").code != 0) GTEST_SKIP() << "no fusermount3";
   bool gone = false;

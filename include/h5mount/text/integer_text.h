@@ -1,5 +1,5 @@
-// Integers in decimal, as std::to_chars writes them, in a third of its time: eight digits are made at once in
-// one register, without a branch on their number. Threads: any.
+// Integers in decimal, as std::to_chars writes them, in 0.7 of its time (4 and 8 bytes, at random): eight
+// digits are made at once in one register, without a branch on their number. Threads: any.
 #pragma once
 
 #include <bit>

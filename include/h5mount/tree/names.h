@@ -21,8 +21,8 @@ inline constexpr std::size_t kMaxShownAttribute = 250;  // 255 less `user.`
 
 std::uint64_t fnv1a(std::string_view bytes);
 
-// Whether a link's name is shown byte for byte, and not like a cut one: most names are. False for some of
-// which it is true.
+// True only where a link's name is shown byte for byte and does not look like a cut one, which is quick to
+// see of most names. Where it is false, encode_name tells.
 bool is_plain_name(std::string_view name);
 
 // The shown name of a link.

@@ -1,0 +1,23 @@
+#include "page_store.h"
+
+namespace h5mount::tree {
+
+bool store_pages(KernelPages& kernel, NodeId node, const std::function<bool()>& as_opened,
+                 std::span<const PreparedPages> pages) {
+  constexpr std::uint64_t kPage = 4096;
+  if (!as_opened()) return false;
+  bool kernel_only = false, taken = true;
+  for (const auto& [begin, pieces] : pages) {
+    kernel_only = kernel_only || pieces.kernel_only();
+    taken = kernel.store(node, begin, pieces);
+    if (!taken) break;
+    dataset::read_counters().pages_handed_on.fetch_add((pieces.total() + kPage - 1) / kPage,
+                                                       std::memory_order_relaxed);
+  }
+  if (!kernel_only || as_opened()) return taken;
+  // The file was written while the kernel copied.
+  kernel.invalidate(node, {{0, format::kUnlimited}});
+  return false;
+}
+
+}  // namespace h5mount::tree
