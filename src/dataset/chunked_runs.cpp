@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "chunked_reader.h"
+#include "scratch_pool.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 // A read of a few bytes costs as much as copying this many out of the system's cache.
 constexpr std::uint64_t kBytesPerRead = 8U << 10;
 // The largest span read at once, gaps between copies included: small enough for a processor's cache.
-constexpr std::uint64_t kSpanBytes = 256U << 10;
+constexpr std::uint64_t kSpanBytes = 64U << 10;
 // A copy of fewer bytes ends before a worker has woken up.
 constexpr std::uint64_t kNoWorkers = 2U << 20;
 // Absent chunks from this size on are not made into blocks of fill values.
@@ -88,10 +89,11 @@ class PlainCopies {
         H5_TRY(source_.read_at(address_ + copies_[i].in_chunk, place(copies_[i])));
       return {};
     }
-    span_.resize(static_cast<std::size_t>(kSpanBytes));
-    H5_TRY(source_.read_at(address_ + begin, MutableByteSpan(span_).first(static_cast<std::size_t>(bytes))));
+    ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = &source_});
+    const MutableByteSpan span = scratch->stored(static_cast<std::size_t>(bytes));
+    H5_TRY(scratch->read(source_, address_ + begin, span));
     for (std::size_t i = first; i < last; ++i)
-      std::memcpy(place(copies_[i]).data(), span_.data() + (copies_[i].in_chunk - begin), copies_[i].bytes);
+      std::memcpy(place(copies_[i]).data(), span.data() + (copies_[i].in_chunk - begin), copies_[i].bytes);
     return {};
   }
 
@@ -99,7 +101,6 @@ class PlainCopies {
   std::uint64_t address_;
   const std::vector<Copy>& copies_;
   MutableByteSpan out_;
-  std::vector<std::byte> span_;
 };
 
 Status copy_parts(const ChunkStore& store, const WantedChunk& wanted, const chunk::ChunkRecord& record,

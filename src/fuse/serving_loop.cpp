@@ -39,6 +39,12 @@ std::int64_t milliseconds(Clock::time_point time) {
 
 thread_local ServingLoop* t_loop = nullptr;
 
+// The answer is kept: to find it the system's files are read.
+bool has_second_processor() {
+  static const bool has = std::thread::hardware_concurrency() != 1;
+  return has;
+}
+
 }  // namespace
 
 struct ServingLoop::Worker final : LongWorkListener {
@@ -56,7 +62,7 @@ struct ServingLoop::Worker final : LongWorkListener {
   ServingLoop& loop;
   fuse_buf buffer = {};
   // Used by the worker's own thread only.
-  WaitChoice wait{std::thread::hardware_concurrency() != 1};
+  WaitChoice wait{has_second_processor()};
   ClientAffinity affinity;
   // Who changes `phase` from Processing to Lost appoints the next leader; the leader changes it back to
   // Receiving, unless it was Lost.

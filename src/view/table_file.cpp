@@ -99,6 +99,18 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
   }
 }
 
+// The kernel has the pages that a forward reader has passed. Text that is dropped at once gives its memory to
+// the parts that come next, and leaves other blocks in the cache.
+void TableFile::drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const {
+  constexpr std::uint64_t kBehind = 2 * dataset::ReadPattern::kReorder;
+  if (begin < kBehind) return;
+  const auto [first, last] = pattern.claim_behind(part_at(begin - kBehind));
+  for (std::uint64_t i = first; i < last; ++i) {
+    const Part passed = part(i);
+    blocks_->cache().erase({blocks_->id(), passed.rows, passed.row});
+  }
+}
+
 Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                        dataset::Pieces& out) const {
   if (offset >= size()) return {};
@@ -117,7 +129,10 @@ Status TableFile::read(std::uint64_t offset, std::uint64_t length, dataset::Read
 Status TableFile::read_parts(std::uint64_t begin, std::uint64_t stop, bool forward,
                              dataset::ReadAccess access, dataset::Pieces& out) const {
   const std::uint64_t first = part_at(begin), last = part_at(stop - 1);
-  if (forward) read_ahead(*access.pattern, last);
+  if (forward) {
+    drop_behind(*access.pattern, begin);
+    read_ahead(*access.pattern, last);
+  }
   std::vector<Result<cache::BlockPtr>> blocks(static_cast<std::size_t>(last - first + 1));
   const auto load = [&](std::size_t i) { blocks[i] = block(part(first + i), access.budget); };
   if (blocks.size() > 1 && source_.environment.workers)

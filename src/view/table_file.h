@@ -80,6 +80,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadAccess access,
                     dataset::Pieces& out) const;
   void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
+  void drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const;
 
   const Source source_;
   const Table table_;
