@@ -83,4 +83,17 @@ std::uint64_t ChunkPlan::needed_bytes(std::uint64_t chunk) const {
   return (last + 1) * element_size_;
 }
 
+ChunkPlan::Steps ChunkPlan::steps_from(std::uint64_t offset, std::uint64_t in_chunk, std::uint64_t bytes,
+                                       std::uint64_t distance) const {
+  const std::size_t last = rank() - 1;
+  const std::uint64_t image_row = dims_[last] * element_size_, chunk_row = chunk_dims_[last] * element_size_;
+  const std::uint64_t rest = std::min(image_row - offset % image_row, chunk_row - in_chunk % chunk_row);
+  if (distance > 0 && distance <= rest - bytes) return {(rest - bytes) / distance, distance};
+  if (last == 0 || distance == 0 || distance % image_row != 0) return {};
+  const std::uint64_t rows = distance / image_row;
+  const std::uint64_t below = std::min(dims_[last - 1] - offset / image_row % dims_[last - 1],
+                                       chunk_dims_[last - 1] - in_chunk / chunk_row % chunk_dims_[last - 1]);
+  return {(below - 1) / rows, rows * chunk_row};
+}
+
 }  // namespace h5mount::dataset

@@ -79,6 +79,16 @@ class ChunkPlan {
   template <class Visit>
   void for_each_image_run(std::uint64_t offset, std::uint64_t length, Visit visit) const;
 
+  // Of runs of equal length at equal distances in the image, all in one chunk.
+  struct Steps {
+    std::uint64_t count = 0;     // runs behind the first one
+    std::uint64_t in_chunk = 0;  // distance in the decoded chunk
+  };
+  // `offset`, `in_chunk`: of the first one's `bytes`, in the image and in its chunk. A count of 0 may also
+  // mean that they lie at different distances in the chunk.
+  Steps steps_from(std::uint64_t offset, std::uint64_t in_chunk, std::uint64_t bytes,
+                   std::uint64_t distance) const;
+
  private:
   std::vector<std::uint64_t> grid_;  // unfolded
   std::vector<std::uint64_t> index_dims_, index_chunk_dims_;

@@ -28,31 +28,70 @@ struct WantedChunk {
   std::vector<Copy> copies = {};
 };
 
-std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRun> runs) {
-  std::vector<WantedChunk> wanted;
-  std::unordered_map<std::uint64_t, std::size_t> slots;
-  std::uint64_t in_reply = 0;
-  std::size_t slot = 0;
-  for (const ByteRun& run : runs) {
-    const auto note = [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
-      if (wanted.empty() || wanted[slot].chunk != chunk) {
-        const auto [found, fresh] = slots.try_emplace(chunk, wanted.size());
-        if (fresh) wanted.push_back({chunk});
-        slot = found->second;
-      }
-      std::vector<Copy>& copies = wanted[slot].copies;
-      const bool continues = !copies.empty() && copies.back().in_chunk + copies.back().bytes == at &&
-                             copies.back().in_reply + copies.back().bytes == in_reply;
-      if (continues)
-        copies.back().bytes += bytes;
-      else
-        copies.push_back({at, in_reply, bytes});
-      in_reply += bytes;
-      return true;
-    };
-    plan.for_each_image_run(run.offset, run.bytes, note);
+class WantedChunks {
+ public:
+  explicit WantedChunks(const ChunkPlan& plan) : plan_(plan) {}
+
+  // Each is appended to the reply.
+  void add(const ByteRun& run) {
+    const std::uint64_t distance = run.offset - before_.offset;
+    if (steps_.count > 0 && distance == distance_ && run.bytes == before_.bytes) {
+      --steps_.count;
+      append(last_in_chunk_ + steps_.in_chunk, run.bytes);
+    } else {
+      std::size_t pieces = 0;
+      plan_.for_each_image_run(run.offset, run.bytes,
+                               [&](std::uint64_t chunk, std::uint64_t at, std::uint64_t bytes) {
+                                 choose(chunk);
+                                 append(at, bytes);
+                                 ++pieces;
+                                 return true;
+                               });
+      // Places that follow in regular steps, as those of a column, are found without a division.
+      const bool regular = pieces == 1 && distance == distance_ && run.bytes == before_.bytes;
+      steps_ =
+          regular ? plan_.steps_from(run.offset, last_in_chunk_, run.bytes, distance) : ChunkPlan::Steps();
+      distance_ = distance;
+    }
+    before_ = run;
   }
-  return wanted;
+
+  std::vector<WantedChunk> take() { return std::move(wanted_); }
+
+ private:
+  void choose(std::uint64_t chunk) {
+    if (!wanted_.empty() && wanted_[slot_].chunk == chunk) return;
+    const auto [found, fresh] = slots_.try_emplace(chunk, wanted_.size());
+    if (fresh) wanted_.push_back({chunk});
+    slot_ = found->second;
+  }
+
+  void append(std::uint64_t at, std::uint64_t bytes) {
+    std::vector<Copy>& copies = wanted_[slot_].copies;
+    const bool continues = !copies.empty() && copies.back().in_chunk + copies.back().bytes == at &&
+                           copies.back().in_reply + copies.back().bytes == in_reply_;
+    if (continues)
+      copies.back().bytes += bytes;
+    else
+      copies.push_back({at, in_reply_, bytes});
+    in_reply_ += bytes;
+    last_in_chunk_ = at;
+  }
+
+  const ChunkPlan& plan_;
+  std::vector<WantedChunk> wanted_;
+  std::unordered_map<std::uint64_t, std::size_t> slots_;  // places in `wanted_` by chunk
+  std::size_t slot_ = 0;                                  // of the last chunk
+  std::uint64_t in_reply_ = 0, last_in_chunk_ = 0;
+  ByteRun before_ = {};
+  std::uint64_t distance_ = 0;  // from the run before that one
+  ChunkPlan::Steps steps_;      // still to come
+};
+
+std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRun> runs) {
+  WantedChunks wanted(plan);
+  for (const ByteRun& run : runs) wanted.add(run);
+  return wanted.take();
 }
 
 // Chunks that are stored unfiltered; `address`: that of the chunk.

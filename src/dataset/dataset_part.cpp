@@ -17,16 +17,18 @@ using ReaderPtr = std::shared_ptr<const DatasetReader>;
 class PartMap {
  public:
   PartMap(const object::DatasetDescription& dataset, DatasetPart part)
-      : part_(std::move(part)),
-        stride_(part_.axes.size()),
-        item_(part_.type->size),
-        whole_items_(item_ == dataset.element_size) {
+      : part_(std::move(part)), item_(part_.type->size), first_(part_.element_offset) {
     std::uint64_t bytes = dataset.element_size;
     for (std::size_t i = part_.axes.size(); i-- > 0;) {
-      counts_.insert(counts_.begin(), part_.axes[i].count);
-      stride_[i] = bytes;
+      const DatasetPart::Axis& axis = part_.axes[i];
+      first_ += axis.start * bytes;
+      if (axis.count != 1) {
+        counts_.insert(counts_.begin(), axis.count);
+        steps_.insert(steps_.begin(), axis.step * bytes);
+      }
       bytes *= dataset.space.dims[i];
     }
+    if (counts_.empty()) counts_.push_back(1), steps_.push_back(item_);
   }
 
   const DatasetPart& part() const { return part_; }
@@ -47,21 +49,17 @@ class PartMap {
 
  private:
   std::uint64_t offset_at(std::span<const std::uint64_t> place) const {
-    std::uint64_t offset = part_.element_offset;
-    for (std::size_t i = 0; i < place.size(); ++i)
-      offset += (part_.axes[i].start + place[i] * part_.axes[i].step) * stride_[i];
+    std::uint64_t offset = first_;
+    for (std::size_t i = 0; i < place.size(); ++i) offset += place[i] * steps_[i];
     return offset;
-  }
-  // The number of elements from `place` on that are adjacent in the image.
-  std::uint64_t elements_in_run(std::span<const std::uint64_t> place) const {
-    if (place.empty() || !whole_items_ || part_.axes.back().step != 1) return 1;
-    return counts_.back() - place.back();
   }
 
   DatasetPart part_;
-  std::vector<std::uint64_t> counts_, stride_;  // per dimension: positions, and bytes between two
   std::uint64_t item_;
-  bool whole_items_;
+  std::uint64_t first_;  // image offset of the first element
+  // Of the dimensions with more than one position (at least one dimension): positions, and image bytes from
+  // one to the next.
+  std::vector<std::uint64_t> counts_, steps_;
 };
 
 template <class Visit>
@@ -69,10 +67,12 @@ std::uint64_t PartMap::for_each_run(std::uint64_t offset, std::uint64_t length, 
   std::uint64_t at[limits::kMaxRank];
   const std::span place(at, counts_.size());
   row_major_place(offset / item_, counts_, place);
-  std::uint64_t within = offset % item_, done = 0, run_begin = 0, run_bytes = 0;
+  const bool adjacent = steps_.back() == item_;
+  std::uint64_t element = offset_at(place), within = offset % item_;
+  std::uint64_t done = 0, run_begin = 0, run_bytes = 0;
   while (done < length) {
-    const std::uint64_t elements = elements_in_run(place);
-    const std::uint64_t begin = offset_at(place) + within;
+    const std::uint64_t elements = adjacent ? counts_.back() - place.back() : 1;
+    const std::uint64_t begin = element + within;
     const std::uint64_t bytes = std::min(length - done, elements * item_ - within);
     within = 0;
     if (run_bytes > 0 && begin == run_begin + run_bytes) {
@@ -84,8 +84,14 @@ std::uint64_t PartMap::for_each_run(std::uint64_t offset, std::uint64_t length, 
     }
     done += bytes;
     if (done == length) break;
-    place.back() += elements - 1;
-    next_row_major(place, counts_);
+    place.back() += elements;
+    if (place.back() < counts_.back()) {
+      element += steps_.back();
+    } else {
+      --place.back();
+      next_row_major(place, counts_);
+      element = offset_at(place);
+    }
   }
   return run_bytes == 0 || visit(run_begin, run_bytes) ? done : done - run_bytes;
 }

@@ -62,6 +62,20 @@ void check(const chunk::ChunkGeometry& g) {
     });
     EXPECT_EQ(at, bytes);
   }
+  // Runs at equal distances.
+  for (std::uint64_t at = 0; at < bytes; ++at) {
+    for (const std::uint64_t distance : {std::uint64_t{1}, std::uint64_t{3}, g.element_size * g.dims.back(),
+                                         2 * g.element_size * g.dims.back()}) {
+      const Place first = place_of(g, at);
+      const ChunkPlan::Steps steps = plan.steps_from(at, first.at, 1, distance);
+      for (std::uint64_t i = 1; i <= steps.count; ++i) {
+        ASSERT_LT(at + i * distance, bytes);
+        const Place p = place_of(g, at + i * distance);
+        ASSERT_EQ(p.chunk, first.chunk);
+        ASSERT_EQ(p.at, first.at + i * steps.in_chunk);
+      }
+    }
+  }
   // Row blocks: each image byte is in the one that its offset determines, and placing every chunk covers the
   // image once.
   std::vector<int> covered(bytes, 0);
@@ -113,6 +127,17 @@ TEST(ChunkPlan, RandomShapes) {
     }
     check(geometry(dims, chunk, 1 + random() % 4));
   }
+}
+
+// Not fewer than there are: a column of three rows in each of two tiles.
+TEST(ChunkPlan, StepsEndWithTheChunk) {
+  const ChunkPlan plan(geometry({6, 8}, {3, 4}, 2));
+  EXPECT_EQ(plan.steps_from(0, 0, 2, 16).count, 2U);
+  EXPECT_EQ(plan.steps_from(0, 0, 2, 16).in_chunk, 8U);
+  EXPECT_EQ(plan.steps_from(32, 16, 2, 16).count, 0U);
+  EXPECT_EQ(plan.steps_from(48, 0, 2, 32).count, 1U);
+  EXPECT_EQ(plan.steps_from(0, 0, 2, 4).count, 1U);  // in one row
+  EXPECT_EQ(plan.steps_from(0, 0, 2, 20).count, 0U);
 }
 
 TEST(ChunkPlan, EdgesAndScaledCoordinates) {
