@@ -12,6 +12,12 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
+format::DatatypePtr type_of_size(std::uint64_t bytes) {
+  auto type = std::make_shared<format::Datatype>();
+  type->size = static_cast<std::uint32_t>(bytes);
+  return type;
+}
+
 // `steps`: the largest distance of positions.
 dataset::DatasetPart random_part(const object::DatasetDescription& dataset, std::mt19937& random,
                                  std::uint64_t steps) {
@@ -24,10 +30,8 @@ dataset::DatasetPart random_part(const object::DatasetDescription& dataset, std:
     axis.dropped = axis.count == 1 && random() % 2 == 0;
     part.axes.push_back(axis);
   }
-  auto type = std::make_shared<format::Datatype>(*dataset.type);
-  type->size = static_cast<std::uint32_t>(1 + random() % dataset.element_size);
-  part.element_offset = random() % (dataset.element_size - type->size + 1);
-  part.type = std::move(type);
+  part.type = type_of_size(1 + random() % dataset.element_size);
+  part.element_offset = random() % (dataset.element_size - part.type->size + 1);
   return part;
 }
 
@@ -88,6 +92,7 @@ TEST(DatasetPart, ColumnsOfTiles) {
         dataset::DatasetPart part = dataset::whole_dataset(dataset.description());
         part.axes[0] = {column % step, step, (150 - column % step - 1) / step + 1, false};
         part.axes[1] = {column, 1, 1, true};
+        part.type = type_of_size(4);
         Bytes read(static_cast<std::size_t>(part.axes[0].count) * 4);
         ASSERT_TRUE(dataset::open_part(whole, part, nullptr)->read_into(0, read));
         ASSERT_EQ(read, expected(dataset, part)) << "column " << column << ", every " << step;
