@@ -3,6 +3,7 @@
 // other owner, however many of another's wait before it. Threads: with the mutex of what is waited for held.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <list>
 
@@ -13,12 +14,17 @@ namespace h5mount::dataset {
 class FairTurns {
  public:
   // Stands in a line from `join` to `leave`; must outlive both.
+  using Clock = std::chrono::steady_clock;
   struct Turn {
     const void* owner;
-    Condition next;  // this may be the next one now, or there is a place
+    Condition next = {};  // this may be the next one now, or there is a place
+    Clock::time_point since = Clock::now();
   };
 
-  bool nobody_waits() const { return lines_.empty(); }
+  // Of the one that is next; 0 where nobody waits.
+  Clock::duration longest_wait() const {
+    return lines_.empty() ? Clock::duration(0) : Clock::now() - lines_.front().turns.front()->since;
+  }
   bool is_next(const Turn& turn) const { return lines_.front().turns.front() == &turn; }
   std::size_t waiting() const;
   void wake_next() {

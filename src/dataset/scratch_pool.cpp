@@ -9,6 +9,9 @@
 namespace h5mount::dataset {
 namespace {
 constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers are cut to this after use
+// So long one who waits may be passed by a thread that runs and finds a place: handing each place to a thread
+// that sleeps costs a switch of threads a decode, a fifth of the throughput where decodes take a millisecond.
+constexpr std::chrono::milliseconds kPatience{50};
 
 std::int64_t nanoseconds_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -45,8 +48,8 @@ void ScratchPool::wait_for_place(const DecodeMemory& memory, Line line, MutexLoc
   const bool large = memory.bytes > kSmall;
   FairTurns& turns = large ? large_ : small_;
   if (large) note_long_work();
-  if (!turns.nobody_waits() || !fits(memory)) {
-    FairTurns::Turn turn{memory.owner, {}};
+  if (!fits(memory) || turns.longest_wait() > kPatience) {
+    FairTurns::Turn turn{memory.owner};
     if (line == Line::First)
       turns.join_first(turn);
     else

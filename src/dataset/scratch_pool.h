@@ -1,7 +1,8 @@
 // ScratchPool: admission of decodes, and their memory: buffers for stored bytes and for the steps between
 // filters. Decodes that need little are admitted by number; others by their bytes, so that a few large chunks
 // cannot take all memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns:
-// one with many slow chunks holds up another for one of them.
+// one with many slow chunks holds up another for one of them. A thread that runs may pass those that have
+// waited for a short time only.
 //
 // The holder of a lease only reads and decodes: it never waits for another one. Where it waits for a source
 // for long, its place is given to the next decode, and it waits for a place again before it goes on: sources

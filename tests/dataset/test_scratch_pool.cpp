@@ -83,6 +83,23 @@ TEST(ScratchPool, DatasetsTakeTurns) {
   }
 }
 
+TEST(ScratchPool, NobodyPassesOneWhoHasWaitedLong) {
+  for (const std::uint64_t bytes : {ScratchPool::kSmall, kLarge}) {
+    ScratchPool pool(1);
+    std::atomic<bool> served = false;
+    std::optional<ScratchPool::Lease> lease(std::in_place, pool, DecodeMemory{bytes, bytes});
+    std::jthread waits([&] {
+      const ScratchPool::Lease own(pool, {bytes, bytes});
+      served = true;
+    });
+    while (pool.waiting() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    lease.reset();
+    lease.emplace(pool, DecodeMemory{bytes, bytes});  // at once, before the other thread has woken up
+    EXPECT_TRUE(served);
+  }
+}
+
 // A source that answers when the test lets it.
 class HangingSource final : public io::ByteSource {
  public:
