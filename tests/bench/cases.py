@@ -71,7 +71,8 @@ class Bench:
             return mount.measured(self.reader(*arguments, f'{mount.place}/data'))
 
     def compare(self, case, ours, others, rounds=None):
-        """Measures all alternately, so that contention affects all alike. Ratios are within one round."""
+        """Measures all alternately, so that contention affects all alike. Ratios are within one round. Returns the
+        samples: ours, and a list for each of the others."""
         mine, theirs = [], [[] for _ in others]
         for i in range(rounds or self.rounds):
             mine.append(ours())
@@ -84,6 +85,12 @@ class Bench:
             self.add(Row(case, other.name, [a.wall / b.wall for a, b in pairs], other.target,
                          ours=duration(median(s.wall for s in mine)), theirs=duration(median(s.wall for s in samples)),
                          processor=median(processor) if processor else None))
+        return mine, theirs
+
+    def bound(self, case, beside, times, others):
+        """A row on what no file system can pass: `times` beside `others`, round by round."""
+        self.add(Row(f'bound: {case}', beside, [b / a for a, b in zip(times, others)], ours=duration(median(times)),
+                     theirs=duration(median(others))))
 
     def add(self, row):
         self.rows.append(row)
