@@ -13,8 +13,8 @@ namespace h5mount::dataset {
 
 class FairTurns {
  public:
-  // Stands in a line from `join` to `leave`; must outlive both.
   using Clock = std::chrono::steady_clock;
+  // Stands in a line from `join` to `leave`; must outlive both.
   struct Turn {
     const void* owner;
     Condition next = {};  // this may be the next one now, or there is a place
