@@ -1,6 +1,7 @@
 // Many short runs of a chunked dataset's image: each chunk that they touch is decoded once, by all workers;
 // or, where it is stored unfiltered and few of its bytes are needed, read in parts.
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "chunked_reader.h"
@@ -97,9 +98,9 @@ std::vector<WantedChunk> chunks_of(const ChunkPlan& plan, std::span<const ByteRu
 // Chunks that are stored unfiltered; `address`: that of the chunk.
 class PlainCopies {
  public:
-  PlainCopies(const io::ByteSource& source, std::uint64_t address, const std::vector<Copy>& copies,
+  PlainCopies(const ChunkStore& store, std::uint64_t address, const std::vector<Copy>& copies,
               MutableByteSpan out)
-      : source_(source), address_(address), copies_(copies), out_(out) {}
+      : store_(store), source_(store.source()), address_(address), copies_(copies), out_(out) {}
 
   Status run() {
     for (std::size_t first = 0; first < copies_.size();) {
@@ -128,23 +129,26 @@ class PlainCopies {
         H5_TRY(source_.read_at(address_ + copies_[i].in_chunk, place(copies_[i])));
       return {};
     }
-    ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = &source_});
-    const MutableByteSpan span = scratch->stored(static_cast<std::size_t>(bytes));
-    H5_TRY(scratch->read(source_, address_ + begin, span));
+    if (!scratch_)
+      scratch_.emplace(ScratchPool::shared(), DecodeMemory{.bytes = kSpanBytes, .owner = &store_});
+    const MutableByteSpan span = (*scratch_)->stored(static_cast<std::size_t>(bytes));
+    H5_TRY((*scratch_)->read(source_, address_ + begin, span));
     for (std::size_t i = first; i < last; ++i)
       std::memcpy(place(copies_[i]).data(), span.data() + (copies_[i].in_chunk - begin), copies_[i].bytes);
     return {};
   }
 
+  const ChunkStore& store_;
   const io::ByteSource& source_;
   std::uint64_t address_;
   const std::vector<Copy>& copies_;
   MutableByteSpan out_;
+  std::optional<ScratchPool::Lease> scratch_;  // from the first span on
 };
 
 Status copy_parts(const ChunkStore& store, const WantedChunk& wanted, const chunk::ChunkRecord& record,
                   MutableByteSpan out) {
-  if (Status read = PlainCopies(store.source(), record.address, wanted.copies, out).run(); !read)
+  if (Status read = PlainCopies(store, record.address, wanted.copies, out).run(); !read)
     return fail(store.located(read.error(), wanted.chunk, &record));
   return {};
 }

@@ -9,8 +9,9 @@
 namespace h5mount::dataset {
 namespace {
 constexpr std::size_t kKeepBytes = 2U << 20;  // a lease's buffers are cut to this after use
-// So long one who waits may be passed by a thread that runs and finds a place: handing each place to a thread
-// that sleeps costs a switch of threads a decode, a fifth of the throughput where decodes take a millisecond.
+// Until one has waited so long, a thread that is running takes a free place before it. Handing every place to
+// a thread that sleeps costs a switch of threads a decode: 32 readers of chunks that take a millisecond each
+// lost a fifth of their throughput.
 constexpr std::chrono::milliseconds kPatience{50};
 
 std::int64_t nanoseconds_now() {

@@ -39,7 +39,7 @@ std::int64_t milliseconds(Clock::time_point time) {
 
 thread_local ServingLoop* t_loop = nullptr;
 
-// The answer is kept: to find it the system's files are read.
+// Asked once: the C library opens a file of /sys for each answer.
 bool has_second_processor() {
   static const bool has = std::thread::hardware_concurrency() != 1;
   return has;

@@ -87,9 +87,9 @@ class Bench:
                          processor=median(processor) if processor else None))
         return mine, theirs
 
-    def bound(self, case, beside, times, others):
-        """A row on what no file system can pass: `times` beside `others`, round by round."""
-        self.add(Row(f'bound: {case}', beside, [b / a for a, b in zip(times, others)], ours=duration(median(times)),
+    def reference(self, case, beside, times, others):
+        """A row that is not of h5mount: `times` beside `others`, round by round."""
+        self.add(Row(f'for comparison: {case}', beside, [b / a for a, b in zip(times, others)], ours=duration(median(times)),
                      theirs=duration(median(others))))
 
     def add(self, row):

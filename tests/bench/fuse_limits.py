@@ -1,6 +1,6 @@
 """How near h5mount comes to what FUSE allows: the group `limits`. Beside it in each round: a trivial FUSE file system in
 both of libfuse's loops, the decoder's roofline, H5Dread and h5py; with --baseline an earlier build. Rows that begin with
-`bound` are not of h5mount: they show what the ratio above could be at most."""
+`for comparison` are not of h5mount: they show what a program reaches that does only a part of the work."""
 import os
 import subprocess
 import time
@@ -50,12 +50,12 @@ class Limits:
 
     def at_random(self):
         bench, other = self.bench, self.other
-        mine, (by_h5py, trivial) = bench.compare(
+        _, (by_h5py, trivial) = bench.compare(
             'series, 4 KiB at random, cold', lambda: bench.cold('series', 'random', 8000, 4096), [
                 other('h5py', lambda: bench.h5py('random', 'series', 8000, 4096), 2.5),
                 other('trivial FUSE, one thread',
                       lambda: self.trivial('flat_tiles', 'random', 8000, 4096, single=True), 0.9)])
-        bench.bound('8,000 × 4 KiB at random, trivial FUSE, one thread', 'h5py', walls(trivial), walls(by_h5py))
+        bench.reference('8,000 × 4 KiB at random, trivial FUSE, one thread', 'h5py', walls(trivial), walls(by_h5py))
         bench.compare('contiguous, 4 KiB at random, cold', lambda: bench.cold('contiguous', 'random', 8000, 4096), [
             other('trivial FUSE, one thread',
                   lambda: self.trivial('flat', 'random', 8000, 4096, single=True))])
@@ -64,12 +64,12 @@ class Limits:
         bench, other = self.bench, self.other
         stride = bench.sizes.tile_columns * 4
         cells = lambda: bench.h5py('cell', 'tiles', 5)
-        mine, (by_h5py, whole) = bench.compare(
+        _, (by_h5py, whole) = bench.compare(
             'column of tiles, one value a row',
             lambda: bench.cold('tiles', 'column', bench.sizes.tile_rows, stride, 4),
             [other('h5py, a value a row', cells, 1), other('roofline of all tiles', self.roofline)])
         share = 4 * 256 / bench.sizes.tile_columns  # a page has a row of four tiles, h5py needs one of them
-        bench.bound('decoding the tiles that the pages of a column show, and no more', 'h5py, a value a row',
+        bench.reference('decoding the tiles that the pages of a column show, and no more', 'h5py, a value a row',
                     [share * time for time in walls(whole)], walls(by_h5py))
         bench.compare('column of tiles by slice/', lambda: bench.one_read('tiles', '.h5/slice/d/:,5'),
                       [other('h5py, a value a row', cells, 3)])
@@ -83,9 +83,9 @@ class Limits:
         slowest = lambda times: median(best) / max(times)
         bench.add(Row(f'contiguous, cold, the slowest of {rounds} rounds', 'median of trivial FUSE, better loop',
                       [slowest(walls(mine))], 0.85))
-        bench.add(Row('bound: the slowest of trivial FUSE, better loop', 'its median', [slowest(best)]))
-        mine, trivials = bench.compare('tiles unfiltered', lambda: bench.cold('plain-tiles', 'cat'),
-                                       self.trivials('flat_tiles', 'cat', target=0.9))
+        bench.add(Row('for comparison: the slowest of trivial FUSE, better loop', 'its median', [slowest(best)]))
+        bench.compare('tiles unfiltered', lambda: bench.cold('plain-tiles', 'cat'),
+                      self.trivials('flat_tiles', 'cat', target=0.9))
         bench.compare('tiles deflate', lambda: bench.cold('tiles', 'cat'), [
             other('roofline + half of trivial FUSE\'s processor time', self.roofline_and_fuse, 0.95),
             other('C H5Dread in slices', lambda: bench.h5dread('slices', 'tiles', 256))])
