@@ -148,14 +148,14 @@ TEST(MountOptionsTest, NoRemount) {
   EXPECT_FALSE(parse_mount_options({"remount"}, true));
 }
 
-// Each has its line in --help and is in README.
+// Each has its line in --help and in the manual.
 TEST(MountOptionsTest, EachIsDocumented) {
   const std::string help = mount_options_help();
-  std::ifstream file(test::source_root() / "README.md");
-  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(test::source_root() / "docs" / "man" / "h5mount.1.md");
+  const std::string manual{std::istreambuf_iterator<char>(file), {}};
   for (const std::string_view name : mount_option_names()) {
     EXPECT_NE(help.find("  " + std::string(name)), std::string::npos) << name;
-    EXPECT_NE(readme.find("`" + std::string(name)), std::string::npos) << name;
+    EXPECT_NE(manual.find("`" + std::string(name)), std::string::npos) << name;
   }
 }
 
