@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "near_miss.h"
-#include "serve_words.h"
 
 namespace h5mount::cli {
 namespace {
@@ -21,8 +20,15 @@ Without a mount, in any container and as any user:
   h5mount --stat FILE PATH...                a JSON line each, with all attributes
   h5mount --tar FILE [PATH...]               a pax archive, to be unpacked by tar --xattrs -x
   h5mount --copy FILE PATH DESTINATION       onto disk; once more to go on after an interruption
-  h5mount --serve [ADDRESS:]PORT [--cors=ORIGIN] FILE...   over HTTP, to this machine unless ADDRESS says more
+  h5mount --serve [ADDRESS:]PORT FILE...     over HTTP, to this machine unless ADDRESS says more
+  h5mount --serve unix:PATH FILE...          over HTTP, on a socket that only this user can open
 PATH is one in the mount, /.h5/... as well; -o works as for a mount.
+A port is open to all users of this machine, also for a FILE that only you may read. With --serve:
+  --token            make a token, print it with the URL, and answer only those who show it
+  --token-file=FILE  the same with the token in FILE, which only you may read
+  --cors=ORIGIN      let the web pages of that origin read
+Files that FILE names are not served unless -o external= says so, and only those that may be read by all who may
+read FILE.
 Their exit codes: 0; 1 where something could not be read or written, which is named on stderr; 2 as above.
 )";
 
@@ -76,7 +82,8 @@ Error unknown_option(const std::string& word) {
   const std::string shown = "unknown option " + escape_for_log(word);
   static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help",
                                                     "version",    "list",  "cat",           "stat",
-                                                    "tar",        "copy",  "serve",         "cors"};
+                                                    "tar",        "copy",  "serve",         "cors",
+                                                    "token",      "token-file"};
   const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
   if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
   return usage_error(meant.empty() ? shown + kSeeHelp
@@ -299,14 +306,29 @@ bool asks_to_serve(int count, const char* const* words) {
   return false;
 }
 
+constexpr const char* kServeUsage =
+    "usage: h5mount --serve [ADDRESS:]PORT|unix:PATH [--token|--token-file=FILE] [--cors=ORIGIN] FILE...";
+
+// A word of the command line is shown to all users by ps: it is not repeated here either.
+Status check_token_words(int count, const char* const* words) {
+  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
+    if (std::string_view(words[i]).starts_with("--token="))
+      return fail(usage_error("--token takes no value, which other users would see: --token-file=FILE reads one"));
+  }
+  return {};
+}
+
 Parsed parse_serve(int count, const char* const* words) {
+  H5_TRY(check_token_words(count, words));
   CLI::App app("Serves what a mount of HDF5 files would show over HTTP, read-only.", "h5mount");
   app.footer(kFrontHelp);
   ServeCommand command;
   std::vector<std::string> option_words;
   std::string listen;
   app.allow_extras();
-  app.add_option("--serve", listen)->type_name("[ADDRESS:]PORT");
+  app.add_option("--serve", listen)->type_name("[ADDRESS:]PORT|unix:PATH");
+  app.add_flag("--token", command.makes_token);
+  app.add_option("--token-file", command.token_file)->type_name("FILE");
   app.add_option("--cors", command.cors_origin)->type_name("ORIGIN");
   app.add_option("-o", option_words)->allow_extra_args(false);
   std::optional<Parsed> output;
@@ -314,11 +336,10 @@ Parsed parse_serve(int count, const char* const* words) {
   if (output) return *output;
   H5_ASSIGN(command.files, path_words(app.remaining()));
   if (command.files.empty())
-    return fail(
-        usage_error("usage: h5mount --serve [ADDRESS:]PORT [--cors=ORIGIN] FILE..." + std::string(kSeeHelp)));
-  H5_ASSIGN(const ListenWords place, parse_listen_words(listen));
-  command.address = place.address;
-  command.port = place.port;
+    return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
+  if (command.makes_token && !command.token_file.empty())
+    return fail(usage_error("--token makes a token, --token-file=FILE reads one: only one of them"));
+  H5_ASSIGN(command.place, parse_listen_words(listen));
   H5_TRY(check_origin(command.cors_origin));
   H5_ASSIGN(command.options, parse_mount_options(option_words, false));
   for (std::string& file : command.files) {

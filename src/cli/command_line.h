@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mount_options.h"
+#include "serve_words.h"
 #include "unmount_command.h"
 
 namespace h5mount::cli {
@@ -35,8 +36,9 @@ struct FrontCommand {
 struct ServeCommand {
   std::vector<std::string> files;  // absolute
   MountOptions options;
-  std::string address;  // numeric
-  std::uint16_t port = 0;
+  ListenWords place;
+  bool makes_token = false;
+  std::string token_file;   // empty: none
   std::string cors_origin;  // empty: none
 };
 

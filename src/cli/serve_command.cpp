@@ -14,6 +14,7 @@
 #include "exit_codes.h"
 #include "h5mount/serve/server.h"
 #include "open_source.h"
+#include "serve_token.h"
 
 namespace h5mount::cli {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::chrono::milliseconds kDrainTick{100};
 // What all sources share.
 struct Shared {
   const MountOptions& options;
+  bool open_to_all;  // whoever reaches the port reads
   std::shared_ptr<cache::BlockCache> cache;
   std::shared_ptr<cache::WorkerPool> workers;
 };
@@ -55,20 +57,47 @@ serve::SourceState state_of(const std::shared_ptr<object::FileSet>& files) {
   return out;
 }
 
+// Whether other users may read the file, as the mount would show it.
+bool readable_by_others(const object::FileSet& files) {
+  constexpr std::uint32_t kOthersRead = 0004;
+  return (files.main()->attributes.mode & kOthersRead) != 0;
+}
+
+// Files that FILE names are sent where all who may read FILE may read them: on an open port all read FILE.
+Status check_readers(const object::FileSet& files, const Shared& shared) {
+  const auto& external = shared.options.external;
+  if (!shared.open_to_all || !external || *external == object::ExternalPolicy::None ||
+      readable_by_others(files))
+    return {};
+  return fail(Error(ErrorCode::AccessDenied,
+                    "not all users may read it, but through an open port all would read the files that it names: "
+                    "leave external= out, or use --token or unix:PATH"));
+}
+
 Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& shared,
                                         const std::shared_ptr<object::FileSet>& files) {
+  H5_TRY(check_readers(*files, shared));
   const auto status = std::make_shared<MountStatus>(file, shared.cache);
   status->set_files(files);
   H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files},
                                         tree_options(shared.options, status, FailedReads::Logged)));
   H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
-  return serve::OpenedSource{std::move(tree), [files] { return state_of(files); }};
+  const auto shown = [files](const tree::NodeStat& node) {
+    return object::readable_by_all_readers(files->main()->attributes,
+                                           {node.uid, node.gid, node.mode, node.mtime});
+  };
+  return serve::OpenedSource{std::move(tree), [files] { return state_of(files); }, shown};
 }
 
-// Downloads that began before a file was replaced go on with the old one.
+// Downloads that began before a file was replaced go on with the old one. Clients are other users, as with
+// allow_other, so that the same rules hold for files that a file names.
 MountOptions serving_options(const MountOptions& options) {
   MountOptions out = options;
   out.reload = true;
+  out.allow_other = true;
+  // Nodes show the owners and modes of their files, which are compared.
+  out.uid = out.gid = std::nullopt;
+  out.file_umask = out.directory_umask = 0;
   return out;
 }
 
@@ -94,6 +123,11 @@ int open_sources(const ServeCommand& command, const Shared& shared, std::vector<
 // Lines of answers do not go to the log that /.h5/log shows: they would displace its messages.
 void print_answer(const std::string& line) {
   std::fprintf(stderr, "h5mount: %s\n", line.c_str());
+}
+
+Result<std::string> token_of(const ServeCommand& command) {
+  if (command.makes_token) return make_token();
+  return command.token_file.empty() ? Result<std::string>(std::string()) : read_token(command.token_file);
 }
 
 constexpr std::array<int, 4> kEndings = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
@@ -137,7 +171,13 @@ int run_serve(const ServeCommand& command) {
   }
   const sigset_t endings = block_endings();
   const MountOptions options = serving_options(command.options);
-  const Shared shared{options, make_cache(options), make_workers(options)};
+  const auto token = token_of(command);
+  if (!token) {
+    print_error("", token.error().text());
+    return kExitUsage;
+  }
+  const bool open_to_all = token->empty() && command.place.socket_path.empty();
+  const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
   std::vector<serve::Source> sources;
   // While files are opened, which starts no threads, a signal ends the program as usual.
   ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);
@@ -145,8 +185,10 @@ int run_serve(const ServeCommand& command) {
   ::pthread_sigmask(SIG_BLOCK, &endings, nullptr);
   if (code != 0) return code;
   serve::ServerOptions server_options;
-  server_options.address = command.address;
-  server_options.port = command.port;
+  server_options.address = command.place.address;
+  server_options.port = command.place.port;
+  server_options.socket_path = command.place.socket_path;
+  server_options.token = *token;
   server_options.cors_origin = command.cors_origin;
   if (level >= LogLevel::Info) server_options.log_answer = print_answer;
   auto server = serve::Server::start(server_options, std::move(sources));
@@ -155,7 +197,7 @@ int run_serve(const ServeCommand& command) {
     return kExitUsage;
   }
   if (options.plugins.empty()) refuse_calls();
-  fmt::print("{}\n", (*server)->url());
+  fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
   std::fflush(stdout);
   int signal = 0;
   while (::sigwait(&endings, &signal) != 0) {

@@ -24,12 +24,19 @@ bool is_address(const std::string& text) {
 
 Result<ListenWords> parse_listen_words(std::string_view text) {
   ListenWords out;
+  constexpr std::string_view kUnix = "unix:";
+  if (text.starts_with(kUnix)) {
+    out.socket_path = text.substr(kUnix.size());
+    if (out.socket_path.empty() || out.socket_path.ends_with('/'))
+      return fail(invalid(text, "the path of a socket is expected, as unix:/run/user/1000/h5mount.sock"));
+    return out;
+  }
   const std::size_t colon = text.rfind(':');
   const std::string_view port = colon == std::string_view::npos ? text : text.substr(colon + 1);
   std::string_view address = colon == std::string_view::npos ? "127.0.0.1" : text.substr(0, colon);
   const auto [end, trouble] = std::from_chars(port.data(), port.data() + port.size(), out.port);
   if (trouble != std::errc{} || end != port.data() + port.size())
-    return fail(invalid(text, "[ADDRESS:]PORT is expected, with a port from 0 to 65535"));
+    return fail(invalid(text, "[ADDRESS:]PORT is expected, with a port from 0 to 65535, or unix:PATH"));
   const bool brackets = address.starts_with('[') && address.ends_with(']');
   if (brackets) address = address.substr(1, address.size() - 2);
   if (!brackets && address.find(':') != std::string_view::npos)

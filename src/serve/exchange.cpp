@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 
+#include "access_token.h"
 #include "h5mount/base/log.h"
 
 namespace h5mount::serve {
@@ -32,6 +33,7 @@ std::string client_name(MHD_Connection* connection) {
   char name[INET6_ADDRSTRLEN] = "-";
   if (info == nullptr || info->client_addr == nullptr) return name;
   const sockaddr* const address = info->client_addr;
+  if (address->sa_family == AF_UNIX) return "unix";
   if (address->sa_family == AF_INET)
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, name, sizeof name);
   if (address->sa_family == AF_INET6)
@@ -106,7 +108,7 @@ void Exchange::make_answer() {
     // What cannot be read at all becomes an error's answer rather than one that is cut off.
     if (const Status first = fill(); !first) answer_ = error_answer(first.error());
   } catch (const std::exception& exception) {
-    log(LogLevel::Error, "serve: {}: {}", request_.target, exception.what());
+    log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     answer_ = internal_error();
   }
   if (filled_ == 0 && !ended_) (void)fill();
@@ -131,9 +133,9 @@ void Exchange::fill_more() {
   try {
     const Status done = fill();
     failed_ = !done;
-    if (!done) log(LogLevel::Warning, "serve: {}: {}", request_.target, done.error().text());
+    if (!done) log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
   } catch (const std::exception& exception) {
-    log(LogLevel::Error, "serve: {}: {}", request_.target, exception.what());
+    log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     failed_ = true;
   }
 }
@@ -182,7 +184,7 @@ void Exchange::end(MHD_RequestTerminationCode how) {
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_);
   context_.log_answer(fmt::format("{} {} {} {} {} bytes {} ms{}", client_name(connection_),
                                   request_.method.empty() ? "-" : request_.method,
-                                  escape_for_log(request_.target),
+                                  escape_for_log(without_token(request_.target)),
                                   stage_ == Stage::Answered ? answer_.status : 400, sent_, took.count(),
                                   how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", cut off"));
 }

@@ -1,5 +1,7 @@
 #include "host.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -31,12 +33,23 @@ bool is_loopback_address(std::string_view text) {
   return true;
 }
 
+bool is_loopback_six(const std::string& text) {
+  in6_addr address = {};
+  return ::inet_pton(AF_INET6, text.c_str(), &address) == 1 && is_loopback(address);
+}
+
 }  // namespace
+
+bool is_loopback(const in6_addr& address) {
+  constexpr std::size_t kFirstOfFour = 12;
+  return IN6_IS_ADDR_LOOPBACK(&address) ||
+         (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[kFirstOfFour] == 127);
+}
 
 bool is_loopback_host(std::string_view host) {
   if (host.starts_with('[')) {
     const std::size_t end = host.find(']');
-    if (end == std::string_view::npos || host.substr(0, end + 1) != "[::1]") return false;
+    if (end == std::string_view::npos || !is_loopback_six(std::string(host.substr(1, end - 1)))) return false;
     const std::string_view rest = host.substr(end + 1);
     return rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1)));
   }

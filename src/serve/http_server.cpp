@@ -1,8 +1,4 @@
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,62 +10,15 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/serve/server.h"
+#include "listener.h"
 
 namespace h5mount::serve {
 namespace {
 
-constexpr int kBacklog = 4096;
 constexpr unsigned kMaxLoops = 4;      // threads that send and receive
 constexpr unsigned kMoreReaders = 14;  // threads that read trees, beside one for each processor
 constexpr std::chrono::milliseconds kLongestTick{1000};
 constexpr std::chrono::milliseconds kDrainTick{10};
-
-struct Address {
-  sockaddr_storage storage = {};
-  socklen_t length = 0;
-  bool loopback = false;
-};
-
-Result<Address> parse_address(const std::string& text, std::uint16_t port) {
-  Address out;
-  auto* const four = reinterpret_cast<sockaddr_in*>(&out.storage);
-  if (::inet_pton(AF_INET, text.c_str(), &four->sin_addr) == 1) {
-    four->sin_family = AF_INET;
-    four->sin_port = htons(port);
-    out.length = sizeof *four;
-    out.loopback = ntohl(four->sin_addr.s_addr) >> 24 == 127;
-    return out;
-  }
-  auto* const six = reinterpret_cast<sockaddr_in6*>(&out.storage);
-  if (::inet_pton(AF_INET6, text.c_str(), &six->sin6_addr) == 1) {
-    six->sin6_family = AF_INET6;
-    six->sin6_port = htons(port);
-    out.length = sizeof *six;
-    out.loopback = IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
-    return out;
-  }
-  return fail(Error(ErrorCode::InvalidValue, text + " is no address"));
-}
-
-Result<UniqueFd> listen_on(const Address& address, const std::string& name) {
-  UniqueFd out(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  if (out.get() >= 0) ::setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool done =
-      out.get() >= 0 &&
-      ::bind(out.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0 &&
-      ::listen(out.get(), kBacklog) == 0;
-  if (!done) return fail(io_error(errno, "cannot listen on " + name));
-  return out;
-}
-
-std::uint16_t bound_port(int descriptor) {
-  sockaddr_storage address = {};
-  socklen_t length = sizeof address;
-  ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                                             : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-}
 
 // The target is decoded by Site: one that was decoded here could not tell `/` from `%2F`.
 std::size_t keep_encoded(void*, MHD_Connection*, char* text) {
@@ -78,24 +27,21 @@ std::size_t keep_encoded(void*, MHD_Connection*, char* text) {
 
 class HttpServer final : public Server {
  public:
-  HttpServer(const ServerOptions& options, bool loopback, std::vector<Source> sources)
+  HttpServer(const ServerOptions& options, Listener listener, std::vector<Source> sources)
       : options_(options),
-        site_({options.cors_origin, loopback}, std::move(sources)),
+        listener_(std::move(listener)),
+        site_({options.cors_origin, listener_.loopback, options.token, listener_.port}, std::move(sources)),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         jobs_(std::max(std::thread::hardware_concurrency(), 1U) + kMoreReaders),
         context_{site_, jobs_, connections_, options.log_answer, false} {}
 
-  Status listen(const Address& address) {
-    const bool six = address.storage.ss_family == AF_INET6;
-    const std::string host = six ? "[" + options_.address + "]" : options_.address;
-    H5_ASSIGN(UniqueFd socket, listen_on(address, fmt::format("{}:{}", host, options_.port)));
-    url_ = fmt::format("http://{}:{}/", host, bound_port(socket.get()));
+  Status listen() {
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
-                           (six ? MHD_USE_IPv6 : MHD_NO_FLAG);
+                           (listener_.six ? MHD_USE_IPv6 : MHD_NO_FLAG);
     const unsigned loops = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxLoops);
     daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET,
-                               socket.get(), MHD_OPTION_THREAD_POOL_SIZE, loops, MHD_OPTION_CONNECTION_LIMIT,
+                               listener_.socket.get(), MHD_OPTION_THREAD_POOL_SIZE, loops, MHD_OPTION_CONNECTION_LIMIT,
                                std::max(options_.connections, loops), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                                kConnectionBytes, MHD_OPTION_CONNECTION_TIMEOUT, 0U,
                                MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, &keep_encoded,
@@ -103,7 +49,7 @@ class HttpServer final : public Server {
                                MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
                                &on_connection, this, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     if (daemon_ == nullptr) return fail(Error(ErrorCode::Io, "libmicrohttpd does not start"));
-    (void)socket.release();  // the daemon's, until it is quiesced
+    (void)listener_.socket.release();  // the daemon's, until it is quiesced
     watch_ = std::thread([this] { watch(); });
     return {};
   }
@@ -119,13 +65,14 @@ class HttpServer final : public Server {
     if (watch_.joinable()) watch_.join();
   }
 
-  std::string url() const override { return url_; }
+  std::string url() const override { return listener_.url; }
 
   bool drain(std::chrono::milliseconds patience) override {
     if (!context_.draining.exchange(true)) {
       // Refuses new connections at once. The daemon's threads may use the descriptor until they have ended.
       listening_ = UniqueFd(MHD_quiesce_daemon(daemon_));
       ::shutdown(listening_.get(), SHUT_RDWR);
+      listener_.file.remove();
     }
     const auto end = std::chrono::steady_clock::now() + patience;
     while (connections_.count() > 0 && std::chrono::steady_clock::now() < end) {
@@ -172,7 +119,7 @@ class HttpServer final : public Server {
   }
 
   const ServerOptions options_;
-  std::string url_;
+  Listener listener_;
   Site site_;
   Connections connections_;
   JobQueue jobs_;
@@ -188,9 +135,9 @@ class HttpServer final : public Server {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, std::vector<Source> sources) {
-  H5_ASSIGN(const Address address, parse_address(options.address, options.port));
-  auto server = std::make_unique<HttpServer>(options, address.loopback, std::move(sources));
-  H5_TRY(server->listen(address));
+  H5_ASSIGN(Listener listener, listen_at(options));
+  auto server = std::make_unique<HttpServer>(options, std::move(listener), std::move(sources));
+  H5_TRY(server->listen());
   return server;
 }
 

@@ -43,7 +43,9 @@ std::vector<std::string> distinct_names(const std::vector<Source>& sources) {
 }  // namespace
 
 Site::Site(SiteOptions options, std::vector<Source> sources)
-    : options_(std::move(options)), names_(distinct_names(sources)) {
+    : options_(std::move(options)),
+      token_(options_.token, options_.port),
+      names_(distinct_names(sources)) {
   for (Source& source : sources) sources_.push_back(std::make_unique<ServedSource>(std::move(source)));
 }
 
@@ -78,6 +80,7 @@ Answer Site::answer_valid(const Request& request) {
     out.add("Allow", std::string(kMethods));
     return out;
   }
+  if (auto instead = token_.answer_instead(request, *target)) return *std::move(instead);
   return answer_at(request, target->path, target->query);
 }
 
@@ -121,6 +124,8 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   }
   auto found = front::find_path((*snapshot)->tree, place->path, front::LastLink::Follow);
   if (!found) return error_answer(found.error());
+  if ((*snapshot)->shown && !(*snapshot)->shown(found->stat))
+    return plain_answer(403, "it is in another file, which not all who may read this one may read");
   return answer_node({request, query, *snapshot, place->prefix, place->path}, *std::move(found));
 }
 
@@ -151,7 +156,7 @@ void Site::add_common(const Request& request, Answer& answer) const {
   answer.add("Access-Control-Allow-Methods", std::string(kMethods));
   answer.add(
       "Access-Control-Allow-Headers",
-      "Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Cache-Control");
+      "Authorization, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Cache-Control");
   answer.add("Access-Control-Max-Age", "86400");
   if (request.header("Access-Control-Request-Private-Network") == "true")
     answer.add("Access-Control-Allow-Private-Network", "true");

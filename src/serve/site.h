@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "access_token.h"
 #include "message.h"
 #include "source.h"
 
@@ -14,6 +15,8 @@ namespace h5mount::serve {
 struct SiteOptions {
   std::string cors_origin;  // as in ServerOptions
   bool loopback = true;     // the Host field must be a loopback name
+  std::string token = {};   // as in ServerOptions
+  std::uint16_t port = 0;   // see AccessToken
 };
 
 class Site {
@@ -41,6 +44,7 @@ class Site {
   void add_common(const Request& request, Answer& answer) const;
 
   const SiteOptions options_;
+  const AccessToken token_;
   std::vector<std::unique_ptr<ServedSource>> sources_;
   std::vector<std::string> names_;  // of the sources, in the root
 };

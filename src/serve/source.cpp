@@ -44,6 +44,7 @@ Result<std::shared_ptr<const Snapshot>> ServedSource::current() {
   auto out = std::make_shared<Snapshot>();
   out->tree = opened_->tree;
   out->pin = opened_->tree->pin();
+  out->shown = opened_->shown;
   out->modified = state.modified / 1'000'000'000;
   static const std::uint64_t program = tree::fnv1a(H5MOUNT_VERSION);
   out->version = fmt::format("{:x}", state.version ^ program);

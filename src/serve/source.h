@@ -18,6 +18,7 @@ struct Snapshot {
   std::shared_ptr<void> pin;
   std::string version;        // of the source's file
   std::int64_t modified = 0;  // seconds since 1970
+  std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
 };
 
 class ServedSource {

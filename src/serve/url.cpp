@@ -34,6 +34,19 @@ bool begins_with_http(std::string_view target) {
          });
 }
 
+// The first parameter of a query, which is removed from it.
+std::string_view take_parameter(std::string_view& query) {
+  const std::size_t end = std::min(query.find('&'), query.size());
+  const std::string_view out = query.substr(0, end);
+  query.remove_prefix(std::min(end + 1, query.size()));
+  return out;
+}
+
+bool is_parameter(std::string_view part, std::string_view name) {
+  const std::string_view key = part.substr(0, part.find('='));
+  return key == name || (key.find('%') != std::string_view::npos && decode_path(key) == name);
+}
+
 }  // namespace
 
 std::optional<Target> parse_target(std::string_view target) {
@@ -122,13 +135,20 @@ std::string encode_path(std::string_view path) {
 
 std::optional<std::string_view> query_parameter(std::string_view query, std::string_view name) {
   while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view part = query.substr(0, end);
+    const std::string_view part = take_parameter(query);
     const std::size_t equals = std::min(part.find('='), part.size());
-    if (part.substr(0, equals) == name) return part.substr(std::min(equals + 1, part.size()));
-    query.remove_prefix(std::min(end + 1, query.size()));
+    if (is_parameter(part, name)) return part.substr(std::min(equals + 1, part.size()));
   }
   return std::nullopt;
+}
+
+std::string without_parameter(std::string_view query, std::string_view name) {
+  std::string out;
+  while (!query.empty()) {
+    const std::string_view part = take_parameter(query);
+    if (!is_parameter(part, name)) out.append(out.empty() ? "" : "&").append(part);
+  }
+  return out;
 }
 
 std::string escape_html(std::string_view text) {

@@ -31,9 +31,11 @@ std::string encode_segment(std::string_view name);
 // A path, segment by segment; without the leading `/`.
 std::string encode_path(std::string_view path);
 
-// Whether the query has a parameter of that name, and its value (empty without `=`). Names and values of this
-// program contain nothing that would be encoded.
+// Whether the query has a parameter of that name, and its value as it stands there (empty without `=`). Names
+// are compared decoded.
 std::optional<std::string_view> query_parameter(std::string_view query, std::string_view name);
+// The query without the parameters of that name.
+std::string without_parameter(std::string_view query, std::string_view name);
 
 // Text for HTML, in elements and in attributes; what is not UTF-8 and control characters are shown as \xNN.
 std::string escape_html(std::string_view text);

@@ -62,8 +62,8 @@ TEST(CommandLine, Serve) {
   };
   const ServeCommand one = served({"h5mount", "--serve", "8000", "/a.h5", "/b.h5", "-o", "uid=5"});
   EXPECT_EQ(one.files, (std::vector<std::string>{"/a.h5", "/b.h5"}));
-  EXPECT_EQ(one.address, "127.0.0.1");
-  EXPECT_EQ(one.port, 8000);
+  EXPECT_EQ(one.place.address, "127.0.0.1");
+  EXPECT_EQ(one.place.port, 8000);
   EXPECT_EQ(one.cors_origin, "");
   const std::pair<const char*, std::pair<const char*, int>> places[] = {{"0", {"127.0.0.1", 0}},
                                                                         {"localhost:1", {"127.0.0.1", 1}},
@@ -73,8 +73,8 @@ TEST(CommandLine, Serve) {
   for (const auto& [text, place] : places) {
     const ServeCommand command =
         served({"h5mount", "--serve", text, "--cors=https://a.example:8443", "/a.h5"});
-    EXPECT_EQ(command.address, place.first) << text;
-    EXPECT_EQ(command.port, place.second) << text;
+    EXPECT_EQ(command.place.address, place.first) << text;
+    EXPECT_EQ(command.place.port, place.second) << text;
     EXPECT_EQ(command.cors_origin, "https://a.example:8443");
   }
   for (const char* text : {"", "x", "65536", "-1", "1x", "a.example:80", "::1", "[::1]", "127.0.0.1:", ":80"})

@@ -29,6 +29,8 @@ struct SourceState {
 struct OpenedSource {
   std::shared_ptr<tree::Tree> tree;
   std::function<SourceState()> state;  // called from any thread
+  // Whether all who may read the source may read a node: it may belong to a file that a link names. Null: all.
+  std::function<bool(const tree::NodeStat&)> shown = nullptr;
 };
 
 // A source that is opened again whenever its file is another one. `open` is called by one thread at a time.
@@ -45,6 +47,12 @@ inline constexpr std::size_t kLeastBodyBytes = 64U << 10;  // where there are ma
 struct ServerOptions {
   std::string address = "127.0.0.1";  // numeric
   std::uint16_t port = 0;             // 0: any that is free
+  // In place of address and port: a socket that is made there, for this user alone, and removed at the end. One
+  // that nobody listens on is replaced; anything else there is an error.
+  std::string socket_path = {};
+  // What a client must show to be answered: as the parameter `token` of a target, which is exchanged for a
+  // cookie; as the password of Basic; or as Bearer. Letters, digits, `-`, `.`, `_` and `~`; empty: none.
+  std::string token = {};
   // The origin whose pages may read (`https://example.org`), or `*`; empty: none.
   std::string cors_origin = {};
   // From the connection, or the last answer, to the end of the next header.
@@ -58,11 +66,11 @@ struct ServerOptions {
 
 class Server {
  public:
-  // UnsupportedFeature: built without libmicrohttpd. Io: the address cannot be listened on.
+  // UnsupportedFeature: built without libmicrohttpd. Io: the address or path cannot be listened on.
   static Result<std::unique_ptr<Server>> start(const ServerOptions& options, std::vector<Source> sources);
   virtual ~Server() = default;
 
-  virtual std::string url() const = 0;  // http://127.0.0.1:8000/
+  virtual std::string url() const = 0;  // http://127.0.0.1:8000/, http://unix:PATH:/; without the token
 
   // Accepts no more connections, and waits until the answers that were begun are sent, at most for
   // `patience`. False where some were not: then the server must not be destroyed, as threads still work for

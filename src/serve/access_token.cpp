@@ -1,0 +1,116 @@
+#include "access_token.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fields.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::string_view kParameter = "token";
+
+// The bytes that Base64 stands for; what follows a character that is none of it is ignored.
+std::string from_base64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  std::uint32_t bits = 0;
+  unsigned count = 0;
+  for (const char c : text) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xFF);
+  }
+  return out;
+}
+
+// What follows the scheme of an Authorization field.
+std::optional<std::string_view> credentials(std::string_view value, std::string_view scheme) {
+  value = trimmed(value);
+  const std::size_t end = std::min(value.find(' '), value.size());
+  if (!equals_ignoring_case(value.substr(0, end), scheme)) return std::nullopt;
+  return trimmed(value.substr(end));
+}
+
+// The same place: a reference relative to the target, so that it is right behind a proxy too.
+Answer redirect_to(const Target& target, std::string_view query) {
+  Answer out = plain_answer(307, "the token is taken");
+  std::string to = "./" + std::string(target.path.substr(target.path.rfind('/') + 1));
+  if (!query.empty()) to.append("?").append(query);
+  out.add("Location", to);
+  return out;
+}
+
+}  // namespace
+
+AccessToken::AccessToken(std::string token, std::uint16_t port)
+    : token_(std::move(token)), cookie_(port == 0 ? "h5mount" : fmt::format("h5mount-{}", port)) {}
+
+// Takes the same time for every text of that length.
+bool AccessToken::is_token(std::string_view text) const {
+  unsigned difference = text.size() == token_.size() ? 0 : 1;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    difference |= static_cast<unsigned char>(text[i]) ^ static_cast<unsigned char>(token_[i % token_.size()]);
+  return difference == 0;
+}
+
+bool AccessToken::in_cookie(const Request& request) const {
+  std::string_view rest;
+  const auto field = request.header("Cookie");
+  if (field) rest = *field;
+  // Several fields are joined by commas.
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of(";,"), rest.size());
+    const std::string_view one = trimmed(rest.substr(0, end));
+    const std::size_t equals = std::min(one.find('='), one.size());
+    if (one.substr(0, equals) == cookie_ && equals < one.size() && is_token(one.substr(equals + 1)))
+      return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+bool AccessToken::in_authorization(const Request& request) const {
+  const auto field = request.header("Authorization");
+  if (!field) return false;
+  if (const auto bearer = credentials(*field, "Bearer")) return is_token(*bearer);
+  const auto basic = credentials(*field, "Basic");
+  if (!basic) return false;
+  const std::string both = from_base64(*basic);
+  const std::size_t colon = both.find(':');
+  return colon != std::string::npos && is_token(std::string_view(both).substr(colon + 1));
+}
+
+std::optional<Answer> AccessToken::answer_instead(const Request& request, const Target& target) const {
+  if (token_.empty()) return std::nullopt;
+  const auto said = query_parameter(target.query, kParameter);
+  const bool in_target = said && is_token(decode_path(*said).value_or(std::string()));
+  if (in_target || in_cookie(request) || in_authorization(request)) {
+    if (!said) return std::nullopt;
+    Answer out = redirect_to(target, without_parameter(target.query, kParameter));
+    if (in_target)
+      out.add("Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", cookie_, token_));
+    return out;
+  }
+  Answer out = plain_answer(
+      401, "a token is needed: as ?token=TOKEN in the address, as the password (of any user), or as Bearer");
+  out.add("WWW-Authenticate", "Basic realm=\"h5mount\", charset=\"UTF-8\"");
+  out.add("WWW-Authenticate", "Bearer realm=\"h5mount\"");
+  return out;
+}
+
+std::string without_token(std::string_view target) {
+  const std::size_t question = target.find('?');
+  if (question == std::string_view::npos) return std::string(target);
+  const std::string_view query = target.substr(question + 1);
+  if (!query_parameter(query, kParameter)) return std::string(target);
+  const std::string rest = without_parameter(query, kParameter);
+  return fmt::format("{}{}{}", target.substr(0, question), rest.empty() ? "" : "?", rest);
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,149 @@
+#include "listener.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "host.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr int kBacklog = 4096;
+constexpr mode_t kOwnerOnly = 0177;  // the bits that are removed from a socket's mode
+
+struct Address {
+  sockaddr_storage storage = {};
+  socklen_t length = 0;
+  bool loopback = false;
+};
+
+Result<Address> parse_address(const std::string& text, std::uint16_t port) {
+  Address out;
+  auto* const four = reinterpret_cast<sockaddr_in*>(&out.storage);
+  if (::inet_pton(AF_INET, text.c_str(), &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+    four->sin_port = htons(port);
+    out.length = sizeof *four;
+    out.loopback = ntohl(four->sin_addr.s_addr) >> 24 == 127;
+    return out;
+  }
+  auto* const six = reinterpret_cast<sockaddr_in6*>(&out.storage);
+  if (::inet_pton(AF_INET6, text.c_str(), &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(port);
+    out.length = sizeof *six;
+    out.loopback = is_loopback(six->sin6_addr);
+    return out;
+  }
+  return fail(Error(ErrorCode::InvalidValue, text + " is no address"));
+}
+
+UniqueFd stream_socket(int family) {
+  return UniqueFd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+std::uint16_t bound_port(int descriptor) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof address;
+  ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                                             : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+Result<Listener> listen_on_port(const ServerOptions& options) {
+  H5_ASSIGN(const Address address, parse_address(options.address, options.port));
+  Listener out;
+  out.six = address.storage.ss_family == AF_INET6;
+  out.loopback = address.loopback;
+  const std::string host = out.six ? "[" + options.address + "]" : options.address;
+  out.socket = stream_socket(address.storage.ss_family);
+  const int on = 1;
+  if (out.socket.get() >= 0) ::setsockopt(out.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const bool done =
+      out.socket.get() >= 0 &&
+      ::bind(out.socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0 &&
+      ::listen(out.socket.get(), kBacklog) == 0;
+  if (!done) return fail(io_error(errno, fmt::format("cannot listen on {}:{}", host, options.port)));
+  out.port = bound_port(out.socket.get());
+  out.url = fmt::format("http://{}:{}/", host, out.port);
+  return out;
+}
+
+// A socket that nobody listens on any more is removed. Anything else at the path is an error; so is a socket
+// of another user, which only root could remove.
+Status make_room(const std::string& path, const sockaddr_un& address) {
+  struct stat there = {};
+  if (::lstat(path.c_str(), &there) != 0)
+    return errno == ENOENT ? Status() : Status(fail(io_error(errno, path)));
+  if (!S_ISSOCK(there.st_mode)) return fail(Error(ErrorCode::Io, path + " exists and is no socket"));
+  if (there.st_uid != ::geteuid()) return fail(Error(ErrorCode::Io, path + " is another user's socket"));
+  const UniqueFd probe = stream_socket(AF_UNIX);
+  if (probe.get() < 0) return fail(io_error(errno, path));
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+      errno != ECONNREFUSED)
+    return fail(Error(ErrorCode::Io, path + " is in use: another program answers on it"));
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(io_error(errno, "cannot replace " + path));
+  return {};
+}
+
+Result<Listener> listen_on_path(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return fail(Error(ErrorCode::InvalidValue,
+                      fmt::format("unix:{}: the path of a socket has at most {} bytes", path,
+                                  sizeof address.sun_path - 1)));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  H5_TRY(make_room(path, address));
+  Listener out;
+  out.socket = stream_socket(AF_UNIX);
+  if (out.socket.get() < 0) return fail(io_error(errno, "cannot listen on " + path));
+  // The mode is right from the moment at which the file exists. The mask is that of all threads of the process:
+  // what another one makes meanwhile is the user's alone too.
+  const mode_t before = ::umask(kOwnerOnly);
+  const int bound = ::bind(out.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int trouble = errno;
+  ::umask(before);
+  if (bound != 0) return fail(io_error(trouble, "cannot listen on " + path));
+  out.file = SocketFile(path);
+  if (::listen(out.socket.get(), kBacklog) != 0) return fail(io_error(errno, "cannot listen on " + path));
+  out.url = fmt::format("http://unix:{}:/", path);
+  return out;
+}
+
+}  // namespace
+
+SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
+  struct stat made = {};
+  if (::lstat(path_.c_str(), &made) != 0) path_.clear();
+  device_ = made.st_dev;
+  inode_ = made.st_ino;
+}
+
+SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
+  return *this;
+}
+
+void SocketFile::remove() {
+  struct stat now = {};
+  if (!path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_)
+    ::unlink(path_.c_str());
+  path_.clear();
+}
+
+Result<Listener> listen_at(const ServerOptions& options) {
+  return options.socket_path.empty() ? listen_on_port(options) : listen_on_path(options.socket_path);
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,237 @@
+// Who may read through a server, and what: files that a file names, sockets, tokens.
+#include "serve_fixture.h"
+
+namespace h5mount::test {
+namespace {
+
+class ServeRights : public ServeCommand {
+ protected:
+  // A home directory with a key that only its owner may read, and a file that names it in every way.
+  void write_home() const {
+    write("f['own'] = np.arange(5)");
+    ASSERT_EQ(python(R"(
+os.mkdir('.ssh', 0o700)
+open('.ssh/key', 'wb').write(b'SECRET' + bytes(34))
+with h5py.File('private.h5', 'w') as f: f['d'] = np.frombuffer(b'SECRET' + bytes(34), 'u1')
+with h5py.File('public.h5', 'w') as f: f['d'] = np.frombuffer(b'public' + bytes(34), 'u1')
+open('public.raw', 'wb').write(b'public' + bytes(34))
+os.chmod('.ssh/key', 0o600); os.chmod('private.h5', 0o600)
+os.chmod('public.h5', 0o644); os.chmod('public.raw', 0o644)
+def virtual(f, name, file):
+    layout = h5py.VirtualLayout((40,), 'u1')
+    layout[:] = h5py.VirtualSource(file, 'd', (40,))
+    f.create_virtual_dataset(name, layout, fillvalue=0)
+with h5py.File('paper.h5', 'w') as f:
+    f['own'] = np.arange(5)
+    f.create_dataset('raw', (40,), 'u1', external=[('.ssh/key', 0, 40)])
+    f.create_dataset('open_raw', (40,), 'u1', external=[('public.raw', 0, 40)])
+    virtual(f, 'virtual', 'private.h5'); virtual(f, 'open_virtual', 'public.h5')
+    f['link'] = h5py.ExternalLink('private.h5', '/d')
+    f['root'] = h5py.ExternalLink('private.h5', '/')
+    f['open_link'] = h5py.ExternalLink('public.h5', '/d')
+os.chmod('paper.h5', 0o644)
+)")
+                  .code,
+              0);
+  }
+};
+
+TEST_F(ServeRights, FilesThatAFileNamesAreNotSent) {
+  write_home();
+  check(R"(
+with Serve('paper.h5') as s:
+    for name in ('raw', 'virtual', 'link', 'open_raw', 'open_virtual', 'open_link', 'root/d',
+                 '.h5/npy/raw.npy', '.h5/text/link', '.h5/external/private.h5/d', '.h5/external/.ssh%25Fkey'):
+        a = s.get('/' + name)
+        assert a.status in (403, 404) and b'SECRET' not in a.data, (name, a.status, a.data)
+    assert s.get('/own').status == 200
+)");
+}
+
+TEST_F(ServeRights, WhatOthersMayNotReadIsNotSentEither) {
+  write_home();
+  check(R"(
+with Serve('-o', 'external=beneath', 'paper.h5') as s:
+    for name in ('raw', 'virtual', 'link', 'root/d', 'root/', '.h5/npy/raw.npy', '.h5/npy/virtual.npy',
+                 '.h5/text/link', '.h5/external/private.h5/d', '.h5/external/private.h5/'):
+        for more in ('', '?describe', '?list', '?page'):
+            a = s.get('/' + name + more)
+            assert b'SECRET' not in a.data, (name, a.status, a.data)
+            assert more or a.status in (403, 404), (name, a.status)
+    for name in ('open_raw', 'open_virtual', 'open_link'):
+        a = s.get('/' + name)
+        assert a.status == 200 and a.data.startswith(b'public'), (name, a.status, a.data)
+# Nobody else may read it, but all would read what it names.
+os.chmod('paper.h5', 0o600)
+p = subprocess.run([os.environ['H5MOUNT'], '--serve', '0', '-o', 'external=beneath', 'paper.h5'],
+                   capture_output=True, text=True, timeout=60)
+assert p.returncode != 0 and 'not all users may read it' in p.stderr and p.stderr.count('\n') == 1, p.stderr
+with Serve('paper.h5') as s:
+    assert s.get('/own').status == 200 and s.get('/raw').status == 403
+)");
+}
+
+TEST_F(ServeRights, ASocketIsForItsUserAlone) {
+  write_home();
+  check(R"(
+import stat
+H = os.environ['H5MOUNT']
+class Unix(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect('h5.sock')
+def get(target, host='any.example'):
+    c = Unix('any')
+    c.request('GET', target, headers={'Host': host})
+    return c.getresponse().read()
+def serve():
+    p = subprocess.Popen([H, '--serve', 'unix:h5.sock', 'f.h5'], stdout=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == 'http://unix:h5.sock:/\n'
+    return p
+def refused(path):
+    p = subprocess.run([H, '--serve', 'unix:' + path, 'f.h5'], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 1 and p.stderr.count('\n') == 1 and p.stdout == '', p
+    return p.stderr
+os.umask(0)
+p = serve()
+there = os.lstat('h5.sock')
+assert stat.S_ISSOCK(there.st_mode) and stat.S_IMODE(there.st_mode) == 0o600, oct(there.st_mode)
+assert get('/own') == np.arange(5).tobytes()
+if os.geteuid() == 0:
+    os.chmod('.', 0o755)
+    code = "import socket; socket.socket(socket.AF_UNIX).connect('h5.sock')"
+    other = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '/usr/bin/python3',
+                            '-c', code], capture_output=True, text=True)
+    assert 'PermissionError' in other.stderr, other
+assert 'in use' in refused('h5.sock')  # it answers, so it stays
+assert get('/own') == np.arange(5).tobytes()
+p.terminate()
+assert p.wait(60) == 0 and not os.path.lexists('h5.sock')
+p = serve()
+p.kill(), p.wait()
+assert os.path.lexists('h5.sock')
+p = serve()  # a dead one is replaced
+assert get('/own') == np.arange(5).tobytes()
+p.send_signal(signal.SIGINT)
+assert p.wait(60) == 0 and not os.path.lexists('h5.sock')
+open('file', 'w').write('x'); os.symlink('nowhere', 'link'); os.mkdir('directory')
+for path in ('file', 'link', 'directory'): assert 'no socket' in refused(path), path
+assert open('file').read() == 'x' and os.readlink('link') == 'nowhere'
+refused('missing/h5.sock'), refused(''), refused('x' * 200)
+# Another socket that has taken the place is not removed.
+p = serve()
+os.unlink('h5.sock')
+other = socket.socket(socket.AF_UNIX); other.bind('h5.sock')
+p.terminate()
+assert p.wait(60) == 0 and os.path.lexists('h5.sock')
+)");
+}
+
+TEST_F(ServeRights, ATokenIsTakenInEveryWayAndNobodyElseIsAnswered) {
+  write_home();
+  check(R"(
+import base64, urllib.parse
+def basic(password, user='u'): return 'Basic ' + base64.b64encode(('%s:%s' % (user, password)).encode()).decode()
+with Serve('--token', '-o', 'log_level=info', 'f.h5') as s, Serve('--token', 'f.h5') as second:
+    root, token = s.url.split('?token=')
+    assert len(token) >= 22 and token != second.url.split('?token=')[1]
+    for target in ('/', '/own', '/?list', '/own?describe', '/?asset=page.js', '/nowhere', '/.h5/',
+                   '/own?token=', '/own?token=' + token[:-1], '/own?token=%sx' % token, '/%zz'):
+        for fields in ({}, {'Authorization': 'Bearer x'}, {'Authorization': basic('x')},
+                       {'Authorization': 'Basic !'}, {'Authorization': basic('', token)}, {'Authorization': token},
+                       {'Cookie': 'h5mount-%s=x' % s.port}, {'Cookie': 'h5mount=' + token},
+                       {'Accept': 'text/html'}):
+            a = s.get(target, **fields)
+            assert a.status == 401 and b'own' not in a.data, (target, fields, a.status)
+            assert [v.split()[0] for v in a.headers.get_all('WWW-Authenticate')] == ['Basic', 'Bearer']
+            assert token.encode() not in a.data
+    assert s.request('POST', '/own').status == 405
+    # In the address, once: the answer sets a cookie and leads to the same place without it.
+    for target, want in (('/?token=%s', './'), ('/own?token=%s', './own'), ('/own?page&token=%s&x=1', './own?page&x=1'),
+                         ('/own?%%74oken=%s', './own')):
+        a = s.get(target % token)
+        assert a.status == 307 and a.headers['Location'] == want, (target, a.status, a.headers.as_string())
+        name, *flags = [part.strip() for part in a.headers['Set-Cookie'].split(';')]
+        assert {'HttpOnly', 'SameSite=Strict'} <= set(flags) and token.encode() not in a.data
+    right = np.arange(5).tobytes()
+    assert s.get('/own', Cookie='a=b; %s; c=d' % name).data == right
+    assert second.get('/own', Cookie=name).status == 401
+    assert s.get('/own', Authorization='Bearer ' + token).data == right
+    assert s.get('/own', Authorization='bearer  ' + token).data == right
+    assert s.get('/own', Authorization=basic(token)).data == right
+    assert s.get('/own', Authorization=basic(token, '')).data == right
+    for target in ('/', '/?list', '/own?page', '/own?describe', '/?plain', '/nowhere'):
+        a = s.get(target, Cookie=name)
+        assert token.encode() not in a.data and token not in a.headers.as_string(), target
+    a = s.get('/own?token=' + token, Cookie=name)
+    assert a.status == 307 and token not in a.headers['Location']
+    a = s.request('OPTIONS', '/own')
+    assert a.status == 204
+    s.end()
+    log = open('serve.err').read()
+    assert log.count('\n') > 50 and token not in log and 'token' not in log, log[-500:]
+)");
+}
+
+TEST_F(ServeRights, CurlAndOthersSendTheToken) {
+  write_home();
+  if (run("command -v curl").code != 0) GTEST_SKIP() << "no curl";
+  check(R"(
+with Serve('--token', 'f.h5') as s:
+    root, token = s.url.split('?token=')
+    right = np.arange(5).tobytes()
+    def curl(*words): return subprocess.run(['curl', '-s', *words], capture_output=True).stdout
+    assert curl('-u', 'me:' + token, root + 'own') == right
+    assert curl('-H', 'Authorization: Bearer ' + token, root + 'own') == right
+    assert curl('-L', '-c', 'jar', '-b', 'jar', root + 'own?token=' + token) == right
+    assert curl('-b', 'jar', root + 'own') == right
+    assert curl('-o', '/dev/null', '-w', '%{http_code}', root + 'own') == b'401'
+    user = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+    user.add_password(None, root, 'me', token)
+    opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(user))  # asks, is refused, asks again
+    assert opener.open(root + 'own').read() == right
+    address = root.replace('http://', 'http://me:%s@' % token)
+    if subprocess.run(['sh', '-c', 'command -v gdalinfo'], capture_output=True).returncode == 0:
+        with h5py.File('image.h5', 'w') as f: f['i'] = np.arange(600, dtype='u1').reshape(20, 30)
+        with Serve('--token', 'image.h5') as t:
+            root, token = t.url.split('?token=')
+            said = subprocess.run(['gdalinfo', '/vsicurl/' + root + '.h5/tiff/i.tif'], capture_output=True, text=True,
+                                  env={**os.environ, 'GDAL_HTTP_USERPWD': 'me:' + token}).stdout
+            assert 'Size is 30, 20' in said, said
+)");
+}
+
+TEST_F(ServeRights, TheTokenOfAFileIsReadOnlyWhereOthersCannotReadIt) {
+  write_home();
+  check(R"(
+H = os.environ['H5MOUNT']
+token = 'a-token_of.my~own-0123456789'
+def refused(*words):
+    p = subprocess.run([H, '--serve', '0', *words, 'f.h5'], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 1 and p.stdout == '' and p.stderr.count('\n') == 1, p
+    assert token not in p.stderr and 'hunter2hunter2hunter2' not in p.stderr, p.stderr
+    return p.stderr
+open('t', 'w').write(token + '\n')
+for mode in (0o644, 0o640, 0o604, 0o660, 0o620):
+    os.chmod('t', mode)
+    assert 'others may read' in refused('--token-file=t'), oct(mode)
+os.chmod('t', 0o600)
+with Serve('--token-file=t', 'f.h5') as s:
+    assert token not in s.url and '?' not in s.url
+    assert s.get('/own').status == 401 and s.get('/own', Authorization='Bearer ' + token).status == 200
+    words = open('/proc/%d/cmdline' % s.process.pid).read()
+    assert token not in words
+assert 'no value' in refused('--token=hunter2hunter2hunter2')
+refused('--token', '--token-file=t'), refused('--token-file=missing'), refused('--token-file=.')
+for bad in ('', 'short', 'with a space in the middle', 'x' * 600, token[:-1] + '\xfc'):
+    open('t', 'w').write(bad)
+    refused('--token-file=t')
+script = 'exec "$0" --serve 0 --token-file=<(echo %s) f.h5' % token
+p = subprocess.Popen(['bash', '-c', script, H], stdout=subprocess.PIPE, text=True)
+assert p.stdout.readline().startswith('http://127.0.0.1:')
+p.terminate(), p.wait()
+)");
+}
+
+}  // namespace
+}  // namespace h5mount::test
