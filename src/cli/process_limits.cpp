@@ -18,6 +18,7 @@ namespace {
 constexpr unsigned kFirstOther = STDERR_FILENO + 1;
 
 std::optional<unsigned> descriptor_in(std::string_view word) {
+  if (word.starts_with("--")) word.remove_prefix(std::min(word.find('=') + 1, word.size()));
   for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!word.starts_with(directory)) continue;
     word.remove_prefix(directory.size());

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxPending = std::size_t{1}
 
 class Resolver {
  public:
-  explicit Resolver(const std::shared_ptr<tree::Tree>& tree) : tree_(tree) {}
+  Resolver(const std::shared_ptr<tree::Tree>& tree, RequestBudget& budget) : tree_(tree), budget_(budget) {}
 
   Result<FoundNode> resolve(std::string_view path, LastLink last) {
     H5_TRY(push(path));
@@ -23,7 +23,7 @@ class Resolver {
       H5_TRY(step(name, last == LastLink::Follow || !pending_.empty()));
     }
     if (!steps_.empty()) return std::move(steps_.back());
-    H5_ASSIGN(const tree::NodeStat stat, tree_->stat(tree::kRootNode, tree::StatDepth::Listing));
+    H5_ASSIGN(const tree::NodeStat stat, tree_->stat(tree::kRootNode, tree::StatDepth::Listing, budget_));
     return FoundNode{NodeReference(), stat, {}};
   }
 
@@ -54,7 +54,7 @@ class Resolver {
     }
     const tree::NodeId directory = steps_.empty() ? tree::kRootNode : steps_.back().node.id();
     const std::string path = joined_path(steps_.empty() ? std::string() : steps_.back().path, name);
-    auto found = tree_->lookup(directory, name);
+    auto found = tree_->lookup(directory, name, budget_);
     if (!found && found.error().code() == ErrorCode::NotFound)
       return fail(Error(ErrorCode::NotFound, fmt::format("no such file or directory: /{}", path)));
     if (!found) return fail(found.error());
@@ -66,7 +66,7 @@ class Resolver {
 
   Status follow_link(tree::NodeId link, const std::string& path) {
     if (++links_ > kMaxLinks)
-      return fail(Error(ErrorCode::InvalidValue, fmt::format("/{}: too many symlinks", path)));
+      return fail(Error(ErrorCode::NotFound, fmt::format("/{}: too many symlinks", path)));
     H5_ASSIGN(const std::string target, tree_->readlink(link));
     if (target.starts_with('/'))
       return fail(Error(ErrorCode::NotFound, fmt::format("/{} leads out of the tree", path)));
@@ -74,6 +74,7 @@ class Resolver {
   }
 
   const std::shared_ptr<tree::Tree>& tree_;
+  RequestBudget& budget_;
   std::vector<std::string> pending_;  // remaining names, the next one last
   std::vector<FoundNode> steps_;      // from below the root to the current node
   unsigned links_ = 0;
@@ -81,8 +82,14 @@ class Resolver {
 
 }  // namespace
 
+Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last,
+                            RequestBudget& budget) {
+  return Resolver(tree, budget).resolve(path, last);
+}
+
 Result<FoundNode> find_path(const std::shared_ptr<tree::Tree>& tree, std::string_view path, LastLink last) {
-  return Resolver(tree).resolve(path, last);
+  RequestBudget own;
+  return find_path(tree, path, last, own);
 }
 
 std::string joined_path(std::string_view directory, std::string_view name) {

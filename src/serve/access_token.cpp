@@ -55,7 +55,7 @@ AccessToken::AccessToken(std::string token, std::uint16_t port)
 bool AccessToken::is_token(std::string_view text) const {
   unsigned difference = text.size() == token_.size() ? 0 : 1;
   for (std::size_t i = 0; i < text.size(); ++i)
-    difference |= static_cast<unsigned char>(text[i]) ^ static_cast<unsigned char>(token_[i % token_.size()]);
+    difference |= static_cast<unsigned>(text[i] ^ token_[i % token_.size()]);
   return difference == 0;
 }
 

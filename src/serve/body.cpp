@@ -12,7 +12,7 @@ class TextBody final : public Body {
  public:
   explicit TextBody(std::string text) : text_(std::move(text)) {}
   std::optional<std::uint64_t> size() const override { return text_.size(); }
-  Result<std::size_t> read(MutableByteSpan out) override {
+  Result<std::size_t> read(MutableByteSpan out, RequestWork&) override {
     const std::size_t count = std::min(out.size(), text_.size() - given_);
     std::memcpy(out.data(), text_.data() + given_, count);
     given_ += count;
@@ -25,9 +25,10 @@ class TextBody final : public Body {
 };
 
 // Copies bytes of the file; 0 at its end.
-Result<std::size_t> read_file(tree::OpenNode& file, std::uint64_t offset, MutableByteSpan out) {
+Result<std::size_t> read_file(tree::OpenNode& file, std::uint64_t offset, MutableByteSpan out,
+                              RequestWork& work) {
   dataset::Pieces pieces;
-  H5_TRY(file.read(offset, out.size(), pieces));
+  H5_TRY(file.read(offset, out.size(), pieces, work.budget()));
   const auto count = static_cast<std::size_t>(pieces.total());
   H5_TRY(dataset::copy_pieces(pieces.list(), out.first(count)));
   if (pieces.kernel_only()) H5_TRY(file.revalidate());
@@ -44,9 +45,9 @@ class FileBody final : public Body {
   }
   std::optional<std::uint64_t> size() const override { return size_; }
 
-  Result<std::size_t> read(MutableByteSpan out) override {
+  Result<std::size_t> read(MutableByteSpan out, RequestWork& work) override {
     std::size_t filled = 0;
-    while (filled < out.size() && part_ < parts_.size()) {
+    while (filled < out.size() && part_ < parts_.size() && (filled == 0 || !work.job_is_old())) {
       const FilePart& part = parts_[part_];
       const MutableByteSpan rest = out.subspan(filled);
       if (text_given_ < part.before.size()) {
@@ -65,7 +66,7 @@ class FileBody final : public Body {
       }
       const auto most =
           static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), part.range.end - offset));
-      H5_ASSIGN(const std::size_t count, read_file(*file_, offset, rest.first(most)));
+      H5_ASSIGN(const std::size_t count, read_file(*file_, offset, rest.first(most), work));
       if (count == 0) return fail(Error(ErrorCode::Stale, "the file became shorter while it was read"));
       range_given_ += count;
       filled += count;
@@ -87,8 +88,8 @@ class StreamBody final : public Body {
   StreamBody(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file)
       : snapshot_(std::move(snapshot)), file_(std::move(file)) {}
   std::optional<std::uint64_t> size() const override { return std::nullopt; }
-  Result<std::size_t> read(MutableByteSpan out) override {
-    H5_ASSIGN(const std::size_t count, read_file(*file_, offset_, out));
+  Result<std::size_t> read(MutableByteSpan out, RequestWork& work) override {
+    H5_ASSIGN(const std::size_t count, read_file(*file_, offset_, out, work));
     offset_ += count;
     return count;
   }
@@ -114,11 +115,11 @@ BodyPtr make_stream_body(std::shared_ptr<const Snapshot> snapshot, std::shared_p
   return std::make_unique<StreamBody>(std::move(snapshot), std::move(file));
 }
 
-Result<std::string> read_all(Body& body) {
+Result<std::string> read_all(Body& body, RequestWork& work) {
   std::string out;
   std::array<std::byte, 16384> buffer;
   for (;;) {
-    H5_ASSIGN(const std::size_t count, body.read(buffer));
+    H5_ASSIGN(const std::size_t count, body.read(buffer, work));
     if (count == 0) return out;
     out.append(reinterpret_cast<const char*>(buffer.data()), count);
   }

@@ -9,6 +9,7 @@
 
 #include "byte_ranges.h"
 #include "h5mount/base/bytes.h"
+#include "request_work.h"
 #include "source.h"
 
 namespace h5mount::serve {
@@ -18,8 +19,9 @@ class Body {
   virtual ~Body() = default;
   // Nothing where the size is known only at the end.
   virtual std::optional<std::uint64_t> size() const = 0;
-  // The next bytes, at most as many as `out` takes; 0 at the end. May take as long as reading a file takes.
-  virtual Result<std::size_t> read(MutableByteSpan out) = 0;
+  // The next bytes, at most as many as `out` takes, and fewer where these took long; 0 at the end. May take as
+  // long as reading a file takes.
+  virtual Result<std::size_t> read(MutableByteSpan out, RequestWork& work) = 0;
 };
 using BodyPtr = std::unique_ptr<Body>;
 
@@ -37,7 +39,7 @@ BodyPtr make_file_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr
 // A file whose size is unknown, to its end.
 BodyPtr make_stream_body(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<tree::OpenNode> file);
 
-// All of a body, or nothing where it is longer than `most`, or what was read is then lost.
-Result<std::string> read_all(Body& body);
+// All of a body.
+Result<std::string> read_all(Body& body, RequestWork& work);
 
 }  // namespace h5mount::serve

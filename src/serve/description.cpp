@@ -29,8 +29,9 @@ constexpr std::array<ViewPlace, 11> kViewPlaces = {{{"npy", ".npy"},
 
 // A longer value is cut, and named in "cut"; the whole one is a file below /.h5/attributes.
 constexpr std::size_t kMaxShownValue = 4096;
-// Of all values together; what is more is named in "errors".
-constexpr std::size_t kMaxDescription = 4U << 20;
+
+// Attributes that would be read after this time are left out.
+constexpr std::chrono::seconds kMaxTime{4};
 
 // Members of a JSON object.
 class Members {
@@ -49,28 +50,29 @@ class Members {
 
 class Description {
  public:
-  Description(const Snapshot& snapshot, const front::FoundNode& found, const std::string& prefix)
-      : tree_(snapshot.tree), found_(found), prefix_(prefix) {}
+  Description(const Snapshot& snapshot, const front::FoundNode& found, const std::string& source,
+              RequestWork& work)
+      : tree_(snapshot.tree), found_(found), source_(source), work_(work) {}
 
   std::string text() {
-    const auto exact = tree_->stat(found_.node.id(), tree::StatDepth::Listing);
+    const auto exact = tree_->stat(found_.node.id(), tree::StatDepth::Listing, work_.budget());
     const tree::NodeStat& stat = exact ? *exact : found_.stat;
     const bool directory = stat.type == tree::NodeType::Directory;
     out_ = "{\"path\":";
     text::append_json_string("/" + found_.path, out_);
-    out_ += fmt::format(R"(,"href":"{}/{}{}","type":"{}","size":{},"mtime":{})", prefix_,
+    out_ += fmt::format(R"(,"href":"{0}{1}{2}","source":"{0}","type":"{3}","size":{4},"mtime":{5})", source_,
                         encode_path(found_.path), directory && !found_.path.empty() ? "/" : "",
                         directory ? "directory" : "file",
                         stat.complete || stat.size > 0 ? fmt::format("{}", stat.size) : "null", stat.mtime);
-    add_xattrs();
     add_views();
+    add_xattrs();
     return out_ + "}\n";
   }
 
  private:
   void add_xattrs() {
     Members values, errors, cut;
-    if (const auto names = tree_->list_xattrs(found_.node.id())) {
+    if (const auto names = tree_->list_xattrs(found_.node.id(), work_.budget())) {
       for (const std::string& name : *names) add_xattr(name, values, errors, cut);
     } else {
       errors.add("", names.error().text());
@@ -79,9 +81,15 @@ class Description {
                         cut.text());
   }
 
-  void add_xattr(const std::string& name, Members& values, Members& errors, Members& cut) const {
-    if (values.text().size() > kMaxDescription) return errors.add(name, "not shown: there are too many");
-    const auto value = tree_->get_xattr(found_.node.id(), name);
+  void add_xattr(const std::string& name, Members& values, Members& errors, Members& cut) {
+    const bool too_many = values.text().size() + errors.text().size() > work_.most_text();
+    if (too_many || work_.job_age() > kMaxTime) {
+      if (left_out_++ == 0)
+        errors.add(name, too_many ? "not shown, and nothing after it: there are too many"
+                                  : "not shown, and nothing after it: those before took too long");
+      return;
+    }
+    const auto value = tree_->get_xattr(found_.node.id(), name, work_.budget());
     if (!value) return errors.add(name, value.error().text());
     const std::string_view shown = utf8_prefix(*value, kMaxShownValue);
     values.add(name, shown);
@@ -89,7 +97,7 @@ class Description {
   }
 
   bool exists(const std::string& path, bool directory) const {
-    const auto view = front::find_path(tree_, path, front::LastLink::Keep);
+    const auto view = front::find_path(tree_, path, front::LastLink::Keep, work_.budget());
     return view && (view->stat.type == tree::NodeType::Directory) == directory;
   }
 
@@ -102,28 +110,30 @@ class Description {
       if (view_itself || found_.path.empty()) break;
       const std::string path = fmt::format(".h5/{}/{}{}", place.name, found_.path, place.suffix);
       if (!exists(path, place.directory)) continue;
-      out_ += fmt::format("{}{{\"name\":\"{}\",\"href\":\"{}/{}{}\"}}", first ? "" : ",", place.name, prefix_,
+      out_ += fmt::format("{}{{\"name\":\"{}\",\"href\":\"{}{}{}\"}}", first ? "" : ",", place.name, source_,
                           encode_path(path), place.directory ? "/" : "");
       first = false;
     }
     out_ += ']';
     const std::string slices = ".h5/slice/" + found_.path;
     if (!view_itself && found_.stat.type == tree::NodeType::File && exists(slices, true))
-      out_ += fmt::format(",\"slices\":\"{}/{}/\"", prefix_, encode_path(slices));
-    if (!view_itself && exists(".h5", true)) out_ += fmt::format(",\"special\":\"{}/.h5/\"", prefix_);
+      out_ += fmt::format(",\"slices\":\"{}{}/\"", source_, encode_path(slices));
+    if (!view_itself && exists(".h5", true)) out_ += fmt::format(",\"special\":\"{}.h5/\"", source_);
   }
 
   const std::shared_ptr<tree::Tree>& tree_;
   const front::FoundNode& found_;
-  const std::string& prefix_;
+  const std::string& source_;
+  RequestWork& work_;
   std::string out_;
+  std::size_t left_out_ = 0;  // attributes
 };
 
 }  // namespace
 
-std::string describe_node(const Snapshot& snapshot, const front::FoundNode& found,
-                          const std::string& prefix) {
-  return Description(snapshot, found, prefix).text();
+std::string describe_node(const Snapshot& snapshot, const front::FoundNode& found, const std::string& source,
+                          RequestWork& work) {
+  return Description(snapshot, found, source, work).text();
 }
 
 }  // namespace h5mount::serve

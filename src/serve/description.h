@@ -4,12 +4,15 @@
 #include <string>
 
 #include "h5mount/front/path_walk.h"
+#include "request_work.h"
 #include "source.h"
 
 namespace h5mount::serve {
 
-// {"path","type","size","mtime","xattrs":{…},"views":[{"name","href"}…],"slices":HREF,…}. `prefix`: the path
-// of the source in URLs, empty or `/NAME`. Errors of single attributes are in "errors".
-std::string describe_node(const Snapshot& snapshot, const front::FoundNode& found, const std::string& prefix);
+// {"path","href","source","type","size","mtime","xattrs":{…},"views":[{"name","href"}…],"slices":HREF,…}. Each
+// reference is relative to the request; `source`: of the source's root, with a slash at its end. What cannot be
+// read of single attributes is in "errors".
+std::string describe_node(const Snapshot& snapshot, const front::FoundNode& found, const std::string& source,
+                          RequestWork& work);
 
 }  // namespace h5mount::serve

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <functional>
 
 #include "access_token.h"
 #include "h5mount/base/log.h"
@@ -41,6 +42,21 @@ std::string client_name(MHD_Connection* connection) {
   return name;
 }
 
+Connection* connection_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return static_cast<Connection*>(info->socket_context);
+}
+
+// RFC 9110 section 5.6.2.
+bool is_token(std::string_view name) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::ranges::all_of(name, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
 Answer internal_error() {
   return plain_answer(500, "internal error");
 }
@@ -48,14 +64,14 @@ Answer internal_error() {
 }  // namespace
 
 Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target)
-    : context_(context), connection_(connection) {
+    : context_(context),
+      connection_(connection),
+      work_(connection_of(connection)->descriptor(), buffer_bytes(context.connections.count(), std::nullopt)) {
   request_.target = std::move(target);
 }
 
 Connection* Exchange::connection() const {
-  const MHD_ConnectionInfo* const info =
-      MHD_get_connection_info(connection_, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  return static_cast<Connection*>(info->socket_context);
+  return connection_of(connection_);
 }
 
 MHD_Result Exchange::take_header(void* self, MHD_ValueKind, const char* name, const char* value) {
@@ -68,19 +84,40 @@ bool Exchange::has_body() const {
   return request_.header("Transfer-Encoding") || (length && *length != "0");
 }
 
-MHD_Result Exchange::advance(const char* method, std::size_t uploaded) {
+// libmicrohttpd passes texts that end at a NUL. It takes the target and the version from one line in one
+// buffer, with the space between them made a NUL: a target that is shorter than their distance was cut.
+bool Exchange::is_cut(const char* url, const char* version) const {
+  const std::less<const char*> before;
+  if (!before(url, version) || version - url > static_cast<std::ptrdiff_t>(kConnectionBytes)) return false;
+  return static_cast<std::size_t>(version - url) != request_.target.size() + 1;
+}
+
+// Answered before the body is sent; the connection is then closed.
+MHD_Result Exchange::refuse(Answer answer) {
+  stage_ = Stage::Answered;
+  refused_ = true;
+  answer_ = std::move(answer);
+  return fill() ? send() : MHD_NO;
+}
+
+MHD_Result Exchange::begin(const char* method, const char* url, const char* version) {
+  request_.method = method;
+  MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
+  connection()->enter(Phase::Working);
+  stage_ = Stage::Complete;
+  // `Content-Length : 3` is a field of another name to this server, and the length of a body to a lenient proxy.
+  for (const auto& [name, value] : request_.headers)
+    if (!is_token(name)) return refuse(plain_answer(400, "the name of a field is no token"));
+  if (is_cut(url, version)) return refuse(plain_answer(400, "the target is no path"));
+  if (!has_body()) return MHD_YES;
+  return refuse(Site::reads(request_.method) ? plain_answer(413, "a request has no body here")
+                                             : context_.site.answer(request_, work_));
+}
+
+MHD_Result Exchange::advance(const char* method, const char* url, const char* version, std::size_t uploaded) {
   switch (stage_) {
     case Stage::Begun:
-      request_.method = method;
-      MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
-      connection()->enter(Phase::Working);
-      stage_ = Stage::Complete;
-      if (!has_body()) return MHD_YES;
-      // Answered before it is sent, the connection is then closed.
-      stage_ = Stage::Answered;
-      answer_ = Site::reads(request_.method) ? plain_answer(413, "a request has no body here")
-                                             : context_.site.answer(request_);
-      return fill() ? send() : MHD_NO;
+      return begin(method, url, version);
     case Stage::Complete:
       if (uploaded > 0) return MHD_NO;
       stage_ = Stage::Answered;
@@ -95,23 +132,29 @@ MHD_Result Exchange::advance(const char* method, std::size_t uploaded) {
 // The loop does not touch the connection until the job has resumed it, which is the last that the job does.
 void Exchange::suspend_for(void (Exchange::*job)()) {
   MHD_suspend_connection(connection_);
-  context_.jobs.submit([this, job, connection = connection_] {
+  context_.jobs.submit(work_.is_long() ? Pace::Long : Pace::Quick, [this, job, connection = connection_] {
+    work_.begin_job();
     (this->*job)();
+    work_.end_job();
     MHD_resume_connection(connection);
   });
 }
 
 void Exchange::make_answer() {
   try {
-    answer_ = context_.site.answer(request_);
-    if (request_.method == "HEAD") return;
+    answer_ = context_.site.answer(request_, work_);
+    const bool reads = request_.method != "HEAD" || answer_.reads_for_head;
+    const Status first = reads ? fill() : Status();
+    if (first && !work_.timed_out()) return;
     // What cannot be read at all becomes an error's answer rather than one that is cut off.
-    if (const Status first = fill(); !first) answer_ = error_answer(first.error());
+    answer_ = work_.timed_out() ? plain_answer(504, "it took too long") : error_answer(first.error());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     answer_ = internal_error();
   }
-  if (filled_ == 0 && !ended_) (void)fill();
+  buffer_.clear();
+  ended_ = false;
+  (void)fill();
 }
 
 // Reads the next part of the body into the buffer.
@@ -122,10 +165,11 @@ Status Exchange::fill() {
     return {};
   }
   if (buffer_.empty()) buffer_.resize(buffer_bytes(context_.connections.count(), answer_.body->size()));
-  const auto count = answer_.body->read(buffer_);
+  const auto count = answer_.body->read(buffer_, work_);
   if (!count) return fail(count.error());
   filled_ = *count;
   ended_ = filled_ == 0;
+  work_.gave(filled_);
   return {};
 }
 
@@ -148,7 +192,7 @@ MHD_Result Exchange::send() {
   if (response == nullptr) return MHD_NO;
   for (const auto& [name, value] : answer_.headers)
     MHD_add_response_header(response, name.c_str(), value.c_str());
-  if (context_.draining || context_.connections.crowded())
+  if (refused_ || context_.draining || context_.connections.crowded())
     MHD_add_response_header(response, "Connection", "close");
   connection()->enter(Phase::Sending);
   const MHD_Result queued = MHD_queue_response(connection_, answer_.status, response);

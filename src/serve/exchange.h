@@ -31,7 +31,8 @@ class Exchange {
   Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target);
 
   // Called by the loop until an answer is queued: first with the header, then at its end, then when resumed.
-  MHD_Result advance(const char* method, std::size_t uploaded);
+  // `url` and `version`: as libmicrohttpd passes them.
+  MHD_Result advance(const char* method, const char* url, const char* version, std::size_t uploaded);
   // Called when the answer was sent, or could not be.
   void end(MHD_RequestTerminationCode how);
 
@@ -40,6 +41,9 @@ class Exchange {
   static ssize_t read_body(void* self, std::uint64_t position, char* out, std::size_t most);
   static MHD_Result take_header(void* self, MHD_ValueKind kind, const char* name, const char* value);
 
+  MHD_Result begin(const char* method, const char* url, const char* version);
+  MHD_Result refuse(Answer answer);
+  bool is_cut(const char* url, const char* version) const;
   bool has_body() const;
   void make_answer();
   Status fill();
@@ -54,10 +58,12 @@ class Exchange {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Stage stage_ = Stage::Begun;
   Request request_;
+  RequestWork work_;
   Answer answer_;
   std::vector<std::byte> buffer_;        // the next bytes of the body
   std::size_t filled_ = 0, given_ = 0;   // of the buffer
   bool ended_ = false, failed_ = false;  // the body
+  bool refused_ = false;                 // no message can be told apart after this one
   std::uint64_t sent_ = 0;
 };
 

@@ -16,7 +16,9 @@ namespace h5mount::serve {
 namespace {
 
 constexpr unsigned kMaxLoops = 4;      // threads that send and receive
-constexpr unsigned kMoreReaders = 14;  // threads that read trees, beside one for each processor
+// Threads that read trees: beside one for each processor; of long requests at a time; and at most, where
+// sources hang.
+constexpr unsigned kQuickReaders = 4, kSlowReaders = 8, kMostReaders = 512;
 constexpr std::chrono::milliseconds kLongestTick{1000};
 constexpr std::chrono::milliseconds kDrainTick{10};
 
@@ -33,7 +35,7 @@ class HttpServer final : public Server {
         site_({options.cors_origin, listener_.loopback, options.token, listener_.port}, std::move(sources)),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
-        jobs_(std::max(std::thread::hardware_concurrency(), 1U) + kMoreReaders),
+        jobs_({std::max(std::thread::hardware_concurrency(), 1U) + kQuickReaders, kSlowReaders, kMostReaders}),
         context_{site_, jobs_, connections_, options.log_answer, false} {}
 
   Status listen() {
@@ -87,9 +89,9 @@ class HttpServer final : public Server {
     auto& server = *static_cast<HttpServer*>(self);
     return new Exchange(server.context_, connection, target);
   }
-  static MHD_Result on_request(void*, MHD_Connection*, const char*, const char* method, const char*,
-                               const char*, std::size_t* uploaded, void** exchange) {
-    return static_cast<Exchange*>(*exchange)->advance(method, *uploaded);
+  static MHD_Result on_request(void*, MHD_Connection*, const char* url, const char* method,
+                               const char* version, const char*, std::size_t* uploaded, void** exchange) {
+    return static_cast<Exchange*>(*exchange)->advance(method, url, version, *uploaded);
   }
   static void on_completed(void*, MHD_Connection*, void** exchange, MHD_RequestTerminationCode how) {
     const std::unique_ptr<Exchange> owned(static_cast<Exchange*>(*exchange));

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "fields.h"
+#include "h5mount/base/utf8.h"
 #include "h5mount/text/value_text.h"
 #include "tags.h"
 #include "url.h"
@@ -19,7 +20,14 @@ struct ListedEntry {
   std::optional<std::uint64_t> size;  // of a file, where it is known without reading it
   std::optional<std::int64_t> modified;
   std::string etag, target, error;
+  std::string kind = {}, shape = {}, dtype = {};  // of a Table
 };
+
+constexpr std::uint64_t kEntrySteps = 1000;
+constexpr std::size_t kMaxShownType = 200;
+
+constexpr std::string_view kTableHead =
+    "<table cellpadding=\"4\">\n<tr align=\"left\"><th>Name</th><th>Kind</th><th>Shape</th><th>Type</th><th>Bytes</th></tr>\n";
 
 // An HTML listing has the form of nginx's and Apache's, which wget, GDAL, fsspec and httpdirfs take apart.
 class ListingText {
@@ -29,22 +37,30 @@ class ListingText {
   std::string begin() const {
     if (form_ == ListingForm::Json) return "[";
     const std::string title = escape_html(path_.empty() ? "/" : "/" + path_ + "/");
+    const bool table = form_ == ListingForm::Table;
+    const std::string_view up = path_.empty() ? "" : table ? "<p><a href=\"../?plain\">../</a></p>\n" : "<a href=\"../\">../</a>\n";
     return fmt::format(
         "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Index of {0}</title></head>\n"
-        "<body>\n<h1>Index of {0}</h1><hr><pre>{1}",
-        title, path_.empty() ? "" : "<a href=\"../\">../</a>\n");
+        "<body>\n<h1>Index of {0}</h1><hr>{1}{2}{3}",
+        title, table ? "" : "<pre>", up, table ? kTableHead : "");
   }
   std::string entry(const ListedEntry& entry, bool first) const {
+    if (form_ == ListingForm::Table) return row(entry);
     return form_ == ListingForm::Json ? (first ? "\n" : ",\n") + json(entry) : html(entry);
   }
   std::string damage(const Error& error, bool first) const {
     if (form_ == ListingForm::Html) return "error: " + escape_html(error.text()) + "\n";
+    if (form_ == ListingForm::Table)
+      return "<tr><td colspan=\"5\">error: " + escape_html(error.text()) + "</td></tr>\n";
     std::string out = first ? "\n" : ",\n";
     out += "{\"name\":null,\"type\":\"error\",\"error\":";
     text::append_json_string(error.text(), out);
     return out + "}";
   }
-  std::string end() const { return form_ == ListingForm::Json ? "\n]\n" : "</pre><hr></body></html>\n"; }
+  std::string end() const {
+    if (form_ == ListingForm::Json) return "\n]\n";
+    return fmt::format("</{}><hr></body></html>\n", form_ == ListingForm::Table ? "table" : "pre");
+  }
 
  private:
   static void add_text(std::string_view key, std::string_view value, std::string& out) {
@@ -64,6 +80,18 @@ class ListingText {
     add_text("target", entry.target, out);
     add_text("error", entry.error, out);
     return out + "}";
+  }
+
+  static std::string row(const ListedEntry& entry) {
+    const bool directory = entry.type == "directory";
+    const std::string kind = !entry.target.empty() ? "link to " + entry.target
+                             : entry.kind.empty()  ? std::string(entry.type)
+                                                   : entry.kind;
+    return fmt::format(
+        "<tr><td><a href=\"{}{}\">{}{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        encode_segment(entry.name), directory ? "/?plain" : "", escape_html(entry.name), directory ? "/" : "",
+        escape_html(entry.error.empty() ? kind : kind + ", error: " + entry.error), escape_html(entry.shape),
+        escape_html(entry.dtype), entry.size ? fmt::format("{}", *entry.size) : "");
   }
 
   static std::string html(const ListedEntry& entry) {
@@ -86,93 +114,139 @@ class ListingText {
   const std::string path_;
 };
 
-ListedEntry listed_entry(const Snapshot& snapshot, const front::FoundNode& directory,
-                         const tree::DirectoryListing& listing, std::size_t position) {
-  ListedEntry out;
-  out.name = listing.name_at(position);
-  const auto entry = snapshot.tree->lookup_listed(directory.node.id(), listing, position);
-  if (!entry) {
-    out.error = entry.error().text();
+// Looks up the entries of a listing.
+struct EntryMaker {
+  const Snapshot& snapshot;
+  const front::FoundNode& directory;
+  const tree::DirectoryListing& listing;
+  Tags& tags;
+  tree::FilesRead& read;
+  RequestBudget& budget;
+
+  ListedEntry make(std::size_t position, ListingForm form) const {
+    ListedEntry out;
+    out.name = listing.name_at(position);
+    const auto entry = snapshot.tree->lookup_listed(directory.node.id(), listing, position, read, budget);
+    if (!entry) {
+      out.error = entry.error().text();
+      return out;
+    }
+    const front::NodeReference node(snapshot.tree, entry->node);
+    out.modified = entry->stat.mtime;
+    switch (entry->stat.type) {
+      case tree::NodeType::Directory:
+        out.type = "directory";
+        break;
+      case tree::NodeType::File:
+        out.type = "file";
+        // 0 where a size is not known without reading.
+        if (entry->stat.complete || entry->stat.size > 0) out.size = entry->stat.size;
+        if (form == ListingForm::Json)
+          out.etag = tags.tag_of(front::joined_path(directory.path, out.name), node.id(), entry->stat.type);
+        break;
+      case tree::NodeType::Symlink:
+        out.type = "symlink";
+        out.target = snapshot.tree->readlink(node.id()).value_or(std::string());
+        break;
+    }
+    if (form == ListingForm::Table && entry->stat.type != tree::NodeType::Symlink) add_facts(node.id(), out);
     return out;
   }
-  const front::NodeReference node(snapshot.tree, entry->node);
-  out.modified = entry->stat.mtime;
-  const std::string path = front::joined_path(directory.path, out.name);
-  switch (entry->stat.type) {
-    case tree::NodeType::Directory:
-      out.type = "directory";
-      break;
-    case tree::NodeType::File:
-      out.type = "file";
-      // 0 where a size is not known without reading.
-      if (entry->stat.complete || entry->stat.size > 0) out.size = entry->stat.size;
-      out.etag = etag_of(snapshot, path, node.id(), entry->stat.type);
-      break;
-    case tree::NodeType::Symlink:
-      out.type = "symlink";
-      out.target = snapshot.tree->readlink(node.id()).value_or(std::string());
-      break;
+
+  void add_facts(tree::NodeId node, ListedEntry& out) const {
+    const auto fact = [&](const char* name) {
+      return snapshot.tree->get_xattr(node, name, budget).value_or(std::string());
+    };
+    out.kind = fact("user.hdf5.kind");
+    out.shape = fact("user.hdf5.shape");
+    out.dtype = std::string(utf8_prefix(fact("user.hdf5.dtype"), kMaxShownType));
+    out.error = fact("user.hdf5.error");
   }
-  return out;
-}
+};
 
 class ListingBody final : public Body {
  public:
-  ListingBody(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory,
-              std::shared_ptr<const tree::DirectoryListing> listing, const std::string& path,
-              ListingForm form)
+  ListingBody(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory, ListingPtr listing,
+              const std::string& path, ListingForm form)
       : snapshot_(std::move(snapshot)),
         directory_(std::move(directory)),
         listing_(std::move(listing)),
+        form_(form),
         text_(form, path),
         pending_(text_.begin()) {}
 
-  std::optional<std::uint64_t> size() const override { return std::nullopt; }
+  std::optional<std::uint64_t> size() const override { return size_; }
 
-  Result<std::size_t> read(MutableByteSpan out) override {
-    while (pending_.size() - given_ < out.size() && !ended_) add_next();
+  // Makes the beginning, which is the whole of a short listing.
+  Status begin(RequestWork& work) {
+    H5_TRY(add(work.most_text(), Pause::Never, work));
+    if (ended_) size_ = pending_.size();
+    return {};
+  }
+
+  Result<std::size_t> read(MutableByteSpan out, RequestWork& work) override {
+    H5_TRY(add(given_ + out.size(), Pause::WhenOld, work));
     const std::size_t count = std::min(out.size(), pending_.size() - given_);
     std::memcpy(out.data(), pending_.data() + given_, count);
     given_ += count;
     if (given_ == pending_.size()) {
-      pending_.clear();
+      pending_ = {};
       given_ = 0;
     }
     return count;
   }
 
  private:
-  void add_next() {
+  // Adds entries until there are so many bytes, or the job is old.
+  enum class Pause { Never, WhenOld };
+  Status add(std::size_t bytes, Pause pause, RequestWork& work) {
+    tree::FilesRead read;
+    Tags tags(*snapshot_, work.budget());
+    while (!ended_ && pending_.size() < bytes && (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {
+      const std::size_t before = pending_.size();
+      H5_TRY(work.budget().spend(kEntrySteps + directory_.path.size()));
+      H5_TRY(add_next(tags, read, work.budget()));
+      work.gave(pending_.size() - before);
+    }
+    return read.confirm_unchanged();
+  }
+
+  Status add_next(Tags& tags, tree::FilesRead& read, RequestBudget& budget) {
     if (next_ < listing_->size()) {
-      pending_ += text_.entry(listed_entry(*snapshot_, directory_, *listing_, next_), next_ == 0);
+      const ListedEntry entry = EntryMaker{*snapshot_, directory_, *listing_, tags, read, budget}.make(next_, form_);
+      // Where the request may not go on, the listing does not either: it must not look whole.
+      if (!entry.error.empty()) H5_TRY(budget.check());
+      pending_ += text_.entry(entry, next_ == 0);
       ++next_;
-      return;
+      return {};
     }
     if (const Error* damage = listing_->damage()) pending_ += text_.damage(*damage, next_ == 0);
     pending_ += text_.end();
     ended_ = true;
+    return {};
   }
 
   const std::shared_ptr<const Snapshot> snapshot_;
   const front::FoundNode directory_;
-  const std::shared_ptr<const tree::DirectoryListing> listing_;
+  const ListingPtr listing_;
+  const ListingForm form_;
   const ListingText text_;
   std::string pending_;  // from `given_` on not yet read
   std::size_t given_ = 0, next_ = 0;
   bool ended_ = false;
+  std::optional<std::uint64_t> size_;
 };
 
 }  // namespace
 
 Result<BodyPtr> make_listing(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory,
-                             const std::string& path, ListingForm form) {
-  H5_ASSIGN(auto listing, snapshot->tree->open_directory(directory.node.id()));
-  const bool whole = listing->size() <= kMaxWholeListing;
+                             const std::string& path, ListingForm form, RequestWork& work) {
+  H5_ASSIGN(auto listing, snapshot->listings->open(*snapshot->tree, directory.node.id(), snapshot->version,
+                                                   work.budget()));
   auto body = std::make_unique<ListingBody>(std::move(snapshot), std::move(directory), std::move(listing),
                                             path, form);
-  if (!whole) return body;
-  H5_ASSIGN(std::string text, read_all(*body));
-  return make_text_body(std::move(text));
+  H5_TRY(body->begin(work));
+  return body;
 }
 
 BodyPtr make_name_listing(const std::vector<std::string>& names, ListingForm form) {

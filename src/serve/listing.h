@@ -1,5 +1,6 @@
 // Listings of directories as JSON and as HTML. They are made entry by entry as they are sent, so that a
-// directory of any length takes the same memory.
+// directory of any length takes the same memory; one that is short is made before, so that it has a size and
+// can be compressed.
 #pragma once
 
 #include <string>
@@ -10,17 +11,15 @@
 
 namespace h5mount::serve {
 
-enum class ListingForm { Json, Html };
+// Html: names, dates and sizes in the form of nginx, for programs. Table: for people, with what each object is.
+enum class ListingForm { Json, Html, Table };
 
 // The entries of a directory. `path`: that of the URL, decoded, without slashes at its ends. What cannot be
 // looked up is listed without its facts; where the listing itself is damaged, an entry at its end says why.
 Result<BodyPtr> make_listing(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory,
-                             const std::string& path, ListingForm form);
+                             const std::string& path, ListingForm form, RequestWork& work);
 
 // Directories by name alone: the sources.
 BodyPtr make_name_listing(const std::vector<std::string>& names, ListingForm form);
-
-// A listing of at most so many entries is made before it is sent: it has a size and can be compressed.
-inline constexpr std::size_t kMaxWholeListing = 5000;
 
 }  // namespace h5mount::serve

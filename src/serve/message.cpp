@@ -16,7 +16,10 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::UnsupportedVersion:
       return 501;
     case ErrorCode::Stale:
+    case ErrorCode::OutOfMemory:
       return 503;
+    case ErrorCode::TimedOut:
+      return 504;
     default:
       return 500;
   }
@@ -48,14 +51,19 @@ Answer plain_answer(unsigned status, std::string_view text) {
   out.status = status;
   out.add("Content-Type", "text/plain; charset=utf-8");
   out.add("Cache-Control", "no-store");
+  out.problem = text;
   out.body = make_text_body(escape_for_log(text) + "\n");
   return out;
 }
 
-Answer error_answer(const Error& error) {
-  Answer out = plain_answer(status_of(error.code()), error.text());
+Answer error_answer(const Error& error, std::string_view text) {
+  Answer out = plain_answer(status_of(error.code()), text);
   if (out.status == 503) out.add("Retry-After", "1");
   return out;
+}
+
+Answer error_answer(const Error& error) {
+  return error_answer(error, error.text());
 }
 
 }  // namespace h5mount::serve

@@ -27,13 +27,17 @@ struct Answer {
   unsigned status = 200;
   std::vector<Header> headers;
   BodyPtr body;  // null: empty
+  // Damage is known, so that HEAD reads the beginning as GET does, and is answered alike.
+  bool reads_for_head = false;
+  std::string problem = {};  // the text of an error's answer, not escaped
 
   void add(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
 };
 
 // An answer of one line of text.
 Answer plain_answer(unsigned status, std::string_view text);
-// What an error of the tree is over HTTP.
+// What an error of the tree is over HTTP; with a text in place of its own.
 Answer error_answer(const Error& error);
+Answer error_answer(const Error& error, std::string_view text);
 
 }  // namespace h5mount::serve

@@ -31,7 +31,10 @@ std::optional<std::string> gzipped(const std::string& text) {
   return out.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
-constexpr std::uint64_t kMeasuredBytes = 8U << 20;
+constexpr std::uint64_t kMeasuredBytes = 1U << 20;
+
+// Of a field that refers to another place: clients and proxies take so much.
+constexpr std::size_t kMaxReference = 8000;
 
 // Files that differ from read to read.
 bool is_live(std::string_view path) {
@@ -93,9 +96,10 @@ std::optional<Answer> conditional_answer(const Request& request, const Validator
 
 Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
   Answer out = plain_answer(307, "the directory is at another place");
-  std::string to = request.prefix + "/" + encode_path(found.path);
+  std::string to = request.source + encode_path(found.path);
   if (!to.ends_with('/')) to += '/';
   if (!request.query.empty()) to += "?" + std::string(request.query);
+  if (to.size() > kMaxReference) return plain_answer(404, "the directory's own path is too long for an address");
   out.add("Location", to);
   return out;
 }
@@ -112,12 +116,12 @@ class FileAnswer {
       : request_(request), found_(found), type_(media_type(found.path)) {}
 
   Answer make() {
-    validators_.etag = etag_of(*request_.snapshot, found_.path, found_.node.id(), found_.stat.type);
+    validators_.etag = Tags(*request_.snapshot, budget()).tag_of(found_.path, found_.node.id(), found_.stat.type);
     // A date of the source says nothing of other files either.
     if (!validators_.etag.empty())
       validators_.modified = std::max(request_.snapshot->modified, found_.stat.mtime);
     if (auto instead = conditional_answer(request_.request, validators_)) return *std::move(instead);
-    auto file = request_.snapshot->tree->open(found_.node.id());
+    auto file = request_.snapshot->tree->open(found_.node.id(), budget());
     if (!file) return failed(file.error());
     if (is_live(found_.path)) return streamed(*std::move(file));
     const auto size = size_of(**file);
@@ -126,6 +130,8 @@ class FileAnswer {
   }
 
  private:
+  RequestBudget& budget() const { return request_.work.budget(); }
+
   Answer failed(const Error& error) const {
     if (error.code() != ErrorCode::Stale) request_.snapshot->tree->report(found_.node.id(), error);
     return error_answer(error);
@@ -136,13 +142,14 @@ class FileAnswer {
   Result<std::uint64_t> size_of(tree::OpenNode& file) const {
     if (!file.direct()) {
       H5_ASSIGN(const tree::NodeStat stat,
-                request_.snapshot->tree->stat(found_.node.id(), tree::StatDepth::Size));
+                request_.snapshot->tree->stat(found_.node.id(), tree::StatDepth::Size, budget()));
       return stat.size;
     }
     for (std::uint64_t size = 0;;) {
       dataset::Pieces pieces;
-      H5_TRY(file.read(size, kMeasuredBytes, pieces));
+      H5_TRY(file.read(size, kMeasuredBytes, pieces, budget()));
       if (pieces.total() == 0) return size;
+      request_.work.gave(pieces.total());
       size += pieces.total();
     }
   }
@@ -167,10 +174,14 @@ class FileAnswer {
       out.add("Content-Range", fmt::format("bytes */{}", size));
       return out;
     }
+    out.reads_for_head =
+        request_.snapshot->tree->get_xattr(found_.node.id(), "user.hdf5.error", budget()).has_value();
     add_validators(validators_, out);
     out.add("Accept-Ranges", "bytes");
-    if (found_.path != request_.path)
-      out.add("Content-Location", request_.prefix + "/" + encode_path(found_.path));
+    if (found_.path != request_.path) {
+      const std::string place = request_.source + encode_path(found_.path);
+      if (place.size() <= kMaxReference) out.add("Content-Location", place);
+    }
     if (set.kind == RangeSet::Kind::Ignored) {
       out.add("Content-Type", std::string(type_));
       out.body = make_file_body(request_.snapshot, std::move(file), {{"", {0, size}}}, "");
@@ -208,30 +219,59 @@ class FileAnswer {
   Validators validators_;
 };
 
+ListingForm listing_form(DirectoryForm form) {
+  return form == DirectoryForm::Json    ? ListingForm::Json
+         : form == DirectoryForm::Table ? ListingForm::Table
+                                        : ListingForm::Html;
+}
+
 Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
   const DirectoryForm form = directory_form(request.request, request.query);
   if (form == DirectoryForm::Page) {
-    Answer out = page_answer(request.request);
+    Answer out = page_answer(request.request, request.root, "?plain", request.work);
     out.add("Vary", "Accept");
     return out;
   }
-  const bool json = form == DirectoryForm::Json;
   const Snapshot& snapshot = *request.snapshot;
-  const std::string etag = etag_of(snapshot, found.path, found.node.id(), found.stat.type, json ? "j" : "h");
+  const std::string_view variant = form == DirectoryForm::Json ? "j" : form == DirectoryForm::Html ? "h" : "t";
+  const std::string etag = Tags(snapshot, request.work.budget())
+                               .tag_of(found.path, found.node.id(), found.stat.type, variant);
   const bool lasts = snapshot.tree->listing_lasts(found.node.id());
-  std::string path = decode_path(request.prefix).value_or(std::string());
-  path = path.empty() ? found.path : front::joined_path(path.substr(1), found.path);
+  std::string path = request.name.empty() ? found.path : front::joined_path(request.name, found.path);
   if (path.ends_with('/')) path.pop_back();  // the root of one of several sources
-  auto body =
-      make_listing(request.snapshot, std::move(found), path, json ? ListingForm::Json : ListingForm::Html);
+  auto body = make_listing(request.snapshot, std::move(found), path, listing_form(form), request.work);
   if (!body) return error_answer(body.error());
-  return listing_answer(request.request, *std::move(body), json, lasts ? etag : std::string());
+  return listing_answer(request.request, *std::move(body), form == DirectoryForm::Json,
+                        lasts ? etag : std::string(), request.work);
 }
 
 Answer description_answer(const NodeRequest& request, const front::FoundNode& found) {
-  return listing_answer(request.request,
-                        make_text_body(describe_node(*request.snapshot, found, request.prefix)), true,
-                        etag_of(*request.snapshot, found.path, found.node.id(), found.stat.type, "d"));
+  return listing_answer(
+      request.request,
+      make_text_body(describe_node(*request.snapshot, found, request.source, request.work)), true,
+      Tags(*request.snapshot, request.work.budget()).tag_of(found.path, found.node.id(), found.stat.type, "d"),
+      request.work);
+}
+
+// A text of the page with its placeholders filled in.
+std::string filled(std::string text, std::string_view name, std::string_view value) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+    text.replace(at, name.size(), value);
+  return text;
+}
+
+Answer text_answer(const Request& request, std::string text, std::string_view type, RequestWork& work) {
+  const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(text));
+  Answer out = listing_answer(request, make_text_body(std::move(text)), false, etag, work);
+  for (auto& [field, value] : out.headers)
+    if (field == "Content-Type") value = type;
+  return out;
+}
+
+const Asset* find_asset(std::string_view name) {
+  const auto assets = page_assets();
+  const auto found = std::ranges::find(assets, name, &Asset::name);
+  return found == assets.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -239,7 +279,7 @@ Answer description_answer(const NodeRequest& request, const front::FoundNode& fo
 DirectoryForm directory_form(const Request& request, std::string_view query) {
   if (query_parameter(query, "list")) return DirectoryForm::Json;
   if (query_parameter(query, "page")) return DirectoryForm::Page;
-  if (query_parameter(query, "plain")) return DirectoryForm::Html;
+  if (query_parameter(query, "plain")) return DirectoryForm::Table;
   const auto accept = request.header("Accept");
   const unsigned html = accept_weight(accept, "text/html");
   if (names_type(accept, "application/json") && accept_weight(accept, "application/json") >= html)
@@ -247,7 +287,7 @@ DirectoryForm directory_form(const Request& request, std::string_view query) {
   return names_type(accept, "text/html") ? DirectoryForm::Page : DirectoryForm::Html;
 }
 
-Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag) {
+Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {
   const bool whole = body->size().has_value() && *body->size() >= kLeastCompressed;
   const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
   if (compress && !etag.empty()) etag.insert(etag.size() - 1, "z");
@@ -261,7 +301,7 @@ Answer listing_answer(const Request& request, BodyPtr body, bool json, std::stri
     out.add("Content-Type", json ? "application/json" : "text/html; charset=utf-8");
     out.body = std::move(body);
     if (compress) {
-      auto text = read_all(*out.body);
+      auto text = read_all(*out.body, work);
       if (!text) return error_answer(text.error());
       auto small = gzipped(*text);
       if (small) out.add("Content-Encoding", "gzip");
@@ -272,22 +312,17 @@ Answer listing_answer(const Request& request, BodyPtr body, bool json, std::stri
   return out;
 }
 
-Answer page_answer(const Request& request) {
-  return asset_answer(request, "page.html");
+Answer page_answer(const Request& request, const std::string& root, std::string_view plain, RequestWork& work) {
+  std::string text(find_asset("page.html")->content);
+  text = filled(filled(std::move(text), "{root}", root), "{plain}", plain);
+  return text_answer(request, std::move(text), "text/html; charset=utf-8", work);
 }
 
-Answer asset_answer(const Request& request, std::string_view name) {
-  const auto assets = page_assets();
-  const auto found = std::ranges::find(assets, name, &Asset::name);
-  if (found == assets.end()) return plain_answer(404, "no such file");
-  const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(found->content));
-  Answer out = listing_answer(request, make_text_body(std::string(found->content)), false, etag);
-  const std::string_view type = name.ends_with(".js")    ? "text/javascript; charset=utf-8"
-                                : name.ends_with(".css") ? "text/css; charset=utf-8"
-                                                         : "text/html; charset=utf-8";
-  for (auto& [field, value] : out.headers)
-    if (field == "Content-Type") value = type;
-  return out;
+Answer asset_answer(const Request& request, std::string_view name, RequestWork& work) {
+  const Asset* const asset = find_asset(name);
+  if (asset == nullptr || name == "page.html") return plain_answer(404, "no such file");
+  return text_answer(request, std::string(asset->content),
+                     name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8", work);
 }
 
 Answer answer_node(const NodeRequest& request, front::FoundNode found) {
@@ -298,7 +333,8 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found) {
     return directory_answer(request, std::move(found));
   }
   if (query_parameter(request.query, "describe")) return description_answer(request, found);
-  if (query_parameter(request.query, "page")) return page_answer(request.request);
+  if (query_parameter(request.query, "page"))
+    return page_answer(request.request, request.root, "./?plain", request.work);
   return FileAnswer(request, found).make();
 }
 

@@ -9,6 +9,7 @@
 #include "host.h"
 #include "listing.h"
 #include "node_answers.h"
+#include "problem_page.h"
 #include "url.h"
 
 namespace h5mount::serve {
@@ -24,7 +25,7 @@ constexpr std::string_view kPolicy =
 
 // The root of several sources for the page, in the form of describe_node.
 constexpr std::string_view kRootDescription =
-    R"({"path":"/","href":"/","type":"directory","size":0,"mtime":0,)"
+    R"({"path":"/","href":"./","source":"./","type":"directory","size":0,"mtime":0,)"
     R"("xattrs":{},"errors":{},"cut":{},"views":[]})"
     "\n";
 
@@ -40,6 +41,24 @@ std::vector<std::string> distinct_names(const std::vector<Source>& sources) {
   return out;
 }
 
+// The way from a path to the root: `./`, `../`, `../../`…
+std::string root_from(std::string_view path) {
+  const auto levels = std::ranges::count(path, '/') - 1;
+  std::string out = levels > 0 ? "" : "./";
+  for (std::ptrdiff_t i = 0; i < levels; ++i) out += "../";
+  return out;
+}
+
+// What was looked for where the last name of the path is a link: its target.
+Answer missing_answer(const std::shared_ptr<tree::Tree>& tree, const std::string& path, const Error& error,
+                      RequestBudget& budget) {
+  const auto link = front::find_path(tree, path, front::LastLink::Keep, budget);
+  if (!link || link->stat.type != tree::NodeType::Symlink) return error_answer(error);
+  const auto target = tree->readlink(link->node.id());
+  if (!target) return error_answer(error);
+  return error_answer(error, fmt::format("/{} is a link to {}: {}", link->path, *target, error.text()));
+}
+
 }  // namespace
 
 Site::Site(SiteOptions options, std::vector<Source> sources)
@@ -53,13 +72,13 @@ bool Site::reads(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "OPTIONS";
 }
 
-Answer Site::answer(const Request& request) {
-  Answer out = answer_valid(request);
+Answer Site::answer(const Request& request, RequestWork& work) {
+  Answer out = answer_valid(request, work);
   add_common(request, out);
   return out;
 }
 
-Answer Site::answer_valid(const Request& request) {
+Answer Site::answer_valid(const Request& request, RequestWork& work) {
   if (!reads(request.method)) {
     Answer out = plain_answer(405, "read-only: GET, HEAD and OPTIONS");
     out.add("Allow", std::string(kMethods));
@@ -73,7 +92,10 @@ Answer Site::answer_valid(const Request& request) {
                                ? target->authority
                                : request.header("Host").value_or(std::string());
   if (options_.loopback && !is_loopback_host(trimmed(host)))
-    return plain_answer(421, "this server is on a loopback address: Host must be localhost");
+    return plain_answer(421,
+                        "this server is on a loopback address, where Host must be localhost: a proxy must pass on "
+                        "the server's own (nginx: leave `proxy_set_header Host` out), or serve on an address "
+                        "(--serve ADDRESS:PORT)");
   if (request.method == "OPTIONS") {
     Answer out;
     out.status = 204;
@@ -81,11 +103,11 @@ Answer Site::answer_valid(const Request& request) {
     return out;
   }
   if (auto instead = token_.answer_instead(request, *target)) return *std::move(instead);
-  return answer_at(request, target->path, target->query);
+  return answer_at(request, target->path, target->query, work);
 }
 
 std::optional<Site::Place> Site::place_of(const std::string& path) {
-  if (sources_.size() == 1) return Place{sources_.front().get(), "", path};
+  if (sources_.size() == 1) return Place{sources_.front().get(), {}, path};
   const std::size_t end = std::min(path.find('/'), path.size());
   const std::string name = path.substr(0, end);
   if (name.empty() && path.size() <= 1) return Place{};
@@ -93,40 +115,51 @@ std::optional<Site::Place> Site::place_of(const std::string& path) {
   if (found == names_.end()) return std::nullopt;
   const auto index = static_cast<std::size_t>(found - names_.begin());
   // Without the slash the path is the directory's without one, which is redirected.
-  return Place{sources_[index].get(), "/" + encode_segment(name),
-               end < path.size() ? path.substr(end + 1) : "."};
+  return Place{sources_[index].get(), name, end < path.size() ? path.substr(end + 1) : "."};
 }
 
-Answer Site::answer_sources(const Request& request, std::string_view query) const {
-  if (query_parameter(query, "describe")) {
-    return listing_answer(request, make_text_body(std::string(kRootDescription)), true, {});
-  }
+Answer Site::answer_sources(const Request& request, std::string_view query, RequestWork& work) const {
+  if (query_parameter(query, "describe"))
+    return listing_answer(request, make_text_body(std::string(kRootDescription)), true, {}, work);
   const DirectoryForm form = directory_form(request, query);
-  if (form == DirectoryForm::Page) return page_answer(request);
-  const bool json = form == DirectoryForm::Json;
-  return listing_answer(request, make_name_listing(names_, json ? ListingForm::Json : ListingForm::Html),
-                        json, {});
+  if (form == DirectoryForm::Page) return page_answer(request, "./", "?plain", work);
+  const ListingForm listing = form == DirectoryForm::Json    ? ListingForm::Json
+                              : form == DirectoryForm::Table ? ListingForm::Table
+                                                             : ListingForm::Html;
+  return listing_answer(request, make_name_listing(names_, listing), form == DirectoryForm::Json, {}, work);
 }
 
-Answer Site::answer_at(const Request& request, std::string_view path, std::string_view query) {
+Answer Site::answer_at(const Request& request, std::string_view path, std::string_view query,
+                       RequestWork& work) {
   const auto decoded = decode_path(path);
   if (!decoded) return plain_answer(path.find('%') == std::string_view::npos ? 400 : 404, "no such path");
   if (const auto asset = query_parameter(query, "asset"); asset && path == "/")
-    return asset_answer(request, *asset);
-  const auto place = place_of(without_dot_segments(*decoded).substr(1));
-  if (!place) return plain_answer(404, "no such source");
-  if (place->source == nullptr) return answer_sources(request, query);
-  const auto snapshot = place->source->current();
+    return asset_answer(request, *asset, work);
+  const std::string clean = without_dot_segments(*decoded);
+  const std::string root = root_from(clean);
+  const auto place = place_of(clean.substr(1));
+  if (!place) return problem_answer(request, plain_answer(404, "no such source"), clean, root);
+  if (place->source == nullptr) return answer_sources(request, query, work);
+  const auto snapshot = place->source->current(work.budget());
   if (!snapshot) {
     Answer out = plain_answer(503, snapshot.error().text());
     out.add("Retry-After", "1");
     return out;
   }
-  auto found = front::find_path((*snapshot)->tree, place->path, front::LastLink::Follow);
-  if (!found) return error_answer(found.error());
-  if ((*snapshot)->shown && !(*snapshot)->shown(found->stat))
-    return plain_answer(403, "it is in another file, which not all who may read this one may read");
-  return answer_node({request, query, *snapshot, place->prefix, place->path}, *std::move(found));
+  const std::shared_ptr<tree::Tree>& tree = (*snapshot)->tree;
+  work.set_file_bytes(tree->statfs().file_bytes);
+  auto found = front::find_path(tree, place->path, front::LastLink::Follow, work.budget());
+  Answer out;
+  if (!found) {
+    out = missing_answer(tree, place->path, found.error(), work.budget());
+  } else if ((*snapshot)->shown && !(*snapshot)->shown(found->stat)) {
+    out = plain_answer(403, "it is in another file, which not all who may read this one may read");
+  } else {
+    const std::string source = place->name.empty() ? root : root + encode_segment(place->name) + "/";
+    out = answer_node({request, query, *snapshot, root, source, place->name, place->path, work},
+                      *std::move(found));
+  }
+  return problem_answer(request, std::move(out), clean, root);
 }
 
 void Site::add_common(const Request& request, Answer& answer) const {

@@ -28,19 +28,19 @@ class Site {
   static bool reads(std::string_view method);
 
   // May take as long as reading the files takes. An answer to HEAD has the body that GET would have.
-  Answer answer(const Request& request);
+  Answer answer(const Request& request, RequestWork& work);
 
  private:
   // A request whose path has been resolved to a source.
   struct Place {
     ServedSource* source = nullptr;  // null: the listing of the sources
-    std::string prefix;              // of the source in URLs: empty or `/NAME`, encoded
+    std::string name;                // of the source where there are several, else empty
     std::string path;                // in the source, decoded, as in the request
   };
-  Answer answer_valid(const Request& request);
-  Answer answer_at(const Request& request, std::string_view path, std::string_view query);
+  Answer answer_valid(const Request& request, RequestWork& work);
+  Answer answer_at(const Request& request, std::string_view path, std::string_view query, RequestWork& work);
   std::optional<Place> place_of(const std::string& path);
-  Answer answer_sources(const Request& request, std::string_view query) const;
+  Answer answer_sources(const Request& request, std::string_view query, RequestWork& work) const;
   void add_common(const Request& request, Answer& answer) const;
 
   const SiteOptions options_;

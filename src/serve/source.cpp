@@ -23,34 +23,50 @@ std::int64_t now() {
 }  // namespace
 
 ServedSource::ServedSource(Source source)
-    : name_(std::move(source.name)),
-      open_(std::move(source.open)),
-      run_(static_cast<std::uint64_t>(now())),
-      opened_(std::move(source.opened)) {}
-
-Result<SourceState> ServedSource::current_state() {
-  if (opened_) {
-    SourceState state = opened_->state();
-    if (state.current) return state;
-    opened_.reset();
-  }
-  H5_ASSIGN(opened_, open_());
-  return opened_->state();
+    : name_(std::move(source.name)), open_(std::move(source.open)), run_(static_cast<std::uint64_t>(now())) {
+  const auto opened = std::make_shared<const Opened>(Opened{std::move(source.opened)});
+  (void)opening()->get([&]() -> Result<OpenedPtr> { return opened; });
 }
 
-Result<std::shared_ptr<const Snapshot>> ServedSource::current() {
+std::shared_ptr<ServedSource::Opening> ServedSource::opening() const {
   const MutexLock lock(mutex_);
-  H5_ASSIGN(const SourceState state, current_state());
+  return opening_;
+}
+
+// The first one who finds that the source is another one says so; the others then use the same opening.
+void ServedSource::open_anew(const std::shared_ptr<Opening>& outdated) {
+  const MutexLock lock(mutex_);
+  if (opening_ == outdated) opening_ = std::make_shared<Opening>();
+}
+
+Result<std::shared_ptr<const Snapshot>> ServedSource::snapshot_of(const Opened& opened,
+                                                                  const SourceState& state) {
   auto out = std::make_shared<Snapshot>();
-  out->tree = opened_->tree;
-  out->pin = opened_->tree->pin();
-  out->shown = opened_->shown;
+  out->tree = opened.source.tree;
+  out->pin = opened.source.tree->pin();
+  out->shown = opened.source.shown;
+  out->listings = opened.listings;
   out->modified = state.modified / 1'000'000'000;
   static const std::uint64_t program = tree::fnv1a(H5MOUNT_VERSION);
   out->version = fmt::format("{:x}", state.version ^ program);
   if (std::llabs(now() - state.modified) < kSettles)
     out->version += fmt::format(".{:x}.{:x}", run_, ++unsettled_);
   return out;
+}
+
+Result<std::shared_ptr<const Snapshot>> ServedSource::current(RequestBudget& budget) {
+  const auto open = [&]() -> Result<OpenedPtr> {
+    H5_ASSIGN(OpenedSource opened, open_());
+    return std::make_shared<const Opened>(Opened{std::move(opened)});
+  };
+  auto opening = this->opening();
+  if (const auto known = opening->peek()) {
+    if (const SourceState state = (*known)->source.state(); state.current) return snapshot_of(**known, state);
+    open_anew(opening);
+    opening = this->opening();
+  }
+  H5_ASSIGN(const OpenedPtr opened, opening->get(open, &budget));
+  return snapshot_of(*opened, opened->source.state());
 }
 
 }  // namespace h5mount::serve

@@ -1,13 +1,17 @@
 // ServedSource: a source and its newest opened state. A request holds the state that it began with, so that a
-// download goes on when the file is replaced. Threads: any.
+// download goes on when the file is replaced. Threads: any; no lock is held while the source is looked at or
+// opened, so that one which hangs holds up those who ask for it only.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/serve/server.h"
+#include "shared_listings.h"
 
 namespace h5mount::serve {
 
@@ -19,6 +23,7 @@ struct Snapshot {
   std::string version;        // of the source's file
   std::int64_t modified = 0;  // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
+  std::shared_ptr<SharedListings> listings;
 };
 
 class ServedSource {
@@ -27,19 +32,28 @@ class ServedSource {
 
   const std::string& name() const { return name_; }
 
-  // Opens the source again where its file is another one now; requests meanwhile wait. Errors: those of
-  // opening.
-  Result<std::shared_ptr<const Snapshot>> current();
+  // Opens the source again where its file is another one now; requests that come meanwhile share that opening,
+  // and wait within their budget. Errors: those of opening.
+  Result<std::shared_ptr<const Snapshot>> current(RequestBudget& budget);
 
  private:
-  Result<SourceState> current_state() H5_REQUIRES(mutex_);
+  struct Opened {
+    OpenedSource source;
+    std::shared_ptr<SharedListings> listings = std::make_shared<SharedListings>();
+  };
+  using OpenedPtr = std::shared_ptr<const Opened>;
+  using Opening = OnceValue<OpenedPtr>;
+
+  std::shared_ptr<Opening> opening() const;
+  void open_anew(const std::shared_ptr<Opening>& outdated);
+  Result<std::shared_ptr<const Snapshot>> snapshot_of(const Opened& opened, const SourceState& state);
 
   const std::string name_;
   const std::function<Result<OpenedSource>()> open_;
   const std::uint64_t run_;  // differs from run to run
-  Mutex mutex_;
-  std::optional<OpenedSource> opened_ H5_GUARDED_BY(mutex_);
-  std::uint64_t unsettled_ H5_GUARDED_BY(mutex_) = 0;
+  mutable Mutex mutex_;
+  std::shared_ptr<Opening> opening_ H5_GUARDED_BY(mutex_) = std::make_shared<Opening>();
+  std::atomic<std::uint64_t> unsettled_ = 0;
 };
 
 }  // namespace h5mount::serve

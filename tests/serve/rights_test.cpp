@@ -99,7 +99,7 @@ assert stat.S_ISSOCK(there.st_mode) and stat.S_IMODE(there.st_mode) == 0o600, oc
 assert get('/own') == np.arange(5).tobytes()
 if os.geteuid() == 0:
     os.chmod('.', 0o755)
-    code = "import socket; socket.socket(socket.AF_UNIX).connect('h5.sock')"
+    code = 'import socket; socket.socket(socket.AF_UNIX).connect(\"h5.sock\")'
     other = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '/usr/bin/python3',
                             '-c', code], capture_output=True, text=True)
     assert 'PermissionError' in other.stderr, other

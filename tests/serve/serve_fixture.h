@@ -12,7 +12,7 @@ namespace h5mount::test {
 // Statements for tests: a server of files, and requests over sockets without a library that would mend them.
 inline constexpr const char* kPrelude = R"(
 
-import gzip, http.client, signal, socket, threading, urllib.request
+import gzip, http.client, signal, socket, threading, urllib.parse, urllib.request
 class Serve:
     def __init__(self, *words):
         time.sleep(0.1)  # the tags of a file that was written just now change with every answer
@@ -34,6 +34,15 @@ class Serve:
         return answer
     def get(self, target, **fields): return self.request('GET', target, **fields)
     def json(self, target): return json.loads(self.get(target).data)
+    # Where a redirect leads; it is relative, so that it is right below any directory of a proxy.
+    def location(self, target):
+        answer = self.get(target)
+        assert answer.status == 307, (target, answer.status)
+        to = answer.headers['Location']
+        assert to.startswith('.'), to
+        there = [urllib.parse.urljoin('http://h%s%s' % (above, target), to) for above in ('', '/proxy/h5')]
+        assert there[1] == there[0].replace('http://h', 'http://h/proxy/h5'), (target, to)
+        return there[0].removeprefix('http://h')
 )";
 
 class ServeCommand : public FrontTest {

@@ -53,6 +53,11 @@ async function get(url, options) {
   return answer;
 }
 
+// Names of files need not be UTF-8.
+function decodeSegment(segment) {
+  try { return decodeURIComponent(segment); } catch { return segment; }
+}
+
 // An integer, or a list of them, as JSON that may hold numbers beyond 2^53: those lose digits only.
 function jsonOf(text, fallback) {
   try { return JSON.parse(text); } catch { return fallback; }
@@ -283,12 +288,14 @@ class Plot {
 // ---- the sections
 
 function describePath(object) {
-  const nav = document.getElementById("path"), root = object.root;
-  const segments = object.href.slice(root.length).split("/").filter((s) => s);
+  const nav = document.getElementById("path"), source = object.source;
+  const segments = object.href.slice(source.length).split("/").filter((s) => s);
   const names = object.path.split("/").filter((s) => s);
-  if (root) nav.append(element("a", {href: "/?page"}, "/"), decodeURIComponent(root.slice(1)));
-  nav.append(element("a", {href: root + "/?page"}, "/"));
-  let href = root + "/";
+  // Of several sources: the name of this one is the end of its place.
+  const own = source.split("/").filter((s) => s && !/^\.\.?$/.test(s)).pop();
+  if (own) nav.append(element("a", {href: source + "../?page"}, "/"), visible(decodeSegment(own)));
+  nav.append(element("a", {href: source + "?page"}, "/"));
+  let href = source;
   segments.forEach((segment, i) => {
     const last = i === segments.length - 1, directory = !last || object.type === "directory";
     href += segment + (directory ? "/" : "");
@@ -323,9 +330,9 @@ function showFacts(object) {
 }
 
 function attributeFile(object, name) {
-  const path = object.href.slice(object.root.length).replace(/\/$/, "").replace(/%40/g, "%2540");
+  const path = object.href.slice(object.source.length).replace(/\/$/, "").replace(/%40/g, "%2540");
   const place = encodeURIComponent(name).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
-  return `${object.root}/.h5/attributes/${path.replace(/^\//, "")}%40${place}`;
+  return `${object.source}.h5/attributes/${path}%40${place}`;
 }
 
 function showAttributes(object) {
@@ -550,16 +557,12 @@ class Picture {
 
 function understand(description) {
   const out = {...description, facts: {}, attributes: [], large: []};
-  const path = description.path === "/" ? "" : description.path;
   for (const [name, value] of Object.entries(description.xattrs)) {
     if (name.startsWith("user.hdf5.")) out.facts[name.slice(10)] = value;
     else out.attributes.push([name.slice(5), value, description.cut[name]]);
   }
   out.large = (jsonOf(out.facts.large_attributes || "[]", []) || []).filter((name) => typeof name === "string" && !name.startsWith("hdf5."));
   out.errors = Object.entries(description.errors).map(([name, why]) => [name.replace(/^user\./, ""), why]);
-  // The source's own place among several: what stands before the path.
-  const own = description.href.replace(/\/$/, "").split("/").length - 1, depth = path.split("/").filter((s) => s).length;
-  out.root = own > depth ? description.href.split("/").slice(0, own - depth + 1).join("/").replace(/\/$/, "") : "";
   out.shape = jsonOf(out.facts.shape || "null", null);
   out.shape = Array.isArray(out.shape) ? out.shape : [];
   out.chunks = jsonOf(out.facts.chunks || "null", null);
@@ -576,7 +579,7 @@ function understand(description) {
 async function start() {
   const main = document.getElementById("main");
   try {
-    const object = understand(await (await get(location.pathname + "?describe")).json());
+    const object = understand(await (await get("?describe")).json());
     const name = visible(object.path.split("/").filter((s) => s).pop() || "/");
     document.title = `${name} – h5mount`;
     describePath(object);

@@ -1,0 +1,72 @@
+#include "request_work.h"
+
+#include <poll.h>
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount::serve {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPart{50};
+// A byte of an answer pays for 64 steps: decoding it takes one, and text of values 4.
+constexpr std::uint64_t kBytesForOneOfTheFile = limits::kRequestStepsPerFileByte / 64;
+
+// The time of the budget would run while a slow client takes what it was sent.
+RequestBudget::Bounds bounds() {
+  return {limits::kRequestSteps, RequestBudget::unbounded().time};
+}
+
+}  // namespace
+
+RequestWork::RequestWork(int client, std::size_t most_text)
+    : budget_(bounds()),
+      client_(client),
+      most_text_(most_text),
+      progress_(Clock::now().time_since_epoch().count()),
+      patience_ms_(limits::kRequestMilliseconds) {
+  budget_.poll(&asked, this);
+}
+
+void RequestWork::begin_job() {
+  job_began_ = Clock::now();
+  progress_.store(job_began_.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void RequestWork::end_job() {
+  worked_ += Clock::now() - job_began_;
+}
+
+bool RequestWork::job_is_old() const {
+  return job_age() > kPart;
+}
+
+void RequestWork::set_file_bytes(std::uint64_t bytes) {
+  patience_ms_.store(
+      limits::kRequestMilliseconds + static_cast<std::int64_t>(bytes / limits::kRequestBytesPerMillisecond),
+      std::memory_order_relaxed);
+}
+
+void RequestWork::gave(std::uint64_t bytes) {
+  budget_.allow_more(bytes / kBytesForOneOfTheFile);
+  progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+// A client that shuts down its own direction has gone too: one that has really gone cannot be told from it.
+bool RequestWork::client_is_gone() const {
+  if (client_ < 0) return false;
+  pollfd connection = {client_, POLLRDHUP, 0};
+  return ::poll(&connection, 1, 0) == 1 && (connection.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+bool RequestWork::is_over() {
+  if (client_is_gone()) return true;
+  const auto waited =
+      Clock::now().time_since_epoch() - Clock::duration(progress_.load(std::memory_order_relaxed));
+  if (waited <= milliseconds(patience_ms_.load(std::memory_order_relaxed))) return false;
+  timed_out_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace h5mount::serve

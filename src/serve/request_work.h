@@ -1,0 +1,59 @@
+// RequestWork: what one request may cost, from its header to the last byte of its answer: work in proportion to
+// the source's files and to the bytes that are sent, and time without a byte. It ends when the client goes.
+// Threads: the budget from any; all else from the thread that works for the request.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "h5mount/base/request_budget.h"
+
+namespace h5mount::serve {
+
+class RequestWork {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `client`: the descriptor of the connection, valid while there is a request; -1: none, it does not go.
+  // `most_text`: the bytes of text that may be held for the answer.
+  explicit RequestWork(int client = -1, std::size_t most_text = std::size_t{1} << 20);
+
+  RequestBudget& budget() { return budget_; }
+  std::size_t most_text() const { return most_text_; }
+
+  // Around each job that works for the request.
+  void begin_job();
+  void end_job();
+  // A part of an answer is one job; once this is true, what there is of it should be sent.
+  bool job_is_old() const;
+  Clock::duration job_age() const { return Clock::now() - job_began_; }
+  // Whether the request has worked for so long that it may not hold up others any more.
+  bool is_long() const { return worked_ > kQuick; }
+
+  // The size of the files that the answer is read from: waiting for large ones may take longer.
+  void set_file_bytes(std::uint64_t bytes);
+  // The answer has grown by so many bytes, which pay for further work.
+  void gave(std::uint64_t bytes);
+
+  // Whether the time is over; then a failure with ErrorCode::Interrupted is to be called TimedOut.
+  bool timed_out() const { return timed_out_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::chrono::milliseconds kQuick{100};
+  static bool asked(void* self) { return static_cast<RequestWork*>(self)->is_over(); }
+  bool client_is_gone() const;
+  bool is_over();
+
+  RequestBudget budget_;
+  const int client_;
+  const std::size_t most_text_;
+  Clock::time_point job_began_ = Clock::now();
+  Clock::duration worked_{0};
+  std::atomic<Clock::rep> progress_;  // when a job began, or the answer grew
+  std::atomic<std::int64_t> patience_ms_;
+  std::atomic<bool> timed_out_ = false;
+};
+
+}  // namespace h5mount::serve

@@ -1,0 +1,33 @@
+// SharedListings: the listings of directories that answers are made from. All clients that list a directory at
+// a time use one, so that their number takes no memory: together listings take what the links of a file take.
+// Threads: any.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "h5mount/base/once_value.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::serve {
+
+using ListingPtr = std::shared_ptr<const tree::DirectoryListing>;
+
+class SharedListings {
+ public:
+  // `version`: of the file. The caller holds a reference of the directory as long as it uses the listing.
+  Result<ListingPtr> open(tree::Tree& tree, tree::NodeId directory, const std::string& version,
+                          RequestBudget& budget);
+
+ private:
+  using Key = std::pair<tree::NodeId, std::string>;
+  using Once = OnceValue<ListingPtr>;
+
+  Mutex mutex_;
+  std::map<Key, std::weak_ptr<Once>> listings_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace h5mount::serve
