@@ -127,7 +127,8 @@ void JobQueue::look(Clock::time_point now) {
   }
   // Where many jobs are long, twice as many threads are there after each look.
   const std::size_t wanted = away_ + std::max<std::size_t>(kept(), away_);
-  const bool waits = !quick_.empty() && now - quick_.front().came > kQuick;
+  const Jobs* const waiting = next_jobs();
+  const bool waits = waiting != nullptr && now - waiting->front().came > kQuick;
   if (waits && idle_ == 0 && workers_.size() < wanted) start_workers(wanted - workers_.size());
 }
 

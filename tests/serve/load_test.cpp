@@ -1,0 +1,139 @@
+// What one request may cost, and what others notice of it. The bounds tell work from work without an end: what is
+// given seconds here took minutes, or never ended.
+#include "serve_fixture.h"
+
+namespace h5mount::test {
+namespace {
+
+// Asks for `target` from many clients, and for /end meanwhile: returns the longest time of the latter.
+constexpr const char* kBesides = R"(
+def besides(s, target, clients, hold, **fields):
+    def ask():
+        try: s.get(target, **fields)
+        except OSError: pass
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(clients)]
+    for t in threads: t.start()
+    longest, begin = 0, time.time()
+    while time.time() - begin < hold:
+        t = time.time()
+        a = s.get('/end')
+        assert a.status == 200 and len(a.data) == 8
+        longest = max(longest, time.time() - t)
+        time.sleep(0.05)
+    return longest
+)";
+
+class ServeLoad : public ServeCommand {
+ protected:
+  void check_load(const std::string& statements) const { check(kBesides + statements); }
+};
+
+TEST_F(ServeLoad, TagsOfViewsOfDeepGroupsAreMadeByOneWalk) {
+  check_load(R"(
+with h5py.File('deep.h5', 'w', libver='latest') as f:
+    f['end'] = 1
+    g = f.id
+    for i in range(3000): g = h5py.h5g.create(g, b'a')
+    g = h5py.Group(g)
+    for i in range(200): g['d%d' % i] = i
+with Serve('deep.h5') as s:
+    place = '/.h5/text/' + 'a/' * 3000
+    begin = time.time()
+    a = s.get(place + 'd7')
+    assert a.status == 200 and a.data == b'7\n' and a.headers['ETag'].startswith('"')
+    entries = s.json(place + '?list')
+    assert len(entries) == 200 and all(e['etag'] == a.headers['ETag'] for e in entries)
+    assert s.get(place + 'd7?describe').status == 200
+    assert time.time() - begin < 20, time.time() - begin
+)");
+}
+
+TEST_F(ServeLoad, CostlyRequestsDoNotHoldUpOthers) {
+  check_load(R"(
+import zlib
+C = 64 << 20
+with h5py.File('costly.h5', 'w', libver='latest') as f:
+    f['end'] = 1
+    p = h5py.h5p.create(h5py.h5p.DATASET_CREATE); p.set_chunk((C,)); p.set_deflate(9)
+    d = h5py.h5d.create(f.id, b'd', h5py.h5t.STD_U8LE, h5py.h5s.create_simple((C * 60,)), dcpl=p)
+    data = zlib.compress(bytes(C), 9)
+    for i in range(60): d.write_direct_chunk((C * i,), data)
+    for i in range(60):
+        a = f['end'].attrs.create('a%d' % i, np.arange(3000, dtype='f8') / 7)
+with Serve('-o', 'cache_size=64M', 'costly.h5') as s:
+    ranges = 'bytes=' + ','.join('%d-%d' % (C * i, C * i) for i in range(60))
+    assert besides(s, '/d', 40, 6, Range=ranges) < 10
+    assert besides(s, '/end?describe', 40, 3) < 10
+    # What they ask for is answered too.
+    a = s.get('/d', Range='bytes=0-0,%d-%d' % (C * 5, C * 5))
+    assert a.status == 206 and a.data.count(b'Content-Range') == 2
+    s.end(signal.SIGINT)
+)");
+}
+
+TEST_F(ServeLoad, SlowReadersOfALargeListingDoNotHoldUpOthers) {
+  check_load(R"(
+with h5py.File('links.h5', 'w', libver='latest') as f:
+    f['end'] = 1
+    g = f.create_group('g')
+    for i in range(100000): g.id.links.create_soft(b'%x' % i, b'x')
+with Serve('-o', 'cache_size=32M', 'links.h5') as s:
+    slow = []
+    for i in range(400):
+        c = socket.socket()
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        c.connect(('127.0.0.1', int(s.port)))
+        c.sendall(b'GET /g/?list HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        slow.append(c)
+    assert besides(s, '/', 1, 5) < 10
+    peak = [l for l in open('/proc/%d/status' % s.process.pid) if l.startswith('VmHWM')][0]
+    if 'ASAN_OPTIONS' not in os.environ: assert int(peak.split()[1]) < 500 << 10, peak
+    for c in slow: c.close()
+    entries = s.json('/g/?list')
+    assert len(entries) == 100000 and len({e['name'] for e in entries}) == 100000
+)");
+}
+
+TEST_F(ServeLoad, WorkEndsWhenTheClientGoes) {
+  check_load(R"(
+C = 1 << 20
+with h5py.File('long.h5', 'w') as f:
+    f['end'] = 1
+    # Its text is measured before the answer begins.
+    f.create_dataset('d', (200 << 20,), 'f8', chunks=(C,), compression='gzip', fillvalue=1/3)
+    f['d'][:C] = np.arange(C) / 7
+def busy(s):
+    def ticks(): return sum(int(t) for t in open('/proc/%d/stat' % s.process.pid).read().rsplit(')', 1)[1].split()[11:13])
+    before = ticks()
+    time.sleep(1)
+    return ticks() - before
+with Serve('long.h5') as s:
+    c = socket.create_connection(('127.0.0.1', int(s.port)))
+    c.sendall(b'GET /.h5/csv/d.csv HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    time.sleep(1)
+    was = busy(s)
+    c.close()
+    for i in range(20):
+        if busy(s) <= 2: break
+    else: assert False, 'it goes on'
+    assert was > 5, was
+)");
+}
+
+TEST_F(ServeLoad, TextsForManyClientsAreBounded) {
+  check_load(R"(
+with h5py.File('names.h5', 'w', libver='latest') as f:
+    f['end'] = 1
+    g = f.create_group('g')
+    for i in range(300): g.id.links.create_soft(b'%x' % i + b'\xff' * 30000, b'x')
+with Serve('-o', 'cache_size=32M', 'names.h5') as s:
+    first = s.get('/g/?list')
+    assert len(json.loads(first.data)) == 300
+    besides(s, '/g/?list', 60, 4)
+    peak = [l for l in open('/proc/%d/status' % s.process.pid) if l.startswith('VmHWM')][0]
+    if 'ASAN_OPTIONS' not in os.environ: assert int(peak.split()[1]) < 400 << 10, peak
+)");
+}
+
+}  // namespace
+}  // namespace h5mount::test
