@@ -27,8 +27,8 @@ A port is open to all users of this machine, also for a FILE that only you may r
   --token            make a token, print it with the URL, and answer only those who show it
   --token-file=FILE  the same with the token in FILE, which only you may read
   --cors=ORIGIN      let the web pages of that origin read
-Files that FILE names are not served unless -o external= says so, and only those that may be read by all who may
-read FILE.
+Files that FILE names are not served unless -o external= says so, and then only those that all who may read FILE
+may read.
 Their exit codes: 0; 1 where something could not be read or written, which is named on stderr; 2 as above.
 )";
 
@@ -80,10 +80,9 @@ Error unknown_option(const std::string& word) {
   const std::string bare = name.substr(0, name.find('='));
   const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
   const std::string shown = "unknown option " + escape_for_log(word);
-  static constexpr std::string_view kLongNames[] = {"foreground", "debug", "single-thread", "help",
-                                                    "version",    "list",  "cat",           "stat",
-                                                    "tar",        "copy",  "serve",         "cors",
-                                                    "token",      "token-file"};
+  static constexpr std::string_view kLongNames[] = {
+      "foreground", "debug", "single-thread", "help",  "version", "list",  "cat",
+      "stat",       "tar",   "copy",          "serve", "cors",    "token", "token-file"};
   const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
   if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
   return usage_error(meant.empty() ? shown + kSeeHelp
@@ -313,7 +312,8 @@ constexpr const char* kServeUsage =
 Status check_token_words(int count, const char* const* words) {
   for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
     if (std::string_view(words[i]).starts_with("--token="))
-      return fail(usage_error("--token takes no value, which other users would see: --token-file=FILE reads one"));
+      return fail(
+          usage_error("--token takes no value, which other users would see: --token-file=FILE reads one"));
   }
   return {};
 }
@@ -335,8 +335,7 @@ Parsed parse_serve(int count, const char* const* words) {
   H5_TRY(parse_with(app, count, words, output));
   if (output) return *output;
   H5_ASSIGN(command.files, path_words(app.remaining()));
-  if (command.files.empty())
-    return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
+  if (command.files.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
   if (command.makes_token && !command.token_file.empty())
     return fail(usage_error("--token makes a token, --token-file=FILE reads one: only one of them"));
   H5_ASSIGN(command.place, parse_listen_words(listen));

@@ -69,9 +69,10 @@ Status check_readers(const object::FileSet& files, const Shared& shared) {
   if (!shared.open_to_all || !external || *external == object::ExternalPolicy::None ||
       readable_by_others(files))
     return {};
-  return fail(Error(ErrorCode::AccessDenied,
-                    "not all users may read it, but through an open port all would read the files that it names: "
-                    "leave external= out, or use --token or unix:PATH"));
+  return fail(
+      Error(ErrorCode::AccessDenied,
+            "not all users may read it, but through an open port all would read the files that it names: "
+            "leave external= out, or use --token or unix:PATH"));
 }
 
 Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& shared,

@@ -57,9 +57,11 @@ Result<std::string> read_token(const std::string& path) {
     filled += static_cast<std::size_t>(count);
   }
   text.resize(std::min(filled, text.find_first_of("\r\n")));
-  if (text.size() < kLeastLetters || text.size() > kMostLetters || !std::ranges::all_of(text, is_token_letter))
-    return fail(bad_file(path, fmt::format("its first line must be {} to {} letters, digits, '-', '.', '_' or '~'",
-                                           kLeastLetters, kMostLetters)));
+  if (text.size() < kLeastLetters || text.size() > kMostLetters ||
+      !std::ranges::all_of(text, is_token_letter))
+    return fail(
+        bad_file(path, fmt::format("its first line must be {} to {} letters, digits, '-', '.', '_' or '~'",
+                                   kLeastLetters, kMostLetters)));
   return text;
 }
 

@@ -10,7 +10,8 @@ namespace h5mount::cli {
 // A new one: 192 random bits as 32 letters, digits, `-` and `_`.
 Result<std::string> make_token();
 
-// The first line of a file (or of a pipe, as the shell's <(…) makes one) that only this user or root may read.
+// The first line of a file (or of a pipe, as the shell's <(…) makes one) that only this user or root may
+// read.
 Result<std::string> read_token(const std::string& path);
 
 }  // namespace h5mount::cli

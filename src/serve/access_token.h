@@ -12,8 +12,8 @@ namespace h5mount::serve {
 
 class AccessToken {
  public:
-  // `token`: empty where everyone is answered. `port`: tells the cookies of servers on one machine apart, since
-  // browsers send a cookie to all ports of a host.
+  // `token`: empty where everyone is answered. `port`: tells the cookies of servers on one machine apart,
+  // since browsers send a cookie to all ports of a host.
   AccessToken(std::string token, std::uint16_t port);
 
   // The answer to a client that does not show the token; a redirect to the same place without it, which sets

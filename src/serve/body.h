@@ -19,8 +19,8 @@ class Body {
   virtual ~Body() = default;
   // Nothing where the size is known only at the end.
   virtual std::optional<std::uint64_t> size() const = 0;
-  // The next bytes, at most as many as `out` takes, and fewer where these took long; 0 at the end. May take as
-  // long as reading a file takes.
+  // The next bytes, at most as many as `out` takes, and fewer where these took long; 0 at the end. May take
+  // as long as reading a file takes.
   virtual Result<std::size_t> read(MutableByteSpan out, RequestWork& work) = 0;
 };
 using BodyPtr = std::unique_ptr<Body>;

@@ -9,9 +9,9 @@
 
 namespace h5mount::serve {
 
-// {"path","href","source","type","size","mtime","xattrs":{…},"views":[{"name","href"}…],"slices":HREF,…}. Each
-// reference is relative to the request; `source`: of the source's root, with a slash at its end. What cannot be
-// read of single attributes is in "errors".
+// {"path","href","source","type","size","mtime","xattrs":{…},"views":[{"name","href"}…],"slices":HREF,…}.
+// Each reference is relative to the request; `source`: of the source's root, with a slash at its end. What
+// cannot be read of single attributes is in "errors".
 std::string describe_node(const Snapshot& snapshot, const front::FoundNode& found, const std::string& source,
                           RequestWork& work);
 

@@ -66,7 +66,8 @@ Answer internal_error() {
 Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection, std::string target)
     : context_(context),
       connection_(connection),
-      work_(connection_of(connection)->descriptor(), buffer_bytes(context.connections.count(), std::nullopt)) {
+      work_(connection_of(connection)->descriptor(),
+            buffer_bytes(context.connections.count(), std::nullopt)) {
   request_.target = std::move(target);
 }
 
@@ -105,7 +106,8 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
   MHD_get_connection_values(connection_, MHD_HEADER_KIND, &take_header, this);
   connection()->enter(Phase::Working);
   stage_ = Stage::Complete;
-  // `Content-Length : 3` is a field of another name to this server, and the length of a body to a lenient proxy.
+  // `Content-Length : 3` is a field of another name to this server, and the length of a body to a lenient
+  // proxy.
   for (const auto& [name, value] : request_.headers)
     if (!is_token(name)) return refuse(plain_answer(400, "the name of a field is no token"));
   if (is_cut(url, version)) return refuse(plain_answer(400, "the target is no path"));

@@ -1,6 +1,6 @@
-// Whether an address, or a Host field, is that of a loopback server. A web page of another origin can make its
-// own name lead to 127.0.0.1 (DNS rebinding) and would then be of the same origin as the server: its requests
-// carry its own name.
+// Whether an address, or a Host field, is that of a loopback server. A web page of another origin can make
+// its own name lead to 127.0.0.1 (DNS rebinding) and would then be of the same origin as the server: its
+// requests carry its own name.
 #pragma once
 
 #include <netinet/in.h>

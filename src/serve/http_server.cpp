@@ -15,7 +15,7 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr unsigned kMaxLoops = 4;      // threads that send and receive
+constexpr unsigned kMaxLoops = 4;  // threads that send and receive
 // Threads that read trees: beside one for each processor; of long requests at a time; and at most, where
 // sources hang.
 constexpr unsigned kQuickReaders = 4, kSlowReaders = 8, kMostReaders = 512;
@@ -35,21 +35,22 @@ class HttpServer final : public Server {
         site_({options.cors_origin, listener_.loopback, options.token, listener_.port}, std::move(sources)),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
-        jobs_({std::max(std::thread::hardware_concurrency(), 1U) + kQuickReaders, kSlowReaders, kMostReaders}),
+        jobs_(
+            {std::max(std::thread::hardware_concurrency(), 1U) + kQuickReaders, kSlowReaders, kMostReaders}),
         context_{site_, jobs_, connections_, options.log_answer, false} {}
 
   Status listen() {
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
                            (listener_.six ? MHD_USE_IPv6 : MHD_NO_FLAG);
     const unsigned loops = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxLoops);
-    daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET,
-                               listener_.socket.get(), MHD_OPTION_THREAD_POOL_SIZE, loops, MHD_OPTION_CONNECTION_LIMIT,
-                               std::max(options_.connections, loops), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                               kConnectionBytes, MHD_OPTION_CONNECTION_TIMEOUT, 0U,
-                               MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, &keep_encoded,
-                               nullptr, MHD_OPTION_URI_LOG_CALLBACK, &on_target, this,
-                               MHD_OPTION_NOTIFY_COMPLETED, &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
-                               &on_connection, this, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+    daemon_ = MHD_start_daemon(
+        flags, 0, nullptr, nullptr, &on_request, this, MHD_OPTION_LISTEN_SOCKET, listener_.socket.get(),
+        MHD_OPTION_THREAD_POOL_SIZE, loops, MHD_OPTION_CONNECTION_LIMIT,
+        std::max(options_.connections, loops), MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,
+        MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
+        &keep_encoded, nullptr, MHD_OPTION_URI_LOG_CALLBACK, &on_target, this, MHD_OPTION_NOTIFY_COMPLETED,
+        &on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &on_connection, this,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     if (daemon_ == nullptr) return fail(Error(ErrorCode::Io, "libmicrohttpd does not start"));
     (void)listener_.socket.release();  // the daemon's, until it is quiesced
     watch_ = std::thread([this] { watch(); });

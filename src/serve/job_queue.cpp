@@ -4,15 +4,14 @@
 #include <system_error>
 #include <utility>
 
-
 namespace h5mount::serve {
 namespace {
 
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{50};
-constexpr milliseconds kQuick{50};     // a job that runs for longer is not counted on any more
-constexpr milliseconds kWaits{1000};   // one that runs for longer waits for something rather than works
+constexpr milliseconds kQuick{50};      // a job that runs for longer is not counted on any more
+constexpr milliseconds kWaits{1000};    // one that runs for longer waits for something rather than works
 constexpr milliseconds kIdles{10'000};  // a superfluous thread ends after this time
 
 }  // namespace

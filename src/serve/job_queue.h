@@ -1,7 +1,7 @@
-// JobQueue: threads that read trees for the event loops. A job may take long, or wait for a source that hangs;
-// it must not hold up those of other clients. So jobs that are known to be long (Pace::Long: their request has
-// taken long before) run on a few threads at a time only, and where jobs that were thought to be quick take
-// long after all, more threads are started for those that wait. Threads: any.
+// JobQueue: threads that read trees for the event loops. A job may take long, or wait for a source that
+// hangs; it must not hold up those of other clients. So jobs that are known to be long (Pace::Long: their
+// request has taken long before) run on a few threads at a time only, and where jobs that were thought to be
+// quick take long after all, more threads are started for those that wait. Threads: any.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,8 @@ class JobQueue {
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
-  // `job` must not throw. Jobs begin in the order in which they came, but for long ones that wait for a place.
+  // `job` must not throw. Jobs begin in the order in which they came, but for long ones that wait for a
+  // place.
   void submit(Pace pace, std::function<void()> job);
 
  private:

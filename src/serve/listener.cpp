@@ -98,16 +98,16 @@ Result<Listener> listen_on_path(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    return fail(Error(ErrorCode::InvalidValue,
-                      fmt::format("unix:{}: the path of a socket has at most {} bytes", path,
-                                  sizeof address.sun_path - 1)));
+    return fail(
+        Error(ErrorCode::InvalidValue, fmt::format("unix:{}: the path of a socket has at most {} bytes", path,
+                                                   sizeof address.sun_path - 1)));
   std::memcpy(address.sun_path, path.data(), path.size());
   H5_TRY(make_room(path, address));
   Listener out;
   out.socket = stream_socket(AF_UNIX);
   if (out.socket.get() < 0) return fail(io_error(errno, "cannot listen on " + path));
-  // The mode is right from the moment at which the file exists. The mask is that of all threads of the process:
-  // what another one makes meanwhile is the user's alone too.
+  // The mode is right from the moment at which the file exists. The mask is that of all threads of the
+  // process: what another one makes meanwhile is the user's alone too.
   const mode_t before = ::umask(kOwnerOnly);
   const int bound = ::bind(out.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int trouble = errno;

@@ -33,14 +33,14 @@ class SocketFile {
 struct Listener {
   UniqueFd socket;
   SocketFile file = {};
-  std::string url = {};     // http://127.0.0.1:8000/, or http://unix:PATH:/ as nginx names a socket
-  std::uint16_t port = 0;   // 0: a Unix socket
-  bool six = false;         // IPv6
-  bool loopback = false;    // a port that only this machine reaches
+  std::string url = {};    // http://127.0.0.1:8000/, or http://unix:PATH:/ as nginx names a socket
+  std::uint16_t port = 0;  // 0: a Unix socket
+  bool six = false;        // IPv6
+  bool loopback = false;   // a port that only this machine reaches
 };
 
-// Io: the address cannot be listened on, or the path is taken. InvalidValue: no address, or a path that is too
-// long for a socket.
+// Io: the address cannot be listened on, or the path is taken. InvalidValue: no address, or a path that is
+// too long for a socket.
 Result<Listener> listen_at(const ServerOptions& options);
 
 }  // namespace h5mount::serve

@@ -27,7 +27,8 @@ constexpr std::uint64_t kEntrySteps = 1000;
 constexpr std::size_t kMaxShownType = 200;
 
 constexpr std::string_view kTableHead =
-    "<table cellpadding=\"4\">\n<tr align=\"left\"><th>Name</th><th>Kind</th><th>Shape</th><th>Type</th><th>Bytes</th></tr>\n";
+    "<table cellpadding=\"4\">\n<tr "
+    "align=\"left\"><th>Name</th><th>Kind</th><th>Shape</th><th>Type</th><th>Bytes</th></tr>\n";
 
 // An HTML listing has the form of nginx's and Apache's, which wget, GDAL, fsspec and httpdirfs take apart.
 class ListingText {
@@ -38,7 +39,9 @@ class ListingText {
     if (form_ == ListingForm::Json) return "[";
     const std::string title = escape_html(path_.empty() ? "/" : "/" + path_ + "/");
     const bool table = form_ == ListingForm::Table;
-    const std::string_view up = path_.empty() ? "" : table ? "<p><a href=\"../?plain\">../</a></p>\n" : "<a href=\"../\">../</a>\n";
+    const std::string_view up = path_.empty() ? ""
+                                : table       ? "<p><a href=\"../?plain\">../</a></p>\n"
+                                              : "<a href=\"../\">../</a>\n";
     return fmt::format(
         "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Index of {0}</title></head>\n"
         "<body>\n<h1>Index of {0}</h1><hr>{1}{2}{3}",
@@ -202,7 +205,8 @@ class ListingBody final : public Body {
   Status add(std::size_t bytes, Pause pause, RequestWork& work) {
     tree::FilesRead read;
     Tags tags(*snapshot_, work.budget());
-    while (!ended_ && pending_.size() < bytes && (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {
+    while (!ended_ && pending_.size() < bytes &&
+           (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {
       const std::size_t before = pending_.size();
       H5_TRY(work.budget().spend(kEntrySteps + directory_.path.size()));
       H5_TRY(add_next(tags, read, work.budget()));
@@ -213,7 +217,8 @@ class ListingBody final : public Body {
 
   Status add_next(Tags& tags, tree::FilesRead& read, RequestBudget& budget) {
     if (next_ < listing_->size()) {
-      const ListedEntry entry = EntryMaker{*snapshot_, directory_, *listing_, tags, read, budget}.make(next_, form_);
+      const ListedEntry entry =
+          EntryMaker{*snapshot_, directory_, *listing_, tags, read, budget}.make(next_, form_);
       // Where the request may not go on, the listing does not either: it must not look whole.
       if (!entry.error.empty()) H5_TRY(budget.check());
       pending_ += text_.entry(entry, next_ == 0);
@@ -241,8 +246,8 @@ class ListingBody final : public Body {
 
 Result<BodyPtr> make_listing(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory,
                              const std::string& path, ListingForm form, RequestWork& work) {
-  H5_ASSIGN(auto listing, snapshot->listings->open(*snapshot->tree, directory.node.id(), snapshot->version,
-                                                   work.budget()));
+  H5_ASSIGN(auto listing,
+            snapshot->listings->open(*snapshot->tree, directory.node.id(), snapshot->version, work.budget()));
   auto body = std::make_unique<ListingBody>(std::move(snapshot), std::move(directory), std::move(listing),
                                             path, form);
   H5_TRY(body->begin(work));

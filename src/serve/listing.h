@@ -11,7 +11,8 @@
 
 namespace h5mount::serve {
 
-// Html: names, dates and sizes in the form of nginx, for programs. Table: for people, with what each object is.
+// Html: names, dates and sizes in the form of nginx, for programs. Table: for people, with what each object
+// is.
 enum class ListingForm { Json, Html, Table };
 
 // The entries of a directory. `path`: that of the URL, decoded, without slashes at its ends. What cannot be

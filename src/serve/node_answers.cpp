@@ -99,7 +99,8 @@ Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
   std::string to = request.source + encode_path(found.path);
   if (!to.ends_with('/')) to += '/';
   if (!request.query.empty()) to += "?" + std::string(request.query);
-  if (to.size() > kMaxReference) return plain_answer(404, "the directory's own path is too long for an address");
+  if (to.size() > kMaxReference)
+    return plain_answer(404, "the directory's own path is too long for an address");
   out.add("Location", to);
   return out;
 }
@@ -116,7 +117,8 @@ class FileAnswer {
       : request_(request), found_(found), type_(media_type(found.path)) {}
 
   Answer make() {
-    validators_.etag = Tags(*request_.snapshot, budget()).tag_of(found_.path, found_.node.id(), found_.stat.type);
+    validators_.etag =
+        Tags(*request_.snapshot, budget()).tag_of(found_.path, found_.node.id(), found_.stat.type);
     // A date of the source says nothing of other files either.
     if (!validators_.etag.empty())
       validators_.modified = std::max(request_.snapshot->modified, found_.stat.mtime);
@@ -233,9 +235,11 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
     return out;
   }
   const Snapshot& snapshot = *request.snapshot;
-  const std::string_view variant = form == DirectoryForm::Json ? "j" : form == DirectoryForm::Html ? "h" : "t";
-  const std::string etag = Tags(snapshot, request.work.budget())
-                               .tag_of(found.path, found.node.id(), found.stat.type, variant);
+  const std::string_view variant = form == DirectoryForm::Json   ? "j"
+                                   : form == DirectoryForm::Html ? "h"
+                                                                 : "t";
+  const std::string etag =
+      Tags(snapshot, request.work.budget()).tag_of(found.path, found.node.id(), found.stat.type, variant);
   const bool lasts = snapshot.tree->listing_lasts(found.node.id());
   std::string path = request.name.empty() ? found.path : front::joined_path(request.name, found.path);
   if (path.ends_with('/')) path.pop_back();  // the root of one of several sources
@@ -246,11 +250,12 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
 }
 
 Answer description_answer(const NodeRequest& request, const front::FoundNode& found) {
-  return listing_answer(
-      request.request,
-      make_text_body(describe_node(*request.snapshot, found, request.source, request.work)), true,
-      Tags(*request.snapshot, request.work.budget()).tag_of(found.path, found.node.id(), found.stat.type, "d"),
-      request.work);
+  return listing_answer(request.request,
+                        make_text_body(describe_node(*request.snapshot, found, request.source, request.work)),
+                        true,
+                        Tags(*request.snapshot, request.work.budget())
+                            .tag_of(found.path, found.node.id(), found.stat.type, "d"),
+                        request.work);
 }
 
 // A text of the page with its placeholders filled in.
@@ -312,7 +317,8 @@ Answer listing_answer(const Request& request, BodyPtr body, bool json, std::stri
   return out;
 }
 
-Answer page_answer(const Request& request, const std::string& root, std::string_view plain, RequestWork& work) {
+Answer page_answer(const Request& request, const std::string& root, std::string_view plain,
+                   RequestWork& work) {
   std::string text(find_asset("page.html")->content);
   text = filled(filled(std::move(text), "{root}", root), "{plain}", plain);
   return text_answer(request, std::move(text), "text/html; charset=utf-8", work);
@@ -322,7 +328,8 @@ Answer asset_answer(const Request& request, std::string_view name, RequestWork& 
   const Asset* const asset = find_asset(name);
   if (asset == nullptr || name == "page.html") return plain_answer(404, "no such file");
   return text_answer(request, std::string(asset->content),
-                     name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8", work);
+                     name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8",
+                     work);
 }
 
 Answer answer_node(const NodeRequest& request, front::FoundNode found) {

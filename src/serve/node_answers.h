@@ -11,7 +11,8 @@ struct NodeRequest {
   const Request& request;
   std::string_view query;
   std::shared_ptr<const Snapshot> snapshot;
-  // References relative to the request, which are right behind a proxy too that has the server in a directory:
+  // References relative to the request, which are right behind a proxy too that has the server in a
+  // directory:
   std::string root;    // of the server: `./`, `../`, `../../`…
   std::string source;  // of the source's root, with a slash at its end
   std::string name;    // of the source where there are several, decoded; else empty
@@ -25,12 +26,13 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found);
 
 // The page that shows an object. Its script asks for the facts. `root`: as in NodeRequest. `plain`: what a
 // browser without JavaScript is led to, a listing or the bytes.
-Answer page_answer(const Request& request, const std::string& root, std::string_view plain, RequestWork& work);
+Answer page_answer(const Request& request, const std::string& root, std::string_view plain,
+                   RequestWork& work);
 // A file of the page; 404 where there is no such file.
 Answer asset_answer(const Request& request, std::string_view name, RequestWork& work);
 
-// How a listing is to be answered: ?list or Accept ask for JSON; browsers, which name text/html, get the page,
-// and without JavaScript the table (?plain).
+// How a listing is to be answered: ?list or Accept ask for JSON; browsers, which name text/html, get the
+// page, and without JavaScript the table (?plain).
 enum class DirectoryForm { Json, Page, Html, Table };
 DirectoryForm directory_form(const Request& request, std::string_view query);
 // Sets what all listings and pages have, and compresses them where the client takes that.

@@ -28,7 +28,8 @@ std::string_view title_of(unsigned status) {
 }  // namespace
 
 Answer problem_answer(const Request& request, Answer answer, std::string_view path, const std::string& root) {
-  if (answer.status < kFirstError || answer.problem.empty() || !names_type(request.header("Accept"), "text/html"))
+  if (answer.status < kFirstError || answer.problem.empty() ||
+      !names_type(request.header("Accept"), "text/html"))
     return answer;
   // A path that ends in `/` is in the directory above it.
   const std::string_view up = path.size() > 1 && path.ends_with('/') ? "../" : "./";

@@ -1,6 +1,6 @@
-// RequestWork: what one request may cost, from its header to the last byte of its answer: work in proportion to
-// the source's files and to the bytes that are sent, and time without a byte. It ends when the client goes.
-// Threads: the budget from any; all else from the thread that works for the request.
+// RequestWork: what one request may cost, from its header to the last byte of its answer: work in proportion
+// to the source's files and to the bytes that are sent, and time without a byte. It ends when the client
+// goes. Threads: the budget from any; all else from the thread that works for the request.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// SharedListings: the listings of directories that answers are made from. All clients that list a directory at
-// a time use one, so that their number takes no memory: together listings take what the links of a file take.
-// Threads: any.
+// SharedListings: the listings of directories that answers are made from. All clients that list a directory
+// at a time use one, so that their number takes no memory: together listings take what the links of a file
+// take. Threads: any.
 #pragma once
 
 #include <map>

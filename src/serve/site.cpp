@@ -62,9 +62,7 @@ Answer missing_answer(const std::shared_ptr<tree::Tree>& tree, const std::string
 }  // namespace
 
 Site::Site(SiteOptions options, std::vector<Source> sources)
-    : options_(std::move(options)),
-      token_(options_.token, options_.port),
-      names_(distinct_names(sources)) {
+    : options_(std::move(options)), token_(options_.token, options_.port), names_(distinct_names(sources)) {
   for (Source& source : sources) sources_.push_back(std::make_unique<ServedSource>(std::move(source)));
 }
 
@@ -92,10 +90,11 @@ Answer Site::answer_valid(const Request& request, RequestWork& work) {
                                ? target->authority
                                : request.header("Host").value_or(std::string());
   if (options_.loopback && !is_loopback_host(trimmed(host)))
-    return plain_answer(421,
-                        "this server is on a loopback address, where Host must be localhost: a proxy must pass on "
-                        "the server's own (nginx: leave `proxy_set_header Host` out), or serve on an address "
-                        "(--serve ADDRESS:PORT)");
+    return plain_answer(
+        421,
+        "this server is on a loopback address, where Host must be localhost: a proxy must pass on "
+        "the server's own (nginx: leave `proxy_set_header Host` out), or serve on an address "
+        "(--serve ADDRESS:PORT)");
   if (request.method == "OPTIONS") {
     Answer out;
     out.status = 204;
@@ -187,9 +186,9 @@ void Site::add_common(const Request& request, Answer& answer) const {
              "Last-Modified");
   if (request.method != "OPTIONS") return;
   answer.add("Access-Control-Allow-Methods", std::string(kMethods));
-  answer.add(
-      "Access-Control-Allow-Headers",
-      "Authorization, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Cache-Control");
+  answer.add("Access-Control-Allow-Headers",
+             "Authorization, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, "
+             "If-Unmodified-Since, Cache-Control");
   answer.add("Access-Control-Max-Age", "86400");
   if (request.header("Access-Control-Request-Private-Network") == "true")
     answer.add("Access-Control-Allow-Private-Network", "true");

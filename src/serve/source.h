@@ -20,8 +20,8 @@ namespace h5mount::serve {
 struct Snapshot {
   std::shared_ptr<tree::Tree> tree;
   std::shared_ptr<void> pin;
-  std::string version;        // of the source's file
-  std::int64_t modified = 0;  // seconds since 1970
+  std::string version;                               // of the source's file
+  std::int64_t modified = 0;                         // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
 };
@@ -32,8 +32,8 @@ class ServedSource {
 
   const std::string& name() const { return name_; }
 
-  // Opens the source again where its file is another one now; requests that come meanwhile share that opening,
-  // and wait within their budget. Errors: those of opening.
+  // Opens the source again where its file is another one now; requests that come meanwhile share that
+  // opening, and wait within their budget. Errors: those of opening.
   Result<std::shared_ptr<const Snapshot>> current(RequestBudget& budget);
 
  private:

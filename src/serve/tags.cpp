@@ -38,14 +38,15 @@ Result<Tags::Reached> Tags::follow(const Reached& from, std::string_view above, 
   front::NodeReference node(snapshot_.tree, entry.node);
   if (entry.stat.type != tree::NodeType::Symlink)
     return Reached{std::move(node), entry.stat.type == tree::NodeType::File, from.elsewhere};
-  H5_ASSIGN(front::FoundNode found,
-            front::find_path(snapshot_.tree, front::joined_path(above, name), front::LastLink::Follow, budget_));
+  H5_ASSIGN(front::FoundNode found, front::find_path(snapshot_.tree, front::joined_path(above, name),
+                                                     front::LastLink::Follow, budget_));
   const bool elsewhere = from.elsewhere || found.path.starts_with(kViews);
   return Reached{std::move(found.node), found.stat.type == tree::NodeType::File, elsewhere};
 }
 
-// What the file itself has at a path of names that views share with it: the group there, or the dataset on the
-// way, below which a view has its parts (fields, slices, chunks of Zarr stores). Nothing where it has neither.
+// What the file itself has at a path of names that views share with it: the group there, or the dataset on
+// the way, below which a view has its parts (fields, slices, chunks of Zarr stores). Nothing where it has
+// neither.
 const std::optional<Tags::Reached>& Tags::reached(std::string_view path) {
   if (path_ == path) return reached_;
   path_ = path;
@@ -63,7 +64,8 @@ const std::optional<Tags::Reached>& Tags::reached(std::string_view path) {
   return reached_;
 }
 
-// Whether the dataset that a view shows has its data in the source. The last name of a path may have a suffix.
+// Whether the dataset that a view shows has its data in the source. The last name of a path may have a
+// suffix.
 bool Tags::shows_own_data(std::string_view view) {
   view.remove_prefix(std::min(view.find('/') + 1, view.size()));  // the name of the view
   const std::size_t slash = view.rfind('/');

@@ -15,10 +15,10 @@ class Tags {
  public:
   Tags(const Snapshot& snapshot, RequestBudget& budget) : snapshot_(snapshot), budget_(budget) {}
 
-  // The tag of a node at a path without symlinks, quoted and strong: made of the version of the source's file.
-  // Empty where the bytes may come from another file, whose changes that version does not tell: data of virtual
-  // datasets, data in external files, and what is behind external links. `variant` tells apart what one URL is
-  // answered with.
+  // The tag of a node at a path without symlinks, quoted and strong: made of the version of the source's
+  // file. Empty where the bytes may come from another file, whose changes that version does not tell: data of
+  // virtual datasets, data in external files, and what is behind external links. `variant` tells apart what
+  // one URL is answered with.
   std::string tag_of(std::string_view path, tree::NodeId node, tree::NodeType type,
                      std::string_view variant = {});
 

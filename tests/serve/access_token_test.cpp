@@ -9,7 +9,8 @@ namespace {
 
 const std::string kToken = "0123456789abcdefghij";
 
-unsigned status_for(const std::string& target, std::vector<Header> headers, const std::string& token = kToken) {
+unsigned status_for(const std::string& target, std::vector<Header> headers,
+                    const std::string& token = kToken) {
   const Request request{"GET", target, std::move(headers)};
   const auto parsed = parse_target(request.target);
   EXPECT_TRUE(parsed) << target;
@@ -34,10 +35,11 @@ TEST(AccessToken, NothingShorterLongerOrElseIsTaken) {
 }
 
 TEST(AccessToken, FieldsOfEveryFormAreSafe) {
-  for (const char* value : {"", "Basic", "Basic ", "Basic =", "Basic Og==", "Basic OnRva2Vu", "Basic \xff\xff",
-                            "Digest x", "Bearer", "Bearer,", ",", "Basic AAAAAAAAAAAAAAAA"})
+  for (const char* value : {"", "Basic", "Basic ", "Basic =", "Basic Og==", "Basic OnRva2Vu",
+                            "Basic \xff\xff", "Digest x", "Bearer", "Bearer,", ",", "Basic AAAAAAAAAAAAAAAA"})
     EXPECT_EQ(status_for("/", {{"Authorization", value}}), 401U) << value;
-  for (const char* value : {"", "=", ";", "h5mount-80", "h5mount-80=", ";;=;h5mount-80=;", "h5mount-80==", ","})
+  for (const char* value :
+       {"", "=", ";", "h5mount-80", "h5mount-80=", ";;=;h5mount-80=;", "h5mount-80==", ","})
     EXPECT_EQ(status_for("/", {{"Cookie", value}}), 401U) << value;
   EXPECT_EQ(status_for("/", {{"Cookie", "x=1;h5mount-80=" + kToken}}), 200U);
   EXPECT_EQ(status_for("/", {{"Cookie", "x=1"}, {"cookie", "h5mount-80=" + kToken}}), 200U);

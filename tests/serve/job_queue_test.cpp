@@ -35,8 +35,7 @@ struct Hanging {
 
 bool becomes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kAtOnce;
-  while (!condition() && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(milliseconds(5));
+  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(5));
   return condition();
 }
 

@@ -1,5 +1,5 @@
-// What one request may cost, and what others notice of it. The bounds tell work from work without an end: what is
-// given seconds here took minutes, or never ended.
+// What one request may cost, and what others notice of it. The bounds tell work from work without an end:
+// what is given seconds here took minutes, or never ended.
 #include "serve_fixture.h"
 
 namespace h5mount::test {
@@ -103,7 +103,9 @@ with h5py.File('long.h5', 'w') as f:
     f.create_dataset('d', (200 << 20,), 'f8', chunks=(C,), compression='gzip', fillvalue=1/3)
     f['d'][:C] = np.arange(C) / 7
 def busy(s):
-    def ticks(): return sum(int(t) for t in open('/proc/%d/stat' % s.process.pid).read().rsplit(')', 1)[1].split()[11:13])
+    def ticks():
+        fields = open('/proc/%d/stat' % s.process.pid).read().rsplit(')', 1)[1].split()
+        return int(fields[11]) + int(fields[12])
     before = ticks()
     time.sleep(1)
     return ticks() - before

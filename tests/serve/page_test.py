@@ -155,8 +155,8 @@ def check_sources(browser, url):
     text = browser.open(f"{url}example.h5/image?page")
     assert "shuffle" in text
     browser.wait("document.querySelector('canvas').dataset.drawn")
-    hrefs = browser.run("[...document.querySelectorAll('nav a')].map((a) => a.getAttribute('href'))")
-    assert hrefs == ["/?page", "/example.h5/?page", "/example.h5/image?page"], hrefs
+    hrefs = browser.run("[...document.querySelectorAll('nav a')].map((a) => a.href)")
+    assert hrefs == [f"{url}?page", f"{url}example.h5/?page", f"{url}example.h5/image?page"], hrefs
 
 
 class Server:

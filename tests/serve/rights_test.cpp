@@ -131,14 +131,16 @@ TEST_F(ServeRights, ATokenIsTakenInEveryWayAndNobodyElseIsAnswered) {
   write_home();
   check(R"(
 import base64, urllib.parse
-def basic(password, user='u'): return 'Basic ' + base64.b64encode(('%s:%s' % (user, password)).encode()).decode()
+def basic(password, user='u'):
+    return 'Basic ' + base64.b64encode(('%s:%s' % (user, password)).encode()).decode()
 with Serve('--token', '-o', 'log_level=info', 'f.h5') as s, Serve('--token', 'f.h5') as second:
     root, token = s.url.split('?token=')
     assert len(token) >= 22 and token != second.url.split('?token=')[1]
     for target in ('/', '/own', '/?list', '/own?describe', '/?asset=page.js', '/nowhere', '/.h5/',
                    '/own?token=', '/own?token=' + token[:-1], '/own?token=%sx' % token, '/%zz'):
         for fields in ({}, {'Authorization': 'Bearer x'}, {'Authorization': basic('x')},
-                       {'Authorization': 'Basic !'}, {'Authorization': basic('', token)}, {'Authorization': token},
+                       {'Authorization': 'Basic !'}, {'Authorization': basic('', token)},
+                       {'Authorization': token},
                        {'Cookie': 'h5mount-%s=x' % s.port}, {'Cookie': 'h5mount=' + token},
                        {'Accept': 'text/html'}):
             a = s.get(target, **fields)
@@ -147,7 +149,8 @@ with Serve('--token', '-o', 'log_level=info', 'f.h5') as s, Serve('--token', 'f.
             assert token.encode() not in a.data
     assert s.request('POST', '/own').status == 405
     # In the address, once: the answer sets a cookie and leads to the same place without it.
-    for target, want in (('/?token=%s', './'), ('/own?token=%s', './own'), ('/own?page&token=%s&x=1', './own?page&x=1'),
+    for target, want in (('/?token=%s', './'), ('/own?token=%s', './own'),
+                         ('/own?page&token=%s&x=1', './own?page&x=1'),
                          ('/own?%%74oken=%s', './own')):
         a = s.get(target % token)
         assert a.status == 307 and a.headers['Location'] == want, (target, a.status, a.headers.as_string())
@@ -188,15 +191,16 @@ with Serve('--token', 'f.h5') as s:
     assert curl('-o', '/dev/null', '-w', '%{http_code}', root + 'own') == b'401'
     user = urllib.request.HTTPPasswordMgrWithDefaultRealm()
     user.add_password(None, root, 'me', token)
-    opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(user))  # asks, is refused, asks again
+    # It asks, is refused, and asks again.
+    opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(user))
     assert opener.open(root + 'own').read() == right
-    address = root.replace('http://', 'http://me:%s@' % token)
     if subprocess.run(['sh', '-c', 'command -v gdalinfo'], capture_output=True).returncode == 0:
         with h5py.File('image.h5', 'w') as f: f['i'] = np.arange(600, dtype='u1').reshape(20, 30)
         with Serve('--token', 'image.h5') as t:
             root, token = t.url.split('?token=')
-            said = subprocess.run(['gdalinfo', '/vsicurl/' + root + '.h5/tiff/i.tif'], capture_output=True, text=True,
-                                  env={**os.environ, 'GDAL_HTTP_USERPWD': 'me:' + token}).stdout
+            said = subprocess.run(['gdalinfo', '/vsicurl/' + root + '.h5/tiff/i.tif'], text=True,
+                                  env={**os.environ, 'GDAL_HTTP_USERPWD': 'me:' + token},
+                                  capture_output=True).stdout
             assert 'Size is 30, 20' in said, said
 )");
 }

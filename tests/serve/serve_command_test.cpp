@@ -207,7 +207,8 @@ with Serve('f.h5') as s:
     assert location('/soft') == '/group/' and location('/soft/') == '/group/'
     assert location('/group/root_again/') == '/'
     assert location('/group/root_again/group/root_again/group') == '/group/'
-    for target, to in (('//group', '../group/'), ('/x/../group', './group/'), ('/group/%2e/..//./group', '../group/')):
+    for target, to in (('//group', '../group/'), ('/x/../group', './group/'),
+                       ('/group/%2e/..//./group', '../group/')):
         assert s.get(target).headers['Location'] == to, target
     a = s.get('/to_x')
     assert a.status == 200 and a.headers['Content-Location'] == './x' and len(a.data) == 4000

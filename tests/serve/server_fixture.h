@@ -68,7 +68,8 @@ class Client {
     const bool is_six = ::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) == 1;
     if (!is_six) ::inet_pton(AF_INET, address.c_str(), &four.sin_addr);
     socket_ = UniqueFd(::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    connected_ = ::connect(socket_.get(), is_six ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four),
+    connected_ = ::connect(socket_.get(),
+                           is_six ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four),
                            is_six ? sizeof six : sizeof four) == 0;
   }
   explicit Client(const std::string& url, int receive_buffer = 0)

@@ -46,7 +46,8 @@ TEST_F(ServerTest, NamesOfFieldsThatAreNoTokensEndTheConnection) {
 
 TEST_F(ServerTest, ANulInTheTargetIsRefused) {
   start();
-  for (const std::string& target : {std::string("/x\0y", 4), std::string("/x\0", 3), std::string("/x?a\0b", 6)}) {
+  for (const std::string& target :
+       {std::string("/x\0y", 4), std::string("/x\0", 3), std::string("/x?a\0b", 6)}) {
     const std::string said = answer("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(status_of(said), 400U) << said;
   }
@@ -60,7 +61,8 @@ TEST_F(ServerTest, LoopbackAddressesOfEverySpellingCheckTheHost) {
     if (six && !has_six()) continue;
     start(ServerOptions{.address = address});
     const std::string host = six ? "[" + std::string(address) + "]" : address;
-    EXPECT_EQ(status_of(answer_at(address, "GET /x HTTP/1.1\r\nHost: " + host + "\r\n\r\n")), 200U) << address;
+    EXPECT_EQ(status_of(answer_at(address, "GET /x HTTP/1.1\r\nHost: " + host + "\r\n\r\n")), 200U)
+        << address;
     const std::string said = answer_at(address, "GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n");
     EXPECT_EQ(status_of(said), 421U) << address;
     EXPECT_NE(said.find("proxy_set_header Host"), std::string::npos) << said;

@@ -29,7 +29,8 @@ struct SourceState {
 struct OpenedSource {
   std::shared_ptr<tree::Tree> tree;
   std::function<SourceState()> state;  // called from any thread
-  // Whether all who may read the source may read a node: it may belong to a file that a link names. Null: all.
+  // Whether all who may read the source may read a node: it may belong to a file that a link names. Null:
+  // all.
   std::function<bool(const tree::NodeStat&)> shown = nullptr;
 };
 
@@ -47,8 +48,8 @@ inline constexpr std::size_t kLeastBodyBytes = 64U << 10;  // where there are ma
 struct ServerOptions {
   std::string address = "127.0.0.1";  // numeric
   std::uint16_t port = 0;             // 0: any that is free
-  // In place of address and port: a socket that is made there, for this user alone, and removed at the end. One
-  // that nobody listens on is replaced; anything else there is an error.
+  // In place of address and port: a socket that is made there, for this user alone, and removed at the end.
+  // One that nobody listens on is replaced; anything else there is an error.
   std::string socket_path = {};
   // What a client must show to be answered: as the parameter `token` of a target, which is exchanged for a
   // cookie; as the password of Basic; or as Bearer. Letters, digits, `-`, `.`, `_` and `~`; empty: none.
