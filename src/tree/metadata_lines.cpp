@@ -94,7 +94,7 @@ void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t mo
 }
 
 // Adds the views that cannot show a dataset, with the reason.
-void add_absent_views(const object::DatasetDescription& dataset, Line& line) {
+void add_absent_views(const object::DatasetDescription& dataset, Line& line, RequestBudget& budget) {
   using view::ZarrEncoding;
   constexpr std::array<std::pair<std::string_view, ZarrEncoding>, 3> kStores = {
       {{"plain.zarr", ZarrEncoding::Plain},
@@ -107,8 +107,11 @@ void add_absent_views(const object::DatasetDescription& dataset, Line& line) {
     absent += ':';
     text::append_json_string(why, absent);
   };
-  for (const view::View& view : view::views())
-    if (const std::optional<std::string> why = view.unfit(dataset)) add(view.directory, *why);
+  for (const view::View& view : view::views()) {
+    const auto why = view.unfit(dataset, &budget);
+    if (!why) return;  // the walk ends: its budget is spent
+    if (*why) add(view.directory, **why);
+  }
   for (const auto& [store, encoding] : kStores)
     if (const auto array = view::ZarrArray::of(dataset, encoding); !array) add(store, array.error().text());
   if (!absent.empty()) line.json("views", absent + "}");
@@ -149,7 +152,7 @@ void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, 
       line.text("kind", "dataset");
       add_structure(file, object, line, budget);
       if (const auto description = description_of(file, object, &budget))
-        add_absent_views(**description, line);
+        add_absent_views(**description, line, budget);
       else
         line.text("error", description.error().text());
       break;

@@ -36,7 +36,8 @@ struct PartsOf {
   Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
     H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
-    if (of.view->unfit(part)) return fail(no_part());
+    H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, &budget));
+    if (why) return fail(no_part());
     // In a followed file each view needs stale ranges of its own.
     auto own = image->grows() ? std::make_shared<DatasetImage>(file, address, place) : image;
     return make_view_file(file, address, std::move(name), std::move(own), std::move(of));

@@ -91,9 +91,9 @@ Result<std::uint64_t> ViewImage::size_by_shape(StatDepth depth, NodeStat& stat, 
   std::optional<std::uint64_t> size;
   if (of_.derivation) {
     H5_ASSIGN(const object::DatasetDescription part, of_.derivation->describe(*described));
-    size = of_.view->size(part);
+    H5_ASSIGN(size, of_.view->size(part, &budget));
   } else {
-    size = of_.view->size(*described);
+    H5_ASSIGN(size, of_.view->size(*described, &budget));
   }
   if (!size) return fail({ErrorCode::NotFound, "the size takes a pass over the data"});
   return *size;

@@ -165,7 +165,9 @@ class ViewMirror : public Mirror {
   Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
                        const std::function<void(std::string)>& each) const override {
     H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
-    if (described && !view_.unfit(*described)) each(std::string(view_.suffix));
+    if (!described) return {};
+    H5_ASSIGN(const std::optional<std::string> why, view_.unfit(*described, &budget));
+    if (!why) each(std::string(view_.suffix));
     return {};
   }
 
@@ -174,7 +176,8 @@ class ViewMirror : public Mirror {
     if (part != view_.suffix) return fail(no_view("no view of this name"));
     H5_ASSIGN(const DatasetDescriptionPtr described, describe(file, object, budget));
     if (!described) return fail(no_view("no view of this object"));
-    if (auto why = view_.unfit(*described)) return fail(no_view(*std::move(why)));
+    H5_ASSIGN(std::optional<std::string> why, view_.unfit(*described, &budget));
+    if (why) return fail(no_view(*std::move(why)));
     return {};
   }
 

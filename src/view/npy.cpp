@@ -119,13 +119,13 @@ class NpyFile final : public ComputedFile {
 
 }  // namespace
 
-std::optional<std::string> npy_unfit(const object::DatasetDescription& dataset) {
+Result<std::optional<std::string>> npy_unfit(const object::DatasetDescription& dataset, RequestBudget*) {
   const auto header = npy_header(dataset);
   if (header || header.error().code() == ErrorCode::TooLarge) return std::nullopt;
   return header.error().text();
 }
 
-std::optional<std::uint64_t> npy_size(const object::DatasetDescription& dataset) {
+Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& dataset, RequestBudget*) {
   const auto header = npy_header(dataset);
   if (!header) return std::nullopt;
   return header->size() + dataset.image_bytes;

@@ -5,8 +5,10 @@
 
 namespace h5mount::view {
 
-std::optional<std::string> npy_unfit(const object::DatasetDescription& dataset);
-std::optional<std::uint64_t> npy_size(const object::DatasetDescription& dataset);
+Result<std::optional<std::string>> npy_unfit(const object::DatasetDescription& dataset,
+                                             RequestBudget* budget);
+Result<std::optional<std::uint64_t>> npy_size(const object::DatasetDescription& dataset,
+                                              RequestBudget* budget);
 Result<ComputedFilePtr> make_npy(Source source, const ComputedFile* before,
                                  std::span<const dataset::ByteRange> stale);
 

@@ -65,9 +65,11 @@ void append_bits(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_b
 
 class ParquetFile final : public TableFile {
  public:
-  ParquetFile(Source source, Table table, ParquetLayout layout)
-      : TableFile(std::move(source), std::move(table), std::string(kParquetMagic), layout.footer()),
-        layout_(std::move(layout)) {}
+  // `charge`: for the memory of the footer.
+  ParquetFile(Source source, Table table, ParquetLayout layout, cache::BlockCache::Charge charge)
+      : TableFile(std::move(source), std::move(table), std::string(kParquetMagic), layout.footer(), 0),
+        layout_(std::move(layout)),
+        charge_(std::move(charge)) {}
 
   const ParquetLayout& layout() const { return layout_; }
   std::uint64_t size() const override { return layout_.group_offset(layout_.groups()) + trailer_bytes(); }
@@ -110,34 +112,51 @@ class ParquetFile final : public TableFile {
   }
 
   ParquetLayout layout_;
+  cache::BlockCache::Charge charge_;
 };
+
+// Most datasets that have too many columns are found to have them without making these.
+Result<ParquetLayout> layout_of(const object::DatasetDescription& dataset, RequestBudget* budget) {
+  H5_ASSIGN(const std::uint64_t columns, table_columns(dataset, budget));
+  if (columns > ParquetLayout::kMaxColumns) return fail({ErrorCode::UnsupportedFeature, "too many columns"});
+  H5_ASSIGN(const Table table, table_of(dataset, budget));
+  return ParquetLayout::of(dataset, table, budget);
+}
 
 }  // namespace
 
-std::optional<std::string> parquet_unfit(const object::DatasetDescription& dataset) {
-  const auto layout = ParquetLayout::of(dataset);
+Result<std::optional<std::string>> parquet_unfit(const object::DatasetDescription& dataset,
+                                                 RequestBudget* budget) {
+  const auto layout = layout_of(dataset, budget);
   if (layout) return std::nullopt;
+  if (layout.error().code() != ErrorCode::UnsupportedFeature) return fail(layout.error());
   return layout.error().text();
 }
 
-std::optional<std::uint64_t> parquet_size(const object::DatasetDescription& dataset) {
-  const auto layout = ParquetLayout::of(dataset);
-  if (!layout || layout->string_columns() > 0) return std::nullopt;
-  return layout->group_offset(layout->groups()) + layout->footer_size();
+Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescription& dataset,
+                                                  RequestBudget* budget) {
+  H5_ASSIGN(const ParquetLayout layout, layout_of(dataset, budget));
+  if (layout.string_columns() > 0) return std::nullopt;
+  return layout.group_offset(layout.groups()) + layout.footer_size();
 }
 
 Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
                                      std::span<const dataset::ByteRange> stale) {
   const object::DatasetDescription& dataset = source.reader->description();
-  H5_ASSIGN(Table table, table_of(dataset));
-  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset));
+  H5_ASSIGN(Table table, table_of(source));
+  H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset, table, source.budget));
   if (layout.string_columns() > 0) {
     if (auto problem = source.reader->problem()) return fail(*std::move(problem));
     const auto* known = dynamic_cast<const ParquetFile*>(before);
     H5_ASSIGN(layout, measure_parquet_strings(source, table, std::move(layout),
                                               known != nullptr ? &known->layout() : nullptr, stale));
   }
-  return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout));
+  const std::uint64_t footer = layout.most_footer_bytes();
+  H5_TRY(spend(source.budget, kStepsPerFooterByte * footer));
+  H5_ASSIGN(auto charge, source.environment.cache->charge(static_cast<std::size_t>(footer)));
+  source.budget = nullptr;
+  return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout),
+                                       std::move(charge));
 }
 
 }  // namespace h5mount::view

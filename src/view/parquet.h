@@ -5,8 +5,10 @@
 
 namespace h5mount::view {
 
-std::optional<std::string> parquet_unfit(const object::DatasetDescription& dataset);
-std::optional<std::uint64_t> parquet_size(const object::DatasetDescription& dataset);
+Result<std::optional<std::string>> parquet_unfit(const object::DatasetDescription& dataset,
+                                                 RequestBudget* budget);
+Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescription& dataset,
+                                                  RequestBudget* budget);
 Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
                                      std::span<const dataset::ByteRange> stale);
 

@@ -83,17 +83,19 @@ void write_row_group(ThriftWriter& out, const ParquetLayout& layout, std::uint64
   out.end();
 }
 
+constexpr std::string_view kEnumKey = "enum:";
+
 // The names of enumerations' values.
 void write_key_values(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
-  const auto named = [](const ParquetColumn& column) { return !column.enum_names.empty(); };
+  const auto named = [](const ParquetColumn& column) { return column.enum_names != nullptr; };
   const auto count = std::ranges::count_if(columns, named);
   if (count == 0) return;
   out.list_of_structs(5, static_cast<std::size_t>(count));
   for (const ParquetColumn& column : columns) {
     if (!named(column)) continue;
     out.begin();
-    out.text(1, "enum:" + column.name);
-    out.text(2, column.enum_names);
+    out.text(1, std::string(kEnumKey).append(column.name));
+    out.text(2, *column.enum_names);
     out.end();
   }
 }
@@ -118,8 +120,30 @@ std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_
   return out;
 }
 
+std::uint64_t ParquetLayout::most_schema_bytes() const {
+  constexpr std::uint64_t kHead = 128, kPerColumn = 64;
+  std::uint64_t bytes = kHead;
+  for (const ParquetColumn& column : columns_) {
+    bytes += kPerColumn + column.name.size();
+    if (column.enum_names) bytes += kEnumKey.size() + column.name.size() + column.enum_names->size();
+  }
+  return bytes;
+}
+
+std::uint64_t ParquetLayout::most_bytes_of_group() const {
+  constexpr std::uint64_t kHead = 32, kPerColumn = 80;
+  std::uint64_t bytes = kHead;
+  for (const ParquetColumn& column : columns_) bytes += kPerColumn + column.name.size();
+  return bytes;
+}
+
+std::uint64_t ParquetLayout::most_footer_bytes() const {
+  return most_schema_bytes() + groups() * most_bytes_of_group();
+}
+
 std::string ParquetLayout::footer() const {
   std::string out;
+  out.reserve(static_cast<std::size_t>(most_footer_bytes()));
   ThriftWriter thrift(out);
   thrift.begin();
   thrift.i32(1, 1);

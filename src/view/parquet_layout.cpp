@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "h5mount/base/utf8.h"
 #include "parquet_types.h"
@@ -16,9 +17,10 @@ using format::DatatypeClass;
 using Conversion = ParquetColumn::Conversion;
 using namespace parquet;
 
-constexpr std::uint64_t kMaxColumns = 4096;
-constexpr std::uint64_t kMaxFooterEntries = 1U << 19;  // columns of all groups, some 70 bytes each
-constexpr std::uint64_t kGroupBytes = 4U << 20;        // of a row group, as stored: a block of the cache
+// The footer is in memory while the file is open: what it says of the groups, and the rest of it.
+constexpr std::uint64_t kMaxGroupsBytes = 32U << 20;
+constexpr std::uint64_t kMaxSchemaBytes = 8U << 20;
+constexpr std::uint64_t kGroupBytes = 4U << 20;  // of a row group, as stored: a block of the cache
 constexpr std::uint64_t kMaxGroupBytes = 64U << 20;
 constexpr std::uint64_t kMaxValueBytes = 1ULL << 62;  // of all columns
 
@@ -63,18 +65,27 @@ Status set_number(ParquetColumn& column, const format::Datatype& type) {
   return {};
 }
 
-Status set_enum(ParquetColumn& column, const format::Datatype& type) {
-  H5_TRY(set_number(column, *type.base));
-  const text::ValueContext none;
-  for (const format::EnumMember& member : type.enum_members) {
-    column.enum_names += column.enum_names.empty() ? "{" : ",";
-    text::append_json_string(member.name, column.enum_names);
-    column.enum_names += ':';
-    H5_TRY(text::append_json(*type.base, member.value, none, column.enum_names));
+// The names of a type's values, written once.
+class EnumNames {
+ public:
+  Result<std::shared_ptr<const std::string>> of(const format::Datatype& type) {
+    std::shared_ptr<const std::string>& known = known_[&type];
+    if (known) return known;
+    std::string names;
+    const text::ValueContext none;
+    for (const format::EnumMember& member : type.enum_members) {
+      names += names.empty() ? "{" : ",";
+      text::append_json_string(member.name, names);
+      names += ':';
+      H5_TRY(text::append_json(*type.base, member.value, none, names));
+    }
+    names += names.empty() ? "{}" : "}";
+    return known = std::make_shared<const std::string>(std::move(names));
   }
-  column.enum_names += column.enum_names.empty() ? "{}" : "}";
-  return {};
-}
+
+ private:
+  std::map<const format::Datatype*, std::shared_ptr<const std::string>> known_;
+};
 
 bool is_string(const format::Datatype& type) {
   return type.cls == DatatypeClass::String ||
@@ -86,7 +97,7 @@ bool is_boolean(const format::Datatype& type) {
   return type.cls == DatatypeClass::Enum && text::datatype_text(type) == "|b1";
 }
 
-Status add_column(const Column& source, std::vector<ParquetColumn>& out) {
+Status add_column(const Column& source, EnumNames& names, std::vector<ParquetColumn>& out) {
   const format::Datatype& type = *source.type;
   ParquetColumn column{.name = utf8_name(source.name), .offset = source.offset};
   if (is_complex(type)) {
@@ -120,9 +131,11 @@ Status add_column(const Column& source, std::vector<ParquetColumn>& out) {
     case DatatypeClass::Float:
       H5_TRY(set_number(column, type));
       break;
-    case DatatypeClass::Enum:
-      H5_TRY(set_enum(column, type));
+    case DatatypeClass::Enum: {
+      H5_TRY(set_number(column, *type.base));
+      H5_ASSIGN(column.enum_names, names.of(type));
       break;
+    }
     case DatatypeClass::Opaque:
     case DatatypeClass::Bitfield:
       column.physical = kFixedBytes;
@@ -144,10 +157,12 @@ std::uint64_t weight_of_row(const Table& table) {
   return bytes;
 }
 
-// Whole rows of chunks where they are small, so that no chunk is needed for two groups.
+// Whole rows of chunks where they are small, so that no chunk is needed for two groups. `entry`: bytes of a
+// group in the footer.
 std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Table& table,
-                            std::uint64_t columns, std::uint64_t most) {
-  const std::uint64_t least = std::max<std::uint64_t>(1, divide_up(table.rows * columns, kMaxFooterEntries));
+                            std::uint64_t entry, std::uint64_t most) {
+  const std::uint64_t least =
+      std::max<std::uint64_t>(1, divide_up(table.rows, std::max<std::uint64_t>(1, kMaxGroupsBytes / entry)));
   const std::uint64_t rows = std::max(least, std::min(kGroupBytes / weight_of_row(table), most));
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
   const std::uint64_t unit = chunked && !dataset.layout.chunk_dims.empty() ? dataset.layout.chunk_dims[0] : 1;
@@ -156,13 +171,18 @@ std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Tab
 
 }  // namespace
 
-Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& dataset, std::uint64_t most_rows) {
-  H5_ASSIGN(const Table table, table_of(dataset));
+Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& dataset, const Table& table,
+                                        RequestBudget* budget, std::uint64_t most_rows) {
+  if (table.columns.size() > kMaxColumns) return fail(no_form("too many columns"));
   ParquetLayout layout;
+  EnumNames names;
   for (const Column& column : table.columns) {
-    H5_TRY(add_column(column, layout.columns_));
+    H5_TRY(add_column(column, names, layout.columns_));
     if (layout.columns_.size() > kMaxColumns) return fail(no_form("too many columns"));
   }
+  const std::uint64_t schema = layout.most_schema_bytes();
+  if (schema > kMaxSchemaBytes) return fail(no_form("names of columns or values too long"));
+  H5_TRY(spend(budget, kStepsPerFooterByte * schema));
   std::uint64_t bytes_of_row = 0;
   for (ParquetColumn& column : layout.columns_) {
     bytes_of_row += column.value_bytes;
@@ -173,7 +193,7 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   if (checked_mul(table.rows, std::max<std::uint64_t>(layout.columns_.size(), bytes_of_row))
           .value_or(format::kUnlimited) > kMaxValueBytes)
     return fail(no_form("too many rows"));
-  layout.rows_per_group_ = rows_of_group(dataset, table, layout.columns_.size(), most_rows);
+  layout.rows_per_group_ = rows_of_group(dataset, table, layout.most_bytes_of_group(), most_rows);
   const auto group = checked_mul(layout.rows_per_group_, std::max(bytes_of_row, table.row_bytes));
   if (!group || *group > 4 * kMaxGroupBytes) return fail(no_form("too many rows"));
   if (layout.string_columns_ == 0) layout.set_offsets();

@@ -24,7 +24,8 @@ struct ParquetColumn {
   format::ByteOrder order = format::ByteOrder::Little;
   enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text };
   Conversion conversion = Conversion::Bytes;
-  std::string enum_names = {};           // JSON object, name to number
+  // JSON object, name to number; null but for enumerations. Columns of one type share it.
+  std::shared_ptr<const std::string> enum_names = {};
   format::DatatypePtr string_type = {};  // of strings
   std::size_t string_index = 0;          // index among the columns of strings
 };
@@ -37,10 +38,12 @@ struct ParquetStrings {
 
 class ParquetLayout {
  public:
-  // UnsupportedFeature, with a short phrase, where Parquet cannot represent a type. `most_rows`: of a group.
-  // The lengths of strings are unknown before set_strings.
-  static Result<ParquetLayout> of(const object::DatasetDescription& dataset,
-                                  std::uint64_t most_rows = format::kUnlimited);
+  static constexpr std::uint64_t kMaxColumns = 4096;
+
+  // UnsupportedFeature, with a short phrase, where Parquet cannot represent a type. `table`: of the dataset.
+  // `most_rows`: of a group. The lengths of strings are unknown before set_strings.
+  static Result<ParquetLayout> of(const object::DatasetDescription& dataset, const Table& table,
+                                  RequestBudget* budget, std::uint64_t most_rows = format::kUnlimited);
   void set_strings(ParquetStrings strings);
 
   const std::vector<ParquetColumn>& columns() const { return columns_; }
@@ -60,10 +63,14 @@ class ParquetLayout {
   std::string footer() const;  // with its length and the magic
   // For a table without strings; its cost does not depend on the number of groups.
   std::uint64_t footer_size() const;
+  // At least footer_size(), for any table.
+  std::uint64_t most_footer_bytes() const;
 
  private:
   std::uint64_t group_bytes(std::uint64_t group) const;
   void set_offsets();
+  std::uint64_t most_schema_bytes() const;  // of the footer, groups apart
+  std::uint64_t most_bytes_of_group() const;
 
   std::vector<ParquetColumn> columns_;
   std::size_t string_columns_ = 0;
@@ -74,5 +81,6 @@ class ParquetLayout {
 };
 
 inline constexpr std::string_view kParquetMagic = "PAR1";
+inline constexpr std::uint64_t kStepsPerFooterByte = 8;  // of a request's budget
 
 }  // namespace h5mount::view

@@ -177,7 +177,7 @@ Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table&
     if (!pass.has_long_strings()) return fail(strings.error());
     constexpr std::uint64_t kShrink = 8;
     H5_ASSIGN(ParquetLayout smaller,
-              ParquetLayout::of(source.reader->description(),
+              ParquetLayout::of(source.reader->description(), table, source.budget,
                                 std::max<std::uint64_t>(1, layout.rows_per_group() / kShrink)));
     if (smaller.rows_per_group() >= layout.rows_per_group()) return fail(strings.error());
     layout = std::move(smaller);

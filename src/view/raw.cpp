@@ -32,11 +32,11 @@ class RawFile final : public ComputedFile {
 
 }  // namespace
 
-std::optional<std::string> raw_unfit(const object::DatasetDescription&) {
+Result<std::optional<std::string>> raw_unfit(const object::DatasetDescription&, RequestBudget*) {
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> raw_size(const object::DatasetDescription& dataset) {
+Result<std::optional<std::uint64_t>> raw_size(const object::DatasetDescription& dataset, RequestBudget*) {
   if (dataset.image_bytes > 0 && is_shown_as_text(*dataset.type)) return std::nullopt;
   return dataset.image_bytes;
 }

@@ -6,8 +6,10 @@
 
 namespace h5mount::view {
 
-std::optional<std::string> raw_unfit(const object::DatasetDescription& dataset);
-std::optional<std::uint64_t> raw_size(const object::DatasetDescription& dataset);
+Result<std::optional<std::string>> raw_unfit(const object::DatasetDescription& dataset,
+                                             RequestBudget* budget);
+Result<std::optional<std::uint64_t>> raw_size(const object::DatasetDescription& dataset,
+                                              RequestBudget* budget);
 Result<ComputedFilePtr> make_raw(Source source, const ComputedFile* before,
                                  std::span<const dataset::ByteRange> stale);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 #include "h5mount/text/integer_text.h"
@@ -27,6 +28,28 @@ Status within_bound(const std::string& out) {
 bool all_numbers(const std::vector<Cell>& cells) {
   return std::ranges::all_of(cells, &Cell::is_number);
 }
+
+// The start of a row, or the end of the value before, and the key of a column.
+void append_key(const Table& table, std::size_t column, std::string& out) {
+  out += column == 0 ? '{' : ',';
+  text::append_json_string(table.columns[column].name, out);
+  out += ':';
+}
+constexpr std::string_view kRowEnd = "}\n";
+
+// Cell::json_width. That of an enumeration is a walk over its names, and its columns share its type.
+class JsonWidths {
+ public:
+  std::optional<std::size_t> of(const Cell& cell) {
+    if (cell.type().cls != format::DatatypeClass::Enum) return cell.json_width();
+    const auto [known, is_new] = enumerations_.try_emplace(&cell.type());
+    if (is_new) known->second = cell.json_width();
+    return known->second;
+  }
+
+ private:
+  std::map<const format::Datatype*, std::optional<std::size_t>> enumerations_;
+};
 
 class DelimitedRows final : public RowText {
  public:
@@ -115,21 +138,20 @@ class DelimitedRows final : public RowText {
 class JsonRows final : public RowText {
  public:
   explicit JsonRows(const Table& table) : cells_(cells_of(table)), all_numbers_(all_numbers(cells_)) {
-    std::size_t fixed = std::string_view("}\n").size();
+    JsonWidths widths;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      std::string key = i == 0 ? "{" : ",";
-      text::append_json_string(table.columns[i].name, key);
-      key += ':';
-      fixed += key.size();
-      keys_.push_back(std::move(key));
-      if (const auto width = cells_[i].json_width()) widths_.push_back(*width);
+      append_key(table, i, keys_.emplace_back());
+      keys_.back().shrink_to_fit();
+      constant_bytes_ += keys_.back().size();
+      if (const auto width = widths.of(cells_[i])) widths_.push_back(*width);
     }
     if (widths_.size() < cells_.size()) widths_.clear();
     if (widths_.empty()) return;
-    width_ = std::accumulate(widths_.begin(), widths_.end(), fixed);
+    width_ = std::accumulate(widths_.begin(), widths_.end(), constant_bytes_);
     if (all_numbers_) make_blank_rows();
   }
 
+  std::size_t constant_bytes() const override { return constant_bytes_; }
   std::optional<std::size_t> row_width() const override { return width_; }
 
   bool write_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes, char* out) const override {
@@ -156,7 +178,7 @@ class JsonRows final : public RowText {
       if (written > widths_[i]) return fail({ErrorCode::Internal, "a value longer than its type allows"});
       out.append(widths_[i] - written, ' ');
     }
-    out += "}\n";
+    out += kRowEnd;
     return {};
   }
 
@@ -172,7 +194,7 @@ class JsonRows final : public RowText {
       places_.push_back(row.size());
       row.append(widths_[i], ' ');
     }
-    row += "}\n";
+    row += kRowEnd;
     do blank_rows_ += row;
     while (blank_rows_.size() + row.size() <= kBytes);
   }
@@ -196,6 +218,7 @@ class JsonRows final : public RowText {
   std::vector<std::size_t> widths_;  // of the values; empty where rows differ in length
   std::vector<std::size_t> places_;  // of the values in a blank row
   std::string blank_rows_;           // one or more; empty where rows are not written so
+  std::size_t constant_bytes_ = kRowEnd.size();
   std::optional<std::size_t> width_;
 };
 
@@ -217,6 +240,20 @@ RowTextPtr delimited_rows(const Table& table, char delimiter) {
 
 RowTextPtr json_rows(const Table& table) {
   return std::make_shared<JsonRows>(table);
+}
+
+std::optional<std::size_t> json_row_width(const Table& table) {
+  std::size_t width = kRowEnd.size();
+  std::string key;
+  JsonWidths widths;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const auto value = widths.of(Cell(table.columns[i]));
+    if (!value) return std::nullopt;
+    key.clear();
+    append_key(table, i, key);
+    width += key.size() + *value;
+  }
+  return width;
 }
 
 }  // namespace h5mount::view

@@ -18,6 +18,8 @@ class RowText {
   virtual ~RowText() = default;
 
   virtual std::string header() const { return {}; }
+  // Bytes that are in the text of every row.
+  virtual std::size_t constant_bytes() const { return 0; }
   // Appends the text of rows that are `row_bytes` apart, with their newlines.
   virtual Status append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
                              const text::ValueContext& context, std::string& out) const;
@@ -39,5 +41,8 @@ RowTextPtr delimited_rows(const Table& table, char delimiter);
 // A strict JSON object a row. Where every column has a longest value, each value is padded with spaces to
 // that length, so that all rows have one length.
 RowTextPtr json_rows(const Table& table);
+
+// Their row_width, for which nothing is made that is as long as a row.
+std::optional<std::size_t> json_row_width(const Table& table);
 
 }  // namespace h5mount::view

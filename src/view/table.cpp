@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <map>
+#include <set>
 
 #include "h5mount/base/checked.h"
 
@@ -23,21 +24,42 @@ bool is_nested(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::Compound && !is_complex(type);
 }
 
-// The number of columns of an element; any number above limits::kMaxTableColumns stands for too many.
-std::uint64_t columns_of(const format::Datatype& type) {
-  if (!is_nested(type)) return 1;
-  std::uint64_t count = 0;
+// What the columns of an element are, without making them.
+struct Extent {
+  std::uint64_t columns = 0;     // any number above limits::kMaxTableColumns stands for too many
+  std::uint64_t name_bytes = 0;  // at most, of what follows the element's own name in theirs
+};
+constexpr Extent kTooMany{limits::kMaxTableColumns + 1, 0};
+
+std::uint64_t index_bytes(std::uint64_t count) {
+  return std::string_view(".").size() + fmt::formatted_size("{}", count);
+}
+
+// `count` times these columns, whose names get `bytes` more each.
+Extent times(const Extent& of, std::uint64_t count, std::uint64_t bytes) {
+  const auto columns = checked_mul(of.columns, count);
+  if (!columns || *columns > limits::kMaxTableColumns) return kTooMany;
+  return {*columns, count * of.name_bytes + *columns * bytes};
+}
+
+// Recursion ends with the type's depth (limits::kMaxDatatypeDepth).
+Result<Extent> extent_of(const format::Datatype& type, RequestBudget* budget) {
+  constexpr std::uint64_t kStepsPerType = 8;
+  H5_TRY(spend(budget, kStepsPerType));
+  if (!is_nested(type)) return Extent{1, 0};
   if (type.cls == format::DatatypeClass::Array) {
-    count = columns_of(*type.base);
-    for (const std::uint32_t dim : type.dims)
-      count = checked_mul(count, std::uint64_t{dim}).value_or(limits::kMaxTableColumns + 1);
-    return count;
+    H5_ASSIGN(Extent items, extent_of(*type.base, budget));
+    for (const std::uint32_t dim : type.dims) items = times(items, dim, index_bytes(dim));
+    return items;
   }
+  Extent all;
   for (const format::CompoundMember& member : type.members) {
-    count += columns_of(*member.type);
-    if (count > limits::kMaxTableColumns) break;
+    H5_ASSIGN(const Extent own, extent_of(*member.type, budget));
+    all.columns += own.columns;
+    all.name_bytes += own.name_bytes + own.columns * (member.name.size() + 1);
+    if (all.columns > limits::kMaxTableColumns) return kTooMany;
   }
-  return count;
+  return all;
 }
 
 std::string joined(const std::string& prefix, std::string_view name) {
@@ -71,21 +93,21 @@ void add_columns(const std::string& name, const format::DatatypePtr& type, std::
   }
 }
 
-// A nested name may equal another member's own name; the later column then gets a number.
+// A nested name may equal another member's own name; the later column then gets a number. Names are compared
+// as they are, as a file may choose names whose hashes are equal.
 void make_unique(std::vector<Column>& columns) {
-  std::unordered_map<std::string, std::size_t> seen;
-  for (const Column& column : columns) ++seen[column.name];
+  std::set<std::string_view> seen;
+  for (const Column& column : columns) seen.insert(column.name);
   if (seen.size() == columns.size()) return;
-  std::unordered_map<std::string, std::size_t> given;
+  std::map<std::string_view, std::size_t> last;  // the number in the last name that was made of a name
   for (Column& column : columns) {
-    if (++given[column.name] == 1) continue;
+    const auto [named, first] = last.try_emplace(column.name, 1);
+    if (first) continue;
     std::string name;
-    for (std::size_t i = given[column.name];; ++i) {
-      name = fmt::format("{} ({})", column.name, i);
-      if (!seen.contains(name)) break;
-    }
-    seen[name] = 1;
+    do name = fmt::format("{} ({})", column.name, ++named->second);
+    while (seen.contains(name));
     column.name = std::move(name);
+    seen.insert(column.name);
   }
 }
 
@@ -95,16 +117,71 @@ bool has_members(const object::DatasetDescription& dataset) {
          (dataset.type->cls == format::DatatypeClass::Compound && !is_complex(*dataset.type));
 }
 
-std::uint64_t element_columns(const object::DatasetDescription& dataset) {
-  if (!dataset.joined) return columns_of(*dataset.type);
-  std::uint64_t count = 0;
-  for (const format::CompoundMember& member : dataset.type->members)
-    count = std::min(limits::kMaxTableColumns + 1, count + columns_of(*member.type));
-  return count;
-}
-
 std::uint64_t row_elements(const format::Dataspace& space) {
   return space.rank() == 2 ? space.dims[1] : 1;
+}
+
+constexpr std::string_view kOnlyName = "value";  // of the column of a dataset without members
+
+Error no_table(std::string_view why) {
+  return {ErrorCode::UnsupportedFeature, std::string(why)};
+}
+
+// UnsupportedFeature, with a short phrase, where the dataset is no table.
+Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, RequestBudget* budget) {
+  const format::Dataspace& space = dataset.space;
+  if (space.kind == format::DataspaceKind::Null) return fail(no_table("a null dataspace has no rows"));
+  if (space.rank() > 2) return fail(no_table("more than two dimensions"));
+  if (space.rank() == 0 && !has_members(dataset)) return fail(no_table("a scalar"));
+  Extent extent;
+  if (dataset.joined) {
+    for (const format::CompoundMember& member : dataset.type->members) {
+      H5_ASSIGN(const Extent own, extent_of(*member.type, budget));
+      extent.columns = std::min(kTooMany.columns, extent.columns + own.columns);
+      extent.name_bytes += own.name_bytes + own.columns * member.name.size();
+    }
+  } else {
+    H5_ASSIGN(extent, extent_of(*dataset.type, budget));
+  }
+  const std::uint64_t prefix = space.rank() == 2      ? index_bytes(space.dims[1])
+                               : has_members(dataset) ? 0
+                                                      : kOnlyName.size();
+  extent = times(extent, row_elements(space), prefix);
+  if (extent.columns == 0) return fail(no_table("no columns"));
+  if (extent.columns > limits::kMaxTableColumns) return fail(no_table("too many columns"));
+  if (extent.name_bytes > kMaxTableNameBytes) return fail(no_table("column names too long"));
+  const auto row_bytes = checked_mul(dataset.element_size, row_elements(space));
+  if (!row_bytes || *row_bytes > limits::kMaxTableRowBytes) return fail(no_table("rows too large"));
+  return extent;
+}
+
+// Bytes of a table with what its views keep of each column: its name twice, once in JSON.
+std::size_t memory_of(const Extent& extent) {
+  constexpr std::size_t kJsonBytes = 6;  // of one byte: \u0000
+  constexpr std::size_t kPerColumn = 256, kPerNameByte = 2 + kJsonBytes;
+  return static_cast<std::size_t>(kPerColumn * extent.columns + kPerNameByte * extent.name_bytes);
+}
+
+Result<Table> make_table(const object::DatasetDescription& dataset, const Extent& extent,
+                         RequestBudget* budget) {
+  constexpr std::uint64_t kStepsPerColumn = 1000, kStepsPerNameByte = 16;
+  H5_TRY(spend(budget, kStepsPerColumn * extent.columns + kStepsPerNameByte * extent.name_bytes));
+  Table table;
+  const format::Dataspace& space = dataset.space;
+  table.rows = space.rank() == 0 ? 1 : space.dims[0];
+  table.row_bytes = dataset.element_size * row_elements(space);
+  table.columns.reserve(static_cast<std::size_t>(extent.columns));
+  if (dataset.joined) {
+    for (const format::CompoundMember& member : dataset.type->members)
+      add_columns(member.name, member.type, member.offset, table.columns);
+  } else if (space.rank() < 2) {
+    add_columns(std::string(has_members(dataset) ? "" : kOnlyName), dataset.type, 0, table.columns);
+  } else {
+    for (std::uint64_t i = 0; i < space.dims[1]; ++i)
+      add_columns(fmt::format("{}", i), dataset.type, i * dataset.element_size, table.columns);
+  }
+  make_unique(table.columns);
+  return table;
 }
 
 }  // namespace
@@ -114,35 +191,30 @@ bool is_complex(const format::Datatype& type) {
          (type.cls == format::DatatypeClass::Compound && is_complex_compound(type));
 }
 
-std::optional<std::string> table_unfit(const object::DatasetDescription& dataset) {
-  const format::Dataspace& space = dataset.space;
-  if (space.kind == format::DataspaceKind::Null) return "a null dataspace has no rows";
-  if (space.rank() > 2) return "more than two dimensions";
-  if (space.rank() == 0 && !has_members(dataset)) return "a scalar";
-  const auto columns = checked_mul(element_columns(dataset), row_elements(space));
-  if (columns == 0) return "no columns";
-  if (!columns || *columns > limits::kMaxTableColumns) return "too many columns";
-  const auto row_bytes = checked_mul(dataset.element_size, row_elements(space));
-  if (!row_bytes || *row_bytes > limits::kMaxTableRowBytes) return "rows too large";
-  return std::nullopt;
+Result<std::optional<std::string>> table_unfit(const object::DatasetDescription& dataset,
+                                               RequestBudget* budget) {
+  const auto extent = extent_of_rows(dataset, budget);
+  if (extent) return std::nullopt;
+  if (extent.error().code() != ErrorCode::UnsupportedFeature) return fail(extent.error());
+  return extent.error().text();
 }
 
-Result<Table> table_of(const object::DatasetDescription& dataset) {
-  if (auto why = table_unfit(dataset)) return fail({ErrorCode::UnsupportedFeature, *std::move(why)});
-  Table table;
-  const format::Dataspace& space = dataset.space;
-  table.rows = space.rank() == 0 ? 1 : space.dims[0];
-  table.row_bytes = dataset.element_size * row_elements(space);
-  if (dataset.joined) {
-    for (const format::CompoundMember& member : dataset.type->members)
-      add_columns(member.name, member.type, member.offset, table.columns);
-  } else if (space.rank() < 2) {
-    add_columns(has_members(dataset) ? "" : "value", dataset.type, 0, table.columns);
-  } else {
-    for (std::uint64_t i = 0; i < space.dims[1]; ++i)
-      add_columns(fmt::format("{}", i), dataset.type, i * dataset.element_size, table.columns);
-  }
-  make_unique(table.columns);
+Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget* budget) {
+  H5_ASSIGN(const Extent extent, extent_of_rows(dataset, budget));
+  return extent.columns;
+}
+
+Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget* budget) {
+  H5_ASSIGN(const Extent extent, extent_of_rows(dataset, budget));
+  return make_table(dataset, extent, budget);
+}
+
+Result<Table> table_of(const Source& source) {
+  const object::DatasetDescription& dataset = source.reader->description();
+  H5_ASSIGN(const Extent extent, extent_of_rows(dataset, source.budget));
+  H5_ASSIGN(auto charge, source.environment.cache->charge(memory_of(extent)));
+  H5_ASSIGN(Table table, make_table(dataset, extent, source.budget));
+  table.charge = std::make_shared<const cache::BlockCache::Charge>(std::move(charge));
   return table;
 }
 

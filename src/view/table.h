@@ -13,6 +13,10 @@
 
 namespace h5mount::view {
 
+// The bound on the names of all columns of a table together: those of nested members are made of several
+// names of the type, so that a small file can ask for any amount.
+inline constexpr std::uint64_t kMaxTableNameBytes = 4U << 20;
+
 struct Column {
   std::string name;  // unique in the table
   format::DatatypePtr type;
@@ -23,13 +27,23 @@ struct Table {
   std::vector<Column> columns;  // at least one
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;  // as stored
+  // Of an open file: the memory for the columns and for what a view makes of their names.
+  std::shared_ptr<const cache::BlockCache::Charge> charge = {};
 };
 
-// Why a dataset is no table; nothing where it is one. Costs a walk of its type.
-std::optional<std::string> table_unfit(const object::DatasetDescription& dataset);
+// Why a dataset is no table; nothing where it is one. Costs a walk of its type: no column is made.
+Result<std::optional<std::string>> table_unfit(const object::DatasetDescription& dataset,
+                                               RequestBudget* budget);
 
-// The table of a dataset for which table_unfit returned nothing.
-Result<Table> table_of(const object::DatasetDescription& dataset);
+// The number of its columns; UnsupportedFeature where it is no table.
+Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget* budget);
+
+// The table of a dataset, to be looked at; UnsupportedFeature where table_unfit returns a reason. At most
+// kMaxTableNameBytes of names.
+Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget* budget);
+
+// The same for a file that is opened: the cache is charged with its memory before it is made.
+Result<Table> table_of(const Source& source);
 
 // h5py's complex numbers (two equal floats named r and i) and HDF5's own are one cell.
 bool is_complex(const format::Datatype& type);

@@ -11,10 +11,13 @@ constexpr std::uint64_t kBlockRows = 4096;
 constexpr std::uint64_t kBlockCells = 64U << 10;
 constexpr std::uint64_t kBlockBytes = 1U << 20;  // of rows as they are stored
 
-std::uint64_t rows_of_block(const Table& table) {
+constexpr std::uint64_t kBlockText = 4U << 20;  // of what every row repeats
+
+std::uint64_t rows_of_block(const Table& table, std::uint64_t row_text) {
   const std::uint64_t by_bytes = kBlockBytes / std::max<std::uint64_t>(1, table.row_bytes);
   const std::uint64_t by_cells = kBlockCells / table.columns.size();
-  return std::clamp<std::uint64_t>(std::min(by_bytes, by_cells), 1, kBlockRows);
+  const std::uint64_t by_text = kBlockText / std::max<std::uint64_t>(1, row_text);
+  return std::clamp<std::uint64_t>(std::min({by_bytes, by_cells, by_text}), 1, kBlockRows);
 }
 
 }  // namespace
@@ -26,12 +29,13 @@ std::uint64_t max_variable_text(const Source& source) {
   return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->addresses()->stored_bytes();
 }
 
-TableFile::TableFile(Source source, Table table, std::string header, std::string trailer)
+TableFile::TableFile(Source source, Table table, std::string header, std::string trailer,
+                     std::size_t row_text)
     : source_(std::move(source)),
       table_(std::move(table)),
       header_(std::make_shared<const std::string>(std::move(header))),
       trailer_(std::make_shared<const std::string>(std::move(trailer))),
-      rows_per_block_(rows_of_block(table_)),
+      rows_per_block_(rows_of_block(table_, row_text)),
       blocks_(std::make_shared<BlockOwner>(source_.environment.cache)) {}
 
 Status TableFile::load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,

@@ -44,8 +44,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
     bool operator==(const Part&) const = default;
   };
 
-  // The text before and after the parts.
-  TableFile(Source source, Table table, std::string header, std::string trailer);
+  // The text before and after the parts, and how much text each row has at least.
+  TableFile(Source source, Table table, std::string header, std::string trailer, std::size_t row_text);
 
   virtual std::uint64_t part_count() const = 0;
   virtual Part part(std::uint64_t index) const = 0;
@@ -93,7 +93,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 class RowsFile : public TableFile {
  protected:
   RowsFile(Source source, Table table, RowTextPtr text)
-      : TableFile(std::move(source), std::move(table), text->header(), {}), text_(std::move(text)) {}
+      : TableFile(std::move(source), std::move(table), text->header(), {}, text->constant_bytes()),
+        text_(std::move(text)) {}
 
   const RowText& text() const { return *text_; }
   Status render(std::uint64_t first, std::uint64_t last, std::string& out, RequestBudget* budget) const final;

@@ -11,7 +11,7 @@ constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
 
 Result<ComputedFilePtr> make_delimited(Source source, char delimiter, const ComputedFile* before,
                                        std::span<const dataset::ByteRange> stale) {
-  H5_ASSIGN(Table table, table_of(source.reader->description()));
+  H5_ASSIGN(Table table, table_of(source));
   RowTextPtr text = delimited_rows(table, delimiter);
   return measure_table(std::move(source), std::move(table), std::move(text), before, stale);
 }
@@ -30,7 +30,7 @@ Result<ComputedFilePtr> make_tsv(Source source, const ComputedFile* before,
 
 Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
                                     std::span<const dataset::ByteRange> stale) {
-  H5_ASSIGN(Table table, table_of(source.reader->description()));
+  H5_ASSIGN(Table table, table_of(source));
   RowTextPtr text = json_rows(table);
   const auto width = text->row_width();
   if (!width) return measure_table(std::move(source), std::move(table), std::move(text), before, stale);
@@ -39,16 +39,16 @@ Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
   return make_padded_table(std::move(source), std::move(table), std::move(text));
 }
 
-std::optional<std::uint64_t> measured_size(const object::DatasetDescription&) {
+Result<std::optional<std::uint64_t>> measured_size(const object::DatasetDescription&, RequestBudget*) {
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> ndjson_size(const object::DatasetDescription& dataset) {
-  const auto table = table_of(dataset);
-  if (!table) return std::nullopt;
-  const auto width = json_rows(*table)->row_width();
+Result<std::optional<std::uint64_t>> ndjson_size(const object::DatasetDescription& dataset,
+                                                 RequestBudget* budget) {
+  H5_ASSIGN(const Table table, table_of(dataset, budget));
+  const auto width = json_row_width(table);
   if (!width) return std::nullopt;
-  const auto bytes = checked_mul(table->rows, std::uint64_t{*width});
+  const auto bytes = checked_mul(table.rows, std::uint64_t{*width});
   return bytes && *bytes <= kMaxFileBytes ? bytes : std::nullopt;
 }
 

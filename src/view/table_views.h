@@ -13,7 +13,9 @@ Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
                                     std::span<const dataset::ByteRange> stale);
 
 // The size of csv and tsv is known only after a pass over the data.
-std::optional<std::uint64_t> measured_size(const object::DatasetDescription& dataset);
-std::optional<std::uint64_t> ndjson_size(const object::DatasetDescription& dataset);
+Result<std::optional<std::uint64_t>> measured_size(const object::DatasetDescription& dataset,
+                                                   RequestBudget* budget);
+Result<std::optional<std::uint64_t>> ndjson_size(const object::DatasetDescription& dataset,
+                                                 RequestBudget* budget);
 
 }  // namespace h5mount::view

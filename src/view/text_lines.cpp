@@ -98,11 +98,11 @@ Result<ComputedFilePtr> make_element_lines(Source source, const ComputedFile* be
   return make_lines(std::move(source), 1, append_whole_line, before, stale);
 }
 
-std::optional<std::string> text_unfit(const object::DatasetDescription&) {
+Result<std::optional<std::string>> text_unfit(const object::DatasetDescription&, RequestBudget*) {
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> text_size(const object::DatasetDescription& dataset) {
+Result<std::optional<std::uint64_t>> text_size(const object::DatasetDescription& dataset, RequestBudget*) {
   if (dataset.image_bytes == 0) return 0;
   return std::nullopt;
 }

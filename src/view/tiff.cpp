@@ -129,13 +129,13 @@ Result<std::vector<std::byte>> palette_of(const Source& source) {
 
 }  // namespace
 
-std::optional<std::string> tiff_unfit(const object::DatasetDescription& dataset) {
+Result<std::optional<std::string>> tiff_unfit(const object::DatasetDescription& dataset, RequestBudget*) {
   const auto layout = tiff_layout(dataset);
   if (layout || layout.error().code() == ErrorCode::TooLarge) return std::nullopt;
   return layout.error().text();
 }
 
-std::optional<std::uint64_t> tiff_size(const object::DatasetDescription& dataset) {
+Result<std::optional<std::uint64_t>> tiff_size(const object::DatasetDescription& dataset, RequestBudget*) {
   const auto layout = tiff_layout(dataset);
   if (!layout) return std::nullopt;
   return layout->size;

@@ -68,10 +68,14 @@ struct View {
   std::string_view directory;  // its name under /.h5; empty: only slices and fields show it
   std::string_view suffix;     // the end of its files' names
 
-  // Why it cannot show a dataset, as a short phrase; nothing where it can.
-  std::optional<std::string> (*unfit)(const object::DatasetDescription& dataset);
+  // Why it cannot show a dataset, as a short phrase; nothing where it can. Like `size` it is charged to
+  // `budget` (null: unbounded), the errors of which are its only ones: a type can name more columns than the
+  // file has bytes.
+  Result<std::optional<std::string>> (*unfit)(const object::DatasetDescription& dataset,
+                                              RequestBudget* budget);
   // The exact size where shape and type determine it; nothing where `make` must determine it.
-  std::optional<std::uint64_t> (*size)(const object::DatasetDescription& dataset);
+  Result<std::optional<std::uint64_t>> (*size)(const object::DatasetDescription& dataset,
+                                               RequestBudget* budget);
   // Makes the file. `before`: the same view of the dataset's previous state, or null. A view whose size needs
   // a pass over the data makes it here, and continues from `before` where that is still valid; `stale` as for
   // ComputedFile::stale_since.

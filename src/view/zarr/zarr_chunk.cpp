@@ -185,7 +185,8 @@ Result<std::string> encode_strings(const Source& source) {
 }
 
 template <ZarrEncoding kEncoding>
-std::optional<std::uint64_t> chunk_file_size(const object::DatasetDescription& chunk) {
+Result<std::optional<std::uint64_t>> chunk_file_size(const object::DatasetDescription& chunk,
+                                                     RequestBudget*) {
   const auto type = zarr_type(*chunk.type, kEncoding);
   if (!type || type->variable_strings) return std::nullopt;
   return chunk.image_bytes / chunk.element_size * type->bytes;
@@ -204,11 +205,15 @@ Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
   return std::make_shared<const StoredElements>(std::move(source.reader));
 }
 
+Result<std::optional<std::string>> fits_always(const object::DatasetDescription&, RequestBudget*) {
+  return std::nullopt;
+}
+
 template <ZarrEncoding kEncoding>
 constexpr View make_chunk_view() {
   return {.directory = {},
           .suffix = {},
-          .unfit = [](const object::DatasetDescription&) { return std::optional<std::string>(); },
+          .unfit = fits_always,
           .size = chunk_file_size<kEncoding>,
           .make = make_chunk_file<kEncoding>};
 }
@@ -224,11 +229,15 @@ Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile
   return make_stored_chunk(std::move(chunk), *codec);
 }
 
+Result<std::optional<std::uint64_t>> stored_chunk_size(const object::DatasetDescription&, RequestBudget*) {
+  return std::nullopt;
+}
+
 constexpr View kStoredChunkView{
     .directory = {},
     .suffix = {},
     .unfit = kChunkView.unfit,
-    .size = [](const object::DatasetDescription&) { return std::optional<std::uint64_t>(); },
+    .size = stored_chunk_size,
     .make = make_stored_chunk_file,
 };
 
