@@ -11,6 +11,8 @@ constexpr unsigned kMaxLinks = 40;  // as in Linux
 constexpr std::size_t kMaxPending = std::size_t{1}
                                     << 16;  // names still to be looked up, those of symlink targets included
 
+constexpr std::size_t kMaxLevels = std::size_t{1} << 16;  // of directories, whose nodes are held
+
 class Resolver {
  public:
   Resolver(const std::shared_ptr<tree::Tree>& tree, RequestBudget& budget) : tree_(tree), budget_(budget) {}
@@ -22,12 +24,22 @@ class Resolver {
       pending_.pop_back();
       H5_TRY(step(name, last == LastLink::Follow || !pending_.empty()));
     }
-    if (!steps_.empty()) return std::move(steps_.back());
+    if (!steps_.empty()) {
+      Step& last_step = steps_.back();
+      return FoundNode{std::move(last_step.node), last_step.stat, std::move(path_)};
+    }
     H5_ASSIGN(const tree::NodeStat stat, tree_->stat(tree::kRootNode, tree::StatDepth::Listing, budget_));
     return FoundNode{NodeReference(), stat, {}};
   }
 
  private:
+  // A node on the way. The path of the last one is path_, of which those before have the first bytes each.
+  struct Step {
+    NodeReference node;
+    tree::NodeStat stat;
+    std::size_t path_bytes;
+  };
+
   // Pushes the names of a path, the first one on top; a trailing `/` becomes `.`, which only a directory has.
   Status push(std::string_view path) {
     std::vector<std::string> names;
@@ -46,21 +58,26 @@ class Resolver {
 
   Status step(const std::string& name, bool follow) {
     if (!steps_.empty() && steps_.back().stat.type != tree::NodeType::Directory)
-      return fail(Error(ErrorCode::NotFound, fmt::format("/{} is not a directory", steps_.back().path)));
+      return fail(Error(ErrorCode::NotFound, fmt::format("/{} is not a directory", path_)));
     if (name == ".") return {};
     if (name == "..") {
       if (!steps_.empty()) steps_.pop_back();
+      path_.resize(steps_.empty() ? 0 : steps_.back().path_bytes);
       return {};
     }
+    if (steps_.size() == kMaxLevels) return fail(Error(ErrorCode::LimitExceeded, "the path leads too deep"));
     const tree::NodeId directory = steps_.empty() ? tree::kRootNode : steps_.back().node.id();
-    const std::string path = joined_path(steps_.empty() ? std::string() : steps_.back().path, name);
     auto found = tree_->lookup(directory, name, budget_);
     if (!found && found.error().code() == ErrorCode::NotFound)
-      return fail(Error(ErrorCode::NotFound, fmt::format("no such file or directory: /{}", path)));
+      return fail(Error(ErrorCode::NotFound,
+                        fmt::format("no such file or directory: /{}", joined_path(path_, name))));
     if (!found) return fail(found.error());
     NodeReference node(tree_, found->node);
-    if (found->stat.type == tree::NodeType::Symlink && follow) return follow_link(node.id(), path);
-    steps_.push_back({std::move(node), found->stat, path});
+    if (found->stat.type == tree::NodeType::Symlink && follow)
+      return follow_link(node.id(), joined_path(path_, name));
+    if (!path_.empty()) path_ += '/';
+    path_ += name;
+    steps_.push_back({std::move(node), found->stat, path_.size()});
     return {};
   }
 
@@ -76,7 +93,8 @@ class Resolver {
   const std::shared_ptr<tree::Tree>& tree_;
   RequestBudget& budget_;
   std::vector<std::string> pending_;  // remaining names, the next one last
-  std::vector<FoundNode> steps_;      // from below the root to the current node
+  std::vector<Step> steps_;           // from below the root to the current node
+  std::string path_;                  // of the current node
   unsigned links_ = 0;
 };
 

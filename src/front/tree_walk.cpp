@@ -9,7 +9,9 @@ namespace {
 
 // A directory that is being walked.
 struct Level {
-  FoundNode directory;
+  NodeReference node;
+  tree::NodeStat stat;
+  std::size_t path_bytes;  // of the walk's path
   std::shared_ptr<const tree::DirectoryListing> listing;
   std::size_t next = 0;
 };
@@ -27,10 +29,12 @@ class Walk {
         H5_TRY(visit_entry(level, level.next++));
         continue;
       }
-      if (const Error* damage = level.listing->damage()) failed_(level.directory.path, *damage);
-      H5_TRY(visitor_.leave(level.directory));
-      path_bytes_ -= level.directory.path.size();
+      const FoundNode left{std::move(level.node), level.stat, path_.substr(0, level.path_bytes)};
+      if (const Error* damage = level.listing->damage()) failed_(left.path, *damage);
+      path_bytes_ -= level.path_bytes;
       levels_.pop_back();
+      path_.resize(levels_.empty() ? 0 : levels_.back().path_bytes);
+      H5_TRY(visitor_.leave(left));
     }
     return {};
   }
@@ -50,13 +54,14 @@ class Walk {
       return visitor_.leave(found);
     }
     path_bytes_ += found.path.size();
-    levels_.push_back({std::move(found), *std::move(listing), 0});
+    path_ = std::move(found.path);
+    levels_.push_back({std::move(found.node), found.stat, path_.size(), *std::move(listing), 0});
     return {};
   }
 
   Status visit_entry(const Level& level, std::size_t position) {
-    std::string path = joined_path(level.directory.path, level.listing->name_at(position));
-    auto entry = tree_->lookup_listed(level.directory.node.id(), *level.listing, position);
+    std::string path = joined_path(path_, level.listing->name_at(position));
+    auto entry = tree_->lookup_listed(level.node.id(), *level.listing, position);
     if (!entry) {
       failed_(path, entry.error());
       return {};
@@ -68,7 +73,9 @@ class Walk {
   Visitor& visitor_;
   const FailureHandler& failed_;
   std::vector<Level> levels_;
-  std::size_t path_bytes_ = 0;  // of levels_
+  std::string path_;  // of the last of levels_, which begins with those of the others
+  // Of the paths of levels_, each of which is written again and again.
+  std::size_t path_bytes_ = 0;
 };
 
 }  // namespace

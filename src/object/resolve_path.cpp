@@ -1,7 +1,8 @@
+#include "h5mount/object/resolve_path.h"
+
 #include <vector>
 
 #include "h5mount/base/limits.h"
-#include "h5mount/object/object.h"
 
 namespace h5mount::object {
 
@@ -20,11 +21,17 @@ void push_components(std::string_view path, std::vector<std::string>& rest) {
 }
 
 Result<format::Link> find_in(const metadata::FileMetadataPtr& file, std::uint64_t address,
-                             std::string_view name) {
+                             std::string_view name, PathWork& work) {
+  constexpr std::size_t kMostGroups = 256;
+  if (const auto known = work.groups.find(address); known != work.groups.end())
+    return known->second->find(name);
   H5_ASSIGN(const Object object, open_object(*file, address));
   if (object.kind != ObjectKind::Group)
     return fail(Error(ErrorCode::NotFound, "'" + std::string(name) + "' is sought in what is no group"));
-  H5_ASSIGN(const std::unique_ptr<Group> group, Group::open(file, object));
+  H5_ASSIGN(std::unique_ptr<Group> opened, Group::open(file, object));
+  const std::shared_ptr<const Group> group = std::move(opened);
+  if (work.groups.size() == kMostGroups) work.groups.clear();
+  work.groups.emplace(address, group);
   return group->find(name);
 }
 
@@ -36,7 +43,10 @@ bool absolute(std::string_view path) {
 
 // Terminates: at most kMaxSoftLinks targets are substituted, and every other step removes a component.
 Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
-                                   std::string_view path) {
+                                   std::string_view path, PathWork& work) {
+  constexpr std::uint64_t kStepsPerName = 8000;  // its group is opened and searched
+  if (work.snapshot != file) work.groups.clear();
+  work.snapshot = file;
   std::vector<std::string> rest;
   push_components(path, rest);
   std::uint64_t at = absolute(path) ? file->root_address() : start;
@@ -44,7 +54,11 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
   while (!rest.empty()) {
     const std::string name = std::move(rest.back());
     rest.pop_back();
-    H5_ASSIGN(const format::Link link, find_in(file, at, name));
+    if (work.names_left == 0)
+      return fail(Error(ErrorCode::LimitExceeded, "more names on the way than may be looked up"));
+    --work.names_left;
+    H5_TRY(spend(work.budget, kStepsPerName));
+    H5_ASSIGN(const format::Link link, find_in(file, at, name, work));
     if (link.is(format::LinkType::Hard)) {
       at = link.address;
     } else if (!link.is(format::LinkType::Soft)) {
@@ -57,6 +71,12 @@ Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::u
     }
   }
   return at;
+}
+
+Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
+                                   std::string_view path) {
+  PathWork unbounded;
+  return resolve_path(file, start, path, unbounded);
 }
 
 }  // namespace h5mount::object

@@ -7,6 +7,7 @@
 #include "mirror.h"
 #include "object_facts.h"
 #include "open_files.h"
+#include "tree_text.h"
 
 namespace h5mount::tree {
 
@@ -33,10 +34,13 @@ class OpenedValue {
     const auto done = once_.get(
         [&]() -> Result<bool> {
           const auto& budget = file.context().open_texts;
+          if (bytes > TreeText::most_bytes(file.context()) + limits::kMemoryAboveCache)
+            return fail(Error(ErrorCode::TooLarge, "a longer text than cache_size allows to be held")
+                            .with_found(bytes));
           H5_ASSIGN(charge_, file.context().environment.cache->charge(bytes));
           if (!budget->take(bytes))
-            return fail(Error(ErrorCode::LimitExceeded, "too much text of attributes is open at once")
-                            .with_found(bytes));
+            return fail(
+                Error(ErrorCode::TooLarge, "too much text of attributes is open at once").with_found(bytes));
           auto text = attribute_text(file, attribute, bytes, request);
           if (text && text->size() == bytes) {
             text_ = *std::move(text);

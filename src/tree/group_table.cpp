@@ -4,6 +4,7 @@
 #include "group_contents.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/object/list_damage.h"
+#include "h5mount/object/resolve_path.h"
 
 namespace h5mount::tree {
 
@@ -27,10 +28,11 @@ Result<std::shared_ptr<const GroupListing>> listed_links(ServedFile& file, const
 }
 
 // The address of the object of this file that a link leads to; nothing where it leads to none.
-Result<std::optional<std::uint64_t>> address_of(const OpenedObject& group, const format::Link& link) {
+Result<std::optional<std::uint64_t>> address_of(const OpenedObject& group, const format::Link& link,
+                                                object::PathWork& work) {
   if (link.is(format::LinkType::Hard)) return link.address;
   if (!link.is(format::LinkType::Soft)) return std::nullopt;
-  const auto address = object::resolve_path(group.snapshot, group.object.address, link.target);
+  const auto address = object::resolve_path(group.snapshot, group.object.address, link.target, work);
   if (address) return *address;
   const ErrorCode why = address.error().code();
   if (why == ErrorCode::NotFound || why == ErrorCode::LimitExceeded || why == ErrorCode::UnsupportedFeature)
@@ -58,6 +60,8 @@ class Lengths {
   std::uint64_t first_ = 0;
 };
 
+constexpr std::uint64_t kStepsPerLink = 1000;  // to open its object
+
 struct Found {
   std::vector<GroupColumn> columns;
   std::vector<dataset::JoinedMember> members;  // the same, described
@@ -71,16 +75,21 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestB
   budget.share_pauses(links->pauses());
   Lengths lengths(file.followed().following());
   H5_ASSIGN(const std::shared_ptr<const object::Group> opened, opened_group(group));
+  object::PathWork work{.budget = &budget, .names_left = limits::kMaxTableLinks + 1};
   for (std::size_t i = 0; i < links->size(); ++i) {
+    H5_TRY(budget.spend(kStepsPerLink));
     format::Link link = links->link(i);
     if (link.is(format::LinkType::Soft)) {
       H5_ASSIGN(link, opened->find(link.name));
     }
-    H5_ASSIGN(const std::optional<std::uint64_t> address, address_of(group, link));
+    H5_ASSIGN(const std::optional<std::uint64_t> address, address_of(group, link, work));
+    if (work.names_left == 0) return Found{};
     if (!address) continue;
     H5_ASSIGN(const OpenedObjectPtr object, file.object(*address, budget));
     if (object->object.kind != object::ObjectKind::Dataset) continue;
-    H5_ASSIGN(DatasetDescriptionPtr dataset, description_of(file, *object, measured ? &budget : nullptr));
+    auto described = description_of(file, *object, measured ? &budget : nullptr);
+    if (!described && described.error().code() == ErrorCode::TooLarge) continue;  // no view shows it
+    H5_ASSIGN(DatasetDescriptionPtr dataset, std::move(described));
     if (dataset->space.rank() != 1) continue;
     if (!lengths.add(dataset->space)) return Found{};
     found.columns.push_back({link.name, *address});

@@ -14,9 +14,9 @@ struct GroupColumn {
 };
 
 // The datasets that are the columns of a group, in the order of its links; none where it is no table: it is
-// the root, has fewer than two such datasets, more than limits::kMaxTableLinks links, or datasets of
-// different lengths. In a file that is followed datasets that can still grow may differ, as a writer appends
-// to one after the other. Errors: links or datasets that cannot be read.
+// the root, has fewer than two such datasets, more than limits::kMaxTableLinks links or names in the paths of
+// its soft links, or datasets of different lengths. In a file that is followed datasets that can still grow
+// may differ, as a writer appends to one after the other. Errors: links or datasets that cannot be read.
 // `measured`: whether sources may be opened (see description_of).
 Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group,
                                                RequestBudget& budget, bool measured);

@@ -40,7 +40,7 @@ class ListWriter final : public ObjectVisitor {
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     // Links may share objects, so that a small file can ask for any amount.
     if (work_ > limits::kMaxOpenTextBytes)
-      return fail({ErrorCode::LimitExceeded, "more attributes than a list can have"});
+      return fail({ErrorCode::TooLarge, "more attributes than a list can have"});
     H5_TRY(budget_.check());
     const ObjectXattrs xattrs(file_, object, work_, budget_);
     return out_(object_line(place.shown, describe_object(xattrs)) + describe_attributes(xattrs));

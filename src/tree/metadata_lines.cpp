@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "h5mount/view/view.h"
 #include "h5mount/view/zarr.h"
@@ -17,28 +18,59 @@ namespace {
 // Longer values are omitted from their line, which names them.
 constexpr std::size_t kMaxValueBytes = 16U << 20;
 
-// One object of JSON on one line.
+// One object of JSON on one line, written to a text part by part. After a failure nothing more is written.
 class Line {
  public:
-  explicit Line(std::string_view path) { text("path", path); }
+  Line(std::string_view path, TreeText& out) : out_(out) { text("path", path); }
 
   void text(std::string_view key, std::string_view value) {
     begin(key);
-    text::append_json_string(value, out_);
+    text::append_json_string(value, part_);
+    flush(kPartBytes);
   }
   void json(std::string_view key, std::string_view value) {
     begin(key);
-    out_ += value;
+    part_ += value;
+    flush(kPartBytes);
   }
-  std::string end() && { return std::move(out_) + "}\n"; }
+
+  // A member that is an object of texts of JSON: open, its members, close.
+  void open(std::string_view key) {
+    begin(key);
+    part_ += '{';
+    first_ = true;
+  }
+  void close() { part_ += '}', first_ = false; }
+
+  Status end() && {
+    part_ += "}\n";
+    flush(0);
+    return std::move(status_);
+  }
+
+  // Bytes that it may still have; 0 after a failure.
+  std::uint64_t left() const {
+    return status_ ? out_.left() - std::min<std::uint64_t>(out_.left(), part_.size()) : 0;
+  }
 
  private:
+  static constexpr std::size_t kPartBytes = 64U << 10;
+
   void begin(std::string_view key) {
-    out_ += out_.empty() ? '{' : ',';
-    text::append_json_string(key, out_);
-    out_ += ':';
+    if (!std::exchange(first_, false)) part_ += ',';
+    text::append_json_string(key, part_);
+    part_ += ':';
   }
-  std::string out_;
+  void flush(std::size_t most) {
+    if (part_.size() <= most) return;
+    if (status_) status_ = out_.append(part_);
+    part_.clear();
+  }
+
+  TreeText& out_;
+  std::string part_ = "{";
+  bool first_ = true;  // of the members of the innermost object
+  Status status_;
 };
 
 bool is_string(const format::Datatype& type) {
@@ -59,62 +91,69 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
   return out;
 }
 
-// Stops after `most` bytes: values may share what they refer to, so one object can produce any amount of
-// text.
-void add_attributes(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line,
-                    RequestBudget& budget) {
-  std::string values = "{", failed;
-  const auto add = [](std::string& to, std::string_view name, std::string_view json) {
-    if (to.size() > 1) to += ',';
-    text::append_json_string(name, to);
-    to.append(":").append(json);
-  };
+// Stops where the text has no room for more: values may share what they refer to, so one object can produce
+// any amount of text.
+void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
+  bool any = false;
+  std::vector<std::pair<std::string, Error>> failed;
+  std::size_t failed_bytes = 0;
   const auto note_failure = [&](std::string_view name, const Error& error) {
-    if (failed.empty()) failed += '{';
-    std::string why;
-    text::append_json_string(error.text(), why);
-    add(failed, name, why);
+    failed_bytes += sizeof failed[0] + name.size();
+    failed.emplace_back(name, error);
   };
   const Status walked = object::for_each_attribute(
       *file.metadata(), object.object,
       [&](const object::Attribute& attribute) {
-        const std::size_t used = values.size() + failed.size();
-        if (used >= most) return false;
-        const auto value = attribute_json(file, attribute, std::min(kMaxValueBytes, most - used), budget);
-        if (value)
-          add(values, attribute.name, *value);
-        else
+        const std::uint64_t left = line.left();
+        if (left <= failed_bytes) return false;
+        const std::uint64_t most = std::min<std::uint64_t>(kMaxValueBytes, left - failed_bytes);
+        const auto value = attribute_json(file, attribute, static_cast<std::size_t>(most), budget);
+        if (!value) {
           note_failure(attribute.name, value.error());
+          return true;
+        }
+        if (!std::exchange(any, true)) line.open("attributes");
+        line.json(attribute.name, *value);
         return true;
       },
       [&](const Error& error) { note_failure("", error); });
+  if (any) line.close();
   if (!walked) note_failure("", walked.error());
-  if (values.size() > 1) line.json("attributes", values + "}");
-  if (!failed.empty()) line.json("attribute_errors", failed + "}");
+  if (failed.empty()) return;
+  line.open("attribute_errors");
+  for (const auto& [name, why] : failed) line.text(name, why.text());
+  line.close();
+}
+
+constexpr std::array<std::pair<std::string_view, view::ZarrEncoding>, 3> kStores = {
+    {{"plain.zarr", view::ZarrEncoding::Plain},
+     {"stored.zarr", view::ZarrEncoding::Stored},
+     {"v3.zarr", view::ZarrEncoding::Version3}}};
+
+// Adds all views, with the reason for which none shows the dataset.
+void add_all_views(const std::string& why, Line& line) {
+  line.open("views");
+  for (const view::View& view : view::views()) line.text(view.directory, why);
+  for (const auto& [store, encoding] : kStores) line.text(store, why);
+  for (const std::string_view parts : {"fields", "slice"}) line.text(parts, why);
+  line.close();
 }
 
 // Adds the views that cannot show a dataset, with the reason.
 void add_absent_views(const object::DatasetDescription& dataset, Line& line, RequestBudget& budget) {
-  using view::ZarrEncoding;
-  constexpr std::array<std::pair<std::string_view, ZarrEncoding>, 3> kStores = {
-      {{"plain.zarr", ZarrEncoding::Plain},
-       {"stored.zarr", ZarrEncoding::Stored},
-       {"v3.zarr", ZarrEncoding::Version3}}};
-  std::string absent;
+  bool any = false;
   const auto add = [&](std::string_view view, std::string_view why) {
-    absent += absent.empty() ? '{' : ',';
-    text::append_json_string(view, absent);
-    absent += ':';
-    text::append_json_string(why, absent);
+    if (!std::exchange(any, true)) line.open("views");
+    line.text(view, why);
   };
   for (const view::View& view : view::views()) {
     const auto why = view.unfit(dataset, &budget);
-    if (!why) return;  // the walk ends: its budget is spent
+    if (!why) break;  // the walk ends: its budget is spent
     if (*why) add(view.directory, **why);
   }
   for (const auto& [store, encoding] : kStores)
     if (const auto array = view::ZarrArray::of(dataset, encoding); !array) add(store, array.error().text());
-  if (!absent.empty()) line.json("views", absent + "}");
+  if (any) line.close();
 }
 
 // The structure from the extended attributes: `user.hdf5.NAME`.
@@ -136,9 +175,7 @@ void add_structure(ServedFile& file, const OpenedObject& object, Line& line, Req
   }
 }
 
-// `most`: the most bytes of attributes.
-void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, Line& line,
-                RequestBudget& budget) {
+void add_object(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
@@ -151,29 +188,32 @@ void add_object(ServedFile& file, const OpenedObject& object, std::size_t most, 
     case object::ObjectKind::Dataset:
       line.text("kind", "dataset");
       add_structure(file, object, line, budget);
-      if (const auto description = description_of(file, object, &budget))
+      if (const auto description = description_of(file, object, &budget)) {
         add_absent_views(**description, line, budget);
-      else
+      } else {
         line.text("error", description.error().text());
+        if (description.error().code() == ErrorCode::TooLarge)
+          add_all_views("larger than a file can be", line);
+      }
       break;
   }
-  add_attributes(file, object, most, line, budget);
+  add_attributes(file, object, line, budget);
 }
 
 class MetadataWriter final : public ObjectVisitor {
  public:
-  MetadataWriter(ServedFile& file, std::uint64_t most_bytes, std::string& out, RequestBudget& budget)
-      : file_(file), most_bytes_(most_bytes), out_(out), budget_(budget) {}
+  MetadataWriter(ServedFile& file, TreeText& out, RequestBudget& budget)
+      : file_(file), out_(out), budget_(budget) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
-    Line line(place.path);
-    add_object(file_, object, static_cast<std::size_t>(most_bytes_ - out_.size()), line, budget_);
+    Line line(place.path, out_);
+    add_object(file_, object, line, budget_);
     H5_TRY(budget_.check());
-    return write(std::move(line));
+    return std::move(line).end();
   }
 
   Status visit_link(const WalkedPlace& place, const format::Link& link, const SymlinkPath&) override {
-    Line line(place.path);
+    Line line(place.path, out_);
     if (link.is(format::LinkType::Hard)) {
       line.text("kind", "hard");
       line.text("target", file_.path_of_object(link.address));
@@ -185,25 +225,18 @@ class MetadataWriter final : public ObjectVisitor {
       line.text("kind", "user-defined");
       line.json("class", fmt::format("{}", link.type));
     }
-    return write(std::move(line));
+    return std::move(line).end();
   }
 
   Status visit_damage(const WalkedPlace& place, const Error& why) override {
-    Line line(place.path);
+    Line line(place.path, out_);
     line.text("error", why.text());
-    return write(std::move(line));
+    return std::move(line).end();
   }
 
  private:
-  Status write(Line line) {
-    out_ += std::move(line).end();
-    if (out_.size() <= most_bytes_) return {};
-    return fail({ErrorCode::LimitExceeded, "the tree's metadata are too long a text"});
-  }
-
   ServedFile& file_;
-  const std::uint64_t most_bytes_;
-  std::string& out_;
+  TreeText& out_;
   RequestBudget& budget_;
 };
 
@@ -232,9 +265,8 @@ std::string strict_json(std::string_view json) {
   return out;
 }
 
-Status append_metadata_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
-                             RequestBudget& budget) {
-  MetadataWriter writer(*file, most_bytes, out, budget);
+Status append_metadata_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
+  MetadataWriter writer(*file, out, budget);
   return walk_objects(file, writer, budget);
 }
 

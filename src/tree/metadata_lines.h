@@ -4,15 +4,13 @@
 
 #include <string>
 
-#include "served_file.h"
+#include "tree_text.h"
 
 namespace h5mount::tree {
 
 // Appends a line for the root and for every link, in the order of listings; enters groups only at their own
-// paths, so it terminates. The line of a damaged object contains the reason. LimitExceeded where the text
-// would be longer than `most_bytes`.
-Status append_metadata_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
-                             RequestBudget& budget);
+// paths, so it terminates. The line of a damaged object contains the reason.
+Status append_metadata_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 
 // The JSON text with the numbers that strict JSON lacks (NaN, Infinity, -Infinity) as strings.
 std::string strict_json(std::string_view json);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "h5mount/object/list_damage.h"
+#include "h5mount/object/resolve_path.h"
 #include "h5mount/tree/names.h"
 #include "object_facts.h"
 #include "object_nodes.h"
@@ -57,7 +58,7 @@ class MirrorListing : public DirectoryListing {
     const bool odd = meets || looks_like_file || may_be_cut(without_suffix(encoded, suffix));
     const std::string shown = odd ? unique_name(entry, encoded, suffix, meets) : std::move(encoded);
     if (text_.size() + shown.size() > most_bytes_)
-      return fail(Error(ErrorCode::LimitExceeded, "more entries than a file of this size can sensibly have"));
+      return fail(Error(ErrorCode::TooLarge, "more entries than a file of this size can sensibly have"));
     if (odd) parts_.emplace(items_.size(), entry.part);
     items_.push_back({text_.size(), static_cast<std::uint32_t>(shown.size()), link, type});
     text_ += shown;
@@ -177,7 +178,9 @@ class MirrorNode : public Node {
   ServedFile& view() const { return *contents_.file(); }
   bool is_root() const { return contents_.address() == view().root_address(); }
 
-  Result<Target> target_of(const format::Link& link, RequestBudget& budget) const {
+  // `work`: with the request's budget.
+  Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
+    RequestBudget& budget = *work.budget;
     LinkTarget target = contents_.resolve(link, budget);
     if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
     if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
@@ -187,7 +190,7 @@ class MirrorNode : public Node {
     if (link.is(format::LinkType::Hard)) {
       H5_ASSIGN(out.object, view().object(link.address, budget));
     } else if (link.is(format::LinkType::Soft)) {
-      const auto address = object::resolve_path(view().metadata(), contents_.address(), link.target);
+      const auto address = object::resolve_path(view().metadata(), contents_.address(), link.target, work);
       if (address) {
         H5_ASSIGN(out.object, view().object(*address, budget));
       } else if (address.error().code() == ErrorCode::UnsupportedFeature) {
@@ -216,7 +219,8 @@ class MirrorNode : public Node {
     const auto link = contents_.find_named(*name, budget);
     if (!link && link.error().code() == ErrorCode::NotFound) return nullptr;
     if (!link) return fail(link.error());
-    const auto target = target_of(*link, budget);
+    object::PathWork work{.budget = &budget};
+    const auto target = target_of(*link, work);
     if (!target || !stands_alone(*target)) return nullptr;
     return node_of(*link, {}, budget);
   }
@@ -232,7 +236,8 @@ class MirrorNode : public Node {
   }
 
   Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
-    H5_ASSIGN(const Target target, target_of(link, budget));
+    object::PathWork work{.budget = &budget};
+    H5_ASSIGN(const Target target, target_of(link, work));
     const bool alone = part.empty() && stands_alone(target);
     if (!alone) {
       if (!target.object || !names_object(target)) return fail(no_such_entry());
@@ -270,31 +275,33 @@ class MirrorNode : public Node {
     H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list(budget));
     budget.share_pauses(links->pauses());
     auto out = std::make_shared<MirrorListing>(view(), links);
-    if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, budget);
+    object::PathWork work{.budget = &budget};
+    if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, work);
     if (is_root()) {
       H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
       H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type(), budget));
     }
     for (std::size_t i = 0; i < links->size(); ++i)
-      H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i), budget));
+      H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i), work));
     out->close();
     return out;
   }
 
-  void keep_directory_names(const GroupListing& links, MirrorListing& out, RequestBudget& budget) const {
+  void keep_directory_names(const GroupListing& links, MirrorListing& out, object::PathWork& work) const {
     for (std::size_t i = 0; i < links.size(); ++i) {
       if (!links.name(i).ends_with(mirror_->suffix())) continue;
-      const auto link = contents_.find_listed(links, i, budget);
-      const auto target = link ? target_of(*link, budget) : Result<Target>(fail(link.error()));
+      const auto link = contents_.find_listed(links, i, *work.budget);
+      const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
       if (target && stands_alone(*target)) out.keep(std::string(links.name(i)));
     }
   }
 
   // A damaged link is recorded; the others are still listed.
   Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position,
-                  RequestBudget& budget) const {
+                  object::PathWork& work) const {
+    RequestBudget& budget = *work.budget;
     const auto link = contents_.find_listed(links, position, budget);
-    const auto target = link ? target_of(*link, budget) : Result<Target>(fail(link.error()));
+    const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
     H5_TRY(budget.check());
     if (!target) {
       out.note(target.error().within("Group", contents_.address()));

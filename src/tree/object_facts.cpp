@@ -48,6 +48,12 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
   return described;
 }
 
+Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object) {
+  auto described = description_of(file, object, nullptr);
+  if (!described && described.error().code() == ErrorCode::TooLarge) return nullptr;
+  return described;
+}
+
 namespace {
 
 constexpr std::uint32_t kReadBits = 0444;

@@ -18,6 +18,9 @@ using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
 Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
                                              RequestBudget* budget);
 
+// The same for a view; null where the dataset has more bytes than a file can: no view shows it.
+Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object);
+
 // A stat with what all nodes of a file share: owner, mode and time, no size. The first is for nodes of no
 // particular file, which show the mounted one's.
 NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino);

@@ -1,16 +1,37 @@
 #include "object_walk.h"
 
-#include <fmt/format.h>
+#include "h5mount/base/limits.h"
 
 namespace h5mount::tree {
 
 namespace {
 
-std::string joined(std::string_view parent, std::string_view name) {
-  return fmt::format("{}/{}", parent == "/" ? "" : parent, name);
-}
-
 constexpr std::uint64_t kStepsPerLink = 1000;  // to open its object
+constexpr std::uint64_t kStepsPerPathByte = 4;
+
+// The paths of the group that is being visited, or of one of its links.
+class Paths {
+ public:
+  struct Lengths {
+    std::size_t path = 0, shown = 0;
+  };
+  Lengths lengths() const { return {path_.size(), shown_.size()}; }
+  void cut(Lengths to) {
+    path_.resize(to.path);
+    shown_.resize(to.shown);
+  }
+  void add(std::string_view own, std::string_view shown) {
+    path_.append("/").append(own);
+    shown_.append("/").append(shown);
+  }
+  WalkedPlace place() const {
+    if (path_.empty()) return {"/", "/"};
+    return {path_, shown_};
+  }
+
+ private:
+  std::string path_, shown_;  // empty: the root
+};
 
 class Walk {
  public:
@@ -18,17 +39,19 @@ class Walk {
       : file_(file), visitor_(visitor), budget_(budget) {}
 
   Status run() {
-    const WalkedPlace root{"/", "/"};
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(file_->root_address(), budget_));
-    H5_TRY(visitor_.visit_object(root, *object));
-    H5_TRY(enter(GroupContents(file_, file_->root_address(), 0), root));
+    H5_TRY(visitor_.visit_object(paths_.place(), *object));
+    H5_TRY(enter(GroupContents(file_, file_->root_address(), 0)));
     while (!pending_.empty()) {
-      H5_TRY(budget_.spend(kStepsPerLink));
-      Pending& group = pending_.back();
-      if (group.next == group.links->size())
+      Group& group = pending_.back();
+      paths_.cut(group.lengths);
+      H5_TRY(budget_.spend(kStepsPerLink + kStepsPerPathByte * (group.lengths.path + group.lengths.shown)));
+      if (group.next == group.links->size()) {
+        path_bytes_ -= group.lengths.path;
         pending_.pop_back();
-      else
-        H5_TRY(visit(Group{group}, group.next++));
+      } else {
+        H5_TRY(visit(group, group.next++));
+      }
     }
     return {};
   }
@@ -37,40 +60,48 @@ class Walk {
   struct Group {
     GroupContents contents;
     std::shared_ptr<const GroupListing> links;
-    WalkedPlace place;
-  };
-  struct Pending : Group {
+    Paths::Lengths lengths;  // of its own paths, with which paths_ begins
     std::size_t next = 0;
   };
 
-  Status enter(GroupContents contents, const WalkedPlace& place) {
+  // Enters the group at the current place.
+  Status enter(GroupContents contents) {
+    const Paths::Lengths lengths = paths_.lengths();
+    if (lengths.path > limits::kMaxWalkedPathBytes - path_bytes_)
+      return visitor_.visit_damage(paths_.place(), {ErrorCode::LimitExceeded,
+                                                    "groups are nested too deep for their paths to be told"});
     const auto links = contents.list(budget_);
-    if (!links) return visitor_.visit_damage(place, links.error());
-    if (const Error* damage = (*links)->damage()) H5_TRY(visitor_.visit_damage(place, *damage));
-    pending_.push_back({{std::move(contents), *links, place}});
+    if (!links) return visitor_.visit_damage(paths_.place(), links.error());
+    if (const Error* damage = (*links)->damage()) H5_TRY(visitor_.visit_damage(paths_.place(), *damage));
+    path_bytes_ += lengths.path;
+    pending_.push_back({std::move(contents), *links, lengths});
     return {};
   }
 
+  // May enter another group, after which `group` is no longer valid.
   Status visit(const Group& group, std::size_t position) {
     const auto link = group.contents.find_listed(*group.links, position, budget_);
     const std::string own = link ? link->name : group.links->link(position).name;
-    const WalkedPlace place{joined(group.place.path, own),
-                            joined(group.place.shown, group.links->name(position))};
-    if (!link) return visitor_.visit_damage(place, link.error());
+    paths_.add(own, group.links->name(position));
+    if (!link) return visitor_.visit_damage(paths_.place(), link.error());
     const LinkTarget target = group.contents.resolve(*link, budget_);
     if (const auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
-      return visitor_.visit_damage(place, broken->why);
+      return visitor_.visit_damage(paths_.place(), broken->why);
     const auto* object = std::get_if<OpenedObjectPtr>(&target.what);
-    if (object == nullptr) return visitor_.visit_link(place, *link, std::get<SymlinkPath>(target.what));
-    H5_TRY(visitor_.visit_object(place, **object));
+    if (object == nullptr)
+      return visitor_.visit_link(paths_.place(), *link, std::get<SymlinkPath>(target.what));
+    H5_TRY(visitor_.visit_object(paths_.place(), **object));
     if ((*object)->object.kind != object::ObjectKind::Group) return {};
-    return enter(GroupContents(file_, link->address, group.contents.depth() + 1), place);
+    return enter(GroupContents(file_, link->address, group.contents.depth() + 1));
   }
 
   const ServedFilePtr& file_;
   ObjectVisitor& visitor_;
   RequestBudget& budget_;
-  std::vector<Pending> pending_;  // the groups from the root down to the one being visited
+  std::vector<Group> pending_;  // the groups from the root down to the one being visited
+  Paths paths_;
+  // Of the own paths of these groups: what is told of objects so deep is mostly their paths.
+  std::size_t path_bytes_ = 0;
 };
 
 }  // namespace

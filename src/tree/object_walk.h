@@ -2,16 +2,17 @@
 // entered only at their own paths, so the walk terminates. Threads: any.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "group_contents.h"
 
 namespace h5mount::tree {
 
-// The position of a link: its path in own names, and as the mount shows it. "/" for the root.
+// The position of a link: its path in own names, and as the mount shows it. "/" for the root. Valid for the
+// visit.
 struct WalkedPlace {
-  std::string path;
-  std::string shown;
+  std::string_view path;
+  std::string_view shown;
 };
 
 // An error of a visit ends the walk.

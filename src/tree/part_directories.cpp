@@ -211,8 +211,8 @@ class PartsMirror : public Mirror {
  private:
   Result<bool> shows(ServedFile& file, const OpenedObject& object) const {
     if (object.object.kind != object::ObjectKind::Dataset) return false;
-    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, object, nullptr));
-    return has_parts_(*described);
+    H5_ASSIGN(const DatasetDescriptionPtr described, viewed_description_of(file, object));
+    return described && has_parts_(*described);
   }
 
   std::string_view name_;

@@ -39,20 +39,10 @@ constexpr std::string_view kReadme =
     "tiff/PATH.tif              images and stacks of images (pages), with RGB(A) and palettes\n"
     "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
 
-// Appends the text; LimitExceeded where it would exceed a number of bytes.
-using MakeTreeText = Status (*)(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
-                                RequestBudget& budget);
+using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 
-Status append_list_lines(const ServedFilePtr& file, std::uint64_t most_bytes, std::string& out,
-                         RequestBudget& budget) {
-  return list_lines(
-      file,
-      [&](std::string_view lines) -> Status {
-        out += lines;
-        if (out.size() <= most_bytes) return {};
-        return fail({ErrorCode::LimitExceeded, "the tree's list is too long a text"});
-      },
-      budget);
+Status append_list_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
+  return list_lines(file, [&](std::string_view lines) { return out.append(lines); }, budget);
 }
 
 // Its size is that of the text opened last.
@@ -70,20 +60,12 @@ class TreeTextNode : public Node {
   }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
-    std::string lines;
-    H5_TRY(make_(file_, limits::kMaxOpenTextBytes, lines, budget));
+    const auto text = std::make_shared<TreeText>(*context_);
+    H5_TRY(make_(file_, *text, budget));
     H5_TRY(file_->followed().confirm_unchanged());
-    const std::uint64_t bytes = lines.size();
-    if (!context_->open_texts->take(bytes))
-      return fail({ErrorCode::LimitExceeded, "too much text is open at once"});
-    const auto give_back = [texts = context_->open_texts, bytes](const std::string* text) {
-      delete text;
-      texts->give_back(bytes);
-    };
-    const std::shared_ptr<const std::string> text(new std::string(std::move(lines)), give_back);
     const MutexLock lock(mutex_);
-    size_ = bytes;
-    return open_text(text, false);
+    size_ = text->size();
+    return open_tree_text(text, false);
   }
 
  private:

@@ -199,10 +199,11 @@ class ViewMirror : public Mirror {
   // The object as a dataset; null where the view shows no objects of its kind.
   Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
                                          RequestBudget& budget) const {
-    if (object.object.kind == object::ObjectKind::Dataset) return description_of(file, object, nullptr);
-    if (object.object.kind == object::ObjectKind::Group && view_.of_groups)
-      return describe_group_table(file, object, budget, false);
-    return nullptr;
+    if (object.object.kind == object::ObjectKind::Dataset) return viewed_description_of(file, object);
+    if (object.object.kind != object::ObjectKind::Group || !view_.of_groups) return nullptr;
+    auto joined = describe_group_table(file, object, budget, false);
+    if (!joined && joined.error().code() == ErrorCode::TooLarge) return nullptr;
+    return joined;
   }
 
   const view::View& view_;

@@ -8,7 +8,6 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/object/list_damage.h"
 #include "object_nodes.h"
-#include "open_files.h"
 #include "view_nodes.h"
 #include "zarr_store.h"
 
@@ -19,7 +18,7 @@ namespace {
 // A metadata file: its text is made at the first request, once for each snapshot of the file.
 class ZarrTextNode : public Node {
  public:
-  using Make = Result<std::string> (*)(const ServedFilePtr&, const OpenedObject&, RequestBudget&);
+  using Make = Status (*)(const ServedFilePtr&, const OpenedObject&, TreeText& out, RequestBudget&);
   // `store`: the name of its directory.
   ZarrTextNode(ServedFilePtr file, std::uint64_t object, std::string_view store, std::string_view name,
                Make make)
@@ -43,18 +42,17 @@ class ZarrTextNode : public Node {
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
     H5_ASSIGN(auto made, text(budget));
-    return open_text(std::move(made));
+    return open_tree_text(std::move(made), true);
   }
 
  private:
-  using Text = std::shared_ptr<const std::string>;
   struct State {
     explicit State(std::uint64_t read_from) : snapshot(read_from) {}
     const std::uint64_t snapshot;  // its number
-    OnceValue<Text> text;
+    OnceValue<TreeTextPtr> text;
   };
 
-  Result<Text> text(RequestBudget& budget) {
+  Result<TreeTextPtr> text(RequestBudget& budget) {
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
     const std::uint64_t snapshot = object->snapshot->number();
     std::shared_ptr<State> state;
@@ -64,9 +62,10 @@ class ZarrTextNode : public Node {
       state = state_;
     }
     return state->text.get_once(
-        [&]() -> Result<Text> {
-          H5_ASSIGN(std::string made, make_(file_, *object, budget));
-          return std::make_shared<const std::string>(std::move(made));
+        [&]() -> Result<TreeTextPtr> {
+          auto made = std::make_shared<TreeText>(file_->context());
+          H5_TRY(make_(file_, *object, *made, budget));
+          return made;
         },
         &budget);
   }
@@ -104,27 +103,33 @@ const MetadataFile* find_file(std::span<const MetadataFile> files, std::string_v
   return found == files.end() ? nullptr : &*found;
 }
 
-Result<std::string> group_text(const ServedFilePtr&, const OpenedObject&, RequestBudget&) {
-  return zarr_group_text();
+Status add_made(const Result<std::string>& made, TreeText& out) {
+  if (!made) return fail(made.error());
+  return out.append(*made);
 }
-Result<std::string> attributes_text(const ServedFilePtr& file, const OpenedObject& object,
-                                    RequestBudget& budget) {
-  return zarr_attributes_text(*file, object, budget);
+Status group_text(const ServedFilePtr&, const OpenedObject&, TreeText& out, RequestBudget&) {
+  return out.append(zarr_group_text());
+}
+Status attributes_text(const ServedFilePtr& file, const OpenedObject& object, TreeText& out,
+                       RequestBudget& budget) {
+  return add_made(zarr_attributes_text(*file, object, budget), out);
 }
 template <view::ZarrEncoding kEncoding>
-Result<std::string> array_text(const ServedFilePtr& file, const OpenedObject& dataset,
-                               RequestBudget& budget) {
-  return zarr_array_text(*file, dataset, kEncoding, budget);
+Status array_text(const ServedFilePtr& file, const OpenedObject& dataset, TreeText& out,
+                  RequestBudget& budget) {
+  return add_made(zarr_array_text(*file, dataset, kEncoding, budget), out);
 }
 template <view::ZarrEncoding kEncoding>
-Result<std::string> consolidated_text(const ServedFilePtr& file, const OpenedObject&, RequestBudget& budget) {
-  return zarr_consolidated_text(file, kEncoding, budget);
+Status consolidated_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out,
+                         RequestBudget& budget) {
+  return zarr_consolidated_text(file, kEncoding, out, budget);
 }
-Result<std::string> node3_text(const ServedFilePtr& file, const OpenedObject& object, RequestBudget& budget) {
-  return zarr3_node_text(*file, object, budget);
+Status node3_text(const ServedFilePtr& file, const OpenedObject& object, TreeText& out,
+                  RequestBudget& budget) {
+  return add_made(zarr3_node_text(*file, object, budget), out);
 }
-Result<std::string> root3_text(const ServedFilePtr& file, const OpenedObject&, RequestBudget& budget) {
-  return zarr3_root_text(file, budget);
+Status root3_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out, RequestBudget& budget) {
+  return zarr3_root_text(file, out, budget);
 }
 
 // One of the stores under /.h5.

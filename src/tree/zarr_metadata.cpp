@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/utf8.h"
@@ -11,9 +12,6 @@
 namespace h5mount::tree {
 
 namespace {
-
-// The limit of consolidated metadata, which are held in memory while they are open.
-constexpr std::size_t kMaxConsolidatedBytes = 1U << 30;
 
 void append_escape(std::uint32_t unit, std::string& out) {
   fmt::format_to(std::back_inserter(out), "\\u{:04x}", unit);
@@ -65,69 +63,106 @@ std::string dimension_names_json(const text::ValueContext& values, const object:
 }
 
 struct WalkedObject {
-  std::string path;  // prefix of its keys, without a slash at the end; empty for the root
+  const std::string& path;  // prefix of its keys, without a slash at the end; empty for the root
   const OpenedObject& object;
   bool is_array;
 };
 
 // Visits the root and all groups and arrays below it. The children of a group are visited one after another.
-Status walk_store(const ServedFilePtr& file, view::ZarrEncoding encoding, RequestBudget& budget,
-                  const std::function<Status(const WalkedObject&)>& visit) {
+class StoreWalk {
+ public:
+  using Visit = std::function<Status(const WalkedObject&)>;
+  StoreWalk(const ServedFilePtr& file, view::ZarrEncoding encoding, const Visit& visit, RequestBudget& budget)
+      : file_(file), encoding_(encoding), visit_(visit), budget_(budget) {}
+
+  Status run() {
+    left_.push_back({GroupContents(file_, file_->root_address(), 0), "", 0});
+    while (!left_.empty()) {
+      const Group group = std::move(left_.back());
+      left_.pop_back();
+      path_.resize(group.above);
+      add_name(group.name);
+      H5_TRY(visit_group(group));
+      H5_TRY(budget_.spend(kStepsPerGroup + kStepsPerPathByte * path_.size()));
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t kStepsPerGroup = 1000, kStepsPerPathByte = 4;
+
+  // A group to be visited: path_ begins with the path of the group that it is in until then.
   struct Group {
     GroupContents contents;
-    std::string path;
+    std::string name;
+    std::size_t above;  // bytes of that path
   };
-  std::vector<Group> left;
-  left.push_back({GroupContents(file, file->root_address(), 0), ""});
-  std::size_t objects = 0;
-  while (!left.empty()) {
-    const Group group = std::move(left.back());
-    left.pop_back();
-    H5_ASSIGN(const OpenedObjectPtr opened, file->object(group.contents.address(), budget));
-    Status visited = visit({group.path, *opened, false});
+
+  void add_name(std::string_view name) {
+    if (!path_.empty()) path_ += '/';
+    path_ += name;
+  }
+
+  Status visit_group(const Group& group) {
+    H5_ASSIGN(const OpenedObjectPtr opened, file_->object(group.contents.address(), budget_));
+    Status visited = visit_({path_, *opened, false});
+    const std::size_t own = path_.size();
     const auto each = [&](const ZarrChild& child) {
       if (child.symlink) return Status();
-      std::string path = group.path.empty() ? child.shown : group.path + "/" + child.shown;
-      if (++objects > limits::kMaxWalkedObjects)
-        visited = fail({ErrorCode::LimitExceeded, "more objects than can be consolidated"});
-      else if (child.is_array())
-        visited = visit({std::move(path), *child.object, true});
-      else
-        left.push_back(
-            {GroupContents(file, child.link.address, group.contents.depth() + 1), std::move(path)});
+      if (++objects_ > limits::kMaxWalkedObjects) {
+        visited = fail({ErrorCode::TooLarge, "more objects than can be consolidated"});
+      } else if (child.is_array()) {
+        add_name(child.shown);
+        visited = visit_({path_, *child.object, true});
+        path_.resize(own);
+      } else {
+        left_.push_back(
+            {GroupContents(file_, child.link.address, group.contents.depth() + 1), child.shown, own});
+      }
       return visited;
     };
     // The group's own listing reports its missing entries.
-    if (visited) (void)for_each_zarr_child(group.contents, encoding, each, nullptr, budget);
-    H5_TRY(visited);
-    H5_TRY(budget.check());
+    if (visited) (void)for_each_zarr_child(group.contents, encoding_, each, nullptr, budget_);
+    return visited;
   }
-  return {};
-}
 
-// Adds a member to a JSON object that is being written.
-Status add_member(std::string& out, const std::string& key, std::string_view text) {
-  if (out.back() != '{') out += ',';
-  std::string quoted;
-  text::append_json_string(key, quoted);
-  out.append(ascii_json(quoted)).append(":").append(text);
-  if (out.size() <= kMaxConsolidatedBytes) return {};
-  return fail({ErrorCode::LimitExceeded, "more metadata than can be consolidated"});
-}
+  const ServedFilePtr& file_;
+  const view::ZarrEncoding encoding_;
+  const Visit& visit_;
+  RequestBudget& budget_;
+  std::vector<Group> left_;
+  std::string path_;
+  std::size_t objects_ = 0;
+};
 
-// The text of a group's zarr.json; `consolidated`: the content of its member of that name, or empty.
-Result<std::string> group_node_text(ServedFile& file, const OpenedObject& group,
-                                    std::string_view consolidated, RequestBudget& budget) {
+// Appends the members of a JSON object.
+class MembersText {
+ public:
+  explicit MembersText(TreeText& out) : out_(out) {}
+
+  Status add(const std::string& key, std::string_view text) {
+    std::string quoted(std::exchange(first_, false) ? "" : ",");
+    text::append_json_string(key, quoted);
+    H5_TRY(out_.append(ascii_json(quoted) + ":"));
+    return out_.append(text);
+  }
+
+ private:
+  TreeText& out_;
+  bool first_ = true;
+};
+
+// The text of a group's zarr.json without its end.
+std::string group_node_begin(ServedFile& file, const OpenedObject& group, RequestBudget& budget) {
   const view::AttributesText attributes = view::attributes_text(
       file.value_context(group.snapshot, &budget), group.object, {}, nullptr, view::FillAttribute::Version3);
-  std::string out = fmt::format(R"({{"zarr_format":3,"node_type":"group","attributes":{{{}}})",
-                                ascii_json(attributes.members));
-  if (!consolidated.empty())
-    out.append(R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":)")
-        .append(consolidated)
-        .append("}");
-  return out + '}';
+  return fmt::format(R"({{"zarr_format":3,"node_type":"group","attributes":{{{}}})",
+                     ascii_json(attributes.members));
 }
+// What stands before and after the metadata of the nodes below it.
+constexpr std::string_view kConsolidated =
+    R"(,"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
+constexpr std::string_view kConsolidatedEnd = "}}}";
 
 Result<std::string> array_node_text(ServedFile& file, const OpenedObject& dataset, RequestBudget& budget) {
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, &budget));
@@ -175,39 +210,43 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
   return ascii_json("{" + out + "}");
 }
 
-Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding,
-                                           RequestBudget& budget) {
-  std::string out = R"({"zarr_consolidated_format":1,"metadata":{)";
-  Status walked_all = walk_store(file, encoding, budget, [&](const WalkedObject& walked) -> Status {
+Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
+                              RequestBudget& budget) {
+  H5_TRY(out.append(R"({"zarr_consolidated_format":1,"metadata":{)"));
+  MembersText members(out);
+  const auto visit = [&](const WalkedObject& walked) -> Status {
     const std::string prefix = walked.path.empty() ? "" : walked.path + "/";
     const auto own = walked.is_array ? zarr_array_text(*file, walked.object, encoding, budget)
                                      : Result<std::string>(zarr_group_text());
     const auto attributes = zarr_attributes_text(*file, walked.object, budget);
     if (!own || !attributes) return {};
-    H5_TRY(add_member(out, prefix + (walked.is_array ? ".zarray" : ".zgroup"), *own));
-    return add_member(out, prefix + ".zattrs", *attributes);
-  });
-  H5_TRY(std::move(walked_all));
-  return out + "}}";
+    H5_TRY(members.add(prefix + (walked.is_array ? ".zarray" : ".zgroup"), *own));
+    return members.add(prefix + ".zattrs", *attributes);
+  };
+  H5_TRY(StoreWalk(file, encoding, visit, budget).run());
+  return out.append("}}");
 }
 
 Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   if (object.object.kind == object::ObjectKind::Dataset) return array_node_text(file, object, budget);
-  return group_node_text(file, object, "", budget);
+  return group_node_begin(file, object, budget) + "}";
 }
 
-Result<std::string> zarr3_root_text(const ServedFilePtr& file, RequestBudget& budget) {
-  std::string below = "{";
-  Status walked_all =
-      walk_store(file, view::ZarrEncoding::Version3, budget, [&](const WalkedObject& walked) -> Status {
-        if (walked.path.empty()) return {};
-        const auto text = walked.is_array ? array_node_text(*file, walked.object, budget)
-                                          : group_node_text(*file, walked.object, "{}", budget);
-        return text ? add_member(below, walked.path, *text) : Status();
-      });
-  H5_TRY(std::move(walked_all));
+Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
   H5_ASSIGN(const OpenedObjectPtr root, file->object(file->root_address(), budget));
-  return group_node_text(*file, *root, below + '}', budget);
+  H5_TRY(out.append(group_node_begin(*file, *root, budget).append(kConsolidated)));
+  MembersText members(out);
+  const auto visit = [&](const WalkedObject& walked) -> Status {
+    if (walked.path.empty()) return {};
+    if (!walked.is_array)
+      return members.add(
+          walked.path,
+          group_node_begin(*file, walked.object, budget).append(kConsolidated).append(kConsolidatedEnd));
+    const auto text = array_node_text(*file, walked.object, budget);
+    return text ? members.add(walked.path, *text) : Status();
+  };
+  H5_TRY(StoreWalk(file, view::ZarrEncoding::Version3, visit, budget).run());
+  return out.append(kConsolidatedEnd);
 }
 
 }  // namespace h5mount::tree

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "h5mount/object/resolve_path.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
@@ -69,7 +70,8 @@ std::string file_name(std::string_view shown, bool version3) {
 
 // NotFound for datasets that are not shown.
 Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEncoding encoding) {
-  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, dataset, nullptr));
+  H5_ASSIGN(const DatasetDescriptionPtr description, viewed_description_of(file, dataset));
+  if (!description) return fail(not_shown());
   const auto array = view::ZarrArray::of(*description, encoding);
   if (!array) return fail(not_shown());
   if (view::dimension_role(*dataset.snapshot, dataset.object).without_values) return fail(not_shown());
@@ -77,8 +79,10 @@ Status check_shown(ServedFile& file, const OpenedObject& dataset, view::ZarrEnco
 }
 
 // The object of a link, or of its symlink's target. NotFound for links that the store does not show.
+// `work`: with the request's budget.
 Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, view::ZarrEncoding encoding,
-                          RequestBudget& budget) {
+                          object::PathWork& work) {
+  RequestBudget& budget = *work.budget;
   ServedFile& file = *group.file();
   ZarrChild out{.shown = {}, .link = link, .object = nullptr, .symlink = {}};
   LinkTarget target = group.resolve(link, budget);
@@ -90,7 +94,8 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
     return out;
   } else {
     if (!link.is(format::LinkType::Soft)) return fail(not_shown());
-    const auto address = object::resolve_path(file.metadata(), group.address(), link.target);
+    const auto address = object::resolve_path(file.metadata(), group.address(), link.target, work);
+    H5_TRY(budget.check());
     if (!address) return fail(not_shown());
     H5_ASSIGN(out.object, file.object(*address, budget));
     out.link.address = *address;
@@ -108,12 +113,12 @@ Result<ZarrChild> resolve(const GroupContents& group, const format::Link& link, 
 // The prefix of a variable that is no coordinate is removed from its name, unless something else has that
 // name.
 std::string own_name(const GroupContents& group, const ZarrChild& child, view::ZarrEncoding encoding,
-                     RequestBudget& budget) {
+                     object::PathWork& work) {
   const std::string& name = child.link.name;
   if (!child.is_array() || !name.starts_with(view::kNonCoordinatePrefix)) return name;
   std::string stripped = name.substr(view::kNonCoordinatePrefix.size());
-  const auto other = group.find_named(stripped, budget);
-  if (other && resolve(group, *other, encoding, budget)) return name;
+  const auto other = group.find_named(stripped, *work.budget);
+  if (other && resolve(group, *other, encoding, work)) return name;
   return stripped;
 }
 
@@ -131,13 +136,14 @@ Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding
                                   std::string_view shown, RequestBudget& budget) {
   const bool version3 = encoding == view::ZarrEncoding::Version3;
   const std::string name = file_name(shown, version3);
+  object::PathWork work{.budget = &budget};
   auto link = group.find(name, budget);
-  auto child = link ? resolve(group, *link, encoding, budget) : Result<ZarrChild>(fail(link.error()));
+  auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));
   if (!child && child.error().code() == ErrorCode::NotFound) {
     const auto plain = decode_name(name);
     if (!plain) return fail(not_shown());
     link = group.find_named(std::string(view::kNonCoordinatePrefix) + *plain, budget);
-    if (link) child = resolve(group, *link, encoding, budget);
+    if (link) child = resolve(group, *link, encoding, work);
   }
   H5_TRY(child);
   if (zarr_name(name, version3) != shown) return fail(not_shown());
@@ -151,14 +157,15 @@ Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encodi
   const bool version3 = encoding == view::ZarrEncoding::Version3;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, group.list(budget));
   budget.share_pauses(links->pauses());
+  object::PathWork work{.budget = &budget};
   for (std::size_t i = 0; i < links->size(); ++i) {
     const auto link = group.find_listed(*links, i, budget);
-    auto child = link ? resolve(group, *link, encoding, budget) : Result<ZarrChild>(fail(link.error()));
+    auto child = link ? resolve(group, *link, encoding, work) : Result<ZarrChild>(fail(link.error()));
     if (!child) {
       if (damaged && child.error().code() != ErrorCode::NotFound) damaged(child.error());
       continue;
     }
-    const std::string own = own_name(group, *child, encoding, budget);
+    const std::string own = own_name(group, *child, encoding, work);
     child->shown =
         zarr_name(own == child->link.name ? std::string(links->name(i)) : encode_name(own), version3);
     H5_TRY(each(*std::move(child)));

@@ -13,6 +13,7 @@
 #include "h5mount/view/netcdf.h"
 #include "h5mount/view/zarr.h"
 #include "object_facts.h"
+#include "tree_text.h"
 
 namespace h5mount::tree {
 
@@ -44,12 +45,12 @@ std::string zarr_group_text();
 Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
                                     view::ZarrEncoding encoding, RequestBudget& budget);
 Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
-Result<std::string> zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding,
-                                           RequestBudget& budget);
+Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
+                              RequestBudget& budget);
 
 // The texts of version 3: zarr.json of a group or an array, and that of the root with those of all nodes
 // below it.
 Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
-Result<std::string> zarr3_root_text(const ServedFilePtr& file, RequestBudget& budget);
+Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 
 }  // namespace h5mount::tree

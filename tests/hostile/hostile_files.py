@@ -293,6 +293,18 @@ def numbered_sources(out):
             h5d.create(f.id, b'evil%d' % i, h5t.STD_U8LE, space, dcpl=plist)
 
 
+def links_around(out):
+    """100 groups of 4,000 soft links, each of which leads to the link of its name in the next group."""
+    with h5py.File(out, 'w', libver='latest') as f:
+        f['s'] = np.arange(3, dtype='u1')
+        many = f.create_group('many')
+        for k in range(100):
+            group = many.create_group('q%d' % k)
+            for i in range(4000):
+                target = b'/many/q%d/x%d' % ((k + 1) % 100, i) if i < 3990 else b'/s'
+                group.id.links.create_soft(b'x%d' % i, target)
+
+
 def wide_rows(out):
     """24 datasets, each a chunk of 8 MiB that takes a spill file where the cache is small."""
     with h5py.File(out, 'w', libver='latest') as f:
@@ -316,6 +328,34 @@ def damaged_headers(out):
         data[44:48] = struct.pack('<I', lookup3(bytes(data[:44])))
     change(out, edit)
     os.utime(out, (2114380800, 2114380800))  # 2037
+
+
+def wide_names(out):
+    """Tables of 65,536 columns: names of 60,000 bytes each, names of 40, and enumerations with long names."""
+    def table(f, name, member, items, item):
+        t = h5t.create(h5t.COMPOUND, items * item.get_size())
+        t.insert(member, 0, h5t.array_create(item, (items,)))
+        h5d.create(f.id, name, t, h5s.create_simple((10,)))
+    with h5py.File(out, 'w', libver='latest') as f:
+        table(f, b'long', b'"' * 60000, 65536, h5t.STD_U8LE)
+        table(f, b'short', b'"' * 40, 65536, h5t.STD_U8LE)
+        t = h5t.enum_create(h5t.STD_U16LE)
+        for i in range(100):
+            t.enum_insert(b'%02x' % i + b'\1' * 600, i)
+        table(f, b'many_enums', b'e', 4096, t)
+        table(f, b'some_enums', b'e', 16, t)
+        f['beside'] = np.arange(4, dtype='u1')
+
+
+def deep_groups(out):
+    """30,000 nested groups `a`; in every 2,000th a soft link `l` that leads 2,000 levels down."""
+    with h5py.File(out, 'w', libver='latest') as f:
+        f['beside'] = np.arange(4, dtype='u1')
+        group = f.id
+        for i in range(30000):
+            if i % 2000 == 0:
+                group.links.create_soft(b'l', b'a/' * 1999 + b'a')
+            group = h5py.h5g.create(group, b'a')
 
 
 if __name__ == '__main__':

@@ -56,6 +56,15 @@ class HostileTest : public H5pyDirectoryTest {
   }
   const std::string& pid() const { return pid_; }
 
+  // Why a view does not show an object, by metadata.jsonl.
+  std::string reason(const std::string& path, const std::string& view) const {
+    return mount
+        .in("/usr/bin/python3 -c 'import json; print(*[o[\"views\"][\"" + view +
+            "\"] for o in map(json.loads, open(\".h5/metadata.jsonl\")) if o[\"path\"] == \"" + path +
+            "\"])'")
+        .out;
+  }
+
  private:
   std::string pid_;
 };
@@ -97,6 +106,46 @@ TEST_F(HostileTest, ChunksWithoutAnIndexAreCountedByArithmetic) {
 TEST_F(HostileTest, DescriptionsAreBounded) {
   start("shared_type");
   EXPECT_EQ(mount.in("ls -l g | wc -l").out, "301\n");
+  expect_bounded_memory();
+}
+
+// A type of 60 KB names columns of 4 GB.
+TEST_F(HostileTest, NamesOfColumnsAreNotMultiplied) {
+  start("wide_names");
+  EXPECT_EQ(mount.in("cd .h5 && ls csv tsv ndjson parquet | grep -e long -e many | sort").out,
+            "many_enums.csv\n"
+            "many_enums.ndjson\n"
+            "many_enums.tsv\n");
+  EXPECT_EQ(reason("/long", "csv"), "column names too long\n");
+  EXPECT_EQ(reason("/long", "ndjson"), "column names too long\n");
+  EXPECT_EQ(reason("/many_enums", "parquet"), "names of columns or values too long\n");
+  // 40 quotes are 82 bytes in CSV, a dot and five digits at most follow.
+  EXPECT_EQ(mount.in("head -n 1 .h5/csv/short.csv | tr -cd , | wc -c").out, "65535\n");
+  EXPECT_EQ(mount.in("wc -l <.h5/ndjson/short.ndjson").out, "10\n");
+  EXPECT_EQ(mount.in("tail -c 4 .h5/parquet/some_enums.parquet").out, "PAR1");
+  EXPECT_EQ(mount.in("wc -l <.h5/ndjson/many_enums.ndjson").out, "10\n");
+  EXPECT_EQ(mount.in("wc -c <beside").out, "4\n");
+  expect_bounded_memory();
+}
+
+// Paths to n nested groups have n^2 bytes together.
+TEST_F(HostileTest, PathsOfNestedGroupsAreNotKeptOnceALevel) {
+  start("deep_groups");
+  for (const char* file : {"metadata.jsonl", "list.txt", "plain.zarr/.zmetadata", "v3.zarr/zarr.json"})
+    EXPECT_NE(mount.in(std::string("cat .h5/") + file + " >/dev/null").err.find("File too large"),
+              std::string::npos)
+        << file;
+  EXPECT_EQ(mount.in("for i in 1 2 3; do cat .h5/metadata.jsonl >/dev/null & done; wait; wc -c <beside").out,
+            "4\n");
+  expect_bounded_memory();
+}
+
+// To find out whether a group is a table its links are followed, each through others.
+TEST_F(HostileTest, LinksThatLeadAroundAreFollowedForAWhile) {
+  start("links_around");
+  EXPECT_EQ(mount.in("ls -f .h5/csv/many | grep -c ^q").out, "100\n");
+  EXPECT_EQ(mount.in("ls -f .h5/plain.zarr/many/q1 | grep -c ^x").out, "10\n");
+  EXPECT_EQ(mount.in("wc -c <s").out, "3\n");
   expect_bounded_memory();
 }
 

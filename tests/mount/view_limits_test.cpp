@@ -25,9 +25,9 @@ with h5py.File('f.h5', 'w') as f:
   H5MOUNT_CHECK(R"(
 import json
 assert os.path.getsize(V + '/csv/most_elements.csv') == len('value\n') + (2 << 30)
-assert error('csv/too_many_elements.csv') == 'EIO'
+assert error('csv/too_many_elements.csv') == 'EFBIG'
 assert os.path.getsize(V + '/text/most_elements') == 2 << 30
-assert error('text/too_many_elements') == 'EIO'
+assert error('text/too_many_elements') == 'EFBIG'
 shown = set(os.listdir(V + '/csv'))
 assert {'most_columns.csv', 'widest.csv'} <= shown, shown
 assert not {'too_many_columns.csv', 'too_wide.csv'} & shown, shown
@@ -40,6 +40,38 @@ assert len(os.listdir(V + '/slice/most_slices')) == len(os.listdir(V + '/slice/m
 assert read('slice/more_slices/65536') == bytes(2)
 arrays = [json.loads(read('stored.zarr/%s/.zarray' % name)) for name in ('largest_frame', 'too_large_frame')]
 assert arrays[0]['compressor'] and arrays[1]['compressor'] is None, arrays
+)");
+}
+
+// A dataset of 2^63 bytes or more is no file, and none of its views is; what lies beside it is listed.
+TEST_F(ViewsTest, DatasetsLargerThanAFileAreAbsentFromAllViews) {
+  write(R"(
+with h5py.File('f.h5', 'w') as f:
+    for place in ('', 'g/'):
+        f[place + 'before'] = np.arange(6).reshape(2, 3)
+        f.create_dataset(place + 'huge', (1 << 32, 1 << 31), 'u1', chunks=(4096, 4096))
+        f[place + 'long'] = np.arange(6)
+        f.create_dataset(place + 'huge_row', (1 << 62,), 'u2', chunks=(4096,))
+        f[place + 'other'] = np.arange(6)
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+import json
+others = {'README', 'attributes', 'external', 'list.txt', 'log', 'metadata.jsonl', 'status', 'sparse'}
+views = set(os.listdir(V)) - others
+assert {'csv', 'fields', 'npy', 'plain.zarr', 'slice', 'stored.zarr', 'tiff', 'v3.zarr'} <= views, views
+for view in views:
+    names = {os.path.relpath(os.path.join(at, name), V)
+             for at, below, files in os.walk(V + '/' + view, onerror=lambda e: (_ for _ in ()).throw(e))
+             for name in below + files}
+    assert not any('huge' in name for name in names), names
+    if view not in ('fields', 'sparse'): assert any('g/before' in name for name in names), (view, names)
+assert read('csv/g.csv').splitlines()[0] == b'long,other'
+assert error('npy/huge.npy') == error('slice/huge/0') == 'ENOENT'
+assert os.stat(V + '/../huge').st_size == 0 and error('../huge') == 'EFBIG'
+lines = {line['path']: line for line in map(json.loads, open(V + '/metadata.jsonl'))}
+assert set(lines['/g/huge']['views']) == views, lines['/g/huge']
+assert set(lines['/g/huge']['views'].values()) == {'larger than a file can be'}
 )");
 }
 

@@ -58,11 +58,13 @@ std::string strict(std::string_view json) {
   return out;
 }
 
+// TooLarge for more text than belongs into metadata: values may share what they refer to.
 Result<std::string> value_of(const object::Attribute& attribute, const text::ValueContext& values) {
+  constexpr std::size_t kMaxBytes = 4U << 20;
   const auto count = attribute.space.element_count();
   if (count != 1 || attribute.space.rank() > 1 || attribute.data.size() != attribute.type->size) {
     H5_ASSIGN(const std::string list,
-              text::value_text(*attribute.type, attribute.space, attribute.data, values));
+              text::value_text(*attribute.type, attribute.space, attribute.data, values, kMaxBytes));
     return strict(list);
   }
   std::string out;
@@ -128,11 +130,14 @@ std::vector<std::string> dimension_names(const text::ValueContext& values, const
   return out;
 }
 
+// Values beyond a total are omitted, like those that cannot be read.
 AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
                                DimensionRole role, const format::Datatype* fill_type, FillAttribute form) {
+  constexpr std::size_t kMaxMembers = 16U << 20;
   AttributesText out;
   std::unordered_set<std::string> met;
   const auto add = [&](const object::Attribute& attribute) {
+    if (out.members.size() > kMaxMembers) return false;
     const bool own = is_one_of(kLibraryAttributes, attribute.name) ||
                      (role.plays_part() && is_one_of(kScaleAttributes, attribute.name));
     if (own || attribute.damage || !met.insert(attribute.name).second) return true;

@@ -1,0 +1,30 @@
+// Resolving paths on behalf of a request. A soft link of a few bytes can lead through thousands of groups,
+// and those through further soft links. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include "h5mount/base/request_budget.h"
+#include "h5mount/object/object.h"
+
+namespace h5mount::object {
+
+// What the paths that one request resolves share. One thread at a time.
+struct PathWork {
+  RequestBudget* budget = nullptr;  // charged for every name that is looked up; null: unbounded
+  // Names that may still be looked up; LimitExceeded for more.
+  std::size_t names_left = std::numeric_limits<std::size_t>::max();
+  // The groups that were met, by address, in one snapshot. Their number is bounded.
+  std::unordered_map<std::uint64_t, std::shared_ptr<const Group>> groups = {};
+  metadata::FileMetadataPtr snapshot = nullptr;
+};
+
+// As resolve_path of object.h.
+Result<std::uint64_t> resolve_path(const metadata::FileMetadataPtr& file, std::uint64_t start,
+                                   std::string_view path, PathWork& work);
+
+}  // namespace h5mount::object

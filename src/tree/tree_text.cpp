@@ -1,0 +1,90 @@
+#include "tree_text.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/view/view.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::size_t kPieceBytes = 256U << 10;
+
+class OpenTreeText : public OpenNode {
+ public:
+  OpenTreeText(TreeTextPtr text, bool sized) : text_(std::move(text)), sized_(sized) {}
+
+  bool keeps_pages() const override { return false; }
+  bool direct() const override { return !sized_; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
+    TreeText::read(text_, offset, length, out);
+    return {};
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
+    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
+    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return text_->size();
+  }
+
+ private:
+  const TreeTextPtr text_;
+  const bool sized_;
+};
+
+}  // namespace
+
+std::uint64_t TreeText::most_bytes(const ViewContext& context) {
+  return std::min<std::uint64_t>(limits::kMaxOpenTextBytes,
+                                 context.environment.cache->budget() + limits::kMemoryAboveCache);
+}
+
+TreeText::TreeText(const ViewContext& context)
+    : open_texts_(context.open_texts),
+      most_(most_bytes(context)),
+      charge_(context.environment.cache->no_charge()) {}
+
+TreeText::~TreeText() {
+  open_texts_->give_back(size_);
+}
+
+Status TreeText::append(std::string_view bytes) {
+  if (bytes.size() > left())
+    return fail(Error(ErrorCode::TooLarge, "a longer text than cache_size allows to be held")
+                    .with_expected(most_)
+                    .with_found(size_ + bytes.size()));
+  H5_TRY(charge_.resize(static_cast<std::size_t>(size_ + bytes.size())));
+  if (!open_texts_->take(bytes.size())) return fail({ErrorCode::TooLarge, "too much text is open at once"});
+  size_ += bytes.size();
+  while (!bytes.empty()) {
+    if (pieces_.empty() || pieces_.back().size() == kPieceBytes) pieces_.emplace_back();
+    const std::size_t some = std::min(bytes.size(), kPieceBytes - pieces_.back().size());
+    pieces_.back().append(bytes.substr(0, some));
+    bytes.remove_prefix(some);
+  }
+  return {};
+}
+
+void TreeText::read(const std::shared_ptr<const TreeText>& text, std::uint64_t offset, std::uint64_t length,
+                    dataset::Pieces& out) {
+  while (length > 0 && offset < text->size_) {
+    const std::string& piece = text->pieces_[static_cast<std::size_t>(offset / kPieceBytes)];
+    const std::uint64_t begin = offset % kPieceBytes;
+    const std::uint64_t some = std::min<std::uint64_t>(length, piece.size() - begin);
+    view::add_text(std::shared_ptr<const std::string>(text, &piece), begin, some, out);
+    offset += some;
+    length -= some;
+  }
+}
+
+std::shared_ptr<OpenNode> open_tree_text(TreeTextPtr text, bool sized) {
+  return std::make_shared<OpenTreeText>(std::move(text), sized);
+}
+
+}  // namespace h5mount::tree
