@@ -85,6 +85,7 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
       dimension < space.dims.size() ? slices_within(mapping.view, dimension, space.dims[dimension]) : 0;
   if (part.numbered) {
     VirtualSources::SourcePtr source;
+    part.blocks = sources.count_numbered(mapping.file, mapping.dataset, kMostNumbered - 1, budget);
     for (; part.blocks < kMostNumbered; ++part.blocks) {
       source = sources.get(numbered_name(mapping.file, part.blocks),
                            numbered_name(mapping.dataset, part.blocks), budget);

@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "h5mount/base/limits.h"
+#include "numbered_datasets.h"
+#include "virtual_names.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -98,6 +100,17 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   else if (before != nullptr)
     source.outdated = {{0, format::kUnlimited}};
   return source;
+}
+
+std::uint64_t VirtualSources::count_numbered(const std::string& file_name, const std::string& dataset,
+                                             std::uint64_t most, RequestBudget& budget) const {
+  if (has_block_number(file_name) || !budget.spend(file_name == "." ? 0 : limits::kStepsPerSourceFile))
+    return 0;
+  const std::string name = plain_name(file_name);
+  const auto file = name == "." ? Result<object::OpenedFilePtr>(from_)
+                                : environment_.files->open_hdf5(from_, name, object::NameUse::VirtualSource);
+  if (!file) return 0;
+  return count_numbered_datasets((*file)->followed->snapshot(), dataset, most, budget);
 }
 
 bool VirtualSources::changed() const {

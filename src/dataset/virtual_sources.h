@@ -41,6 +41,11 @@ class VirtualSources {
 
   SourcePtr get(const std::string& file_name, const std::string& dataset, RequestBudget& budget);
 
+  // How many sources from number 0 on need not be looked up one by one to find the first that is missing.
+  // `dataset`: with `%b` for the number.
+  std::uint64_t count_numbered(const std::string& file_name, const std::string& dataset, std::uint64_t most,
+                               RequestBudget& budget) const;
+
   // Calls `use` with the source's reader, if there is one; again with a new reader where the source was torn.
   template <class Use>
   Status use(const std::string& file_name, const std::string& dataset, RequestBudget& budget, Use&& use) {
