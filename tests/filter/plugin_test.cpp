@@ -128,6 +128,24 @@ TEST_F(PluginTest, AHangEndsAtTheTimeout) {
   EXPECT_LE(took, 6s);
 }
 
+// Whoever needs another filter does not wait for one that hangs while it is loaded.
+TEST_F(PluginTest, AHangWhileItIsLoadedHoldsUpNoOther) {
+  filter::use_filter_plugins({.directories = {H5MOUNT_TEST_PLUGINS, H5MOUNT_TEST_PLUGINS "/hanging"},
+                              .helper = H5MOUNT_PROGRAM,
+                              .timeout = 8s});
+  std::atomic<bool> ended = false;
+  std::jthread hangs([&] {
+    EXPECT_TRUE(pipeline(64010, 4096)->missing());
+    ended = true;
+  });
+  std::this_thread::sleep_for(300ms);
+  for (std::size_t chunk = 1024; chunk <= 65'536; chunk *= 8) {  // a helper each
+    const Status decoded = decode(*pipeline(64001, chunk), chunk);
+    EXPECT_TRUE(decoded) << decoded.error().text();
+  }
+  EXPECT_FALSE(ended) << "the others waited for the one that hangs";
+}
+
 TEST_F(PluginTest, WritesOutOfBoundsStayInTheHelper) {
   EXPECT_PRED_FORMAT2(testing::IsSubstring, kCrash, trouble_of(64004));
 }

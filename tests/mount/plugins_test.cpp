@@ -51,5 +51,24 @@ TEST_F(PluginsTest, WithItTheBytesAreThere) {
       << "a helper was left behind";
 }
 
+TEST_F(PluginsTest, OneThatHangsWhileItIsLoadedHoldsUpNoOther) {
+  // 64010 instead of 64002, whose number is in the filter message only.
+  ASSERT_EQ(run("cd " + scratch().string() +
+                " && /usr/bin/python3 -c \"d = open('plugins.h5', 'rb').read(); assert "
+                "d.count(b'\\x02\\xfa') == 1; "
+                "open('hangs.h5', 'wb').write(d.replace(b'\\x02\\xfa', b'\\x0a\\xfa'))\"")
+                .code,
+            0);
+  ASSERT_EQ(mount
+                .mount(scratch() / "hangs.h5",
+                       "-o plugins=" H5MOUNT_TEST_PLUGINS ":" H5MOUNT_TEST_PLUGINS "/hanging")
+                .code,
+            0);
+  // The helper that hangs is given up after 10 s.
+  const Outcome read =
+      mount.in("cat crashes 2>/dev/null & sleep 0.5; cmp sound plain && kill -0 $! && echo before; wait");
+  EXPECT_EQ(read.out, "before\n") << read.err;
+}
+
 }  // namespace
 }  // namespace h5mount::test

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
 #include "process.h"
 
@@ -78,33 +79,39 @@ class PluginProvider {
   explicit PluginProvider(PluginOptions options) : options_(std::move(options)) {}
 
   Result<FilterPtr> make(const FilterSpec& spec, std::size_t chunk_bytes) {
-    H5_ASSIGN(auto pool, pool_for(spec.id, memory_for(chunk_bytes)));
+    const std::uint64_t memory = memory_for(chunk_bytes);
+    const std::shared_ptr<OncePool> once = once_for({spec.id, memory});
+    H5_ASSIGN(PoolPtr pool, once->get([&] { return open_pool(spec.id, memory); }));
+    if (!pool) return fail({ErrorCode::NotFound, "no plugin has this filter"});
     return std::make_shared<const PluginFilter>(std::move(pool), spec.client_data);
   }
 
  private:
-  // Starting the first helper shows whether a plugin exists. NotFound is cached, other errors are not.
-  Result<std::shared_ptr<PluginPool>> pool_for(std::uint16_t id, std::uint64_t memory) {
-    const MutexLock lock(mutex_);  // held while a helper starts: milliseconds, once per filter
-    const auto key = std::pair(id, memory);
-    if (const auto known = pools_.find(key); known != pools_.end()) {
-      if (known->second) return known->second;
-      return fail({ErrorCode::NotFound, "no plugin has this filter"});
-    }
+  using PoolPtr = std::shared_ptr<PluginPool>;
+  using OncePool = OnceValue<PoolPtr>;
+  using Key = std::pair<std::uint16_t, std::uint64_t>;  // the filter's number, the helper's memory
+
+  // A helper may take as long as its timeout to start, which only those that need this filter wait for.
+  std::shared_ptr<OncePool> once_for(const Key& key) {
+    const MutexLock lock(mutex_);
+    std::shared_ptr<OncePool>& once = pools_[key];
+    if (!once) once = std::make_shared<OncePool>();
+    return once;
+  }
+
+  // Starting the first helper shows whether a plugin exists; null where none does. Other errors are not kept.
+  Result<PoolPtr> open_pool(std::uint16_t id, std::uint64_t memory) const {
     auto pool = std::make_shared<PluginPool>(options_, id, memory);
     auto first = pool->take();
-    if (!first) {
-      if (first.error().code() == ErrorCode::NotFound) pools_[key] = nullptr;
-      return fail(std::move(first).error());
-    }
+    if (!first && first.error().code() == ErrorCode::NotFound) return nullptr;
+    if (!first) return fail(std::move(first).error());
     pool->give_back(*std::move(first));
-    pools_[key] = pool;
     return pool;
   }
 
   PluginOptions options_;
   Mutex mutex_;
-  std::map<std::pair<std::uint16_t, std::uint64_t>, std::shared_ptr<PluginPool>> pools_ H5_GUARDED_BY(mutex_);
+  std::map<Key, std::shared_ptr<OncePool>> pools_ H5_GUARDED_BY(mutex_);
 };
 
 std::shared_ptr<PluginProvider>& provider() {
