@@ -23,8 +23,7 @@ cache::BlockKey ChunkedBlocks::chunk_key(std::uint64_t chunk) const {
   if (!growth_) return {owner_, kind, chunk};
   const std::uint64_t row_block = chunk / plan().chunks_per_row_block();
   const ByteRange range{plan().row_block_offset(row_block), plan().row_block_offset(row_block + 1)};
-  return {growth_->owner_of(kind, chunk, range, [&] { return finished(chunk, 1, row_block + 1); }), kind,
-          chunk};
+  return {growth_->owner_of(kind, chunk, range, [&] { return finished(chunk, 1); }), kind, chunk};
 }
 
 cache::BlockKey ChunkedBlocks::stripe_key(BlockKind block_kind, std::uint64_t index, std::uint64_t first,
@@ -33,7 +32,7 @@ cache::BlockKey ChunkedBlocks::stripe_key(BlockKind block_kind, std::uint64_t in
   if (!growth_) return {owner_, kind, index};
   const std::uint64_t chunks = plan().chunks_per_row_block();
   const ByteRange range{plan().row_block_offset(first), plan().row_block_offset(last)};
-  const auto is_finished = [&] { return finished(first * chunks, (last - first) * chunks, last); };
+  const auto is_finished = [&] { return finished(first * chunks, (last - first) * chunks); };
   return {growth_->owner_of(kind, index, range, is_finished), kind, index};
 }
 
@@ -56,10 +55,12 @@ cache::BlockPtr ChunkedBlocks::cached_chunk(std::uint64_t chunk) const {
   return cache_->peek({owner_, static_cast<std::uint64_t>(BlockKind::Chunk), chunk});
 }
 
-bool ChunkedBlocks::finished(std::uint64_t first_chunk, std::uint64_t count,
-                             std::uint64_t next_row_block) const {
-  if (next_row_block >= plan().row_block_count()) return false;
-  const auto behind = store_->find(next_row_block * plan().chunks_per_row_block());
+bool ChunkedBlocks::finished(std::uint64_t first_chunk, std::uint64_t count) const {
+  // A row block may be a part of what lies at one index of the first dimension, which is rewritten together.
+  const std::uint64_t across = plan().chunk_count() / plan().index_grid()[0];
+  const std::uint64_t next = ((first_chunk + count - 1) / across + 1) * across;
+  if (next >= plan().chunk_count()) return false;
+  const auto behind = store_->find(next);
   if (!behind || !behind->allocated()) return false;
   std::vector<chunk::ChunkRecord> records(static_cast<std::size_t>(count));
   if (!store_->find_run(first_chunk, records)) return false;

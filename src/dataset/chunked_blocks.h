@@ -42,7 +42,7 @@ class ChunkedBlocks {
   cache::BlockPtr cached_chunk(std::uint64_t chunk) const;
 
  private:
-  bool finished(std::uint64_t first_chunk, std::uint64_t count, std::uint64_t next_row_block) const;
+  bool finished(std::uint64_t first_chunk, std::uint64_t count) const;
 
   std::shared_ptr<cache::BlockCache> cache_;
   std::shared_ptr<cache::WorkerPool> workers_;

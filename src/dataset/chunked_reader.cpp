@@ -10,10 +10,8 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
   H5_ASSIGN(auto geometry, chunk::ChunkGeometry::make(description.space, description.layout, filtered));
   std::unique_ptr<GrowthState> growth;
   if (file->followed->following()) {
-    const bool goes_on = previous != nullptr && previous->blocks_->growth() != nullptr &&
-                         description.layout.chunk_dims == previous->description().layout.chunk_dims;
     growth = std::make_unique<GrowthState>(environment.cache,
-                                           goes_on ? previous->blocks_->growth()->growth() : nullptr);
+                                           previous ? previous->blocks_->growth()->growth() : nullptr);
   }
   H5_ASSIGN(auto store, ChunkStore::open(file, description, geometry, environment.cache->budget()));
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
@@ -109,7 +107,9 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
 Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
     const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
     RequestBudget& budget) const {
-  if (grew_at_end(description(), next)) return open(environment, file, std::move(next), this);
+  if (grew_at_end(description(), next) && blocks_->growth() != nullptr && file->followed->following() &&
+      description().layout.chunk_dims == next.layout.chunk_dims)
+    return open(environment, file, std::move(next), this);
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
 }
 

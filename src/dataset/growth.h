@@ -2,11 +2,11 @@
 // valid, and which byte ranges become stale. It keeps the cost of following a file in proportion to the new
 // data.
 //
-// A cached block is *finished* when all its chunks are allocated and a chunk after it is allocated too:
-// writers append, so they do not write it again. Finished blocks belong to an owner that the readers of all
-// snapshots share. The others (holes, and the chunks at the end, which are rewritten as they fill) belong to
-// the reader of one snapshot and are removed with it. Their published byte ranges are recorded, since the
-// kernel keeps pages of them, which become stale.
+// A cached block is *finished* when all its chunks are allocated, and a chunk at a later index of the first
+// dimension too: writers append, so they do not write it again. Finished blocks belong to an owner that the
+// readers of all snapshots share. The others (holes, and the chunks at the end, which are rewritten as they
+// fill) belong to the reader of one snapshot and are removed with it. Their published byte ranges are
+// recorded, since the kernel keeps pages of them, which become stale.
 //
 // Threads: any; locks are held only for look-ups.
 #pragma once

@@ -77,8 +77,12 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
   metadata::FollowedFile& followed = *source.file->followed;
   if (source.file != from_) budget.allow_more(followed.addresses()->stored_bytes());
   (void)followed.revalidate();  // if the file is stale, the reads fail
-  source.snapshot = followed.snapshot()->number();
-  const bool known = before != nullptr && before->reader && before->file == source.file;
+  const metadata::FileMetadataPtr newest = followed.snapshot();
+  source.snapshot = newest->number();
+  source.followed = newest->following();
+  // A file that was not followed may have changed anywhere since.
+  const bool known = before != nullptr && before->reader && before->file == source.file &&
+                     before->followed == source.followed;
   if (known && before->snapshot == source.snapshot && !before->reader->sources_changed()) {
     source.reader = before->reader;
     return source;

@@ -30,6 +30,7 @@ class VirtualSources {
     std::optional<Error> absent;                  // why it is missing
     object::OpenedFilePtr file;
     std::uint64_t snapshot = 0;  // number of its file's newest snapshot before it was opened
+    bool followed = false;       // whether that snapshot's file was followed
     bool was_there = false;      // existed in the previous state
     // Bytes of it that the previous state may have returned with other contents.
     std::vector<ByteRange> outdated;

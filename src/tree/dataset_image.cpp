@@ -54,10 +54,18 @@ Result<DatasetReaderPtr> open_reader(const ServedFile& file, const object::Datas
 DatasetImage::Version::Version(OpenedObjectPtr opened, const Version* before)
     : object(std::move(opened)),
       number(before != nullptr ? before->number + 1 : 1),
-      reader_before(before != nullptr ? before->reader.peek().value_or(before->reader_before) : nullptr),
-      text_before(before != nullptr ? before->text.peek().value_or(before->text_before) : nullptr),
-      same(before == nullptr || before->text.peek() ? format::kUnlimited : before->same.load()),
+      begins(before != nullptr && object->snapshot->following() && !before->object->snapshot->following()),
+      all_stale(begins || (before != nullptr && before->all_stale)),
+      reader_before(continued(before) ? before->reader.peek().value_or(before->reader_before) : nullptr),
+      text_before(continued(before) ? before->text.peek().value_or(before->text_before) : nullptr),
+      same(!continued(before) || before->text.peek() ? format::kUnlimited : before->same.load()),
       publisher(before != nullptr ? before->publisher : std::make_shared<SizePublisher>()) {}
+
+std::shared_ptr<DatasetImage> DatasetImage::copy() const {
+  auto out = std::make_shared<DatasetImage>(file_, address_, place_);
+  out->is_virtual_ = is_virtual();
+  return out;
+}
 
 // A file that does not grow has one version. It is kept only once bytes are needed, so that a node that was
 // merely listed holds nothing.
@@ -208,6 +216,7 @@ void DatasetImage::publish(Version& version, NodeId node, NodeStat& stat, Reques
 }
 
 SizePublisher::Ranges DatasetImage::stale_ranges(Version& version, RequestBudget& budget) {
+  if (version.all_stale.exchange(false)) return {{0, format::kUnlimited}};
   if (version.text_before) {
     const auto made = text(version, budget);
     if (!made) return {{0, format::kUnlimited}};

@@ -25,6 +25,9 @@ class DatasetImage final : public ViewedData {
   DatasetImage(ServedFilePtr file, std::uint64_t address, LinkPlace place)
       : file_(std::move(file)), address_(address), place_(std::move(place)) {}
 
+  // Another image of the same dataset, of which nothing was read yet.
+  std::shared_ptr<DatasetImage> copy() const;
+
   // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: its id for the
   // kernel.
   void measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
@@ -75,12 +78,16 @@ class DatasetImage final : public ViewedData {
   // Immutable except for what is made on demand.
   struct Version {
     Version(OpenedObjectPtr opened, const Version* before);
+    bool continued(const Version* before) const { return before != nullptr && !begins; }
     bool outgrown() const {
       const auto made = reader.peek();
       return made && (*made)->sources_changed();
     }
     const OpenedObjectPtr object;
     const std::uint64_t number;  // from 1 on; a later one is of a later snapshot
+    // The first one since the file is followed: it continues nothing, as the file may have changed anywhere.
+    const bool begins;
+    std::atomic<bool> all_stale;  // of what the kernel has; until it was published
     OnceValue<DatasetReaderPtr> reader;
     OnceValue<ComputedFilePtr> text;
     // Made by earlier versions, to continue from; null in a file that does not grow.

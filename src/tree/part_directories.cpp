@@ -28,8 +28,7 @@ struct PartsOf {
   std::shared_ptr<DatasetImage> image;
 
   Result<DatasetDescriptionPtr> description(RequestBudget& budget) const {
-    H5_ASSIGN(const OpenedObjectPtr object, file->object(address, budget));
-    return description_of(*file, *object, &budget);
+    return image->newest_description(budget, true);
   }
 
   // NotFound where the view cannot show the part.
@@ -38,9 +37,7 @@ struct PartsOf {
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
     H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, &budget));
     if (why) return fail(no_part());
-    // In a followed file each view needs stale ranges of its own.
-    auto own = image->grows() ? std::make_shared<DatasetImage>(file, address, place) : image;
-    return make_view_file(file, address, std::move(name), std::move(own), std::move(of));
+    return make_view_file(file, address, std::move(name), SharedDataset{image}, std::move(of));
   }
 };
 

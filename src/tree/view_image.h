@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "dataset_image.h"
+#include "h5mount/base/shared_slot.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/derived.h"
 #include "h5mount/view/view.h"
@@ -20,12 +21,20 @@ struct ViewOf {
   view::DerivationPtr derivation = nullptr;
 };
 
+// A dataset that several views show.
+struct SharedDataset {
+  std::shared_ptr<DatasetImage> image;
+};
+
 class ViewImage {
  public:
-  // Where the file is not followed, several views may share `data`. In a followed file each view needs its
-  // own, because a reader returns stale ranges only once.
-  ViewImage(ServedFilePtr file, std::shared_ptr<ViewedData> data, ViewOf of)
-      : file_(std::move(file)), data_(std::move(data)), of_(std::move(of)) {}
+  // `own`: data that no other view has.
+  ViewImage(ServedFilePtr file, std::shared_ptr<ViewedData> own, ViewOf of)
+      : file_(std::move(file)), own_(std::move(own)), of_(std::move(of)) {}
+  // Several views may share `shared`. Once it grows, each makes its own of it, because a reader returns stale
+  // ranges only once.
+  ViewImage(ServedFilePtr file, SharedDataset shared, ViewOf of)
+      : file_(std::move(file)), shared_(std::move(shared.image)), of_(std::move(of)) {}
 
   // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: its id for the kernel.
   void measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
@@ -33,7 +42,8 @@ class ViewImage {
   // The file of the newest state.
   Result<view::ComputedFilePtr> newest(NodeId node, RequestBudget& budget);
 
-  ViewedData& data() const { return *data_; }
+  // What the view shows at present; it remains valid as long as the image.
+  ViewedData& data() const;
   DatasetReaderPtr last_reader() const;  // null before the first `newest`
 
  private:
@@ -44,13 +54,15 @@ class ViewImage {
   };
   using MadePtr = std::shared_ptr<const Made>;
   struct State {
+    const ViewedData* data = nullptr;  // whose reader `base` is
+    bool followed = false;             // whether the file was followed then
     DatasetReaderPtr base;
     std::uint64_t number = 1;             // a later state has a higher one
     MadePtr before;                       // the file made from the last earlier state
     std::atomic<bool> all_stale = false;  // the stale ranges since `before` are unknown
     OnceValue<MadePtr> made;
   };
-  std::shared_ptr<State> state_of(const DatasetReaderPtr& base);
+  std::shared_ptr<State> state_of(const ViewedData& data, bool followed, const DatasetReaderPtr& base);
   Result<std::shared_ptr<State>> newest_state(NodeId node, RequestBudget& budget);
   Result<MadePtr> make(State& state, NodeId node, RequestBudget& budget);
   void note_stale(const State& state, const Made& made, std::span<const dataset::ByteRange> stale,
@@ -60,7 +72,8 @@ class ViewImage {
   void publish(NodeStat& stat, NodeId node, RequestBudget& budget);
 
   const ServedFilePtr file_;
-  const std::shared_ptr<ViewedData> data_;
+  const std::shared_ptr<DatasetImage> shared_;  // null: there is `own_` from the beginning
+  mutable SharedSlot<ViewedData> own_;          // set once
   const ViewOf of_;
   const std::shared_ptr<SizePublisher> publisher_ = std::make_shared<SizePublisher>();
   mutable Mutex mutex_;

@@ -108,8 +108,8 @@ class OpenViewFile : public OpenNode {
 
 class ViewFileNode : public Node {
  public:
-  ViewFileNode(const ServedFilePtr& file, std::uint64_t address, std::string name,
-               std::shared_ptr<ViewedData> data, ViewOf of)
+  template <class Data>  // one that ViewImage takes
+  ViewFileNode(const ServedFilePtr& file, std::uint64_t address, std::string name, Data data, ViewOf of)
       : Node({file.get(), NodeKey::Kind::ViewFile, address, std::move(name)}),
         file_(file),
         image_(file, std::move(data), std::move(of)) {}
@@ -212,8 +212,13 @@ class ViewMirror : public Mirror {
 }  // namespace
 
 NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
-                       std::shared_ptr<ViewedData> data, ViewOf of) {
-  return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(data), std::move(of));
+                       std::shared_ptr<ViewedData> own, ViewOf of) {
+  return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(own), std::move(of));
+}
+
+NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
+                       SharedDataset shared, ViewOf of) {
+  return std::make_shared<ViewFileNode>(file, address, std::move(name), std::move(shared), std::move(of));
 }
 
 NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View& view) {

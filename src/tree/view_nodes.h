@@ -18,6 +18,8 @@ NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 
 // A view file. `name` distinguishes it from other views of the object at `address`.
 NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
-                       std::shared_ptr<ViewedData> data, ViewOf of);
+                       std::shared_ptr<ViewedData> own, ViewOf of);
+NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
+                       SharedDataset shared, ViewOf of);
 
 }  // namespace h5mount::tree

@@ -185,10 +185,8 @@ class ZarrArrayNode : public Node {
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
       return fail({ErrorCode::NotFound, "no such chunk"});
-    // In a followed file each view needs stale ranges of its own.
-    auto image = image_->grows() ? std::make_shared<DatasetImage>(file_, address_, place_) : image_;
     return make_view_file(
-        file_, address_, fmt::format("{}/{}", store_.name, shown), std::move(image),
+        file_, address_, fmt::format("{}/{}", store_.name, shown), SharedDataset{image_},
         {&view::zarr_chunk_view(store_.encoding), view::derive_zarr_chunk(*number, store_.encoding)});
   }
 
@@ -221,8 +219,7 @@ class ZarrArrayNode : public Node {
   };
 
   Result<view::ZarrArray> described(RequestBudget& budget) {
-    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
-    H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *object, &budget));
+    H5_ASSIGN(const DatasetDescriptionPtr description, image_->newest_description(budget, true));
     return view::ZarrArray::of(*description, store_.encoding);
   }
 

@@ -93,10 +93,9 @@ TEST(Growth, BlocksGoWithTheirState) {
 constexpr std::uint64_t kRow = 96 * 128 * 2;
 
 struct Example {
-  explicit Example(const std::string& path) {
+  explicit Example(const std::string& path, metadata::Follow follow = metadata::Follow::Always) {
     files = *object::FileSet::open((source_root() / "tests/data/weather.h5").string(),
-                                   object::ExternalPolicy::None,
-                                   metadata::MetadataOptions{.follow = metadata::Follow::Always});
+                                   object::ExternalPolicy::None, metadata::MetadataOptions{.follow = follow});
     environment = {std::make_shared<cache::BlockCache>(16U << 20), std::make_shared<cache::WorkerPool>(1),
                    files};
     const metadata::FileMetadataPtr file = files->main()->snapshot();
@@ -158,6 +157,17 @@ TEST(GrowingDataset, OnlyWhatWasReadIsOutdated) {
   EXPECT_EQ(second->take_outdated(), Ranges{});
   const auto third = example.open({24, 96, 128}, second);
   EXPECT_EQ(third->take_outdated(), Ranges{});
+}
+
+// The reader of a file that is not followed keeps no record of what it returned.
+TEST(GrowingDataset, WhatWasReadBeforeTheFileWasFollowedIsOutdated) {
+  Example quiet("radar/reflectivity", metadata::Follow::Never), followed("radar/reflectivity");
+  const auto first = quiet.open({18, 96, 128}, nullptr);
+  ASSERT_TRUE(first);
+  (void)read_randomly(*first, 0, first->size());
+  const auto second = followed.open({18, 96, 128}, first);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->take_outdated(), (Ranges{{0, format::kUnlimited}}));
 }
 
 TEST(GrowingDataset, RowsThatGetLongerMoveEverything) {

@@ -158,6 +158,58 @@ for n in ('raw', 'virtual'):
   EXPECT_EQ(seen.out, "raw 116\nvirtual 116\n") << seen.err;  // ESTALE
 }
 
+// ---- a writer that comes to a file that was quiet
+
+// Views of one dataset share a reader while nobody writes it. Each has to see all that is written then.
+TEST_F(ChangingFileTest, ViewsOfAQuietFileFollowItsWriter) {
+  made(R"(
+with h5py.File('f.h5', 'w', libver='latest') as f:
+    f.create_dataset('d', (4, 2), 'u1', maxshape=(None, 2), chunks=(64, 2), data=np.full((4, 2), 65))
+    f.create_dataset('z', (4, 2), 'u1', maxshape=(None, 2), chunks=(64, 1), data=np.full((4, 2), 65))
+)");
+  mounted("f.h5");
+  const Outcome seen = script(R"(
+M = os.environ['M'] + '/.h5/'
+views = ['slice/d/:,0', 'slice/d/:,1', 'plain.zarr/z/0.0', 'plain.zarr/z/0.1', 'stored.zarr/z/0.0',
+         'stored.zarr/z/0.1', 'v3.zarr/z/c.0.0', 'v3.zarr/z/c.0.1']
+held = [open(M + v, 'rb', buffering=0) for v in views]
+def read(i, again):
+    if again: return open(M + views[i], 'rb').read().rstrip(b'\0')
+    held[i].seek(0)
+    return held[i].read().rstrip(b'\0')
+def become(wanted):
+    for i in range(2 * len(views)):
+        for wait in range(200):
+            got = read(i // 2, i % 2)
+            if got == wanted: break
+            time.sleep(.05)
+        else: print(views[i // 2], 'has', got, 'and not', wanted)
+become(b'AAAA')
+f = h5py.File('f.h5', 'r+', libver='latest')
+f.swmr_mode = True
+def put(row, letter):
+    for n in 'dz': f[n][row] = ord(letter)
+    f.flush()
+text = b'AAA'
+for letter in 'BCDE':
+    put(3, letter)
+    become(text + letter.encode())
+text += b'E'
+for letter in 'FGHI':
+    for n in 'dz': f[n].resize(len(text) + 1, 0)
+    f.flush()
+    become(text)
+    put(len(text), letter)
+    text += letter.encode()
+    become(text)
+f.close()
+become(b'AAAEFGHI')
+print('end')
+)",
+                              300);
+  EXPECT_EQ(seen.out, "end\n") << seen.err;
+}
+
 // ---- reload
 
 TEST_F(ChangingFileTest, AReplacedFileIsTakenUp) {
