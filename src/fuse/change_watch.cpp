@@ -5,8 +5,10 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
+#include <filesystem>
 
 #include "h5mount/base/log.h"
 
@@ -14,8 +16,15 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr int kPause = 500;  // milliseconds between two calls of the tree
-constexpr int kPeriod =
-    1000;  // milliseconds between two calls without an event, where the file may be replaced
+// Milliseconds between two calls without an event, where the file may be replaced.
+constexpr int kPeriod = 1000;
+
+// The name of a file that is watched by this path, which may be that of a descriptor; empty where it is none.
+std::string name_of(const std::string& path) {
+  std::error_code code;
+  std::string name = path.starts_with("/proc/") ? std::filesystem::read_symlink(path, code).string() : path;
+  return !code && std::filesystem::equivalent(path, name, code) ? name : std::string();
+}
 
 void wake(int eventfd) {
   const std::uint64_t one = 1;
@@ -55,9 +64,13 @@ ChangeWatch::~ChangeWatch() {
 // Adding a watch twice has no effect; watches of files that the tree no longer names are removed.
 bool ChangeWatch::watch_all() {
   std::set<int> watched;
-  for (const std::string& path : tree_->watchable())
-    if (const int file = ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB); file >= 0)
-      watched.insert(file);
+  names_.clear();
+  for (const std::string& path : tree_->watchable()) {
+    const int file = ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF);
+    if (file < 0) continue;
+    watched.insert(file);
+    if (std::string name = name_of(path); !name.empty()) names_.push_back(std::move(name));
+  }
   for (const int file : watched_)
     if (!watched.contains(file)) ::inotify_rm_watch(events_, file);
   watched_ = std::move(watched);
@@ -69,21 +82,31 @@ bool ChangeWatch::stopped_within(int milliseconds) const {
   return ::poll(&waiting, 1, milliseconds) > 0;
 }
 
-void ChangeWatch::drain() const {
+bool ChangeWatch::name_missing() const {
+  return std::ranges::any_of(names_,
+                             [](const std::string& name) { return ::access(name.c_str(), F_OK) != 0; });
+}
+
+// Whether there were events.
+bool ChangeWatch::drain() const {
   alignas(inotify_event) std::array<char, 4096> buffer;
-  while (::read(events_, buffer.data(), buffer.size()) > 0) {
-  }
+  bool any = false;
+  while (::read(events_, buffer.data(), buffer.size()) > 0) any = true;
+  return any;
 }
 
 void ChangeWatch::run() {
+  // After an event the tree is asked twice: it may have looked at the name a moment before another file got
+  // it.
+  bool again = false;
   for (;;) {
     std::array<pollfd, 3> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0},
                                   pollfd{more_, POLLIN, 0}};
-    const int ready = ::poll(waiting.data(), waiting.size(), tree_->reloads() ? kPeriod : -1);
+    const int ready = ::poll(waiting.data(), waiting.size(), again || tree_->reloads() ? kPeriod : -1);
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
     if (ready < 0) continue;
-    drain();
+    again = drain() || name_missing();
     std::uint64_t count = 0;
     (void)!::read(more_, &count, sizeof count);
     try {

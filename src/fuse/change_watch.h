@@ -1,7 +1,8 @@
 // ChangeWatch: a thread that sleeps until the HDF5 file, or an open file that it names, is written (inotify),
 // and then calls Tree::file_changed, at most twice a second. So changes are detected even while the kernel
-// answers all requests from its cache. Without inotify (a network file system, written elsewhere) a change is
-// detected at the next request that reaches the tree.
+// answers all requests from its cache. No event tells that another file has got a name that became free:
+// while a name is missing the tree is asked once a second. Without inotify (a network file system, written
+// elsewhere) a change is detected at the next request that reaches the tree.
 #pragma once
 
 #include <memory>
@@ -24,14 +25,16 @@ class ChangeWatch {
  private:
   void run();
   bool stopped_within(int milliseconds) const;
-  void drain() const;
+  bool drain() const;
   bool watch_all();
+  bool name_missing() const;
 
   std::shared_ptr<tree::Tree> tree_;
   int events_ = -1;
   int stop_ = -1;
   int more_ = -1;  // eventfd: there are more files to watch
   std::set<int> watched_;
+  std::vector<std::string> names_;  // of the watched files, where they still led to them
   std::thread thread_;
 };
 

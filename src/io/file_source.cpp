@@ -9,11 +9,13 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 
 #include "descriptor_pool.h"
 #include "h5mount/base/checked.h"
+#include "h5mount/base/long_work.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/io/byte_source.h"
 
@@ -21,6 +23,9 @@ namespace h5mount::io {
 namespace {
 
 constexpr std::uint64_t kSmallestMapping = 1U << 20;
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kNameInterval{50};  // between two questions whose the name is
 
 // The length of a mapping is a power of two, past the end of the file, so that a growing file needs a new one
 // only each time it doubles. Older mappings are kept: spans of them may still be in use.
@@ -68,6 +73,14 @@ std::uint64_t xattr_digest(int fd) {
   return digest;
 }
 
+// Whether the path denotes a descriptor of whatever process uses it (/dev/stdin, /proc/self/fd/3).
+bool denotes_descriptor(const std::filesystem::path& path) {
+  std::error_code code;
+  const auto in_proc = [](const std::filesystem::path& what) { return what.string().starts_with("/proc/"); };
+  return in_proc(std::filesystem::canonical(path.parent_path(), code)) ||
+         in_proc(std::filesystem::read_symlink(path, code));
+}
+
 class FileSource final : public ByteSource {
  public:
   FileSource(UniqueFd fd, std::string name, const struct stat& st, ReopenFile reopen)
@@ -79,6 +92,7 @@ class FileSource final : public ByteSource {
     // A background mount changes its directory to /, where a relative name would denote another file.
     std::error_code code;
     path_ = std::filesystem::absolute(name_, code);
+    has_name_ = !denotes_descriptor(path_);
     opened_by_name_ = owner_of_name() == NameOwner::Same;
     if (const auto open = use()) inode_state_ = describe((*open)->get(), st);
   }
@@ -155,12 +169,14 @@ class FileSource final : public ByteSource {
   enum class NameOwner : std::uint8_t { Same, Another, None };
   NameOwner owner_of_name() const {
     struct stat named = {};
-    if (::stat(path_.c_str(), &named) != 0) return NameOwner::None;
+    if (!has_name_ || ::stat(path_.c_str(), &named) != 0) return NameOwner::None;
     return named.st_dev == device_ && named.st_ino == inode_ ? NameOwner::Same : NameOwner::Another;
   }
 
   // The inode's state apart from its bytes. Every change of it changes the ctime (a rename onto the name
-  // removes a link of this inode), so it is read again only when the ctime has changed.
+  // removes a link of this inode), so it is read again when the ctime has changed. A new file under a name
+  // that was free, and a symlink in the name that leads elsewhere, leave this inode as it is: so the name is
+  // asked for at intervals as well.
   struct InodeState {
     std::int64_t changed = 0;
     std::uint64_t attributes = 0;
@@ -173,11 +189,20 @@ class FileSource final : public ByteSource {
     return {nanoseconds(st.st_ctim), digest, opened_by_name_ && owner == NameOwner::Another};
   }
   InodeState inode_state(int fd, const struct stat& st) {
+    InodeState now;
+    bool same = false;
     {
       const MutexLock lock(inode_state_mutex_);
-      if (inode_state_.changed == nanoseconds(st.st_ctim)) return inode_state_;
+      now = inode_state_;
+      same = now.changed == nanoseconds(st.st_ctim);
+      if (same && (!opened_by_name_ || Clock::now() < next_name_check_)) return now;
+      next_name_check_ = Clock::now() + kNameInterval;
     }
-    const InodeState now = describe(fd, st);
+    note_long_work();  // the name may lead through a mount that this thread serves
+    if (same)
+      now.replaced = owner_of_name() == NameOwner::Another;
+    else
+      now = describe(fd, st);
     const MutexLock lock(inode_state_mutex_);
     return inode_state_ = now;
   }
@@ -214,9 +239,11 @@ class FileSource final : public ByteSource {
   std::atomic<std::uint64_t> size_;
   const dev_t device_;
   const ino_t inode_;
+  bool has_name_ = false;        // `path_` denotes the same file in every process
   bool opened_by_name_ = false;  // at opening, `path_` denoted this inode
   Mutex inode_state_mutex_;
   InodeState inode_state_ H5_GUARDED_BY(inode_state_mutex_);
+  Clock::time_point next_name_check_ H5_GUARDED_BY(inode_state_mutex_);
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
   mutable Mutex mutex_;
   mutable std::vector<std::unique_ptr<const Mapping>> mappings_ H5_GUARDED_BY(mutex_);

@@ -1,5 +1,7 @@
 #include "file_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -120,12 +122,18 @@ FileWatch::State FileWatch::state_after(State before, const io::SourceStamp& sta
   return before == State::Quiet ? State::Stale : before;  // a followed file: its writer has closed it
 }
 
+// What helps where the mount does not take up the new file itself.
+std::string_view FileWatch::remedy() const {
+  return options_.keep_replaced ? "" : "; mount it again, or with -o reload, which takes up the new file";
+}
+
 void FileWatch::log_transition(State before, State after) const {
   if (after == before) return;
-  log(after == State::Following ? LogLevel::Info : LogLevel::Warning, "{}: {}", file_->name(),
-      after == State::Following  ? "a SWMR writer has opened it; changes are followed"
-      : after == State::Replaced ? "it was replaced or truncated; mount it again"
-                                 : "it changed while it was mounted; mount it again");
+  if (after == State::Following)
+    log(LogLevel::Info, "{}: a SWMR writer has opened it; changes are followed", file_->name());
+  else
+    log(LogLevel::Warning, "{}: it {}{}", file_->name(),
+        after == State::Replaced ? "was replaced or truncated" : "changed while it was mounted", remedy());
 }
 
 Status FileWatch::status() const {
@@ -134,9 +142,11 @@ Status FileWatch::status() const {
     case State::Following:
       return {};
     case State::Stale:
-      return fail(Error(ErrorCode::Stale, file_->name() + " changed while it was mounted"));
+      return fail(
+          Error(ErrorCode::Stale, fmt::format("{} changed while it was mounted{}", file_->name(), remedy())));
     case State::Replaced:
-      return fail(Error(ErrorCode::Stale, file_->name() + " was replaced while it was mounted"));
+      return fail(Error(ErrorCode::Stale,
+                        fmt::format("{} was replaced while it was mounted{}", file_->name(), remedy())));
   }
   return {};
 }

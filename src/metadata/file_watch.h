@@ -14,6 +14,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/metadata/file_metadata.h"
@@ -47,6 +48,7 @@ class FileWatch {
   bool settled(const io::SourceStamp& stamp, const Changed& changed);
   State apply(const io::SourceStamp& stamp, const Changed& changed);
   State state_after(State before, const io::SourceStamp& stamp) const;
+  std::string_view remedy() const;
   void log_transition(State before, State after) const;
 
   const std::shared_ptr<io::ByteSource> file_;

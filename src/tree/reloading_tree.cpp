@@ -55,8 +55,10 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     return tree->list_xattrs(id, budget);
   }
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
-    H5_ASSIGN(const auto tree, usable());
-    return tree->get_xattr(id, name, budget);
+    const auto tree = usable();
+    if (!tree && name == "user.hdf5.error") return tree.error().text();
+    if (!tree) return fail(tree.error());
+    return (*tree)->get_xattr(id, name, budget);
   }
   void report(NodeId id, const Error& error) override { current()->report(id, error); }
   bool follows() const override { return current()->follows(); }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "external_files.h"
+#include "h5mount/base/thread_annotations.h"
 #include "node_table.h"
 #include "object_nodes.h"
 #include "open_nodes.h"
@@ -78,7 +79,11 @@ class FileTree : public SourceTree {
 
   Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr found, node(id, budget));
-    return unchanged(*found, found->get_xattr(name, budget));
+    auto value = unchanged(*found, found->get_xattr(name, budget));
+    // Of a file that is another one by now nothing else can be asked.
+    if (!value && value.error().code() == ErrorCode::Stale && name == "user.hdf5.error")
+      return value.error().text();
+    return value;
   }
 
   void report(NodeId id, const Error& error) override {
@@ -87,6 +92,7 @@ class FileTree : public SourceTree {
     const NodePtr found = nodes_.find(id);
     const Subject subject = found ? found->subject() : Subject{nullptr, fmt::format("node {}", id)};
     (subject.file != nullptr ? *subject.file : *main_).report(subject.path, error);
+    if (error.code() == ErrorCode::Stale) notify();  // what the kernel has is to be dropped
   }
 
   bool follows() const override { return files().follows(); }
@@ -143,7 +149,13 @@ class FileTree : public SourceTree {
     return out;
   }
 
-  void when_more_to_watch(std::function<void()> notify) override { files().when_opened(std::move(notify)); }
+  void when_more_to_watch(std::function<void()> notify) override {
+    {
+      const MutexLock lock(notify_mutex_);
+      notify_ = notify;
+    }
+    files().when_opened(std::move(notify));
+  }
 
   FileStat statfs() const override {
     return {context_->environment.files->main()->followed->addresses()->stored_bytes()};
@@ -205,9 +217,16 @@ class FileTree : public SourceTree {
 
   object::FileSet& files() const { return *context_->environment.files; }
 
+  void notify() {
+    const MutexLock lock(notify_mutex_);
+    if (notify_) notify_();
+  }
+
   ViewContextPtr context_;
   ServedFilePtr main_;
   NodeTable nodes_;
+  Mutex notify_mutex_;
+  std::function<void()> notify_ H5_GUARDED_BY(notify_mutex_);  // to be called where a file may be another one
 
   // The state at the last call of `file_changed`; one thread calls it.
   struct Seen {

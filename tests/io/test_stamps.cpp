@@ -38,6 +38,11 @@ class Stamps : public testing::Test {
     EXPECT_TRUE(stamp);
     return stamp.value_or(SourceStamp{});
   }
+  // The name is asked for at intervals.
+  bool becomes_replaced() {
+    for (int i = 0; i < 1000 && !stamp().replaced; ++i) next_tick();
+    return stamp().replaced;
+  }
   // Waits until a later ctime is certain to differ.
   static void next_tick() { std::this_thread::sleep_for(std::chrono::milliseconds(25)); }
   bool same_after(const std::function<void()>& change) {
@@ -63,6 +68,61 @@ TEST_F(Stamps, ChangesThatLeaveTheBytesAreNotWrites) {
   EXPECT_FALSE(stamp().replaced);
   EXPECT_FALSE(source_->name_taken()) << "nobody has the name";
   EXPECT_TRUE(same_after([&] { fs::rename(directory_ / "elsewhere", path_); }));
+}
+
+// Nothing of the opened inode changes when another file gets the name that became free.
+TEST_F(Stamps, ANewFileUnderAFreedNameReplacesIt) {
+  fs::remove(path_);
+  EXPECT_FALSE(stamp().replaced) << "the name leads nowhere";
+  next_tick();
+  EXPECT_FALSE(stamp().replaced);
+  std::ofstream(path_) << "9876543210";
+  EXPECT_TRUE(becomes_replaced());
+}
+
+TEST_F(Stamps, ASymlinkThatLeadsElsewhereReplacesIt) {
+  const auto link = directory_ / "link", other = directory_ / "other";
+  fs::create_symlink(path_, link);
+  const auto opened = open_file_source(link);
+  ASSERT_TRUE(opened);
+  source_ = *opened;
+  EXPECT_FALSE(stamp().replaced);
+  std::ofstream(other) << "9876543210";
+  fs::remove(link);
+  fs::create_symlink(other, link);
+  EXPECT_TRUE(becomes_replaced());
+}
+
+// A member's own name counts, and a name that was relative when the file was opened stays that file's.
+TEST_F(Stamps, OneMemberThatIsReplacedReplacesTheSet) {
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);
+  std::ofstream("second") << "abcdefghij";
+  const auto member = open_file_source("second");
+  fs::current_path("/");
+  ASSERT_TRUE(member);
+  source_ = make_extent_source({{0, 10, source_}, {10, 10, *member}}, "set");
+  fs::remove(directory_ / "second");
+  EXPECT_FALSE(stamp().replaced);
+  std::ofstream(directory_ / "second") << "jihgfedcba";
+  EXPECT_TRUE(becomes_replaced());
+  fs::current_path(before);
+}
+
+// A descriptor's number is another file's once it is closed.
+TEST_F(Stamps, ADescriptorIsNoName) {
+  const int fd = ::open(path_.c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  const auto opened = open_file_source("/dev/fd/" + std::to_string(fd));
+  ASSERT_TRUE(opened);
+  source_ = *opened;
+  std::ofstream(directory_ / "other") << "9876543210";
+  const int other = ::open((directory_ / "other").c_str(), O_RDONLY);
+  ASSERT_EQ(::dup2(other, fd), fd);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_FALSE(stamp().replaced);
+  EXPECT_FALSE(source_->name_taken());
+  ::close(fd), ::close(other);
 }
 
 TEST_F(Stamps, SettingAnAttributeIsNotAWrite) {

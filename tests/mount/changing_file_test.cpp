@@ -334,6 +334,63 @@ TEST_F(ChangingFileTest, WithoutReloadAReplacedFileIsStale) {
   EXPECT_EQ(once("cat e >/dev/null 2>&1 || echo error", "error\n"), "error\n");
 }
 
+// The name is free for a while, and the kernel has all that `stat` asks for: nothing of the old file changes
+// when another one gets the name.
+TEST_F(ChangingFileTest, ANewFileUnderAFreedNameIsAReplacement) {
+  for (const char* const name : {"f.h5", "link.h5", "run-%05d.h5"}) {
+    made(R"(
+for name in ('f.h5', 'run-00000.h5', 'run-00001.h5', 'link.h5'):
+    if os.path.lexists(name): os.unlink(name)
+make('f.h5', 7); make('new.h5', 9)
+os.symlink('f.h5', 'link.h5')
+with h5py.File('run-%05d.h5', 'w', driver='family', memb_size=1 << 19) as f:
+    for n in ('d', 'e'): f.create_dataset(n, data=np.full(N, 7, 'u1'))
+)");
+    MountPoint fresh;
+    // The name is relative, and the mount leaves this directory.
+    ASSERT_EQ(run("cd " + place.string() + " && $H5MOUNT " + name + " " + fresh.path()).code, 0) << name;
+    const Outcome seen = script("M, name = '" + fresh.path() + "', '" + name + R"('
+def failed():
+    try: os.stat(M + '/d')
+    except OSError as e: return e.errno
+taken = 'run-00001.h5' if '%' in name else 'f.h5'
+assert set(open(M + '/d', 'rb').read()) == {7} and failed() is None
+os.unlink(taken)
+time.sleep(1.5)
+print(set(open(M + '/e', 'rb').read()), failed())
+shutil.copy('new.h5', taken)
+for i in range(100):
+    if failed(): break
+    time.sleep(.1)
+print(failed())
+try: print(set(open(M + '/d', 'rb').read()))
+except OSError as e: print(e.errno)
+log = [l for l in open(M + '/.h5/log') if 'replaced' in l]
+print('-o reload' in log[0])
+)");
+    EXPECT_EQ(seen.out, "{7} None\n116\n116\nTrue\n") << name << seen.err;  // ESTALE
+  }
+}
+
+TEST_F(ChangingFileTest, ASymlinkThatLeadsElsewhereIsAReplacement) {
+  made("os.mkdir('a'); os.mkdir('b'); make('a/f.h5', 7); make('b/f.h5', 9); os.symlink('a', 'now')");
+  mounted("now/f.h5");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  made("os.symlink('b', 'next'); os.rename('next', 'now')");
+  EXPECT_EQ(once("cat d >/dev/null 2>&1 || echo error", "error\n"), "error\n");
+}
+
+TEST_F(ChangingFileTest, ANewFileUnderAFreedNameIsTakenUp) {
+  made("make('f.h5', 7); make('new.h5', 9)");
+  mounted("f.h5", "-o reload");
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  std::filesystem::remove(place / "f.h5");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(mount.in(kByte).out, "7");
+  std::filesystem::copy_file(place / "new.h5", place / "f.h5");
+  EXPECT_EQ(once(kByte, "9"), "9");
+}
+
 // Two hundred replacements under readers: each file that is read is wholly of one of them.
 TEST_F(ChangingFileTest, ReplacedOverAndOverUnderReaders) {
   made(

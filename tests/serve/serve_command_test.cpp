@@ -86,6 +86,23 @@ with Serve('f.h5') as s:
 )");
 }
 
+TEST_F(ServeCommand, ANewFileUnderAFreedNameIsTakenUp) {
+  write_example();
+  check(R"(
+with Serve('f.h5') as s:
+    old = s.get('/x').data
+    os.unlink('f.h5')
+    time.sleep(0.2)
+    assert s.get('/x').data == old  # the name leads nowhere
+    with h5py.File('new.h5', 'w') as g: g['x'] = np.zeros(5)
+    open('f.h5', 'wb').write(open('new.h5', 'rb').read())
+    for i in range(100):
+        if s.get('/x').data == bytes(40): break
+        time.sleep(0.1)
+    assert s.get('/x').data == bytes(40)
+)");
+}
+
 TEST_F(ServeCommand, AFileThatGrowsIsFollowed) {
   check(R"(
 f = h5py.File('grow.h5', 'w', libver='latest')

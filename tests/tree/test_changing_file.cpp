@@ -154,6 +154,23 @@ TEST(ChangedFile, GivesNeitherNamesNorAttributes) {
   EXPECT_TRUE(stale(tree->open(entry->node)));
 }
 
+TEST(ChangedFile, SaysWhyWhereItCanBeAsked) {
+  const auto first = written_with_h5py("f['a'] = 1"), second = written_with_h5py("f['c'] = 1");
+  if (first.empty()) GTEST_SKIP() << "no h5py to write a file with";
+  auto source = std::make_shared<TwoStates>(first, second);
+  const auto tree = tree_of(source, metadata::Follow::Auto);
+  ASSERT_TRUE(tree);
+  const auto entry = tree->lookup(tree::kRootNode, "a");
+  ASSERT_TRUE(entry) << entry.error().text();
+  source->change();
+  for (const tree::NodeId node : {tree::kRootNode, entry->node}) {
+    const auto why = tree->get_xattr(node, "user.hdf5.error");
+    ASSERT_TRUE(why) << why.error().text();
+    EXPECT_NE(why->find("-o reload"), std::string::npos) << *why;
+    EXPECT_FALSE(tree->get_xattr(node, "user.hdf5.kind"));
+  }
+}
+
 // Entries of one reply are confirmed together, after the last of them was read.
 TEST(ChangedFile, IsNoticedAfterTheLastEntryOfAPage) {
   const auto first = written_with_h5py("for i in range(9): f.create_group(str(i))"),
