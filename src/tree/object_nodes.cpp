@@ -355,10 +355,16 @@ class BrokenNode : public Node {
   Result<std::string> get_xattr(std::string_view name, RequestBudget&) override {
     if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
     if (name == "user.hdf5.error") return why_.text();
-    return fail({ErrorCode::NotFound, "no such attribute"});
+    return fail(unknown());
   }
 
  private:
+  // Why it is not known whether the object has an attribute: EIO, unless there is no object.
+  Error unknown() const {
+    const bool told = why_.code() == ErrorCode::NotFound || to_errno(why_.code()) == EIO;
+    return told ? why_ : Error(ErrorCode::Io, why_.text());
+  }
+
   ServedFilePtr file_;
   std::uint64_t object_;
   Error why_;

@@ -141,5 +141,27 @@ TEST_F(DamagedLists, ATextWhoseHeapObjectIsMissing) {
   EXPECT_EQ(dumped.err.find("No such attribute"), std::string::npos) << dumped.err;
 }
 
+// The header of the group goes on behind the end of the file, so that it is not known what the object is. Any
+// attribute may be there; names outside of `user.` never are.
+TEST_F(DamagedLists, AnObjectOfUnknownKindDeniesNoAttribute) {
+  auto bytes = written_with_h5py(R"(
+f['first'] = np.arange(1000)
+g = f.create_group('g')
+for i in range(20): g.attrs['a%02d' % i] = np.arange(200)
+f['last'] = np.arange(20000)
+)",
+                                 "earliest");
+  ASSERT_FALSE(bytes.empty()) << "h5py wrote no file";
+  bytes.resize(bytes.size() / 8);
+  mount_bytes(bytes);
+  EXPECT_EQ(mount.in("getfattr --only-values -n user.hdf5.error g | grep -c ObjectHeader").out, "1\n");
+  for (const char* const name : {"user.a00", "user.a07", "user.a19", "user.hdf5.kind"}) {
+    const Outcome asked = mount.in(std::string("getfattr -n ") + name + " g");
+    EXPECT_NE(asked.code, 0) << name;
+    EXPECT_NE(asked.err.find("Input/output error"), std::string::npos) << asked.err;
+  }
+  EXPECT_NE(mount.in("getfattr -n security.capability g").err.find("not supported"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace h5mount::test
