@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "h5mount/base/checked.h"
+#include "numpy_strings.h"
 #include "numpy_type.h"
 
 namespace h5mount::view {
@@ -50,6 +51,7 @@ Result<std::string> npy_header(const object::DatasetDescription& dataset) {
   if (dataset.space.kind == format::DataspaceKind::Null)
     return fail({ErrorCode::UnsupportedFeature, "a null dataspace has no shape"});
   H5_ASSIGN(const NumpyType type, numpy_type(*dataset.type));
+  H5_TRY(NumpyStrings::check_size(*dataset.type));
   const Shape shape = shape_of(dataset, type);
   if (shape.dimensions > kMaxNumpyRank)
     return fail({ErrorCode::UnsupportedFeature, "more than 32 dimensions"});
@@ -73,7 +75,9 @@ Result<std::string> npy_header(const object::DatasetDescription& dataset) {
 class NpyFile final : public ComputedFile {
  public:
   NpyFile(std::string header, DatasetReaderPtr reader)
-      : header_(std::make_shared<const std::string>(std::move(header))), reader_(std::move(reader)) {}
+      : header_(std::make_shared<const std::string>(std::move(header))),
+        reader_(std::move(reader)),
+        strings_(NumpyStrings::in(*reader_->description().type)) {}
 
   std::uint64_t size() const override { return header_->size() + reader_->size(); }
 
@@ -85,7 +89,9 @@ class NpyFile final : public ComputedFile {
       offset += part;
       length -= part;
     }
-    return length == 0 ? Status() : reader_->read(offset - header_->size(), length, access, out);
+    if (length == 0) return {};
+    if (strings_) return strings_->read(*reader_, offset - header_->size(), length, access.budget, out);
+    return reader_->read(offset - header_->size(), length, access, out);
   }
 
   std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
@@ -94,9 +100,11 @@ class NpyFile final : public ComputedFile {
     if (other == nullptr || other->header_->size() != header_->size()) return {{0, format::kUnlimited}};
     std::vector<dataset::ByteRange> out;
     if (*other->header_ != *header_) out.push_back({0, header_->size()});
-    for (const dataset::ByteRange& range : stale)
+    for (const dataset::ByteRange& changed : stale) {
+      const dataset::ByteRange range = strings_ ? strings_->whole_elements(changed) : changed;
       out.push_back({range.begin + header_->size(),
                      checked_add(range.end, header_->size()).value_or(format::kUnlimited)});
+    }
     return out;
   }
 
@@ -115,6 +123,7 @@ class NpyFile final : public ComputedFile {
  private:
   std::shared_ptr<const std::string> header_;
   DatasetReaderPtr reader_;
+  std::shared_ptr<const NumpyStrings> strings_;  // null: elements are handed on as they are stored
 };
 
 }  // namespace

@@ -54,6 +54,32 @@ for name in names:
 )");
 }
 
+// What follows the end of a string is zero in NumPy's files, and as it was written in the dataset's own.
+TEST_F(ViewsTest, NpyStringsEndWhereH5pyEndsThem) {
+  write(kPaddedStrings);
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(kLeaves + std::string(R"(
+f = h5py.File(P)
+stored = b'ab\0XYab   \0\0\0\0\0abcde'
+for name in f:
+    want = f[name][()]
+    have = np.load(V + '/npy/' + name + '.npy')
+    assert have.shape == want.shape and have.dtype == want.dtype, name
+    assert leaves(have) == leaves(want), (name, have, want)
+    for n in want.dtype.names or ():
+        assert leaves(np.load(V + '/fields/%s/%s.npy' % (name, n))) == leaves(want[n]), (name, n)
+    assert leaves(np.load(V + '/slice/%s/1:.npy' % name)) == leaves(want[1:]), name
+    # Any range of bytes, in one read.
+    whole = read('npy/' + name + '.npy')
+    with open(V + '/npy/' + name + '.npy', 'rb') as file:
+        for begin in range(4090, len(whole), 3):
+            for length in (1, 4, 7):
+                assert os.pread(file.fileno(), length, begin) == whole[begin:begin + length], (name, begin)
+for name in ('terminated', 'padded', 'spaces', 'terminated_packed'):
+    with open(os.path.dirname(V) + '/' + name, 'rb') as file: assert file.read() == stored, name
+)"));
+}
+
 TEST_F(ViewsTest, NpyLeavesOutWhatNumPyCannotSay) {
   write(R"(
 with h5py.File('f.h5', 'w') as f:

@@ -7,6 +7,38 @@
 
 namespace h5mount::test {
 
+// Python that writes strings of each padding into `f.h5`, with bytes behind their ends that h5py hides:
+// alone, compressed, in compounds, in arrays, in arrays of compounds.
+inline constexpr const char* kPaddedStrings = R"(
+raw = b'ab\0XYab   \0\0\0\0\0abcde'
+S, T = h5py.h5s, h5py.h5t
+with h5py.File('f.h5', 'w') as f:
+    def make(name, space, type_, content, packed=False):
+        p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        if packed: p.set_chunk((3,)); p.set_deflate(4)
+        d = h5py.h5d.create(f.id, name.encode(), type_, S.create_simple(space), p)
+        d.write(S.ALL, S.ALL, np.frombuffer(content, 'V%d' % type_.get_size()), mtype=type_)
+    for name, padding in (('terminated', T.STR_NULLTERM), ('padded', T.STR_NULLPAD),
+                          ('spaces', T.STR_SPACEPAD)):
+        t = T.C_S1.copy(); t.set_size(5); t.set_strpad(padding)
+        make(name, (4,), t, raw); make(name + '_packed', (4,), t, raw, packed=True)
+        make(name + '_array', (2,), T.array_create(t, (2,)), raw)
+        c = T.create(T.COMPOUND, 12); c.insert(b'i', 0, T.STD_I32LE); c.insert(b's', 6, t)
+        rows = b''.join(bytes([i, 0, 0, 0, 7, 7]) + raw[5 * i:5 * i + 5] + b'\7' for i in range(4))
+        make(name + '_rows', (4,), c, rows); make(name + '_rows_packed', (4,), c, rows, packed=True)
+        d = T.create(T.COMPOUND, 26); d.insert(b'in', 1, T.array_create(c, (2,)))
+        make(name + '_nested', (2,), d, b'\7' + rows[:24] + b'\7\7' + rows[24:] + b'\7')
+    one = T.C_S1.copy(); one.set_size(1)
+    make('one', (4,), one, b'a\0c ', packed=False); make('one_packed', (4,), one, b'a\0c ', packed=True)
+)";
+
+// Python: the fields of an array that are no compounds, so that padding is not compared.
+inline constexpr const char* kLeaves = R"(
+def leaves(array):
+    if not array.dtype.names: return [array.tobytes()]
+    return [leaf for n in array.dtype.names for leaf in leaves(array[n])]
+)";
+
 class ViewsTest : public H5pyDirectoryTest {
  protected:
   // Python statements create `f`; a process of its own then writes it in SWMR mode: step `n` of it runs when

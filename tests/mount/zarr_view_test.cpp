@@ -211,6 +211,25 @@ same(x['d'].values, np.zeros((7, 4), 'i4'))
 )");
 }
 
+// h5py gives nothing behind the end of a string, whatever the writer left there.
+TEST_F(ZarrTest, StringsEndWhereH5pyEndsThem) {
+  write(kPaddedStrings);
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(kLeaves + std::string(R"(
+with h5py.File(P, 'r') as f:
+    for root in ('/plain.zarr', '/stored.zarr'):
+        seen = dict(arrays(zarr.open_consolidated(V + root, mode='r')))
+        assert set(seen) == set(f)
+        for name, array in seen.items():
+            want, have = f[name][()], array[()]
+            assert leaves(have) == leaves(want), (root, name, have, want)
+    # What is NumPy's as it is stored stays the file's own.
+    for name in ('terminated', 'padded', 'spaces', 'one'):
+        own = seen[name + '_packed'].compressor
+        assert (own is not None) == (name in ('padded', 'one')), (name, own)
+)"));
+}
+
 TEST_F(ZarrTest, DamageStaysWithItsChunk) {
   write(R"(
 with h5py.File('f.h5', 'w') as f:
@@ -313,6 +332,7 @@ def lz4(chunk):
     if len(packed) >= len(chunk): packed = chunk
     return struct.pack('>QII', len(chunk), len(chunk), len(packed)) + packed
 codecs = {'zstd': (32015, lambda c: bytes(numcodecs.Zstd().encode(c))), 'lz4': (32004, lz4),
+          'bz2': (307, lambda c: bytes(numcodecs.BZ2().encode(c))),
           'blosc': (32001, lambda c: bytes(numcodecs.Blosc('lz4', 5, 1).encode(np.frombuffer(c, '<i4'))))}
 with h5py.File('f.h5', 'w') as f:
     for name, (number, encode) in codecs.items():

@@ -65,6 +65,15 @@ class FramedElements final : public ComputedFile {
 
   std::uint64_t size() const override { return size_; }
 
+  // Makes the frame: the size of a compressed one is known only from itself.
+  Status measure(RequestBudget* budget) {
+    constexpr std::uint64_t kStepsPerByte = 100;
+    H5_TRY(spend(budget, kStepsPerByte * chunk_->size()));
+    H5_ASSIGN(const auto frame, frame_.get([&] { return make(budget); }, budget));
+    size_ = frame->size();
+    return {};
+  }
+
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
     H5_ASSIGN(const std::shared_ptr<const std::string> frame,
@@ -101,7 +110,8 @@ std::string le32(std::uint64_t value) {
 
 }  // namespace
 
-Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec) {
+Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chunk, const StoredCodec& codec,
+                                          RequestBudget* budget) {
   const StoredChunks* chunks = dataset::stored_chunks_of(chunk->dataset());
   const std::uint64_t elements = chunk->size();
   if (chunks == nullptr) return fail({ErrorCode::Internal, "a codec of a dataset without chunks"});
@@ -113,7 +123,9 @@ Result<ComputedFilePtr> make_stored_chunk(std::shared_ptr<const ChunkImage> chun
   const bool kept = lz4 && stored.bytes == before + elements + behind;
   if (!stored.filtered || stored.bytes <= before + behind || kept) {
     H5_ASSIGN(const std::uint64_t size, frame_size(codec.compressor, elements));
-    return std::make_shared<const FramedElements>(std::move(chunk), codec, size);
+    const auto framed = std::make_shared<FramedElements>(std::move(chunk), codec, size);
+    if (codec.compressor == StoredCompressor::Bzip2) H5_TRY(framed->measure(budget));
+    return framed;
   }
   return std::make_shared<const StoredBytes>(std::move(chunk), *chunks, lz4 ? le32(elements) : std::string(),
                                              before, stored.bytes - behind, codec.fletcher32);

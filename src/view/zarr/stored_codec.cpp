@@ -1,11 +1,15 @@
 #include "stored_codec.h"
 
+#if H5MOUNT_HAVE_BZIP2
+#include <bzlib.h>
+#endif
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
+#include "../numpy_strings.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/view/zarr.h"
@@ -18,6 +22,7 @@ enum FilterId : std::uint16_t {
   kDeflate = 1,
   kShuffle = 2,
   kFletcher32 = 3,
+  kBzip2 = 307,
   kBlosc = 32001,
   kLz4 = 32004,
   kZstd = 32015
@@ -32,6 +37,10 @@ std::optional<StoredCompressor> compressor_of(std::uint16_t id) {
   switch (id) {
     case kDeflate:
       return StoredCompressor::Zlib;
+#if H5MOUNT_HAVE_BZIP2
+    case kBzip2:
+      return StoredCompressor::Bzip2;
+#endif
     case kBlosc:
       return StoredCompressor::Blosc;
     case kLz4:
@@ -120,6 +129,26 @@ void append_lz4(ByteSpan bytes, std::string& out) {
   out += as_text(bytes);
 }
 
+// Compressed: bzip2 has no form for bytes as they are.
+Status append_bzip2(ByteSpan bytes, std::size_t most, std::string& out) {
+#if H5MOUNT_HAVE_BZIP2
+  const std::size_t before = out.size();
+  out.resize(before + most);
+  auto size = static_cast<unsigned>(most);
+  // libbz2's interface is not const; the input is not written to.
+  auto* const from = reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data()));
+  constexpr int kBlocksOf100Kilobytes = 9;
+  if (BZ2_bzBuffToBuffCompress(out.data() + before, &size, from, static_cast<unsigned>(bytes.size()),
+                               kBlocksOf100Kilobytes, 0, 0) != BZ_OK)
+    return fail({ErrorCode::Internal, "bzip2: no memory"});
+  out.resize(before + size);
+  return {};
+#else
+  (void)bytes, (void)most, (void)out;
+  return fail({ErrorCode::Internal, "built without libbz2"});
+#endif
+}
+
 }  // namespace
 
 std::string StoredCodec::compressor_json() const {
@@ -134,6 +163,8 @@ std::string StoredCodec::compressor_json() const {
       return R"({"id":"zstd","level":3})";
     case StoredCompressor::Lz4:
       return R"({"id":"lz4","acceleration":1})";
+    case StoredCompressor::Bzip2:
+      return R"({"id":"bz2","level":9})";
   }
   return "null";
 }
@@ -178,7 +209,9 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
 
 std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset) {
   const auto type = zarr_type(*dataset.type, ZarrEncoding::Stored);
-  if (!type || type->variable_strings || !type->is_stored_form(dataset.element_size)) return std::nullopt;
+  if (!type || type->variable_strings || !type->is_stored_form(dataset.element_size) ||
+      NumpyStrings::in(*dataset.type))
+    return std::nullopt;
   return stored_codec(dataset);
 }
 
@@ -199,6 +232,8 @@ Result<std::uint64_t> frame_size(StoredCompressor compressor, std::uint64_t byte
     case StoredCompressor::Lz4:
       if (bytes > kMaxLz4Bytes) return fail(too_large);
       return 4 + 1 + (bytes < 15 ? 0 : (bytes - 15) / 255 + 1) + bytes;
+    case StoredCompressor::Bzip2:  // https://sourceware.org/bzip2/manual, 3.5.1
+      return bytes + bytes / 100 + 601;
   }
   return fail(too_large);
 }
@@ -222,6 +257,8 @@ Status append_frame(StoredCompressor compressor, std::uint64_t item_bytes, ByteS
     case StoredCompressor::Lz4:
       append_lz4(bytes, out);
       break;
+    case StoredCompressor::Bzip2:
+      return append_bzip2(bytes, static_cast<std::size_t>(size), out);
   }
   return {};
 }

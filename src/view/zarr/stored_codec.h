@@ -1,6 +1,6 @@
 // Zarr codecs that are equivalent to HDF5 filters, so that a chunk's stored bytes are served unchanged; and
 // frames of these codecs around uncompressed bytes, for chunks that a filter was not applied to: their size
-// follows from that of the bytes.
+// follows from that of the bytes. Only bzip2 has no such frames, so its are compressed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace h5mount::view {
 
-enum class StoredCompressor : std::uint8_t { None, Zlib, Blosc, Zstd, Lz4 };
+enum class StoredCompressor : std::uint8_t { None, Zlib, Blosc, Zstd, Lz4, Bzip2 };
 
 struct StoredCodec {
   StoredCompressor compressor = StoredCompressor::None;
@@ -29,8 +29,8 @@ std::optional<StoredCodec> stored_codec(const object::DatasetDescription& datase
 // The codec as above; also nothing where the dataset's elements are not served as stored (ZarrType).
 std::optional<StoredCodec> zarr_codec(const object::DatasetDescription& dataset);
 
-// The size of a frame around `bytes` bytes; and appends a frame of `bytes` to `out`. LimitExceeded where the
-// codec cannot hold so many.
+// The size of a frame around `bytes` bytes, of bzip2 the largest; and appends a frame of `bytes` to `out`.
+// LimitExceeded where the codec cannot hold so many.
 Result<std::uint64_t> frame_size(StoredCompressor compressor, std::uint64_t bytes);
 Status append_frame(StoredCompressor compressor, std::uint64_t item_bytes, ByteSpan bytes, std::string& out);
 

@@ -1,5 +1,5 @@
-// The files of Zarr chunks: elements as they are stored; packed, where Zarr's type is not the stored form;
-// or, of strings of variable length, vlen-utf8:
+// The files of Zarr chunks: elements as they are stored; packed, where Zarr's type is not the stored form,
+// and with nothing behind the ends of strings; or, of strings of variable length, vlen-utf8:
 //
 //   u32 LE   number of elements
 //   u32 LE   bytes of a string, then these; for each element
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "../numpy_strings.h"
 #include "chunk_image.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
@@ -61,7 +62,8 @@ class StoredElements final : public ComputedFile {
 
 class PackedElements final : public ComputedFile {
  public:
-  PackedElements(DatasetReaderPtr chunk, ZarrType type) : chunk_(std::move(chunk)), type_(std::move(type)) {}
+  PackedElements(DatasetReaderPtr chunk, ZarrType type, std::shared_ptr<const NumpyStrings> strings)
+      : chunk_(std::move(chunk)), type_(std::move(type)), strings_(std::move(strings)) {}
 
   std::uint64_t size() const override { return chunk_->size() / stored_bytes() * type_.bytes; }
 
@@ -71,7 +73,9 @@ class PackedElements final : public ComputedFile {
     length = std::min(length, size() - offset);
     const auto block = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(length));
     std::vector<std::byte> stored, packed;
-    const std::uint64_t batch = kBatchBytes / stored_bytes(), end = offset + length;
+    // Elements that have such strings are of bounded size, and are read whole.
+    const std::uint64_t end = offset + length;
+    const std::uint64_t batch = std::max<std::uint64_t>(kBatchBytes / stored_bytes(), strings_ ? 1 : 0);
     for (std::uint64_t at = offset; at < end;) {
       const std::uint64_t first = at / type_.bytes, last = (end - 1) / type_.bytes + 1;
       const std::uint64_t count = std::clamp<std::uint64_t>(batch, 1, last - first);
@@ -85,6 +89,7 @@ class PackedElements final : public ComputedFile {
         stored.resize(static_cast<std::size_t>(count * stored_bytes()));
         packed.resize(static_cast<std::size_t>(count * type_.bytes));
         H5_TRY(chunk_->read_into(first * stored_bytes(), stored, access.budget));
+        if (strings_) strings_->clear(stored);
         pack(stored, packed);
         std::memcpy(to.data(), packed.data() + skip, to.size());
       }
@@ -141,6 +146,7 @@ class PackedElements final : public ComputedFile {
 
   DatasetReaderPtr chunk_;
   ZarrType type_;
+  std::shared_ptr<const NumpyStrings> strings_;  // null: there is nothing behind strings to be cleared
 };
 
 class Text final : public ComputedFile {
@@ -200,8 +206,10 @@ Result<ComputedFilePtr> make_chunk_file(Source source, const ComputedFile*,
     H5_ASSIGN(std::string text, encode_strings(source));
     return std::make_shared<const Text>(std::move(text));
   }
-  if (!type.is_stored_form(source.reader->description().element_size))
-    return std::make_shared<const PackedElements>(std::move(source.reader), std::move(type));
+  auto strings = NumpyStrings::in(*source.reader->description().type);
+  if (strings || !type.is_stored_form(source.reader->description().element_size))
+    return std::make_shared<const PackedElements>(std::move(source.reader), std::move(type),
+                                                  std::move(strings));
   return std::make_shared<const StoredElements>(std::move(source.reader));
 }
 
@@ -226,7 +234,7 @@ Result<ComputedFilePtr> make_stored_chunk_file(Source source, const ComputedFile
   auto chunk = std::dynamic_pointer_cast<const ChunkImage>(source.reader);
   const auto codec = chunk ? zarr_codec(chunk->dataset().description()) : std::nullopt;
   if (!codec) return make_chunk_file<ZarrEncoding::Plain>(std::move(source), before, stale);
-  return make_stored_chunk(std::move(chunk), *codec);
+  return make_stored_chunk(std::move(chunk), *codec, source.budget);
 }
 
 Result<std::optional<std::uint64_t>> stored_chunk_size(const object::DatasetDescription&, RequestBudget*) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "../numpy_strings.h"
 #include "../numpy_type.h"
 #include "h5mount/text/value_text.h"
 #include "h5mount/view/zarr.h"
@@ -84,6 +85,7 @@ Status add_repeated(ZarrType& out, const ZarrType& inner, std::uint64_t item_byt
 }
 
 Result<ZarrType> zarr_type(const format::Datatype& type, ZarrEncoding encoding) {
+  H5_TRY(NumpyStrings::check_size(type));
   return encoding == ZarrEncoding::Version3 ? version3_type(type) : version2_type(type);
 }
 
