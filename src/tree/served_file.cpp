@@ -7,6 +7,7 @@
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
 #include "node.h"
+#include "zarr_dimensions.h"
 
 namespace h5mount::tree {
 
@@ -42,7 +43,8 @@ ServedFile::ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsig
       file_(std::move(file)),
       depth_(depth),
       ino_seed_(ino_seed),
-      root_address_(file_->snapshot()->root_address()) {}
+      root_address_(file_->snapshot()->root_address()),
+      dimensions_(std::make_shared<FileDimensionsCache>()) {}
 
 std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);

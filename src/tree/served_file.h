@@ -37,6 +37,7 @@ struct ViewContext {
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
 
 struct LinkPlace;
+class FileDimensionsCache;
 
 class ServedFile : public std::enable_shared_from_this<ServedFile> {
  public:
@@ -62,6 +63,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   void charge_again(const OpenedObject& object) { objects_.charge_again(object); }
 
   std::shared_ptr<const ObjectPaths> object_paths();
+  FileDimensionsCache& dimensions() { return *dimensions_; }
 
   // For a group whose header counts one link: nothing where `name` of `parent` is the first link to it that
   // was looked up, else the path of that first link. So a wrong link count cannot cause a loop.
@@ -96,6 +98,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   const std::uint64_t root_address_;
   ObjectCache objects_;
   OnceValue<std::shared_ptr<const ObjectPaths>> paths_;
+  const std::shared_ptr<FileDimensionsCache> dimensions_;
   Mutex places_mutex_;
   std::unordered_map<std::uint64_t, Place> first_places_ H5_GUARDED_BY(places_mutex_);
   ReadFailures failures_;

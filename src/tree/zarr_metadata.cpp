@@ -7,6 +7,7 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/base/utf8.h"
+#include "zarr_dimensions.h"
 #include "zarr_store.h"
 
 namespace h5mount::tree {
@@ -47,15 +48,18 @@ view::DimensionRole role_of(const OpenedObject& object) {
   return view::dimension_role(*object.snapshot, object.object);
 }
 
-// The names of all dimensions of an array, as a list.
-std::string dimension_names_json(const text::ValueContext& values, const object::Object& object,
-                                 const object::DatasetDescription& dataset, const view::ZarrArray& array,
-                                 view::DimensionRole role) {
-  std::vector<std::string> names = view::dimension_names(values, object, dataset, role);
+// The names of all dimensions of an array, as a list. Nothing where the file has too many to number them.
+Result<std::optional<std::string>> dimension_names_json(ServedFile& file, const OpenedObject& dataset,
+                                                        const object::DatasetDescription& description,
+                                                        const view::ZarrArray& array,
+                                                        view::DimensionRole role, RequestBudget& budget) {
+  auto names = dimension_names(file, dataset, description, role, budget);
+  if (!names && names.error().code() == ErrorCode::LimitExceeded) return std::nullopt;
+  H5_TRY(names);
   for (const std::uint32_t length : array.type().dims)
-    names.push_back(fmt::format("array_dim_{}_{}", names.size(), length));
+    names->push_back(fmt::format("array_dim_{}_{}", names->size(), length));
   std::string out = "[";
-  for (const std::string& name : names) {
+  for (const std::string& name : *names) {
     if (out.size() > 1) out += ',';
     text::append_json_string(name, out);
   }
@@ -155,7 +159,7 @@ class MembersText {
 // The text of a group's zarr.json without its end.
 std::string group_node_begin(ServedFile& file, const OpenedObject& group, RequestBudget& budget) {
   const view::AttributesText attributes = view::attributes_text(
-      file.value_context(group.snapshot, &budget), group.object, {}, nullptr, view::FillAttribute::Version3);
+      file.value_context(group.snapshot, &budget), group.object, {}, nullptr, view::AttributeForm::Version3);
   return fmt::format(R"({{"zarr_format":3,"node_type":"group","attributes":{{{}}})",
                      ascii_json(attributes.members));
 }
@@ -171,10 +175,9 @@ Result<std::string> array_node_text(ServedFile& file, const OpenedObject& datase
   const view::DimensionRole role = role_of(dataset);
   H5_ASSIGN(const std::string fill, view::zarr3_fill_value(*description, values));
   const view::AttributesText attributes = view::attributes_text(
-      values, dataset.object, role, description->type.get(), view::FillAttribute::Version3);
-  return ascii_json(
-      array.version3_metadata(fill, dimension_names_json(values, dataset.object, *description, array, role),
-                              "{" + attributes.members + "}"));
+      values, dataset.object, role, description->type.get(), view::AttributeForm::Version3);
+  H5_ASSIGN(const auto names, dimension_names_json(file, dataset, *description, array, role, budget));
+  return ascii_json(array.version3_metadata(fill, names.value_or("null"), "{" + attributes.members + "}"));
 }
 
 }  // namespace
@@ -189,7 +192,7 @@ Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& datase
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, encoding));
   const view::AttributesText attributes =
       view::attributes_text(file.value_context(dataset.snapshot, &budget), dataset.object, role_of(dataset),
-                            description->type.get(), view::FillAttribute::Metadata);
+                            description->type.get(), view::AttributeForm::Version2);
   return ascii_json(array.metadata(attributes.fill_value.empty() ? "null" : attributes.fill_value));
 }
 
@@ -198,15 +201,16 @@ Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& o
   const text::ValueContext values = file.value_context(object.snapshot, &budget);
   const view::DimensionRole role = role_of(object);
   const auto members = [&](const format::Datatype* fill_type) {
-    return view::attributes_text(values, object.object, role, fill_type, view::FillAttribute::Metadata)
+    return view::attributes_text(values, object.object, role, fill_type, view::AttributeForm::Version2)
         .members;
   };
   if (object.object.kind != object::ObjectKind::Dataset) return ascii_json("{" + members(nullptr) + "}");
   H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, object, &budget));
   H5_ASSIGN(const view::ZarrArray array, view::ZarrArray::of(*description, view::ZarrEncoding::Plain));
   std::string out = members(description->type.get());
-  if (!out.empty()) out += ',';
-  out += R"("_ARRAY_DIMENSIONS":)" + dimension_names_json(values, object.object, *description, array, role);
+  H5_ASSIGN(const auto names, dimension_names_json(file, object, *description, array, role, budget));
+  if (names && !out.empty()) out += ',';
+  if (names) out += R"("_ARRAY_DIMENSIONS":)" + *names;
   return ascii_json("{" + out + "}");
 }
 

@@ -25,22 +25,32 @@ struct DimensionRole {
 };
 DimensionRole dimension_role(const metadata::FileMetadata& file, const object::Object& dataset);
 
-// A name for each dimension: its scale's, where the scale is as long; else one derived from its length, so
-// that dimensions of one length share a name across datasets. No two dimensions of a dataset share a name.
-std::vector<std::string> dimension_names(const text::ValueContext& values, const object::Object& object,
-                                         const object::DatasetDescription& dataset, DimensionRole role);
+// The address of the first scale of each dimension, 0 where it has none. A scale of one dimension is its own.
+std::vector<std::uint64_t> dimension_scales(const text::ValueContext& values, const object::Object& object,
+                                            std::size_t rank, DimensionRole role);
 
-// The attributes as the members of a JSON object, without its braces: strict JSON; numbers that it lacks
-// become strings ("NaN"), and values of one element are not lists. netCDF's own attributes are omitted.
+// The number by which netCDF knows the dimension that a scale represents; and those of the dimensions of a
+// coordinate variable, which may have several but can refer to no scale. Nothing and none where the library
+// wrote no such attribute.
+std::optional<std::uint32_t> dimension_id(const metadata::FileMetadata& file, const object::Object& scale);
+std::vector<std::uint32_t> coordinate_ids(const metadata::FileMetadata& file, const object::Object& variable);
+
+// Whether netCDF has variables of this type. `committed`: it is a datatype with a name.
+bool is_netcdf_type(const format::Datatype& type, bool committed);
+
+// The attributes as the members of a JSON object, without its braces. Values of one element are not lists,
+// numbers are written so that a reader of doubles gets their exact value, and enumerations are numbers.
+// netCDF's own attributes are omitted.
 struct AttributesText {
   std::string members;
-  std::string fill_value;  // the value of `_FillValue`, where it is a number of type `fill_type`
+  std::string fill_value;  // JSON: `_FillValue` as the fill value of an array of `fill_type`, if it is one
 };
-// Where `_FillValue` of a dataset of type `fill_type` (null: not a dataset) is written. Metadata: to
-// AttributesText::fill_value, the only form in version 2 of Zarr. Version3: to the attributes, in the form
-// that the registry of Zarr's extensions defines; omitted where it defines none.
-enum class FillAttribute : std::uint8_t { Metadata, Version3 };
+// Version2: NaN and the infinities stand as they are, as zarr-python and xarray write them and netCDF-C reads
+// them; `_FillValue` of a dataset of type `fill_type` (null: not a dataset) is also given as
+// AttributesText::fill_value. Version3: strict JSON in which they are strings; `_FillValue` has the form that
+// the registry of Zarr's extensions defines, and is omitted where it defines none.
+enum class AttributeForm : std::uint8_t { Version2, Version3 };
 AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
-                               DimensionRole role, const format::Datatype* fill_type, FillAttribute form);
+                               DimensionRole role, const format::Datatype* fill_type, AttributeForm form);
 
 }  // namespace h5mount::view

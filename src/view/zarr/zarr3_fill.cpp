@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "h5mount/text/value_text.h"
+#include "number_forms.h"
 #include "zarr3_scalar.h"
 #include "zarr_type_parts.h"
 
@@ -17,20 +18,6 @@ namespace {
 using format::Datatype;
 using format::DatatypeClass;
 using Kind = Zarr3Scalar::Kind;
-
-// RFC 4648, 4
-std::string base64(ByteSpan bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out = "\"";
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t j = 0; j < 3; ++j)
-      group = group << 8 | (j < count ? std::to_integer<std::uint32_t>(bytes[i + j]) : 0);
-    for (std::size_t j = 0; j < 4; ++j) out += j <= count ? kDigits[group >> (18 - 6 * j) & 63] : '=';
-  }
-  return out + '"';
-}
 
 // The type of an enumeration's or a bitfield's bits as a number.
 Datatype number_type(const Datatype& type) {
@@ -84,6 +71,7 @@ Result<std::string> scalar_json(const Datatype& type, const Zarr3Scalar& scalar,
       return fmt::format("[{},{}]", real, imaginary);
     }
     case Kind::String:
+      element = std::as_bytes(std::span(text::fixed_string(type, element)));
       while (!element.empty() && element.back() == std::byte{0}) element = element.first(element.size() - 1);
       return base64(element);
     case Kind::Time: {
@@ -140,8 +128,11 @@ std::optional<std::string> integer_fill(const Zarr3Scalar& scalar, const std::st
   return integer_fill(scalar, fmt::format("{}", whole));
 }
 
-std::optional<std::string> float_fill(const std::string& text) {
-  const auto value = parse<double>(text);
+std::optional<std::string> float_fill(const Datatype& type, ByteSpan element) {
+  auto value = exact_double(type, element);
+  if (const auto text = value ? Result<std::string>(std::string()) : number_text(type, element);
+      text && !value)
+    value = parse<double>(*text);
   if (!value) return std::nullopt;
   const auto bits = std::bit_cast<std::uint64_t>(*value);
   std::array<std::byte, 8> bytes{};
@@ -151,10 +142,8 @@ std::optional<std::string> float_fill(const std::string& text) {
 
 std::optional<std::string> complex_fill(const Datatype& type, ByteSpan element) {
   const Datatype& part = complex_part(type);
-  const auto real = number_text(part, element.first(part.size));
-  const auto imaginary = number_text(part, element.subspan(part.size));
-  const auto first = real ? float_fill(*real) : std::nullopt;
-  const auto second = imaginary ? float_fill(*imaginary) : std::nullopt;
+  const auto first = float_fill(part, element.first(part.size));
+  const auto second = float_fill(part, element.subspan(part.size));
   if (!first || !second) return std::nullopt;
   return fmt::format("[{},{}]", *first, *second);
 }
@@ -168,7 +157,8 @@ std::optional<Zarr3Scalar> scalar_of(const Datatype& type) {
 }
 
 bool is_number(const Datatype& type) {
-  return type.cls == DatatypeClass::Integer || type.cls == DatatypeClass::Float;
+  return type.cls == DatatypeClass::Integer || type.cls == DatatypeClass::Float ||
+         type.cls == DatatypeClass::Enum;
 }
 
 }  // namespace
@@ -197,7 +187,7 @@ std::optional<std::string> version3_fill_attribute(const Datatype& dataset, cons
   }
   const auto text = is_number(type) ? number_text(type, element) : Result<std::string>(std::string());
   if (!text || text->empty()) return std::nullopt;
-  if (scalar->kind == Kind::Float) return float_fill(*text);
+  if (scalar->kind == Kind::Float) return float_fill(type, element);
   if (scalar->kind != Kind::Signed && scalar->kind != Kind::Unsigned) return std::nullopt;
   return integer_fill(*scalar, *text);
 }

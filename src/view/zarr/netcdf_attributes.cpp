@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+#include <unordered_set>
+
+#include "../numpy_type.h"
+#include "h5mount/view/netcdf.h"
+#include "number_forms.h"
+#include "zarr_type_parts.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using format::Datatype;
+using format::DatatypeClass;
+
+// Attributes that always belong to the library.
+constexpr std::array<std::string_view, 4> kLibraryAttributes = {"_Netcdf4Coordinates", "_Netcdf4Dimid",
+                                                                "_nc3_strict", "_NCProperties"};
+// Attributes of dimension scales and of datasets that have some.
+constexpr std::array<std::string_view, 4> kScaleAttributes = {"CLASS", "DIMENSION_LIST", "NAME",
+                                                              "REFERENCE_LIST"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_string(const Datatype& type) {
+  return type.cls == DatatypeClass::String ||
+         (type.cls == DatatypeClass::VariableLength && type.variable_string);
+}
+
+bool is_boolean(const Datatype& type) {
+  const auto numpy = type.cls == DatatypeClass::Enum ? numpy_type(type) : Result<NumpyType>(NumpyType{});
+  return numpy && numpy->description.contains("b1");
+}
+
+// Converts to strict JSON: NaN, Infinity and -Infinity outside of strings become strings.
+std::string strict(std::string_view json) {
+  constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
+  std::string out;
+  bool inside = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (!inside) {
+      const auto word = std::ranges::find_if(kWords, [&](auto w) { return json.substr(i).starts_with(w); });
+      if (word != kWords.end()) {
+        out.append("\"").append(*word).append("\"");
+        i += word->size() - 1;
+        continue;
+      }
+    }
+    if (json[i] == '"') inside = !inside;
+    if (inside && json[i] == '\\' && i + 1 < json.size()) out += json[i++];
+    out += json[i];
+  }
+  return out;
+}
+
+// A value as it is written: its own, or that of numbers which are written as others.
+struct Written {
+  format::DatatypePtr type;
+  ByteSpan data;
+  std::vector<std::byte> wide;  // what `data` views, where it was converted
+};
+
+Written written_as(const object::Attribute& attribute) {
+  const Datatype& type = *attribute.type;
+  if (type.cls == DatatypeClass::Enum && !is_boolean(type)) return {type.base, attribute.data, {}};
+  if (!exact_double(type, attribute.data)) return {attribute.type, attribute.data, {}};
+  Written out{double_type(), {}, {}};
+  out.wide.reserve(attribute.data.size() / type.size * sizeof(double));
+  for (ByteSpan left = attribute.data; left.size() >= type.size; left = left.subspan(type.size)) {
+    const auto bytes =
+        std::bit_cast<std::array<std::byte, sizeof(double)>>(*exact_double(type, left.first(type.size)));
+    out.wide.insert(out.wide.end(), bytes.begin(), bytes.end());
+  }
+  out.data = out.wide;
+  return out;
+}
+
+// TooLarge for more text than belongs into metadata: values may share what they refer to.
+Result<std::string> value_of(const object::Attribute& attribute, const text::ValueContext& values) {
+  constexpr std::size_t kMaxBytes = 4U << 20;
+  // netCDF's empty attributes.
+  if (attribute.space.kind == format::DataspaceKind::Null) return is_string(*attribute.type) ? "\"\"" : "[]";
+  const Written value = written_as(attribute);
+  std::string out;
+  if (attribute.space.element_count() == 1 && attribute.space.rank() <= 1 &&
+      value.data.size() == value.type->size) {
+    H5_TRY(text::append_json(*value.type, value.data, values, out));
+  } else {
+    H5_ASSIGN(out, text::value_text(*value.type, attribute.space, value.data, values, kMaxBytes));
+  }
+  if (!is_boolean(*value.type)) return out;
+  // The names of its members are FALSE and TRUE, and JSON's words are the same in small letters.
+  std::erase(out, '"');
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | ' ') : c; });
+  return out;
+}
+
+// Whether a number of type `own` is one of an array of type `array`.
+bool is_same_number(const Datatype& array, const Datatype& own) {
+  const auto number = [](const Datatype& type) -> const Datatype& {
+    return type.cls == DatatypeClass::Enum ? *type.base : type;
+  };
+  const Datatype& plain = number(own);
+  return (plain.cls == DatatypeClass::Integer || plain.cls == DatatypeClass::Float) && !is_boolean(array) &&
+         text::datatype_text(number(array)) == text::datatype_text(plain);
+}
+
+// `_FillValue` as .zarray's fill_value: numbers as they are, text in base64. Empty where it is none of them.
+std::string version2_fill_value(const Datatype& type, const object::Attribute& attribute,
+                                const std::string& value, const text::ValueContext& values) {
+  if (attribute.space.element_count() != 1 || attribute.data.size() != attribute.type->size) return {};
+  if (is_same_number(type, *attribute.type)) return value.starts_with('[') ? std::string() : strict(value);
+  if (type.cls != DatatypeClass::String || !is_string(*attribute.type)) return {};
+  std::string text;
+  if (!text::append_string(*attribute.type, attribute.data, values, text) || text.size() > type.size)
+    return {};
+  text.resize(type.size);
+  return base64(std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+
+// Values beyond a total are omitted, like those that cannot be read.
+AttributesText attributes_text(const text::ValueContext& values, const object::Object& object,
+                               DimensionRole role, const Datatype* fill_type, AttributeForm form) {
+  constexpr std::size_t kMaxMembers = 16U << 20;
+  AttributesText out;
+  std::unordered_set<std::string> met;
+  const auto add = [&](const object::Attribute& attribute) {
+    if (out.members.size() > kMaxMembers) return false;
+    const bool own = is_one_of(kLibraryAttributes, attribute.name) ||
+                     (role.plays_part() && is_one_of(kScaleAttributes, attribute.name));
+    if (own || attribute.damage || !met.insert(attribute.name).second) return true;
+    auto value = value_of(attribute, values);
+    if (!value) return true;
+    const bool is_fill = fill_type != nullptr && attribute.name == "_FillValue";
+    if (form == AttributeForm::Version2) {
+      if (is_fill) out.fill_value = version2_fill_value(*fill_type, attribute, *value, values);
+    } else if (is_fill && !is_string(*fill_type)) {
+      auto coded = attribute.data.size() == attribute.type->size
+                       ? version3_fill_attribute(*fill_type, *attribute.type, attribute.data)
+                       : std::nullopt;
+      if (!coded) return true;
+      value = *std::move(coded);
+    } else if (is_fill && fill_type->cls == DatatypeClass::String) {
+      return true;
+    } else {
+      value = strict(*value);
+    }
+    if (!out.members.empty()) out.members += ',';
+    text::append_json_string(attribute.name, out.members);
+    out.members += ':' + *value;
+    return true;
+  };
+  (void)object::for_each_attribute(*values.file, object, add, nullptr);
+  return out;
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,21 @@
+// Forms in which Zarr's metadata and attributes hold numbers and bytes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "h5mount/format/datatype.h"
+
+namespace h5mount::view {
+
+// A JSON string in base64 (RFC 4648, 4).
+std::string base64(ByteSpan bytes);
+
+// The value of an element of IEEE's half or single precision, which are not the doubles of their shortest
+// decimals: JSON has doubles only. Nothing for other types.
+std::optional<double> exact_double(const format::Datatype& type, ByteSpan element);
+
+// Double precision in the byte order of this machine.
+format::DatatypePtr double_type();
+
+}  // namespace h5mount::view
