@@ -15,7 +15,7 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::uint64_t kStepsPerLink = 1000;  // to open its object
-constexpr std::size_t kMaxAxes = 2U << 20;     // of all datasets, some 24 bytes each
+constexpr std::size_t kMaxAxes = 1U << 20;     // of all datasets and scales, some 100 bytes each
 constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
 
 std::string last_name(std::string_view path) {
@@ -39,15 +39,15 @@ class DimensionWalk {
 
   Result<std::shared_ptr<const FileDimensions>> run() {
     std::vector<Pending> left;
-    left.push_back({GroupContents(file_, file_->root_address(), 0), kNoGroup});
+    left.push_back({file_->root_address(), 0, kNoGroup});
     while (!left.empty()) {
       const Pending group = std::move(left.back());
       left.pop_back();
       const std::uint64_t number = groups_.size();
-      groups_.push_back({group.parent, {}});
-      if (group.parent != kNoGroup) groups_[group.parent].below.push_back(number);
+      groups_.emplace_back();
+      if (group.parent != kNoGroup) groups_[group.parent].push_back(number);
       std::vector<Pending> below;
-      H5_TRY(read_group(group.contents, number, below));
+      H5_TRY(read_group(GroupContents(file_, group.address, group.depth), number, below));
       std::ranges::move(below | std::views::reverse, std::back_inserter(left));
     }
     measure_scales();
@@ -60,12 +60,9 @@ class DimensionWalk {
  private:
   using Dimension = FileDimensions::Dimension;
   struct Pending {
-    GroupContents contents;
+    std::uint64_t address;
+    unsigned depth;
     std::uint64_t parent;
-  };
-  struct Group {
-    std::uint64_t parent;
-    std::vector<std::uint64_t> below;
   };
   struct Scale {
     std::uint64_t address, group, length;
@@ -96,7 +93,7 @@ class DimensionWalk {
       if (object->object.kind == object::ObjectKind::Dataset)
         H5_TRY(read_dataset(*object, number));
       else if (object->object.kind == object::ObjectKind::Group)
-        below.push_back({GroupContents(file_, link->address, contents.depth() + 1), number});
+        below.push_back({link->address, contents.depth() + 1, number});
     }
     return {};
   }
@@ -113,7 +110,8 @@ class DimensionWalk {
   }
 
   Status read_dataset(const OpenedObject& dataset, std::uint64_t group) {
-    const auto description = description_of(*file_, dataset, &budget_);
+    // Sources of virtual datasets are not opened: one that hangs would hold up all arrays.
+    const auto description = description_of(*file_, dataset, nullptr);
     if (!description) return budget_.check();
     const format::Dataspace& space = (*description)->space;
     const view::DimensionRole role = view::dimension_role(*dataset.snapshot, dataset.object);
@@ -123,8 +121,8 @@ class DimensionWalk {
       if (id) scale_of_id_.emplace(*id, dataset.object.address);
       next_ = id ? std::max(next_, std::uint64_t{*id} + 1) : next_ + 1;
     }
+    if (scales_.size() + axes_.size() + space.rank() > kMaxAxes) return fail(too_many());
     if (space.rank() == 0 || role.without_values || (role.is_scale && space.rank() == 1)) return {};
-    if (axes_.size() + space.rank() > kMaxAxes) return fail(too_many());
     const auto scales = view::dimension_scales(file_->value_context(dataset.snapshot, &budget_),
                                                dataset.object, space.rank(), role);
     auto ids = view::coordinate_ids(*dataset.snapshot, dataset.object);
@@ -165,13 +163,21 @@ class DimensionWalk {
     std::vector<Entered> path{{0, 0}};
     while (!path.empty()) {
       Entered& top = path.back();
-      if (top.next < groups_[top.group].below.size()) {
-        path.push_back({groups_[top.group].below[top.next++], 0});
+      if (top.next < groups_[top.group].size()) {
+        path.push_back({groups_[top.group][top.next++], 0});
         continue;
       }
       const auto arrays = std::ranges::equal_range(arrays_, top.group, {}, &Array::group);
-      for (const Array& array : arrays)
-        if (array.by_netcdf == by_netcdf && !has_all_scales(array)) number_one(array);
+      bool others = false;
+      for (const Array& array : arrays) {
+        if (has_all_scales(array)) continue;
+        if (array.by_netcdf == by_netcdf)
+          number_one(array);
+        else
+          others = true;
+      }
+      if (!others || !by_netcdf)  // nothing looks at the group again
+        same_.erase(same_.lower_bound({top.group, 0, false}), same_.lower_bound({top.group + 1, 0, false}));
       path.pop_back();
     }
   }
@@ -220,7 +226,7 @@ class DimensionWalk {
   ServedFilePtr file_;
   RequestBudget& budget_;
   std::shared_ptr<FileDimensions> out_ = std::make_shared<FileDimensions>();
-  std::vector<Group> groups_;
+  std::vector<std::vector<std::uint64_t>> groups_;  // those below each, in the order of the walk
   std::vector<Scale> scales_;
   std::vector<Array> arrays_;
   std::vector<Axis> axes_;
