@@ -309,6 +309,17 @@ assert all(array.meta['fill_value'] in (0, 0.0, [0.0, 0.0], '') for array in arr
 )");
 }
 
+TEST_F(Zarr3Test, StringsEndWhereH5pyEndsThem) {
+  write(kPaddedStrings);
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(kLeaves + std::string(R"(
+arrays, groups = store()
+assert {'terminated', 'spaces_packed', 'terminated_array', 'terminated_rows'} <= set(arrays), set(arrays)
+with h5py.File(P, 'r') as f:
+    for name, array in arrays.items(): assert leaves(array[...]) == leaves(f[name][()]), name
+)"));
+}
+
 TEST_F(Zarr3Test, FollowsAFileThatGrows) {
   write_growing(R"(
 f.create_dataset('d', data=np.arange(1000), chunks=(300,), maxshape=(None,), compression='gzip')
