@@ -139,8 +139,7 @@ class FileAnswer {
     return error_answer(error);
   }
 
-  // Texts of the whole tree are held in memory by those that opened them, and `stat` does not know their
-  // size.
+  // Texts of the whole tree are of the moment when they were opened; `stat` may be of a later one.
   Result<std::uint64_t> size_of(tree::OpenNode& file) const {
     if (!file.direct()) {
       H5_ASSIGN(const tree::NodeStat stat,

@@ -78,7 +78,8 @@ class AttributeTextNode : public Node {
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
     H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
-    if (const auto bytes = size(*object, budget)) set_size(stat, *bytes);
+    const auto bytes = size(*object, budget);
+    bytes ? set_size(stat, *bytes) : set_unreadable_size(stat);
     H5_TRY(ended_early(budget));
     return stat;
   }

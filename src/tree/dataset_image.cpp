@@ -181,13 +181,13 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node, Request
   }
   const auto object =
       pinned && growing ? Result<OpenedObjectPtr>(pinned->object) : file_->object(address_, budget);
-  if (!object) return;
+  if (!object) return set_unreadable_size(stat);
   // A listing opens no sources.
   const bool cheap = depth == StatDepth::Listing && !pinned;
   const auto description = describe(**object, cheap ? nullptr : &budget);
   if (!description) {
     if (concerns_one_request(description.error())) stat.complete = false;
-    return;
+    return set_unreadable_size(stat);
   }
   if (!is_shown_as_text(*(*description)->type))
     stat.size = (*description)->image_bytes;
@@ -239,6 +239,7 @@ void DatasetImage::measure_text(StatDepth depth, NodeStat& stat, RequestBudget& 
         stat.complete = false;
       else
         note_failure(0, made.error());
+      if (!grows()) set_unreadable_size(stat);  // else it may be readable in a moment
       return;
     }
     known = *std::move(made);

@@ -28,8 +28,8 @@ class DatasetImage final : public ViewedData {
   // Another image of the same dataset, of which nothing was read yet.
   std::shared_ptr<DatasetImage> copy() const;
 
-  // Adds size and blocks to `stat`. Damage is no error here: the size is then 0. `node`: its id for the
-  // kernel.
+  // Adds size and blocks to `stat`. Damage is no error here: the size is then that of an unreadable file,
+  // where none is known. `node`: its id for the kernel.
   void measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
 
   // Invalidates the kernel's pages that the file's growth made stale.

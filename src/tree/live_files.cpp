@@ -6,9 +6,11 @@
 // (`tail -f`).
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
@@ -71,7 +73,7 @@ class LogNode : public Node {
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     const KeptLog kept = kept_log();
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
-    stat.size = kept.end - kept.begin;
+    set_size(stat, kept.end - kept.begin);
     if (kept.last != 0) stat.mtime = kept.last;
     stat.complete = false;
     return stat;
@@ -83,10 +85,16 @@ class LogNode : public Node {
   ViewContextPtr context_;
 };
 
+struct StatusText {
+  std::string text;
+  std::time_t made = std::time(nullptr);
+};
+using StatusTextPtr = std::shared_ptr<const StatusText>;
+
 // The text at the moment of opening.
 class OpenStatus : public OpenLive {
  public:
-  explicit OpenStatus(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
+  explicit OpenStatus(StatusTextPtr status) : text_(status, &status->text) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     view::add_text(text_, offset, length, out);
@@ -103,31 +111,57 @@ class StatusNode : public Node {
  public:
   explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
 
-  // The size of the text opened last while a handle has it open, so that fstat returns that file's size.
-  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
-    std::shared_ptr<const std::string> opened;
-    {
-      const MutexLock lock(mutex_);
-      opened = opened_.lock();
+  // While a handle has a text open, it is that text's. Else a text is made, which the next opening shows
+  // where it follows soon: programs that ask for the size and then read as many bytes (tar) get one whole
+  // text.
+  Result<NodeStat> stat(StatDepth depth, RequestBudget&) override {
+    StatusTextPtr status = opened();
+    if (!status) {
+      status = make();
+      if (depth != StatDepth::Listing) measured(status);
     }
-    stat.size = opened ? opened->size() : context_->options.status().size();
-    stat.mtime = std::time(nullptr);
+    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    set_size(stat, status->text.size());
+    stat.mtime = status->made;
     stat.complete = false;
     return stat;
   }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override {
-    auto text = std::make_shared<const std::string>(context_->options.status());
+    StatusTextPtr status = take_measured();
+    if (!status) status = make();
     const MutexLock lock(mutex_);
-    opened_ = text;
-    return std::make_shared<OpenStatus>(std::move(text));
+    opened_ = status;
+    return std::make_shared<OpenStatus>(std::move(status));
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kSoon{1};
+
+  StatusTextPtr make() const {
+    return std::make_shared<const StatusText>(StatusText{.text = context_->options.status()});
+  }
+  StatusTextPtr opened() const {
+    const MutexLock lock(mutex_);
+    return opened_.lock();
+  }
+  void measured(const StatusTextPtr& status) {
+    const MutexLock lock(mutex_);
+    measured_ = status;
+    measured_at_ = Clock::now();
+  }
+  StatusTextPtr take_measured() {
+    const MutexLock lock(mutex_);
+    StatusTextPtr status = std::exchange(measured_, nullptr);
+    return Clock::now() - measured_at_ <= kSoon ? status : nullptr;
+  }
+
   ViewContextPtr context_;
-  Mutex mutex_;
-  std::weak_ptr<const std::string> opened_ H5_GUARDED_BY(mutex_);
+  mutable Mutex mutex_;
+  std::weak_ptr<const StatusText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
+  StatusTextPtr measured_ H5_GUARDED_BY(mutex_);  // by the last stat; null where it was opened
+  Clock::time_point measured_at_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace

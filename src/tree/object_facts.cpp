@@ -96,4 +96,8 @@ void set_size(NodeStat& stat, std::uint64_t bytes) {
   stat.blocks = divide_up(bytes, kBlockBytes);
 }
 
+void set_unreadable_size(NodeStat& stat) {
+  if (stat.size == 0) set_size(stat, 1);
+}
+
 }  // namespace h5mount::tree

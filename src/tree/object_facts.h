@@ -33,6 +33,10 @@ NodeStat object_stat(const ServedFile& file, const object::Object& object, NodeT
 // SEEK_DATA finds them, and `tar --sparse` takes a file without blocks for one hole.
 void set_size(NodeStat& stat, std::uint64_t bytes);
 
+// The same for a file whose bytes cannot be read: one byte, where no size is known. Programs that take a file
+// of no bytes for empty without opening it (tar, git) then open it, and meet the error.
+void set_unreadable_size(NodeStat& stat);
+
 // The extended attributes of an object: user.hdf5.* first, then its attributes, cut to Linux's limit.
 // Attributes whose values exceed that limit are not listed but named in user.hdf5.large_attributes.
 Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object,

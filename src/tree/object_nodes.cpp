@@ -223,7 +223,8 @@ class DatatypeNode : public ObjectNode {
   Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
-    if (const auto line = text(*object)) set_size(stat, line->size());
+    const auto line = text(*object);
+    line ? set_size(stat, line->size()) : set_unreadable_size(stat);
     return stat;
   }
 
@@ -343,7 +344,9 @@ class BrokenNode : public Node {
       : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    return plain_stat(*file_, NodeType::File, file_->ino_of(object_));
+    NodeStat stat = plain_stat(*file_, NodeType::File, file_->ino_of(object_));
+    set_unreadable_size(stat);
+    return stat;
   }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return fail(why_); }

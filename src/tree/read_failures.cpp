@@ -29,6 +29,7 @@ void ReadFailures::note(std::uint64_t address, std::uint64_t snapshot, std::uint
     record->offset = offset;
   }
   ++record->failures;
+  ++changes_;
   any_.store(true, std::memory_order_relaxed);
 }
 
@@ -39,6 +40,7 @@ void ReadFailures::note_success(std::uint64_t address, std::uint64_t begin, std:
   if (found->second.offset < begin || found->second.offset >= end) return;
   found->second.first.reset();
   found->second.failures = 0;
+  ++changes_;
   any_.store(
       std::ranges::any_of(by_address_, [](const auto& entry) { return entry.second.first.has_value(); }),
       std::memory_order_relaxed);

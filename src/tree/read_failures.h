@@ -19,6 +19,8 @@ class ReadFailures {
   static constexpr std::size_t kMostDatasets = 4096;
 
   bool any() const { return any_.load(std::memory_order_relaxed); }
+  // Counts what was recorded and forgotten: texts that name the failures are the same while it is.
+  std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
 
   // A read at `offset` (bytes of the dataset's image) failed.
   void note(std::uint64_t address, std::uint64_t snapshot, std::uint64_t offset, const Error& error);
@@ -41,6 +43,7 @@ class ReadFailures {
   Record* record_of(std::uint64_t address, std::uint64_t snapshot) H5_REQUIRES(mutex_);
 
   std::atomic<bool> any_ = false;
+  std::atomic<std::uint64_t> changes_ = 0;
   mutable Mutex mutex_;
   // Ordered, because files choose the addresses.
   std::map<std::uint64_t, Record> by_address_ H5_GUARDED_BY(mutex_);

@@ -124,9 +124,9 @@ class ListNode : public Node {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, list_.name, budget));
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
-    const auto reader = reader_of(dataset_->image, budget);
-    if (!reader) return stat;
-    set_size(stat, list_bytes(**reader, list_, budget).value_or(0));
+    const auto bytes = size(budget);
+    bytes ? set_size(stat, *bytes) : set_unreadable_size(stat);
+    H5_TRY(ended_early(budget));
     return stat;
   }
 
@@ -137,6 +137,11 @@ class ListNode : public Node {
   }
 
  private:
+  Result<std::uint64_t> size(RequestBudget& budget) const {
+    H5_ASSIGN(const DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    return list_bytes(*reader, list_, budget);
+  }
+
   SparseDatasetPtr dataset_;
   const List& list_;
 };
@@ -149,7 +154,9 @@ class CountNode : public Node {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, kCount, budget));
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
-    if (const auto line = text(budget)) set_size(stat, line->size());
+    const auto line = text(budget);
+    line ? set_size(stat, line->size()) : set_unreadable_size(stat);
+    H5_TRY(ended_early(budget));
     return stat;
   }
 

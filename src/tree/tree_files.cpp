@@ -1,5 +1,6 @@
 // /.h5/metadata.jsonl, /.h5/list.txt and /.h5/README: texts about the whole file, made when they are opened.
 
+#include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/view.h"
 #include "list_lines.h"
@@ -45,17 +46,23 @@ Status append_list_lines(const ServedFilePtr& file, TreeText& out, RequestBudget
   return list_lines(file, [&](std::string_view lines) { return out.append(lines); }, budget);
 }
 
-// Its size is that of the text opened last.
+// The text is held in memory as long as it is open. A stat makes it as well, to count its bytes, and
+// remembers their number: the text is the same as long as the snapshot and the failures that it names are.
 class TreeTextNode : public Node {
  public:
   TreeTextNode(const VirtualDirectorySetup& setup, std::string name, MakeTreeText make)
       : Node(virtual_key(std::move(name))), context_(setup.context), file_(setup.main), make_(make) {}
 
-  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
-    const MutexLock lock(mutex_);
-    set_size(stat, size_);
     stat.complete = false;
+    if (depth == StatDepth::Listing) {
+      set_size(stat, known_size());
+      return stat;
+    }
+    const auto bytes = size(budget);
+    bytes ? set_size(stat, *bytes) : set_unreadable_size(stat);
+    H5_TRY(ended_early(budget));
     return stat;
   }
 
@@ -64,16 +71,51 @@ class TreeTextNode : public Node {
     H5_TRY(make_(file_, *text, budget));
     H5_TRY(file_->followed().confirm_unchanged());
     const MutexLock lock(mutex_);
-    size_ = text->size();
+    opened_ = text;
     return open_tree_text(text, false);
   }
 
  private:
+  struct Measure {
+    Measure(std::uint64_t of_snapshot, std::uint64_t with_failures)
+        : snapshot(of_snapshot), failures(with_failures) {}
+    const std::uint64_t snapshot, failures;
+    OnceValue<std::uint64_t> bytes;
+  };
+
+  // 0 where the text was not made yet.
+  std::uint64_t known_size() {
+    const MutexLock lock(mutex_);
+    if (const auto opened = opened_.lock()) return opened->size();
+    return measure_ ? measure_->bytes.peek().value_or(0) : 0;
+  }
+
+  Result<std::uint64_t> size(RequestBudget& budget) {
+    const std::uint64_t snapshot = file_->metadata()->number(), failures = file_->failures().changes();
+    std::shared_ptr<Measure> measure;
+    {
+      const MutexLock lock(mutex_);
+      if (const auto opened = opened_.lock()) return opened->size();
+      if (!measure_ || measure_->snapshot != snapshot || measure_->failures != failures)
+        measure_ = std::make_shared<Measure>(snapshot, failures);
+      measure = measure_;
+    }
+    return measure->bytes.get_once(
+        [&]() -> Result<std::uint64_t> {
+          TreeText text(*context_, TreeText::Bytes::Counted);
+          H5_TRY(make_(file_, text, budget));
+          H5_TRY(file_->followed().confirm_unchanged());
+          return text.size();
+        },
+        &budget);
+  }
+
   ViewContextPtr context_;
   ServedFilePtr file_;
   const MakeTreeText make_;
   Mutex mutex_;
-  std::uint64_t size_ H5_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<Measure> measure_ H5_GUARDED_BY(mutex_);
+  std::weak_ptr<const TreeText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
 };
 
 class ReadmeNode : public Node {

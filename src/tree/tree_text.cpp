@@ -45,13 +45,14 @@ std::uint64_t TreeText::most_bytes(const ViewContext& context) {
                                  context.environment.cache->budget() + limits::kMemoryAboveCache);
 }
 
-TreeText::TreeText(const ViewContext& context)
+TreeText::TreeText(const ViewContext& context, Bytes bytes)
     : open_texts_(context.open_texts),
+      bytes_(bytes),
       most_(most_bytes(context)),
       charge_(context.environment.cache->no_charge()) {}
 
 TreeText::~TreeText() {
-  open_texts_->give_back(size_);
+  if (bytes_ == Bytes::Held) open_texts_->give_back(size_);
 }
 
 Status TreeText::append(std::string_view bytes) {
@@ -59,6 +60,10 @@ Status TreeText::append(std::string_view bytes) {
     return fail(Error(ErrorCode::TooLarge, "a longer text than cache_size allows to be held")
                     .with_expected(most_)
                     .with_found(size_ + bytes.size()));
+  if (bytes_ == Bytes::Counted) {
+    size_ += bytes.size();
+    return {};
+  }
   H5_TRY(charge_.resize(static_cast<std::size_t>(size_ + bytes.size())));
   if (!open_texts_->take(bytes.size())) return fail({ErrorCode::TooLarge, "too much text is open at once"});
   size_ += bytes.size();

@@ -14,7 +14,9 @@ namespace h5mount::tree {
 
 class TreeText {
  public:
-  explicit TreeText(const ViewContext& context);
+  // Counted: only their number is kept, and nothing is charged.
+  enum class Bytes : std::uint8_t { Held, Counted };
+  explicit TreeText(const ViewContext& context, Bytes bytes = Bytes::Held);
   ~TreeText();
   TreeText(const TreeText&) = delete;
   TreeText& operator=(const TreeText&) = delete;
@@ -35,6 +37,7 @@ class TreeText {
 
  private:
   const std::shared_ptr<ByteBudget> open_texts_;
+  const Bytes bytes_;
   const std::uint64_t most_;
   cache::BlockCache::Charge charge_;
   std::vector<std::string> pieces_;  // all but the last of the same size

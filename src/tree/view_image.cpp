@@ -140,6 +140,7 @@ void ViewImage::publish(NodeStat& stat, NodeId node, RequestBudget& budget) {
   if (!state) {
     if (state.error().code() != ErrorCode::Interrupted) data().note_failure(0, state.error());
     set_size(stat, publisher_->size());
+    set_unreadable_size(stat);
     stat.complete = false;
     return;
   }

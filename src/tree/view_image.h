@@ -36,7 +36,8 @@ class ViewImage {
   ViewImage(ServedFilePtr file, SharedDataset shared, ViewOf of)
       : file_(std::move(file)), shared_(std::move(shared.image)), of_(std::move(of)) {}
 
-  // Adds the size to `stat`; it is 0 where the dataset cannot be described. `node`: its id for the kernel.
+  // Adds the size to `stat`; that of an unreadable file where it cannot be made. `node`: its id for the
+  // kernel.
   void measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
 
   // The file of the newest state.

@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+"""Compares the size of each file in a mount with the bytes that a read of it gives.
+
+    check_sizes.py MOUNT     what the mount shows, and all of .h5 in it
+
+Every file is measured before it was ever opened. Of large directories and files only a part is taken. What cannot be
+read must have a size all the same: tar and git do not open files without bytes.
+"""
+import os, stat, sys
+
+MOST_NAMES, MOST_BYTES = 30, 32 << 20
+
+
+def check(path):
+    """Whether the file was read; None where it is none."""
+    seen = os.lstat(path)
+    if not stat.S_ISREG(seen.st_mode) or seen.st_size > MOST_BYTES:
+        return None
+    try:
+        with open(path, "rb") as file:
+            found = len(file.read())
+    except OSError as why:
+        assert seen.st_size > 0 and seen.st_blocks > 0, (path, seen, why)
+        return False
+    assert found == seen.st_size, (path, found, seen.st_size)
+    assert seen.st_blocks > 0 or found == 0 or is_hole(path), (path, seen)
+    return True
+
+
+def is_hole(path):
+    with open(path, "rb") as file:
+        try:
+            return file.seek(0, os.SEEK_DATA) < 0
+        except OSError:
+            return True
+
+
+def main(mount):
+    counts = {True: 0, False: 0, None: 0}
+    for top in (mount, mount + "/.h5"):
+        for directory, below, names in os.walk(top, onerror=lambda why: print(why)):
+            del below[MOST_NAMES:]
+            for name in names[:MOST_NAMES]:
+                counts[check(directory + "/" + name)] += 1
+    print("%d files read, %d cannot be read, %d others" % tuple(counts.values()))
+
+
+main(sys.argv[1])

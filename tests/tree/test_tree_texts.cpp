@@ -1,0 +1,78 @@
+// /.h5/list.txt and metadata.jsonl: what asks for their sizes makes them, and nothing else does.
+#include <gtest/gtest.h>
+
+#include "h5mount/tree/tree.h"
+#include "support/corpus.h"
+
+namespace h5mount::test {
+namespace {
+
+class TreeTexts : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    auto files = object::FileSet::open((source_root() / "tests/data/weather.h5").string(),
+                                       object::ExternalPolicy::None, {});
+    ASSERT_TRUE(files) << files.error().text();
+    auto tree = tree::Tree::make({std::make_shared<cache::BlockCache>(16U << 20),
+                                  std::make_shared<cache::WorkerPool>(2), *std::move(files)},
+                                 {});
+    ASSERT_TRUE(tree) << tree.error().text();
+    tree_ = *std::move(tree);
+    const auto hidden = tree_->lookup(tree::kRootNode, ".h5");
+    ASSERT_TRUE(hidden);
+    hidden_ = hidden->node;
+  }
+
+  tree::NodeId listed() {
+    const auto listing = tree_->open_directory(hidden_);
+    EXPECT_TRUE(listing);
+    for (std::size_t i = 0; i < (*listing)->size(); ++i) {
+      if ((*listing)->name_at(i) != GetParam()) continue;
+      RequestBudget budget;
+      tree::FilesRead read;
+      const auto entry = tree_->lookup_listed(hidden_, **listing, i, read, budget);
+      EXPECT_TRUE(entry);
+      EXPECT_EQ(entry->stat.size, 0U);
+      EXPECT_FALSE(entry->stat.complete);  // the kernel asks again
+      EXPECT_LT(budget.spent(), 1000U);
+      return entry->node;
+    }
+    ADD_FAILURE() << "not listed";
+    return 0;
+  }
+
+  std::shared_ptr<tree::Tree> tree_;
+  tree::NodeId hidden_ = 0;
+};
+
+TEST_P(TreeTexts, AListingDoesNotMakeThemAndAStatDoes) {
+  const tree::NodeId node = listed();
+  const auto stat = tree_->stat(node, tree::StatDepth::Full);
+  ASSERT_TRUE(stat) << stat.error().text();
+  EXPECT_GT(stat->size, 1000U);
+  EXPECT_GT(stat->blocks, 0U);
+  const auto opened = tree_->open(node);
+  ASSERT_TRUE(opened) << opened.error().text();
+  dataset::Pieces pieces;
+  ASSERT_TRUE((*opened)->read(0, 1U << 30, pieces));
+  EXPECT_EQ(pieces.total(), stat->size);
+  RequestBudget again;  // it is remembered
+  EXPECT_TRUE(tree_->stat(node, tree::StatDepth::Full, again));
+  EXPECT_LT(again.spent(), 1000U);
+}
+
+TEST_P(TreeTexts, AStatHasABudget) {
+  const tree::NodeId node = listed();
+  RequestBudget budget;
+  budget.interrupt();
+  const auto stat = tree_->stat(node, tree::StatDepth::Full, budget);
+  ASSERT_FALSE(stat);
+  EXPECT_EQ(stat.error().code(), ErrorCode::Interrupted);
+  EXPECT_GT(tree_->stat(node, tree::StatDepth::Full)->size, 1000U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Texts, TreeTexts, testing::Values("list.txt", "metadata.jsonl"),
+                         [](const auto& which) { return std::string(which.param, 4); });
+
+}  // namespace
+}  // namespace h5mount::test
