@@ -25,6 +25,9 @@ def columns(name, values):
     elif kind.names:
         for member in kind.names:
             yield from columns(f'{name}.{member}' if name else member, values[member])
+    elif h5py.check_enum_dtype(kind) and kind.itemsize == 1:
+        names = {number: name for name, number in h5py.check_enum_dtype(kind).items()}
+        yield name, [names.get(number, str(number)) for number in values.tolist()]
     elif kind.kind == 'c':
         yield name + '.real', values.real
         yield name + '.imag', values.imag
@@ -32,16 +35,36 @@ def columns(name, values):
         yield name, values
 
 
+def categories(item):
+    """The names of categorical data in either of AnnData's forms, None for missing values; else nothing."""
+    if isinstance(item, h5py.Dataset) and isinstance(item.attrs.get('categories'), h5py.Reference):
+        codes, names = item[()], item.file[item.attrs['categories']][()]
+    elif isinstance(item, h5py.Group) and item.attrs.get('encoding-type') == 'categorical':
+        codes, names = item['codes'][()], item['categories'][()]
+    else:
+        return None
+    names = [name.decode() if isinstance(name, bytes) else str(name) for name in names.tolist()]
+    return [None if code == -1 else names[code] for code in codes.tolist()]
+
+
 def expected(item):
+    if (names := categories(item)) is not None:
+        return [('value', names)]
     if isinstance(item, h5py.Group):
-        members = [(name, item[name]) for name in item]
-        parts = [(name, d) for name, d in members if isinstance(d, h5py.Dataset) and d.ndim == 1]
-        return [column for name, d in parts for column in columns(name, d[()])]
+        out = []
+        for name, part in item.items():
+            if (names := categories(part)) is not None:
+                out.append((name, names))
+            elif isinstance(part, h5py.Dataset) and part.ndim == 1:
+                out += columns(name, part[()])
+        return out
     values = item[()] if item.ndim else item[()].reshape(1)
     return list(columns('' if values.dtype.names or item.ndim == 2 else 'value', values))
 
 
 def same(cell, value):
+    if value is None or isinstance(value, str):
+        return cell == value
     if isinstance(value, (bytes, np.bytes_)):
         return cell == bytes(value).decode(errors='replace') or cell == bytes(value).hex()
     if isinstance(value, np.void):

@@ -1,5 +1,6 @@
 #include "group_table.h"
 
+#include "categories.h"
 #include "damaged_lists.h"
 #include "group_contents.h"
 #include "h5mount/base/limits.h"
@@ -67,10 +68,40 @@ struct Found {
   std::vector<dataset::JoinedMember> members;  // the same, described
 };
 
+// An object as a column.
+struct FoundColumn {
+  GroupColumn column;
+  DatasetDescriptionPtr described;  // null where it is no column
+};
+
+Result<FoundColumn> find_column(ServedFile& file, const OpenedObject& object, std::string name,
+                                RequestBudget& budget, bool measured) {
+  H5_ASSIGN(const std::optional<CategoricalPlace> categorical, find_categorical(file, object, budget));
+  FoundColumn out{{std::move(name), object.object.address}, nullptr};
+  if (!categorical && object.object.kind != object::ObjectKind::Dataset) return out;
+  RequestBudget* const sources = measured ? &budget : nullptr;
+  if (!categorical) {
+    H5_ASSIGN(out.described, description_of(file, object, sources));
+    return out;
+  }
+  out.column.address = categorical->codes;
+  out.column.names = categorical->names;
+  H5_ASSIGN(const OpenedObjectPtr codes, file.object(categorical->codes, budget));
+  H5_ASSIGN(out.described, description_of(file, *codes, sources));
+  return out;
+}
+
 Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestBudget& budget,
                            bool measured) {
   Found found;
   if (group.object.address == file.root_address()) return found;
+  H5_ASSIGN(FoundColumn alone, find_column(file, group, "value", budget, measured));
+  if (alone.column.names) {
+    found.members.push_back({alone.column.name, std::move(alone.described)});
+    found.columns.push_back(std::move(alone.column));
+    return found;
+  }
+  if (group.object.kind != object::ObjectKind::Group) return found;
   H5_ASSIGN(const std::shared_ptr<const GroupListing> links, listed_links(file, group));
   budget.share_pauses(links->pauses());
   Lengths lengths(file.followed().following());
@@ -86,32 +117,40 @@ Result<Found> find_columns(ServedFile& file, const OpenedObject& group, RequestB
     if (work.names_left == 0) return Found{};
     if (!address) continue;
     H5_ASSIGN(const OpenedObjectPtr object, file.object(*address, budget));
-    if (object->object.kind != object::ObjectKind::Dataset) continue;
-    auto described = description_of(file, *object, measured ? &budget : nullptr);
+    auto described = find_column(file, *object, std::move(link.name), budget, measured);
     if (!described && described.error().code() == ErrorCode::TooLarge) continue;  // no view shows it
-    H5_ASSIGN(DatasetDescriptionPtr dataset, std::move(described));
-    if (dataset->space.rank() != 1) continue;
-    if (!lengths.add(dataset->space)) return Found{};
-    found.columns.push_back({link.name, *address});
-    found.members.push_back({std::move(link.name), std::move(dataset)});
+    H5_ASSIGN(FoundColumn column, std::move(described));
+    if (!column.described || column.described->space.rank() != 1) continue;
+    if (!lengths.add(column.described->space)) return Found{};
+    found.members.push_back({column.column.name, std::move(column.described)});
+    found.columns.push_back(std::move(column.column));
   }
   if (found.columns.size() < 2) return Found{};
   return found;
 }
 
+template <class Columns, class Names>
+std::vector<object::CategoriesPtr> unknown_names(const Columns& columns, Names names) {
+  static const auto kUnknown = std::make_shared<const object::Categories>();
+  std::vector<object::CategoriesPtr> out;
+  for (const auto& column : columns) out.push_back(column.*names ? kUnknown : nullptr);
+  return out;
+}
+
 }  // namespace
 
-Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group,
+Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& object,
                                                RequestBudget& budget, bool measured) {
-  H5_ASSIGN(Found found, find_columns(file, group, budget, measured));
+  H5_ASSIGN(Found found, find_columns(file, object, budget, measured));
   return std::move(found.columns);
 }
 
-Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group,
+Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
                                                    RequestBudget& budget, bool measured) {
-  H5_ASSIGN(const Found found, find_columns(file, group, budget, measured));
+  H5_ASSIGN(const Found found, find_columns(file, object, budget, measured));
   if (found.members.empty()) return nullptr;
-  H5_ASSIGN(auto joined, dataset::describe_joined(group.object.address, found.members));
+  H5_ASSIGN(auto joined, dataset::describe_joined(object.object.address, found.members));
+  joined.categories = unknown_names(found.columns, &GroupColumn::names);
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
@@ -125,7 +164,10 @@ Result<GroupTable::Members> GroupTable::members(RequestBudget& budget) {
         for (GroupColumn& column : columns) {
           auto image =
               std::make_shared<DatasetImage>(file_, column.address, LinkPlace{address_, column.name});
-          out->push_back({std::move(column.name), std::move(image)});
+          std::shared_ptr<DatasetImage> names;
+          if (column.names)
+            names = std::make_shared<DatasetImage>(file_, *column.names, LinkPlace{address_, column.name});
+          out->push_back({std::move(column.name), std::move(image), std::move(names)});
         }
         return out;
       },
@@ -141,7 +183,39 @@ Result<DatasetDescriptionPtr> GroupTable::newest_description(RequestBudget& budg
     described.push_back({member.name, std::move(dataset)});
   }
   H5_ASSIGN(auto joined, dataset::describe_joined(address_, described));
+  if (measured) {
+    H5_ASSIGN(joined.categories, categories(all, Keep::No, budget));
+  } else {
+    joined.categories = unknown_names(*all, &Member::names);
+  }
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
+}
+
+Result<std::vector<object::CategoriesPtr>> GroupTable::categories(const Members& all, Keep keep,
+                                                                  RequestBudget& budget) {
+  std::vector<Names> names;
+  {
+    const MutexLock lock(mutex_);
+    names = names_;
+  }
+  names.resize(all->size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!(*all)[i].names) continue;
+    H5_ASSIGN(const DatasetImage::NumberedReader newest, (*all)[i].names->newest_numbered_reader(budget));
+    if (names[i].number >= newest.number) continue;
+    if (auto problem = newest.reader->problem()) return fail(*std::move(problem));
+    H5_ASSIGN(object::CategoriesPtr read, read_categories(*file_, *newest.reader, budget));
+    names[i] = {newest.number, std::move(read)};
+  }
+  if (keep == Keep::Yes) {
+    const MutexLock lock(mutex_);
+    names_.resize(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)  // another request may have read the same ones
+      names_[i].number < names[i].number ? names_[i] = names[i] : names[i] = names_[i];
+  }
+  std::vector<object::CategoriesPtr> out;
+  for (Names& one : names) out.push_back(std::move(one.categories));
+  return out;
 }
 
 Result<DatasetReaderPtr> GroupTable::newest_reader(RequestBudget& budget) {
@@ -151,12 +225,15 @@ Result<DatasetReaderPtr> GroupTable::newest_reader(RequestBudget& budget) {
     H5_ASSIGN(newest.emplace_back(), member.image->newest_numbered_reader(budget));
     if (member.image->is_virtual()) is_virtual_ = true;
   }
+  H5_ASSIGN(std::vector<object::CategoriesPtr> names, categories(all, Keep::Yes, budget));
   const MutexLock lock(mutex_);
   // Another request may have read a later state of some members.
   for (std::size_t i = 0; i < readers_.size(); ++i)
     if (readers_[i].number >= newest[i].number) newest[i] = readers_[i];
-  const bool same = joined_ && std::ranges::equal(readers_, newest, {}, &DatasetImage::NumberedReader::reader,
-                                                  &DatasetImage::NumberedReader::reader);
+  const bool same_names = joined_ && joined_->description().categories == names;
+  const bool same =
+      same_names && std::ranges::equal(readers_, newest, {}, &DatasetImage::NumberedReader::reader,
+                                       &DatasetImage::NumberedReader::reader);
   if (same) return joined_;
   std::vector<dataset::JoinedMember> described;
   std::vector<DatasetReaderPtr> readers;
@@ -165,7 +242,9 @@ Result<DatasetReaderPtr> GroupTable::newest_reader(RequestBudget& budget) {
     readers.push_back(newest[i].reader);
   }
   H5_ASSIGN(auto joined, dataset::describe_joined(address_, described));
-  joined_ = dataset::open_joined(std::move(joined), std::move(readers), joined_);
+  joined.categories = std::move(names);
+  // Other names make all rows others.
+  joined_ = dataset::open_joined(std::move(joined), std::move(readers), same_names ? joined_ : nullptr);
   readers_ = std::move(newest);
   return joined_;
 }

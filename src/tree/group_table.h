@@ -1,5 +1,6 @@
 // Groups as tables: the datasets of one dimension of a group that are equally long, side by side. Links to
-// datasets in the same file count as the datasets; what else the group has is left out. Threads: any.
+// datasets in the same file count as the datasets; what else the group has is left out. Categorical data
+// (categories.h) are columns of names: in a group, and alone as a table of one column. Threads: any.
 #pragma once
 
 #include "dataset_image.h"
@@ -9,25 +10,26 @@
 namespace h5mount::tree {
 
 struct GroupColumn {
-  std::string name;  // of the link
+  std::string name;  // of the link; of categorical data alone `value`
   std::uint64_t address = 0;
+  std::optional<std::uint64_t> names = {};  // of the codes at `address`
 };
 
 // The datasets that are the columns of a group, in the order of its links; none where it is no table: it is
 // the root, has fewer than two such datasets, more than limits::kMaxTableLinks links or names in the paths of
 // its soft links, or datasets of different lengths. In a file that is followed datasets that can still grow
-// may differ, as a writer appends to one after the other. Errors: links or datasets that cannot be read.
-// `measured`: whether sources may be opened (see description_of).
-Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& group,
+// may differ, as a writer appends to one after the other. Of categorical data, their one column. Errors:
+// links or datasets that cannot be read. `measured`: whether sources may be opened (see description_of).
+Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObject& object,
                                                RequestBudget& budget, bool measured);
 
-// They as one dataset; null where the group is no table.
-Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& group,
+// They as one dataset; null where the object is no table. The names of categories are not known.
+Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
                                                    RequestBudget& budget, bool measured);
 
 class GroupTable final : public ViewedData {
  public:
-  // `place`: of the group at `address`, for messages.
+  // `place`: of the object at `address`, a group or categorical data, for messages.
   GroupTable(ServedFilePtr file, std::uint64_t address, LinkPlace place)
       : file_(std::move(file)), address_(address), place_(std::move(place)) {}
 
@@ -45,10 +47,15 @@ class GroupTable final : public ViewedData {
   struct Member {
     std::string name;
     std::shared_ptr<DatasetImage> image;
+    std::shared_ptr<DatasetImage> names;  // of its codes; null where it holds values
   };
   using Members = std::shared_ptr<const std::vector<Member>>;
   // The links of a group do not change while its file is followed.
   Result<Members> members(RequestBudget& budget);
+  // The names of the members' codes in the newest snapshot: the same ones until they change, where they are
+  // to be kept for a reader.
+  enum class Keep : std::uint8_t { No, Yes };
+  Result<std::vector<object::CategoriesPtr>> categories(const Members& all, Keep keep, RequestBudget& budget);
 
   const ServedFilePtr file_;
   const std::uint64_t address_;
@@ -59,6 +66,11 @@ class GroupTable final : public ViewedData {
   // The members' readers under `joined_`.
   std::vector<DatasetImage::NumberedReader> readers_ H5_GUARDED_BY(mutex_);
   DatasetReaderPtr joined_ H5_GUARDED_BY(mutex_);
+  struct Names {
+    std::uint64_t number = 0;  // of the reader that they were read from
+    object::CategoriesPtr categories;
+  };
+  std::vector<Names> names_ H5_GUARDED_BY(mutex_);  // one for each member; none before the first reader
 };
 
 }  // namespace h5mount::tree

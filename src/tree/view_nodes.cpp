@@ -1,5 +1,6 @@
 #include "view_nodes.h"
 
+#include "categories.h"
 #include "group_table.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/names.h"
@@ -187,7 +188,7 @@ class ViewMirror : public Mirror {
     const LinkPlace place{group.address(), link.name};
     const auto object = file->object(link.address, budget);
     std::shared_ptr<ViewedData> data;
-    if (object && (*object)->object.kind == object::ObjectKind::Group)
+    if (object && is_table_of_others(*file, **object, budget))
       data = std::make_shared<GroupTable>(file, link.address, place);
     else
       data = std::make_shared<DatasetImage>(file, link.address, place);
@@ -196,6 +197,13 @@ class ViewMirror : public Mirror {
   }
 
  private:
+  bool is_table_of_others(ServedFile& file, const OpenedObject& object, RequestBudget& budget) const {
+    if (object.object.kind == object::ObjectKind::Group) return true;
+    if (!view_.of_groups) return false;
+    const auto categorical = find_categorical(file, object, budget);
+    return categorical && *categorical;
+  }
+
   // The object as a dataset; null where the view shows no objects of its kind.
   Result<DatasetDescriptionPtr> describe(ServedFile& file, const OpenedObject& object,
                                          RequestBudget& budget) const {

@@ -196,13 +196,25 @@ std::optional<std::size_t> enum_width(const format::Datatype& type) {
   return width;
 }
 
+// As strict JSON; nothing is a missing value.
+void append_category(const object::Categories& categories, std::optional<std::uint64_t> place,
+                     std::string& out) {
+  if (!place)
+    out += "null";
+  else if (categories.strings)
+    text::append_json_string(categories.name(*place), out);
+  else
+    append_strict(categories.name(*place), out);
+}
+
 }  // namespace
 
 Cell::Cell(const Column& column)
     : type_(column.type),
+      categories_(column.categories),
       offset_(column.offset),
-      kind_(kind_of(*column.type)),
-      number_(number_of(*column.type)) {}
+      kind_(categories_ ? Kind::Category : kind_of(*column.type)),
+      number_(categories_ ? nullptr : number_of(*column.type)) {}
 
 Status Cell::append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const {
   if (kind_ == Kind::Text && type_->cls == DatatypeClass::String) {
@@ -211,6 +223,11 @@ Status Cell::append_plain(const std::byte* row, const text::ValueContext& contex
   }
   if (kind_ == Kind::Text) return text::append_string(*type_, element(row), context, out);
   if (kind_ == Kind::Complex) return append_complex(*type_, element(row), context, out);
+  if (kind_ == Kind::Category) {
+    H5_ASSIGN(const auto place, category_of(*type_, row + offset_, *categories_));
+    if (place) out += categories_->name(*place);
+    return {};
+  }
   std::string json;
   H5_TRY(text::append_json(*type_, element(row), context, json));
   if (json.starts_with('"'))
@@ -235,6 +252,11 @@ Status Cell::append_json(const std::byte* row, const text::ValueContext& context
   }
   if (kind_ == Kind::Text && type_->cls == DatatypeClass::String) {
     text::append_json_string(text::fixed_string(*type_, element(row)), out);
+    return {};
+  }
+  if (kind_ == Kind::Category) {
+    H5_ASSIGN(const auto place, category_of(*type_, row + offset_, *categories_));
+    append_category(*categories_, place, out);
     return {};
   }
   std::string text;
@@ -263,8 +285,25 @@ Status Cell::append_json(const std::byte* row, const text::ValueContext& context
   return {};
 }
 
+std::size_t Cell::category_width() const {
+  std::string text = "null";
+  std::size_t width = text.size();
+  for (std::uint64_t i = 0; i < categories_->count(); ++i) {
+    text.clear();
+    append_category(*categories_, i, text);
+    width = std::max(width, text.size());
+  }
+  return width;
+}
+
 std::optional<std::size_t> Cell::json_width() const {
   switch (kind_) {
+    case Kind::Category: {
+      constexpr std::size_t kWorthPadding = 256;
+      if (!categories_->known) return std::nullopt;
+      const std::size_t width = category_width();
+      return width <= kWorthPadding ? std::optional(width) : std::nullopt;
+    }
     case Kind::Integer:
       return integer_width(*type_);
     case Kind::Float:

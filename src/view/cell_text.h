@@ -8,7 +8,7 @@ namespace h5mount::view {
 
 class Cell {
  public:
-  enum class Kind : std::uint8_t { Integer, Float, Complex, Text, Json };
+  enum class Kind : std::uint8_t { Integer, Float, Complex, Text, Category, Json };
 
   explicit Cell(const Column& column);
 
@@ -16,8 +16,8 @@ class Cell {
   const format::Datatype& type() const { return *type_; }
 
   // Appends the value at `row` (the row's first byte). Integers and floats are written as in docs/promise.md
-  // 'Values as text'; complex numbers as in Python, without brackets; values that are one string as their own
-  // bytes, unquoted; all others as JSON.
+  // 'Values as text'; complex numbers as in Python, without brackets; values that are one string, and names
+  // of categories, as their own bytes, unquoted; a missing value as nothing; all others as JSON.
   Status append_plain(const std::byte* row, const text::ValueContext& context, std::string& out) const;
   // Integers and floats of the usual formats are written directly to memory, of which kNumberRoom bytes may
   // be overwritten; returns their end.
@@ -28,7 +28,7 @@ class Cell {
     char* end = number_(row + offset_, out);
     return kind_ == Kind::Float && (end[-1] == 'N' || end[-1] == 'y') ? make_strict(out, end) : end;
   }
-  // Appends strict JSON: NaN is null, an infinity a string, a complex number an array.
+  // Appends strict JSON: NaN and missing values are null, an infinity is a string, a complex number an array.
   Status append_json(const std::byte* row, const text::ValueContext& context, std::string& out) const;
 
   // The most bytes that append_json writes; nothing where the type has no bound that is worth padding to.
@@ -41,7 +41,10 @@ class Cell {
 
   ByteSpan element(const std::byte* row) const { return {row + offset_, type_->size}; }
 
+  std::size_t category_width() const;
+
   format::DatatypePtr type_;
+  object::CategoriesPtr categories_;
   std::uint64_t offset_;
   Kind kind_;
   Number number_ = nullptr;  // for plain integers and floats, else null

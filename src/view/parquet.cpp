@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "parquet_dictionary.h"
 #include "parquet_strings.h"
 #include "table_file.h"
 
@@ -65,7 +66,7 @@ void append_bits(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_b
 
 class ParquetFile final : public TableFile {
  public:
-  // `charge`: for the memory of the footer.
+  // `charge`: for the memory of the footer and of dictionaries.
   ParquetFile(Source source, Table table, ParquetLayout layout, cache::BlockCache::Charge charge)
       : TableFile(std::move(source), std::move(table), std::string(kParquetMagic), layout.footer(), 0),
         layout_(std::move(layout)),
@@ -100,9 +101,13 @@ class ParquetFile final : public TableFile {
     H5_TRY(load_rows(first, last, rows, budget));
     const std::uint64_t row_bytes = table().row_bytes;
     for (const ParquetColumn& column : layout_.columns()) {
+      if (column.dictionary)
+        out.append(ParquetLayout::dictionary_header(column)).append(column.dictionary->page);
       out += layout_.page_header(column, first / layout_.rows_per_group());
       if (column.conversion == Conversion::Text)
         H5_TRY(append_parquet_strings(column, rows, row_bytes, source().values, out));
+      else if (column.conversion == Conversion::Index)
+        H5_TRY(append_indices(column, rows, row_bytes, out));
       else if (column.conversion == Conversion::Bits)
         append_bits(column, rows, row_bytes, out);
       else
@@ -135,6 +140,8 @@ Result<std::optional<std::string>> parquet_unfit(const object::DatasetDescriptio
 
 Result<std::optional<std::uint64_t>> parquet_size(const object::DatasetDescription& dataset,
                                                   RequestBudget* budget) {
+  const auto unknown = [](const object::CategoriesPtr& names) { return names && !names->known; };
+  if (std::ranges::any_of(dataset.categories, unknown)) return std::nullopt;
   H5_ASSIGN(const ParquetLayout layout, layout_of(dataset, budget));
   if (layout.string_columns() > 0) return std::nullopt;
   return layout.group_offset(layout.groups()) + layout.footer_size();
@@ -153,7 +160,8 @@ Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
   }
   const std::uint64_t footer = layout.most_footer_bytes();
   H5_TRY(spend(source.budget, kStepsPerFooterByte * footer));
-  H5_ASSIGN(auto charge, source.environment.cache->charge(static_cast<std::size_t>(footer)));
+  H5_ASSIGN(auto charge, source.environment.cache->charge(
+                             static_cast<std::size_t>(footer + layout.all_dictionary_bytes())));
   source.budget = nullptr;
   return std::make_shared<ParquetFile>(std::move(source), std::move(table), std::move(layout),
                                        std::move(charge));

@@ -40,7 +40,7 @@ void write_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) 
     out.begin();
     out.i32(1, column.physical);
     if (column.physical == kFixedBytes) out.i32(2, static_cast<std::int32_t>(column.value_bytes));
-    out.i32(3, kRequired);
+    out.i32(3, column.optional ? kOptional : kRequired);
     out.text(4, column.name);
     if (column.converted) out.i32(6, *column.converted);
     if (column.converted == kUtf8) {
@@ -60,20 +60,24 @@ void write_row_group(ThriftWriter& out, const ParquetLayout& layout, std::uint64
   out.begin();
   out.list_of_structs(1, layout.columns().size());
   for (const ParquetColumn& column : layout.columns()) {
-    const std::uint64_t bytes = layout.page_header(column, group).size() + layout.page_bytes(column, group);
+    const std::uint64_t names = ParquetLayout::dictionary_bytes(column);
+    const std::uint64_t bytes =
+        names + layout.page_header(column, group).size() + layout.page_bytes(column, group);
     out.begin();
     out.i64(2, static_cast<std::int64_t>(offset));
     out.begin(3);
     out.i32(1, column.physical);
-    out.list_of_i32(2, 1);
+    out.list_of_i32(2, names > 0 ? 3 : 1);
     out.element(kPlain);
+    if (names > 0) out.element(kRle), out.element(kRleDictionary);
     out.list_of_texts(3, 1);
     out.element(std::string_view(column.name));
     out.i32(4, kUncompressed);
     out.i64(5, rows);
     out.i64(6, static_cast<std::int64_t>(bytes));
     out.i64(7, static_cast<std::int64_t>(bytes));
-    out.i64(9, static_cast<std::int64_t>(offset));
+    out.i64(9, static_cast<std::int64_t>(offset + names));
+    if (names > 0) out.i64(11, static_cast<std::int64_t>(offset));
     out.end();
     out.end();
     offset += bytes;
@@ -112,7 +116,7 @@ std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_
   thrift.i32(3, bytes);
   thrift.begin(5);
   thrift.i32(1, static_cast<std::int32_t>(rows_of(group)));
-  thrift.i32(2, kPlain);
+  thrift.i32(2, column.dictionary ? kRleDictionary : kPlain);
   thrift.i32(3, kRle);
   thrift.i32(4, kRle);
   thrift.end();
@@ -131,7 +135,7 @@ std::uint64_t ParquetLayout::most_schema_bytes() const {
 }
 
 std::uint64_t ParquetLayout::most_bytes_of_group() const {
-  constexpr std::uint64_t kHead = 32, kPerColumn = 80;
+  constexpr std::uint64_t kHead = 32, kPerColumn = 96;
   std::uint64_t bytes = kHead;
   for (const ParquetColumn& column : columns_) bytes += kPerColumn + column.name.size();
   return bytes;
@@ -139,6 +143,27 @@ std::uint64_t ParquetLayout::most_bytes_of_group() const {
 
 std::uint64_t ParquetLayout::most_footer_bytes() const {
   return most_schema_bytes() + groups() * most_bytes_of_group();
+}
+
+std::string ParquetLayout::dictionary_header(const ParquetColumn& column) {
+  if (!column.dictionary) return {};
+  const auto bytes = static_cast<std::int32_t>(column.dictionary->page.size());
+  std::string out;
+  ThriftWriter thrift(out);
+  thrift.begin();
+  thrift.i32(1, kDictionaryPage);
+  thrift.i32(2, bytes);
+  thrift.i32(3, bytes);
+  thrift.begin(7);
+  thrift.i32(1, static_cast<std::int32_t>(column.dictionary->count));
+  thrift.i32(2, kPlain);
+  thrift.end();
+  thrift.end();
+  return out;
+}
+
+std::uint64_t ParquetLayout::dictionary_bytes(const ParquetColumn& column) {
+  return column.dictionary ? dictionary_header(column).size() + column.dictionary->page.size() : 0;
 }
 
 std::string ParquetLayout::footer() const {
@@ -159,7 +184,8 @@ std::string ParquetLayout::footer() const {
   return out.append(kParquetMagic);
 }
 
-// Whole groups differ only in their offsets, each of which occurs twice.
+// Whole groups differ only in their offsets. That of a column occurs twice; that of the indices after a
+// dictionary, once.
 std::uint64_t ParquetLayout::footer_size() const {
   if (groups() <= 2) return footer().size();
   ParquetLayout ends = *this;  // a footer with the first and the last group
@@ -174,11 +200,17 @@ std::uint64_t ParquetLayout::footer_size() const {
   if (groups() >= kShortList) size += divide_up(std::bit_width(groups()), 7);
   std::uint64_t offset = group_offset(0), last = group_offset(groups() - 1), second = group_offset(1);
   for (const ParquetColumn& column : columns_) {
-    const std::uint64_t whole = page_header(column, 0).size() + page_bytes(column, 0);
-    size += 2 * all_number_bytes(offset + whole_group_, whole_group_, between);
-    size -= 2 * between * number_bytes(offset);
-    size += 2 * number_bytes(last) - 2 * number_bytes(second);
-    const std::uint64_t left = page_header(column, groups() - 1).size() + page_bytes(column, groups() - 1);
+    const auto add_numbers = [&](std::uint64_t from, std::uint64_t times) {
+      size += times * all_number_bytes(offset + from + whole_group_, whole_group_, between);
+      size -= times * between * number_bytes(offset + from);
+      size += times * number_bytes(last + from) - times * number_bytes(second + from);
+    };
+    const std::uint64_t names = dictionary_bytes(column);
+    add_numbers(0, 2);
+    if (names > 0) add_numbers(names, 1);
+    const std::uint64_t whole = names + page_header(column, 0).size() + page_bytes(column, 0);
+    const std::uint64_t left =
+        names + page_header(column, groups() - 1).size() + page_bytes(column, groups() - 1);
     offset += whole, last += left, second += left;
   }
   return size;

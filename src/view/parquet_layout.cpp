@@ -7,6 +7,7 @@
 #include <map>
 
 #include "h5mount/base/utf8.h"
+#include "parquet_dictionary.h"
 #include "parquet_types.h"
 
 namespace h5mount::view {
@@ -23,6 +24,8 @@ constexpr std::uint64_t kMaxSchemaBytes = 8U << 20;
 constexpr std::uint64_t kGroupBytes = 4U << 20;  // of a row group, as stored: a block of the cache
 constexpr std::uint64_t kMaxGroupBytes = 64U << 20;
 constexpr std::uint64_t kMaxValueBytes = 1ULL << 62;  // of all columns
+// Of the dictionaries of all columns, which every row group has: a column that exceeds it shows its integers.
+constexpr std::uint64_t kMaxDictionaryBytes = 8U << 20;
 
 Error no_form(std::string why) {
   return {ErrorCode::UnsupportedFeature, std::move(why)};
@@ -97,7 +100,44 @@ bool is_boolean(const format::Datatype& type) {
   return type.cls == DatatypeClass::Enum && text::datatype_text(type) == "|b1";
 }
 
-Status add_column(const Column& source, EnumNames& names, std::vector<ParquetColumn>& out) {
+// The dictionaries of a table; columns of one type, or with the same categories, share one.
+class Dictionaries {
+ public:
+  std::uint64_t bytes() const { return bytes_; }  // of all columns
+
+  // Makes a column of codes, or of an enumeration of one byte, one of indices.
+  Status set(const Column& source, ParquetColumn& column) {
+    const object::Categories* const names =
+        source.categories && source.categories->known ? source.categories.get() : nullptr;
+    const format::Datatype& type = *source.type;
+    if (names == nullptr && (type.cls != DatatypeClass::Enum || type.size != 1)) return {};
+    const std::uint64_t most = names != nullptr ? dictionary_bytes(*names) : most_dictionary_bytes(type);
+    if (most > kMaxDictionaryBytes - bytes_) return {};  // so there are fewer names than 24 bits count
+    ParquetDictionaryPtr& dictionary = known_[names != nullptr ? static_cast<const void*>(names) : &type];
+    if (!dictionary && names != nullptr) dictionary = category_dictionary(*names);
+    if (!dictionary) {
+      H5_ASSIGN(dictionary, enum_dictionary(type));
+    }
+    bytes_ += dictionary->page.size();
+    column.dictionary = dictionary;
+    column.conversion = Conversion::Index;
+    column.physical = kByteArray;
+    column.value_bytes = index_bytes(dictionary->count);
+    column.converted = dictionary->utf8 ? std::optional(kUtf8) : std::nullopt;
+    if (names == nullptr) return {};
+    column.categories = source.categories;
+    column.code_type = source.type;
+    column.optional = type.is_signed;
+    return {};
+  }
+
+ private:
+  std::map<const void*, ParquetDictionaryPtr> known_;
+  std::uint64_t bytes_ = 0;
+};
+
+Status add_column(const Column& source, EnumNames& names, Dictionaries& dictionaries,
+                  std::vector<ParquetColumn>& out) {
   const format::Datatype& type = *source.type;
   ParquetColumn column{.name = utf8_name(source.name), .offset = source.offset};
   if (is_complex(type)) {
@@ -144,6 +184,7 @@ Status add_column(const Column& source, EnumNames& names, std::vector<ParquetCol
     default:
       return fail(no_form("members that are neither numbers, strings nor bytes"));
   }
+  H5_TRY(dictionaries.set(source, column));
   out.push_back(std::move(column));
   return {};
 }
@@ -160,10 +201,12 @@ std::uint64_t weight_of_row(const Table& table) {
 // Whole rows of chunks where they are small, so that no chunk is needed for two groups. `entry`: bytes of a
 // group in the footer.
 std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Table& table,
-                            std::uint64_t entry, std::uint64_t most) {
+                            std::uint64_t entry, std::uint64_t dictionary_bytes, std::uint64_t most) {
   const std::uint64_t least =
       std::max<std::uint64_t>(1, divide_up(table.rows, std::max<std::uint64_t>(1, kMaxGroupsBytes / entry)));
-  const std::uint64_t rows = std::max(least, std::min(kGroupBytes / weight_of_row(table), most));
+  // Where there are so many names, values take at least as much of the file.
+  const std::uint64_t bytes = std::max(kGroupBytes, dictionary_bytes);
+  const std::uint64_t rows = std::max(least, std::min(bytes / weight_of_row(table), most));
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
   const std::uint64_t unit = chunked && !dataset.layout.chunk_dims.empty() ? dataset.layout.chunk_dims[0] : 1;
   return unit <= 4 * rows && divide_up(rows, unit) * unit <= most ? divide_up(rows, unit) * unit : rows;
@@ -176,8 +219,9 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   if (table.columns.size() > kMaxColumns) return fail(no_form("too many columns"));
   ParquetLayout layout;
   EnumNames names;
+  Dictionaries dictionaries;
   for (const Column& column : table.columns) {
-    H5_TRY(add_column(column, names, layout.columns_));
+    H5_TRY(add_column(column, names, dictionaries, layout.columns_));
     if (layout.columns_.size() > kMaxColumns) return fail(no_form("too many columns"));
   }
   const std::uint64_t schema = layout.most_schema_bytes();
@@ -193,7 +237,10 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   if (checked_mul(table.rows, std::max<std::uint64_t>(layout.columns_.size(), bytes_of_row))
           .value_or(format::kUnlimited) > kMaxValueBytes)
     return fail(no_form("too many rows"));
-  layout.rows_per_group_ = rows_of_group(dataset, table, layout.most_bytes_of_group(), most_rows);
+  layout.dictionary_bytes_ = dictionaries.bytes();
+  H5_TRY(spend(budget, kStepsPerFooterByte * layout.dictionary_bytes_));
+  layout.rows_per_group_ =
+      rows_of_group(dataset, table, layout.most_bytes_of_group(), layout.dictionary_bytes_, most_rows);
   const auto group = checked_mul(layout.rows_per_group_, std::max(bytes_of_row, table.row_bytes));
   if (!group || *group > 4 * kMaxGroupBytes) return fail(no_form("too many rows"));
   if (layout.string_columns_ == 0) layout.set_offsets();
@@ -225,6 +272,8 @@ std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64
       return strings_.page_bytes[static_cast<std::size_t>(group) * string_columns_ + column.string_index];
     case Conversion::Bits:
       return divide_up(rows_of(group), 8);
+    case Conversion::Index:
+      return index_page_bytes(column, rows_of(group));
     default:
       return rows_of(group) * column.value_bytes;
   }
@@ -233,7 +282,7 @@ std::uint64_t ParquetLayout::page_bytes(const ParquetColumn& column, std::uint64
 std::uint64_t ParquetLayout::group_bytes(std::uint64_t group) const {
   std::uint64_t bytes = 0;
   for (const ParquetColumn& column : columns_)
-    bytes += page_header(column, group).size() + page_bytes(column, group);
+    bytes += dictionary_bytes(column) + page_header(column, group).size() + page_bytes(column, group);
   return bytes;
 }
 

@@ -2,7 +2,8 @@
 // and type alone, but for strings, the lengths of which have to be measured.
 //
 //   0      P A R 1
-//          row groups: for each column a page header and its values (PLAIN, no compression, REQUIRED)
+//          row groups: for each column a page header and its values (PLAIN, no compression, REQUIRED);
+//          columns of names have a dictionary and indices (parquet_dictionary.h)
 //          footer: FileMetaData in Thrift's compact protocol
 //          u32 LE length of the footer, P A R 1
 #pragma once
@@ -14,6 +15,14 @@
 
 namespace h5mount::view {
 
+// The names of a column, by their indices.
+struct ParquetDictionary {
+  std::string page;  // of each name its length (u32 LE) and its bytes
+  std::uint32_t count = 0;
+  bool utf8 = true;  // all names
+};
+using ParquetDictionaryPtr = std::shared_ptr<const ParquetDictionary>;
+
 struct ParquetColumn {
   std::string name;                            // UTF-8
   std::int32_t physical = 0;                   // parquet.thrift `Type`
@@ -22,12 +31,17 @@ struct ParquetColumn {
   std::uint64_t offset = 0;                    // bytes, within a row of the table
   std::uint32_t stored_bytes = 0;              // bytes there
   format::ByteOrder order = format::ByteOrder::Little;
-  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text };
+  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index };
   Conversion conversion = Conversion::Bytes;
   // JSON object, name to number; null but for enumerations. Columns of one type share it.
   std::shared_ptr<const std::string> enum_names = {};
   format::DatatypePtr string_type = {};  // of strings
   std::size_t string_index = 0;          // index among the columns of strings
+  ParquetDictionaryPtr dictionary = {};  // of indices, which have `value_bytes`
+  object::CategoriesPtr categories =
+      {};  // of indices that are codes of the type `code_type`; else they are bytes
+  format::DatatypePtr code_type = {};
+  bool optional = false;  // a code may stand for a missing value
 };
 
 // The result of one pass over the columns of strings.
@@ -60,6 +74,10 @@ class ParquetLayout {
   std::uint64_t group_at(std::uint64_t offset) const;
   std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
   std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
+  // The page before that of the indices; empty for other columns.
+  static std::string dictionary_header(const ParquetColumn& column);
+  static std::uint64_t dictionary_bytes(const ParquetColumn& column);  // with its header
+  std::uint64_t all_dictionary_bytes() const { return dictionary_bytes_; }
   std::string footer() const;  // with its length and the magic
   // For a table without strings; its cost does not depend on the number of groups.
   std::uint64_t footer_size() const;
@@ -74,6 +92,7 @@ class ParquetLayout {
 
   std::vector<ParquetColumn> columns_;
   std::size_t string_columns_ = 0;
+  std::uint64_t dictionary_bytes_ = 0;  // of all columns
   std::uint64_t rows_ = 0, rows_per_group_ = 1;
   ParquetStrings strings_;
   std::uint64_t whole_group_ = 0, last_group_ = 0;  // bytes, where all groups but the last have one size

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "h5mount/base/bytes.h"
 #include "h5mount/base/checked.h"
 
 namespace h5mount::view {
@@ -172,8 +173,12 @@ Result<Table> make_table(const object::DatasetDescription& dataset, const Extent
   table.row_bytes = dataset.element_size * row_elements(space);
   table.columns.reserve(static_cast<std::size_t>(extent.columns));
   if (dataset.joined) {
-    for (const format::CompoundMember& member : dataset.type->members)
+    for (std::size_t i = 0; i < dataset.type->members.size(); ++i) {
+      const format::CompoundMember& member = dataset.type->members[i];
       add_columns(member.name, member.type, member.offset, table.columns);
+      // Codes are integers: one column.
+      if (i < dataset.categories.size()) table.columns.back().categories = dataset.categories[i];
+    }
   } else if (space.rank() < 2) {
     add_columns(std::string(has_members(dataset) ? "" : kOnlyName), dataset.type, 0, table.columns);
   } else {
@@ -197,6 +202,16 @@ Result<std::optional<std::string>> table_unfit(const object::DatasetDescription&
   if (extent) return std::nullopt;
   if (extent.error().code() != ErrorCode::UnsupportedFeature) return fail(extent.error());
   return extent.error().text();
+}
+
+Result<std::optional<std::uint64_t>> category_of(const format::Datatype& type, const std::byte* code,
+                                                 const object::Categories& categories) {
+  std::uint64_t value = load_le_width(code, type.size);
+  if (type.order == format::ByteOrder::Big) value = __builtin_bswap64(value) >> (64 - 8 * type.size);
+  const std::uint64_t missing = ~std::uint64_t{0} >> (64 - 8 * type.size);
+  if (type.is_signed && value == missing) return std::nullopt;
+  if (value < categories.count()) return value;
+  return fail(Error(ErrorCode::InvalidValue, "a code that no category has").with_found(value));
 }
 
 Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, RequestBudget* budget) {

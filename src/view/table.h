@@ -20,8 +20,13 @@ inline constexpr std::uint64_t kMaxTableNameBytes = 4U << 20;
 struct Column {
   std::string name;  // unique in the table
   format::DatatypePtr type;
-  std::uint64_t offset = 0;  // bytes, within a row
+  std::uint64_t offset = 0;                    // bytes, within a row
+  object::CategoriesPtr categories = nullptr;  // what its integers stand for; null: themselves
 };
+
+// The place of a code's name: nothing for -1, which stands for a missing value. Errors: no category has it.
+Result<std::optional<std::uint64_t>> category_of(const format::Datatype& type, const std::byte* code,
+                                                 const object::Categories& categories);
 
 struct Table {
   std::vector<Column> columns;  // at least one

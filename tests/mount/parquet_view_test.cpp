@@ -1,5 +1,6 @@
 // /.h5/parquet through the mount, read by a decoder of Parquet's public format that shares nothing with the
 // writer, and held against h5py.
+#include "parquet_reader.h"
 #include "views.h"
 
 namespace h5mount::test {
@@ -7,95 +8,17 @@ namespace {
 
 class ParquetViewTest : public ViewsTest {
  protected:
-  Outcome check(const std::string& statements) const {
-    return ViewsTest::check(R"(
-import struct
-class Thrift:  # the compact protocol: structs as {field: value}
-    def __init__(self, data, at=0): self.data, self.at = data, at
-    def byte(self): self.at += 1; return self.data[self.at - 1]
-    def varint(self):
-        value = shift = 0
-        while True:
-            b = self.byte(); value |= (b & 127) << shift; shift += 7
-            if b < 128: return value
-    def zigzag(self): v = self.varint(); return v >> 1 ^ -(v & 1)
-    def value(self, kind):
-        if kind in (4, 5, 6): return self.zigzag()
-        if kind == 8: n = self.varint(); self.at += n; return bytes(self.data[self.at - n:self.at])
-        if kind == 9:
-            head = self.byte(); n = head >> 4
-            if n == 15: n = self.varint()
-            return [self.value(head & 15) for _ in range(n)]
-        assert kind == 12, kind
-        out, field = {}, 0
-        while True:
-            head = self.byte()
-            if head == 0: return out
-            assert head >> 4
-            field += head >> 4; out[field] = self.value(head & 15)
-def parquet(name):
-    size = os.path.getsize(V + '/' + name)
-    data = read(name)
-    assert data[:4] == data[-4:] == b'PAR1'
-    assert os.path.getsize(V + '/' + name) == len(data) and (size == len(data) or '/strings' in name)
-    length, = struct.unpack('<I', data[-8:-4])
-    footer = Thrift(data, len(data) - 8 - length)
-    meta = footer.value(12)
-    assert footer.at == len(data) - 8
-    root, schema = meta[2][0], meta[2][1:]
-    assert root[5] == len(schema) and all(s[3] == 0 for s in schema)
-    for s in schema: assert (s.get(6) == 0) == (s.get(10) == {1: {}})
-    kinds = {1: 'i4', 2: 'i8', 4: 'f4', 5: 'f8'}
-    unsigned = {11: 'u1', 12: 'u2', 13: 'u4', 14: 'u8', 15: 'i1', 16: 'i2', 17: 'i4', 18: 'i8'}
-    columns, end = [[] for _ in schema], 4
-    for group in meta[4]:
-        assert len(group[1]) == len(schema)
-        size = 0
-        for s, chunk, column in zip(schema, group[1], columns):
-            c = chunk[3]
-            assert c[3] == [s[4]] and c[4] == 0 and c[1] == s[1]
-            assert c[5] == group[3] and c[9] == end, (c, end)
-            page = Thrift(data, c[9]); header = page.value(12)
-            assert header[1] == 0 and header[2] == header[3]
-            assert header[5][1] == group[3] and header[5][2] == 0
-            if s[1] == 0:
-                assert header[3] == (group[3] + 7) // 8
-                values = np.unpackbits(np.frombuffer(data, 'u1', header[3], page.at), bitorder='little')
-                values = values[:group[3]].astype(bool)
-            elif s[1] == 6:
-                values, at = np.empty(group[3], object), page.at
-                for i in range(group[3]):
-                    n, = struct.unpack_from('<I', data, at)
-                    values[i] = data[at + 4:at + 4 + n]; at += 4 + n
-                    if 6 in s: values[i] = values[i].decode()
-                assert at == page.at + header[3]
-            else:
-                values = np.frombuffer(data, 'V%d' % s[2] if s[1] == 7 else kinds[s[1]], group[3], page.at)
-            if 6 in s and s[1] != 6:
-                stored = np.dtype(unsigned[s[6]])
-                values = values.view('u%d' % values.itemsize if stored.kind == 'u' else values.dtype)
-                assert (values.astype(stored) == values).all()
-                values = values.astype(stored)
-            column.append(values)
-            end = page.at + header[3]
-            assert c[6] == c[7] == end - c[9]
-            size += c[7]
-        assert group[2] == size
-    assert end == len(data) - 8 - length
-    assert sum(group[3] for group in meta[4]) == meta[3]
-    names = {k[1].decode(): k[2].decode() for k in meta.get(5, [])}
-    return {s[4].decode(): np.concatenate(c) if c else None for s, c in zip(schema, columns)}, names
-)" + statements);
-  }
+  Outcome check(const std::string& statements) const { return ViewsTest::check(kParquetReader + statements); }
 };
 
 TEST_F(ParquetViewTest, EveryColumnIsWhatH5pyReads) {
   write(R"(
 r = np.random.default_rng(0)
 enum = h5py.enum_dtype({'A': 0, 'B': -1}, 'i2')
+flag = h5py.enum_dtype({'GOOD': 0, 'é "': -1, 'BAD': 5}, 'i1')
 t = np.dtype([('i1', 'i1'), ('u1', 'u1'), ('i2', '>i2'), ('u2', 'u2'), ('i4', '>i4'), ('u4', 'u4'),
               ('i8', '>i8'), ('u8', '>u8'), ('f2', '>f2'), ('f4', '>f4'), ('f8', 'f8'), ('c', 'c8'),
-              ('e', enum), ('raw', 'V3'), ('n', [('x', 'i4', (2,))]), ('on', '?')])
+              ('e', enum), ('flag', flag), ('raw', 'V3'), ('n', [('x', 'i4', (2,))]), ('on', '?')])
 rows = np.frombuffer(r.integers(0, 256, 9000 * t.itemsize, dtype='u1').tobytes(), t).copy()
 for name in ('f4', 'f8', 'c'): rows[name] = r.standard_normal(9000)
 rows['f2'] = np.arange(9000, dtype='u2').view('f2'); rows['on'] = np.arange(9000) % 2
@@ -121,6 +44,9 @@ equal(got['f2'], want['f2'].astype('f4'))
 equal(got['c.real'], want['c'].real); equal(got['c.imag'], want['c'].imag)
 for i in range(2): equal(got['n.x.%d' % i], want['n']['x'][:, i])
 equal(got['on'], want['on'])
+flags = {0: 'GOOD', -1: 'é "', 5: 'BAD'}  # the number where it has no name
+assert list(got['flag']) == [flags.get(v, str(v)) for v in want['flag'].tolist()]
+assert enums['enum:flag'] == '{"BAD":5,"GOOD":0,"é \\"":-1}', enums
 assert parquet('parquet/empty.parquet')[0] == {'value': None}
 equal(parquet('parquet/long.parquet')[0]['value'], f['long'][()])
 wide = parquet('parquet/wide.parquet')[0]
@@ -164,11 +90,14 @@ assert list(group['a']) == ['x', 'y'] and list(group['b']) == [1, 2]
 
 TEST_F(ParquetViewTest, SizesAreKnownWithoutReading) {
   write(R"(
+enum = h5py.enum_dtype({'RED': 0, 'GREEN': 1}, 'u1')
 with h5py.File('f.h5', 'w') as f:
     for n in (0, 1, 4194304, 4194305, 13 * 4194304, 14 * 4194304, 15 * 4194304, 16 * 4194304 + 1, 2**33 + 7):
         f.create_dataset('i1_%d' % n, (n,), 'i1', chunks=(4096,), maxshape=(None,))
         f.create_dataset('b_%d' % n, (n,), '?', chunks=(4096,), maxshape=(None,))
-    f.create_dataset('c', (2**31,), [('a', 'i1'), ('b', 'f8'), ('c', '?')], chunks=(4096,))
+        f.create_dataset('e_%d' % n, (n,), enum, chunks=(4096,), maxshape=(None,))
+    f.create_dataset('c', (2**31,), [('a', 'i1'), ('b', 'f8'), ('c', '?'), ('e', enum), ('d', enum)],
+                     chunks=(4096,))
 )");
   ASSERT_TRUE(mounts("f.h5")) << said;
   H5MOUNT_CHECK(R"(
@@ -185,7 +114,7 @@ for name in os.listdir(V + '/parquet'):
         meta = footer.value(12)
         assert footer.at == length and sum(g[3] for g in meta[4]) == meta[3]
         last = meta[4][-1][1][-1][3] if meta[4] else {9: 4, 7: 0}
-        assert last[9] + last[7] == size - 8 - length
+        assert last.get(11, last[9]) + last[7] == size - 8 - length
 )");
 }
 

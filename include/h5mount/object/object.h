@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "h5mount/format/data_layout.h"
@@ -105,6 +106,24 @@ struct ExternalSegment {
   std::uint64_t size = 0;    // bytes; kUnlimited
 };
 
+// Names of codes: code n stands for name n. Immutable.
+struct Categories {
+  bool known = false;                  // false: there are names, which were not read
+  bool strings = true;                 // false: the names are texts of numbers
+  std::string text;                    // all names, one after the other
+  std::vector<std::uint64_t> ends;     // of each name, in `text`
+  std::shared_ptr<const void> charge;  // of their memory
+
+  std::uint64_t count() const { return ends.size(); }
+  std::string_view name(std::uint64_t code) const {
+    const auto at = static_cast<std::size_t>(code);
+    const std::uint64_t begin = at == 0 ? 0 : ends[at - 1];
+    return std::string_view(text).substr(static_cast<std::size_t>(begin),
+                                         static_cast<std::size_t>(ends[at] - begin));
+  }
+};
+using CategoriesPtr = std::shared_ptr<const Categories>;
+
 struct DatasetDescription {
   std::uint64_t address = 0;  // of its object header
   format::DatatypePtr type;
@@ -116,6 +135,8 @@ struct DatasetDescription {
   std::uint64_t element_size = 0;  // type->size
   std::uint64_t image_bytes = 0;   // elements * element size: the row-major image. TooLarge where >= 2^63
   bool joined = false;             // several datasets side by side: see dataset/joined_datasets.h
+  // Of joined datasets, for each member of the type: the names of its codes; null where it holds values.
+  std::vector<CategoriesPtr> categories;
 };
 
 // Resolves and checks all messages of a dataset against each other: chunk rank, element size, product fits.

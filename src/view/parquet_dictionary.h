@@ -1,0 +1,34 @@
+// Columns of names in a Parquet file: the names once in each row group, in a dictionary page, and an index
+// for each row. A run of bit-packed indices of 8, 16 or 24 bits is as long for any values, so the size of the
+// file follows from the shape and the names:
+//
+//   u32 LE bytes of the definition levels   these two where values may be missing
+//   run header (varint), a bit a row        1: the row has a value
+//   u8 bits of an index
+//   run header (varint), indices LE         of the rows that have a value; then zeros, which are not read
+//
+// Runs are of whole groups of eight. Threads: any.
+#pragma once
+
+#include "parquet_layout.h"
+
+namespace h5mount::view {
+
+// Bytes of their pages: of categories; at most, of an enumeration.
+std::uint64_t dictionary_bytes(const object::Categories& categories);
+std::uint64_t most_dictionary_bytes(const format::Datatype& type);
+
+// The names of all 256 values of an enumeration of one byte; a value without a name is its number.
+Result<ParquetDictionaryPtr> enum_dictionary(const format::Datatype& type);
+ParquetDictionaryPtr category_dictionary(const object::Categories& categories);
+
+// Bytes of an index among so many names: 1 to 3, as some readers do not take 32 bits.
+std::uint32_t index_bytes(std::uint64_t names);
+
+// Bytes of a data page of so many rows.
+std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows);
+
+// Appends the page of some rows. Errors: a code that no category has.
+Status append_indices(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes, std::string& out);
+
+}  // namespace h5mount::view
