@@ -1,6 +1,7 @@
 #include "h5mount/view/netcdf.h"
 
 #include "../object_attributes.h"
+#include "h5mount/base/limits.h"
 
 namespace h5mount::view {
 
@@ -19,14 +20,15 @@ std::string string_of(const metadata::FileMetadata& file, const object::Object& 
   return out;
 }
 
-// The elements of an attribute of integers; none where it has another type.
+// The elements of an attribute of integers, no more than a dataset has dimensions and one; none where it has
+// another type.
 std::vector<std::uint32_t> integers_of(const metadata::FileMetadata& file, const object::Object& object,
                                        std::string_view name) {
   const auto attribute = attribute_of(file, object, name);
   const format::Datatype* type = attribute ? attribute->type.get() : nullptr;
   std::vector<std::uint32_t> out;
   if (type == nullptr || type->cls != format::DatatypeClass::Integer || type->size != 4) return out;
-  for (std::size_t at = 0; at + 4 <= attribute->data.size(); at += 4) {
+  for (std::size_t at = 0; at + 4 <= attribute->data.size() && out.size() <= limits::kMaxRank; at += 4) {
     std::uint32_t value = 0;
     for (std::size_t i = 0; i < 4; ++i) {
       const std::size_t place = type->order == format::ByteOrder::Big ? 3 - i : i;

@@ -68,7 +68,10 @@ struct Written {
 Written written_as(const object::Attribute& attribute) {
   const Datatype& type = *attribute.type;
   if (type.cls == DatatypeClass::Enum && !is_boolean(type)) return {type.base, attribute.data, {}};
-  if (!exact_double(type, attribute.data)) return {attribute.type, attribute.data, {}};
+  // Larger ones are written by their shortest decimals, so that no more memory is needed.
+  constexpr std::size_t kMaxWidened = 16U << 20;
+  if (attribute.data.size() > kMaxWidened || !exact_double(type, attribute.data))
+    return {attribute.type, attribute.data, {}};
   Written out{double_type(), {}, {}};
   out.wide.reserve(attribute.data.size() / type.size * sizeof(double));
   for (ByteSpan left = attribute.data; left.size() >= type.size; left = left.subspan(type.size)) {
