@@ -1,8 +1,10 @@
 #!/bin/sh
 # Builds libFuzzer targets with clang, address and undefined-behaviour sanitizers, and runs them.
 #   scripts/fuzz.sh all MINUTES [BUILD_DIRECTORY]      the canary, then every target, MINUTES in total, and a table
+#   scripts/fuzz.sh claiming-files COUNT [BUILD_DIRECTORY]   so many files that claim much, by number, in a build of
+#     its own without sanitizers, so that memory is that of users; findings are in BUILD_DIRECTORY-plain/findings
 #   scripts/fuzz.sh TARGET [SECONDS] [BUILD_DIRECTORY]
-#     TARGET: whole_file, fsck, messages, values, http, names; filter:NAME for one decoder (filter:lzf,
+#     TARGET: whole_file, fsck, messages, values, http, names, claims; filter:NAME for one decoder (filter:lzf,
 #     filter:blosc2-array); filters: every decoder for SECONDS each, and a table; canary: a deliberate bug, which
 #     must be found within SECONDS
 # Exit code 0 only where nothing was found and the canary, where it ran, was.
@@ -29,11 +31,11 @@ build=${3:-$here/build-fuzz}
 corpus=${H5MOUNT_CORPUS:-$here/../shared/corpus}
 coverage=$build-coverage
 canary_seconds=120
-all_targets="whole_file fsck messages values http names"
+all_targets="whole_file fsck messages values http names claims"
 export CXX="${CXX:-clang++-19}" CC="${CC:-clang-19}"
 
 case $target in
-  all | filters | filter:?* | canary) ;;
+  all | filters | filter:?* | canary | claiming-files) ;;
   *)
     case " $all_targets " in
       *" $target "*) ;;
@@ -41,7 +43,7 @@ case $target in
     esac ;;
 esac
 case $target:$amount in
-  all:) echo "fuzz.sh all MINUTES: how many?" >&2; exit 2 ;;
+  all: | claiming-files:) echo "fuzz.sh $target: how many?" >&2; exit 2 ;;
   *:*[!0-9]* | *:0) echo "not a time: $amount" >&2; exit 2 ;;
 esac
 
@@ -142,6 +144,7 @@ sources_of() {  # NAME
     values) echo text ;;
     http) echo serve/url.cpp serve/fields.cpp serve/byte_ranges.cpp serve/host.cpp serve/conditions.cpp ;;
     names) echo tree/names.cpp view/selection_text.cpp ;;
+    claims) echo view tree ;;
     filters) echo filter ;;
     bitshuffle) echo filter/bitshuffle.cpp filter/bit_transpose.cpp ;;
     blosc) echo filter/blosc1.cpp ;;
@@ -220,7 +223,7 @@ fuzz_all() {  # MINUTES
   bad=0
   decoders=$(ls "$build/filter-seeds")
   # Whole files reach the most code and are the slowest inputs.
-  share=$(($1 * 60 / 12))
+  share=$(($1 * 60 / 13))
   each=$((share * 3 / $(echo "$decoders" | wc -w)))
   printf '\n| target | seconds | executions | findings | lines covered | of src/ |\n|---|---|---|---|---|---|\n'
   for one in $all_targets; do
@@ -245,6 +248,15 @@ fuzz_all() {  # MINUTES
   exit "$bad"
 }
 
+if [ "$target" = claiming-files ]; then
+  plain=$build-plain
+  need meson meson
+  need ninja ninja-build
+  [ -f "$plain/build.ninja" ] || meson setup "$plain" "$here" -Dbuildtype=debugoptimized >/dev/null
+  ninja -C "$plain" tests/fuzz/claims_run >/dev/null
+  mkdir -p "$plain/findings"
+  exec "$plain/tests/fuzz/claims_run" 0 "$amount" "$plain/findings"
+fi
 check_tools
 set_up "$build" -Db_sanitize=address,undefined
 case $target in

@@ -75,6 +75,29 @@ assert set(lines['/g/huge']['views'].values()) == {'larger than a file can be'}
 )");
 }
 
+// Hard links are counted without being opened; whatever else has a number is looked up.
+TEST_F(ViewsTest, NumberedSourcesEndAtTheFirstThatIsMissing) {
+  write(R"(
+from h5py import h5d, h5p, h5s, h5t
+with h5py.File('f.h5', 'w', libver='latest') as f:
+    g = f.create_group('g')
+    for i in (0, 1, 2, 4, 6, 7): g['x%%%d.d' % i] = np.arange(4, dtype='u1') + 10 * i
+    g['x%05.d'] = g['x%7.d']
+    g['x%3.d'] = h5py.SoftLink('/g/x%1.d')
+    view = h5s.create_simple((4,), (h5s.UNLIMITED,))
+    view.select_hyperslab((0,), (h5s.UNLIMITED,), (4,), (4,))
+    plist = h5p.create(h5p.DATASET_CREATE)
+    plist.set_virtual(view, b'.', b'/g/x%%%b.d', h5s.create_simple((4,)))
+    h5d.create(f.id, b'v', h5t.STD_U8LE, h5s.create_simple((4,), (h5s.UNLIMITED,)), dcpl=plist)
+)");
+  ASSERT_TRUE(mounts("f.h5")) << said;
+  H5MOUNT_CHECK(R"(
+with h5py.File(P, 'r') as f: expected = f['v'][()]
+assert len(expected) == 20, expected
+assert os.path.getsize(V + '/../v') == 20 and read('../v') == expected.tobytes()
+)");
+}
+
 // A virtual dataset of a virtual dataset, and so on.
 TEST_F(ViewsTest, VirtualDatasetsNestToTheirLimit) {
   write(R"(
