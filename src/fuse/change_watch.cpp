@@ -19,11 +19,13 @@ constexpr int kPause = 500;  // milliseconds between two calls of the tree
 // Milliseconds between two calls without an event, where the file may be replaced.
 constexpr int kPeriod = 1000;
 
-// The name of a file that is watched by this path, which may be that of a descriptor; empty where it is none.
+// The kernel's name of a watched descriptor's file, which says so where it was removed; else the path itself,
+// empty while there is no such file. A descriptor's name is known without a walk of a path, which could lead
+// through this mount before it answers.
 std::string name_of(const std::string& path) {
   std::error_code code;
-  std::string name = path.starts_with("/proc/") ? std::filesystem::read_symlink(path, code).string() : path;
-  return !code && std::filesystem::equivalent(path, name, code) ? name : std::string();
+  if (path.starts_with("/proc/")) return std::filesystem::read_symlink(path, code).string();
+  return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
 }
 
 void wake(int eventfd) {
@@ -64,16 +66,17 @@ ChangeWatch::~ChangeWatch() {
 // Adding a watch twice has no effect; watches of files that the tree no longer names are removed.
 bool ChangeWatch::watch_all() {
   std::set<int> watched;
-  names_.clear();
+  std::map<std::string, std::string> names;
   for (const std::string& path : tree_->watchable()) {
     const int file = ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF);
     if (file < 0) continue;
     watched.insert(file);
-    if (std::string name = name_of(path); !name.empty()) names_.push_back(std::move(name));
+    names.emplace(path, names_.contains(path) ? names_[path] : name_of(path));
   }
   for (const int file : watched_)
     if (!watched.contains(file)) ::inotify_rm_watch(events_, file);
   watched_ = std::move(watched);
+  names_ = std::move(names);
   return !watched_.empty();
 }
 
@@ -83,8 +86,7 @@ bool ChangeWatch::stopped_within(int milliseconds) const {
 }
 
 bool ChangeWatch::name_missing() const {
-  return std::ranges::any_of(names_,
-                             [](const std::string& name) { return ::access(name.c_str(), F_OK) != 0; });
+  return std::ranges::any_of(names_, [](const auto& file) { return name_of(file.first) != file.second; });
 }
 
 // Whether there were events.

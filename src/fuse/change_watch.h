@@ -5,6 +5,7 @@
 // elsewhere) a change is detected at the next request that reaches the tree.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,7 +35,7 @@ class ChangeWatch {
   int stop_ = -1;
   int more_ = -1;  // eventfd: there are more files to watch
   std::set<int> watched_;
-  std::vector<std::string> names_;  // of the watched files, where they still led to them
+  std::map<std::string, std::string> names_;  // the first names of watched files, by watched paths
   std::thread thread_;
 };
 
