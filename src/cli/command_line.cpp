@@ -27,8 +27,8 @@ A port is open to all users of this machine, also for a FILE that only you may r
   --token            make a token, print it with the URL, and answer only those who show it
   --token-file=FILE  the same with the token in FILE, which only you may read
   --cors=ORIGIN      let the web pages of that origin read
-Files that FILE names are not served unless -o external= says so, and then only where all who may read FILE may
-read them.
+Files that FILE names are not served unless -o external= says so, and then only where all who may read FILE
+may read them too.
 Their exit codes: 0; 1 where something could not be read or written, which is named on stderr; 2 as above.
 )";
 

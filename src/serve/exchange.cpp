@@ -179,7 +179,10 @@ void Exchange::fill_more() {
   try {
     const Status done = fill();
     failed_ = !done;
-    if (!done) log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
+    const bool client_is_gone =
+        failed_ && done.error().code() == ErrorCode::Interrupted && !work_.timed_out();
+    if (failed_ && !client_is_gone)
+      log(LogLevel::Warning, "serve: {}: {}", without_token(request_.target), done.error().text());
   } catch (const std::exception& exception) {
     log(LogLevel::Error, "serve: {}: {}", without_token(request_.target), exception.what());
     failed_ = true;

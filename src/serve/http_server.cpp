@@ -16,8 +16,8 @@ namespace h5mount::serve {
 namespace {
 
 constexpr unsigned kMaxLoops = 4;  // threads that send and receive
-// Threads that read trees: beside one for each processor; of long requests at a time; and at most, where
-// sources hang.
+// Threads that read trees: for quick requests and for long ones, each beside one for each processor; and at
+// most, where sources hang.
 constexpr unsigned kQuickReaders = 4, kSlowReaders = 8, kMostReaders = 512;
 constexpr std::chrono::milliseconds kLongestTick{1000};
 constexpr std::chrono::milliseconds kDrainTick{10};
@@ -35,8 +35,8 @@ class HttpServer final : public Server {
         site_({options.cors_origin, listener_.loopback, options.token, listener_.port}, std::move(sources)),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
-        jobs_(
-            {std::max(std::thread::hardware_concurrency(), 1U) + kQuickReaders, kSlowReaders, kMostReaders}),
+        jobs_({std::thread::hardware_concurrency() + kQuickReaders,
+               std::thread::hardware_concurrency() + kSlowReaders, kMostReaders}),
         context_{site_, jobs_, connections_, options.log_answer, false} {}
 
   Status listen() {

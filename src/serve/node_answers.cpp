@@ -135,7 +135,9 @@ class FileAnswer {
   RequestBudget& budget() const { return request_.work.budget(); }
 
   Answer failed(const Error& error) const {
-    if (error.code() != ErrorCode::Stale) request_.snapshot->tree->report(found_.node.id(), error);
+    const bool of_client = error.code() == ErrorCode::Interrupted;
+    if (error.code() != ErrorCode::Stale && !of_client)
+      request_.snapshot->tree->report(found_.node.id(), error);
     return error_answer(error);
   }
 
@@ -176,6 +178,7 @@ class FileAnswer {
       return out;
     }
     out.reads_for_head =
+        request_.request.method == "HEAD" &&
         request_.snapshot->tree->get_xattr(found_.node.id(), "user.hdf5.error", budget()).has_value();
     add_validators(validators_, out);
     out.add("Accept-Ranges", "bytes");

@@ -4,7 +4,8 @@
 //
 // Connections are served by the event loops of libmicrohttpd, which never wait for a file: trees are read by
 // other threads. A connection has at most kConnectionBytes for its header and kBodyBytes for its body,
-// whatever is sent.
+// whatever is sent; where an answer is a text that is made (a listing, a description), as much again for
+// that.
 #pragma once
 
 #include <chrono>
