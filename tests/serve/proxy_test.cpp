@@ -45,6 +45,7 @@ TEST_F(ServeProxy, BehindNginxBelowAPath) {
   if (run("command -v nginx || test -x /usr/sbin/nginx").code != 0) GTEST_SKIP() << "no nginx";
   write_example();
   check(std::string(kFollow) + R"(
+import atexit
 def free_port():
     with socket.socket() as s:
         s.bind(('127.0.0.1', 0))
@@ -62,6 +63,7 @@ http {
     words = ['nginx', '-p', os.getcwd(), '-c', 'nginx.conf', '-e', 'nginx.err']
     if os.geteuid() == 0: words += ['-g', 'user root;']
     process = subprocess.Popen(words, env={**os.environ, 'PATH': os.environ['PATH'] + ':/usr/sbin'})
+    atexit.register(process.terminate)
     for i in range(200):
         try:
             socket.create_connection(('127.0.0.1', port)).close()
