@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "h5mount/base/bytes.h"
 #include "h5mount/base/limits.h"
 #include "number_text.h"
 #include "value_writer.h"
@@ -160,14 +161,28 @@ Status write_array(ValueWriter& writer, const format::Datatype& item_type, const
   });
 }
 
-void write_enum(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
-  const auto named = std::ranges::find_if(type.enum_members, [&](const format::EnumMember& member) {
-    return std::ranges::equal(member.value, element);
-  });
-  if (named != type.enum_members.end())
+// Null where the value has no name. Most enumerations number their values from 0 on in order.
+Result<const format::EnumMember*> find_enum_member(const format::Datatype& type, ByteSpan value,
+                                                   RequestBudget* budget) {
+  const auto is_named = [&](const format::EnumMember& member) {
+    return std::ranges::equal(member.value, value);
+  };
+  const std::uint64_t number =
+      value.size() <= sizeof number ? load_le_width(value.data(), value.size()) : type.enum_members.size();
+  if (number < type.enum_members.size() && is_named(type.enum_members[number]))
+    return &type.enum_members[number];
+  H5_TRY(spend(budget, type.enum_members.size()));
+  const auto named = std::ranges::find_if(type.enum_members, is_named);
+  return named != type.enum_members.end() ? &*named : nullptr;
+}
+
+Status write_enum(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
+  H5_ASSIGN(const format::EnumMember* named, find_enum_member(type, element, writer.context.budget));
+  if (named != nullptr)
     append_json_string(named->name, writer.out);
   else
     append_integer(*type.base, element, writer.out);
+  return {};
 }
 
 void write_complex(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
@@ -225,7 +240,7 @@ Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan
       return {};
     case format::DatatypeClass::Enum:
       H5_TRY(spend_on_number(writer, *type.base));
-      write_enum(writer, type, element);
+      H5_TRY(write_enum(writer, type, element));
       return {};
     case format::DatatypeClass::Complex:
       H5_TRY(spend_on_number(writer, *type.base));

@@ -7,6 +7,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/text/text_bounds.h"
 #include "table_file.h"
 
 namespace h5mount::view {
@@ -17,6 +18,8 @@ namespace {
 constexpr std::size_t kMaxDamagedParts = 128;
 // Failed reads of a block that is halved to find its unreadable rows.
 constexpr std::size_t kMaxFailedReads = 64;
+// Rows with so much text are not rendered by several threads at once, each of which needs that memory.
+constexpr std::uint64_t kLargeRowText = 1U << 20;
 constexpr std::uint64_t kBlocksAtOnce = 64U << 10;
 // Of a block, beside those for its rows and its text: it is looked up, and its measure is kept.
 constexpr std::uint64_t kStepsPerBlock = 2048;
@@ -73,7 +76,7 @@ class MeasuredTable final : public RowsFile {
   Status measure_blocks(std::uint64_t first, std::uint64_t count, Pass& pass) {
     std::vector<std::vector<Part>> blocks(static_cast<std::size_t>(count));
     const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
-    if (source().environment.workers)
+    if (source().environment.workers && least_row_text() <= kLargeRowText)
       source().environment.workers->for_each_index(blocks.size(), job);
     else
       for (std::size_t i = 0; i < blocks.size(); ++i) job(i);
@@ -97,9 +100,22 @@ class MeasuredTable final : public RowsFile {
   Status check_extent() const {
     const object::DatasetDescription& dataset = source().reader->description();
     const std::uint64_t elements = dataset.element_size == 0 ? 0 : dataset.image_bytes / dataset.element_size;
+    if (least_row_text() > kMaxBlockText)
+      return fail({ErrorCode::TooLarge, "rows of a table with too much text"});
     const auto cells = checked_mul(table().rows, table().columns.size());
     if (cells && std::max(elements, *cells) <= limits::kMaxTextElements) return {};
-    return fail(Error(ErrorCode::LimitExceeded, "too many values to be shown as text").with_found(elements));
+    return fail(Error(ErrorCode::TooLarge, "too many values to be shown as text").with_found(elements));
+  }
+
+  // What each row has at least, as far as its types say: arrays can repeat long names.
+  std::uint64_t least_row_text() const {
+    std::uint64_t bytes = 0;
+    for (const Column& column : table().columns) {
+      bytes +=
+          std::min<std::uint64_t>(kMaxBlockText + 1, text::value_text_bounds(*column.type, {}, {}).least);
+      if (bytes > kMaxBlockText) break;
+    }
+    return bytes;
   }
 
   // The bytes of a row that holds only the fill value, where none of these rows is allocated.
@@ -151,7 +167,7 @@ class MeasuredTable final : public RowsFile {
     }
     for (const Part& part : parts) pass.bytes += part.bytes;
     if (pass.bytes > pass.most)
-      note_error({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"}, pass);
+      note_error({ErrorCode::TooLarge, "more text than a file of this size can sensibly have"}, pass);
     report(pass, rows);
     return parts;
   }
@@ -254,8 +270,8 @@ class MeasuredTable final : public RowsFile {
   bool text_of(const std::byte* row, Split& out) const {
     text::ValueContext values = source().values;
     values.budget = out.budget;
-    return text().append_row(row, values, out.text).has_value() &&
-           spend(out.budget, limits::kStepsPerTextByte * out.text.size());
+    const bool done = text().append_row(row, values, out.text).has_value();
+    return spend(out.budget, limits::kStepsPerTextByte * out.text.size()) && done;
   }
 
   std::vector<Part> parts_;

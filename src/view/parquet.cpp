@@ -152,6 +152,7 @@ Result<ComputedFilePtr> make_parquet(Source source, const ComputedFile* before,
   const object::DatasetDescription& dataset = source.reader->description();
   H5_ASSIGN(Table table, table_of(source));
   H5_ASSIGN(ParquetLayout layout, ParquetLayout::of(dataset, table, source.budget));
+  settle_charge(table, static_cast<std::size_t>(layout.most_footer_bytes()));
   if (layout.string_columns() > 0) {
     if (auto problem = source.reader->problem()) return fail(*std::move(problem));
     const auto* known = dynamic_cast<const ParquetFile*>(before);

@@ -65,7 +65,7 @@ class Pass {
       group_bytes += bytes;
       if (read && group_bytes > kMaxBlockText) read = too_long();
       if (total_.fetch_add(bytes) + bytes > max_variable_text(source_))
-        note({ErrorCode::LimitExceeded, "more text than a file of this size can sensibly have"});
+        note({ErrorCode::TooLarge, "more text than a file of this size can sensibly have"});
     }
     if (read) return;
     if (concerns_one_request(read.error())) return note(read.error());
@@ -163,7 +163,7 @@ Result<ParquetLayout> measure_parquet_strings(const Source& source, const Table&
                                               std::span<const dataset::ByteRange> stale) {
   const auto cells = checked_mul(table.rows, layout.string_columns());
   if (!cells || *cells > limits::kMaxTextElements)
-    return fail({ErrorCode::LimitExceeded, "too many values to be shown as a table"});
+    return fail({ErrorCode::TooLarge, "too many values to be shown as a table"});
   for (;;) {
     Pass pass(source, table, layout);
     if (before != nullptr && before->rows_per_group() == layout.rows_per_group() &&

@@ -11,7 +11,7 @@
 namespace h5mount::view {
 
 // The most text that is rendered at once; only a single row may exceed it.
-inline constexpr std::size_t kMaxBlockText = 64U << 20;
+inline constexpr std::size_t kMaxBlockText = 32U << 20;
 
 class RowText {
  public:

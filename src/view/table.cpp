@@ -156,11 +156,12 @@ Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, Request
   return extent;
 }
 
-// Bytes of a table with what its views keep of each column: its name twice, once in JSON.
+constexpr std::size_t kBytesPerColumn = 192;  // with what a view keeps of each, names apart
+
+// The most bytes of a table with what its views keep of each column: its name twice, once in JSON.
 std::size_t memory_of(const Extent& extent) {
   constexpr std::size_t kJsonBytes = 6;  // of one byte: \u0000
-  constexpr std::size_t kPerColumn = 256, kPerNameByte = 2 + kJsonBytes;
-  return static_cast<std::size_t>(kPerColumn * extent.columns + kPerNameByte * extent.name_bytes);
+  return static_cast<std::size_t>(kBytesPerColumn * extent.columns + (2 + kJsonBytes) * extent.name_bytes);
 }
 
 Result<Table> make_table(const object::DatasetDescription& dataset, const Extent& extent,
@@ -229,8 +230,14 @@ Result<Table> table_of(const Source& source) {
   H5_ASSIGN(const Extent extent, extent_of_rows(dataset, source.budget));
   H5_ASSIGN(auto charge, source.environment.cache->charge(memory_of(extent)));
   H5_ASSIGN(Table table, make_table(dataset, extent, source.budget));
-  table.charge = std::make_shared<const cache::BlockCache::Charge>(std::move(charge));
+  table.charge = std::make_shared<cache::BlockCache::Charge>(std::move(charge));
   return table;
+}
+
+void settle_charge(const Table& table, std::size_t text_bytes) {
+  std::size_t bytes = text_bytes + kBytesPerColumn * table.columns.size();
+  for (const Column& column : table.columns) bytes += column.name.size();
+  if (table.charge && bytes < table.charge->bytes()) (void)table.charge->resize(bytes);
 }
 
 }  // namespace h5mount::view

@@ -33,7 +33,7 @@ struct Table {
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;  // as stored
   // Of an open file: the memory for the columns and for what a view makes of their names.
-  std::shared_ptr<const cache::BlockCache::Charge> charge = {};
+  std::shared_ptr<cache::BlockCache::Charge> charge = {};
 };
 
 // Why a dataset is no table; nothing where it is one. Costs a walk of its type: no column is made.
@@ -47,8 +47,11 @@ Result<std::uint64_t> table_columns(const object::DatasetDescription& dataset, R
 // kMaxTableNameBytes of names.
 Result<Table> table_of(const object::DatasetDescription& dataset, RequestBudget* budget);
 
-// The same for a file that is opened: the cache is charged with its memory before it is made.
+// The same for a file that is opened: the cache is charged with the most that it and the texts of a view may
+// take before they are made; then settle_charge lowers that to what they take. `text_bytes`: of what a view
+// made of the names.
 Result<Table> table_of(const Source& source);
+void settle_charge(const Table& table, std::size_t text_bytes);
 
 // h5py's complex numbers (two equal floats named r and i) and HDF5's own are one cell.
 bool is_complex(const format::Datatype& type);

@@ -13,6 +13,7 @@ Result<ComputedFilePtr> make_delimited(Source source, char delimiter, const Comp
                                        std::span<const dataset::ByteRange> stale) {
   H5_ASSIGN(Table table, table_of(source));
   RowTextPtr text = delimited_rows(table, delimiter);
+  settle_charge(table, 2 * text->header().size());
   return measure_table(std::move(source), std::move(table), std::move(text), before, stale);
 }
 
@@ -32,6 +33,7 @@ Result<ComputedFilePtr> make_ndjson(Source source, const ComputedFile* before,
                                     std::span<const dataset::ByteRange> stale) {
   H5_ASSIGN(Table table, table_of(source));
   RowTextPtr text = json_rows(table);
+  settle_charge(table, text->constant_bytes());
   const auto width = text->row_width();
   if (!width) return measure_table(std::move(source), std::move(table), std::move(text), before, stale);
   if (checked_mul(table.rows, *width).value_or(kMaxFileBytes + 1) > kMaxFileBytes)

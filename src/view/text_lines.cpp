@@ -79,7 +79,7 @@ Result<ComputedFilePtr> make_lines(Source source, std::uint64_t elements, Append
   const object::DatasetDescription& dataset = source.reader->description();
   const std::uint64_t row_bytes = checked_mul(dataset.element_size, elements).value_or(format::kUnlimited);
   if (row_bytes > limits::kMaxTableRowBytes)
-    return fail(Error(ErrorCode::LimitExceeded, "line too large to be shown as text").with_found(row_bytes));
+    return fail(Error(ErrorCode::TooLarge, "line too large to be shown as text").with_found(row_bytes));
   Table table{.columns = {{.name = {}, .type = dataset.type}},
               .rows = row_bytes == 0 ? 0 : dataset.image_bytes / row_bytes,
               .row_bytes = row_bytes};

@@ -170,7 +170,7 @@ void put_u32(std::string& out, std::size_t at, std::uint64_t value) {
 Result<std::string> encode_strings(const Source& source) {
   const object::DatasetDescription& chunk = source.reader->description();
   const std::uint64_t count = source.reader->size() / chunk.element_size;
-  const Error too_large(ErrorCode::LimitExceeded, "too many bytes of strings in one chunk");
+  const Error too_large(ErrorCode::TooLarge, "too many bytes of strings in one chunk");
   if (source.reader->size() > limits::kMaxStringChunkBytes) return fail(too_large);
   std::vector<std::byte> stored(static_cast<std::size_t>(source.reader->size()));
   H5_TRY(source.reader->read_into(0, stored, source.budget));
