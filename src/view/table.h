@@ -15,7 +15,7 @@ namespace h5mount::view {
 
 // The bound on the names of all columns of a table together: those of nested members are made of several
 // names of the type, so that a small file can ask for any amount.
-inline constexpr std::uint64_t kMaxTableNameBytes = 4U << 20;
+inline constexpr std::uint64_t kMaxTableNameBytes = 2U << 20;
 
 struct Column {
   std::string name;  // unique in the table

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+
+#include "h5mount/text/text_bounds.h"
 
 namespace h5mount::view {
 
@@ -11,12 +14,28 @@ constexpr std::uint64_t kBlockRows = 4096;
 constexpr std::uint64_t kBlockCells = 64U << 10;
 constexpr std::uint64_t kBlockBytes = 1U << 20;  // of rows as they are stored
 
-constexpr std::uint64_t kBlockText = 4U << 20;  // of what every row repeats
+constexpr std::uint64_t kBlockText = 4U << 20;  // as far as it is known
+
+// What the names of enumerations' values take at most in a row. Other long values are met when rows are
+// rendered.
+std::uint64_t names_in_row(const Table& table) {
+  std::map<const format::Datatype*, std::uint64_t> known;
+  std::uint64_t bytes = 0;
+  for (const Column& column : table.columns) {
+    if (column.type->cls != format::DatatypeClass::Enum) continue;
+    const auto [longest, is_new] = known.try_emplace(column.type.get());
+    if (is_new) longest->second = text::value_text_bounds(*column.type, {}, {}).most;
+    // A line of text is a column of many elements.
+    bytes += longest->second * (table.columns.size() == 1 ? table.row_bytes / column.type->size : 1);
+  }
+  return bytes;
+}
 
 std::uint64_t rows_of_block(const Table& table, std::uint64_t row_text) {
   const std::uint64_t by_bytes = kBlockBytes / std::max<std::uint64_t>(1, table.row_bytes);
   const std::uint64_t by_cells = kBlockCells / table.columns.size();
-  const std::uint64_t by_text = kBlockText / std::max<std::uint64_t>(1, row_text);
+  const std::uint64_t by_text =
+      kBlockText / std::max<std::uint64_t>(1, std::max(row_text, names_in_row(table)));
   return std::clamp<std::uint64_t>(std::min({by_bytes, by_cells, by_text}), 1, kBlockRows);
 }
 

@@ -93,7 +93,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
 class RowsFile : public TableFile {
  protected:
   RowsFile(Source source, Table table, RowTextPtr text)
-      : TableFile(std::move(source), std::move(table), text->header(), {}, text->constant_bytes()),
+      : TableFile(std::move(source), std::move(table), text->header(), {},
+                  text->row_width().value_or(text->constant_bytes())),
         text_(std::move(text)) {}
 
   const RowText& text() const { return *text_; }

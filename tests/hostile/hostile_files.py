@@ -331,14 +331,14 @@ def damaged_headers(out):
 
 
 def wide_names(out):
-    """Tables of 65,536 columns: names of 60,000 bytes each, names of 40, and enumerations with long names."""
+    """Tables of 65,536 columns: names of 60,000 bytes each, names of 20, and enumerations with long names."""
     def table(f, name, member, items, item):
         t = h5t.create(h5t.COMPOUND, items * item.get_size())
         t.insert(member, 0, h5t.array_create(item, (items,)))
-        h5d.create(f.id, name, t, h5s.create_simple((10,)))
+        h5d.create(f.id, name, t, h5s.create_simple((2,)))
     with h5py.File(out, 'w', libver='latest') as f:
         table(f, b'long', b'"' * 60000, 65536, h5t.STD_U8LE)
-        table(f, b'short', b'"' * 40, 65536, h5t.STD_U8LE)
+        table(f, b'short', b'"' * 20, 65536, h5t.STD_U8LE)
         t = h5t.enum_create(h5t.STD_U16LE)
         for i in range(100):
             t.enum_insert(b'%02x' % i + b'\1' * 600, i)
