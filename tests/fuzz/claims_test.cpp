@@ -15,7 +15,7 @@ TEST(ClaimingFiles, EveryRequestStaysWithinItsBounds) {
   ClaimsBounds bounds;
   if (kSanitized) bounds = {.seconds = 60, .memory_above_cache = 1ULL << 30};
   std::uint64_t requests = 0, opened = 0;
-  constexpr std::uint64_t kFiles = 40;
+  constexpr std::uint64_t kFiles = 10;
   for (std::uint64_t seed = 0; seed < kFiles; ++seed) {
     const ClaimsReport report = visit_claims(make_claiming_file(random_choices(seed)), bounds, seed % 4 == 0);
     for (const std::string& violation : report.violations)
