@@ -1,6 +1,6 @@
 #include "copy_command.h"
 
-#include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,16 +34,21 @@ void catch_signals() {
   }
 }
 
-// The status of a file changes with its bytes, whereas its mtime may be set back.
-std::timespec last_change(const std::string& file) {
-  struct stat st = {};
-  return ::stat(file.c_str(), &st) == 0 ? st.st_ctim : std::timespec{};
+// The stamp is taken before anything is copied, so that the version is never newer than what is copied.
+std::string source_version(const FrontCommand& command, const object::FileSet& files) {
+  const auto stamp = io::settled_stamp(*files.main()->followed->addresses());
+  if (!stamp) return {};
+  const MountOptions& options = command.options;
+  return fmt::format("{} {:x}-{:x}-{:x}-{:x} {}:{} {:o}:{:o}", H5MOUNT_VERSION, stamp->size, stamp->modified,
+                     stamp->sum, stamp->changed, static_cast<std::int64_t>(options.uid.value_or(-1)),
+                     static_cast<std::int64_t>(options.gid.value_or(-1)), options.file_umask,
+                     options.directory_umask);
 }
 
 }  // namespace
 
-Status run_copy(const FrontCommand& command, const std::shared_ptr<tree::Tree>& tree,
-                const front::FailureHandler& failed) {
+Status run_copy(const FrontCommand& command, const object::FileSet& files,
+                const std::shared_ptr<tree::Tree>& tree, const front::FailureHandler& failed) {
   catch_signals();
   front::CopyProgress progress;
   const bool shown = ::isatty(STDERR_FILENO) == 1;
@@ -51,7 +56,7 @@ Status run_copy(const FrontCommand& command, const std::shared_ptr<tree::Tree>& 
   options.path = command.paths.front();
   options.destination = command.destination;
   options.threads = command.options.threads.value_or(std::max(std::thread::hardware_concurrency(), 1U));
-  options.source_changed = last_change(command.file);
+  options.source_version = source_version(command, files);
   options.stop = &stop;
   options.progress = shown ? &progress : nullptr;
   Status done;

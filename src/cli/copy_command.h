@@ -3,11 +3,12 @@
 
 #include "command_line.h"
 #include "h5mount/front/copy.h"
+#include "h5mount/object/file_set.h"
 
 namespace h5mount::cli {
 
 // After an interruption removes incomplete files, then raises the signal again.
-Status run_copy(const FrontCommand& command, const std::shared_ptr<tree::Tree>& tree,
-                const front::FailureHandler& failed);
+Status run_copy(const FrontCommand& command, const object::FileSet& files,
+                const std::shared_ptr<tree::Tree>& tree, const front::FailureHandler& failed);
 
 }  // namespace h5mount::cli

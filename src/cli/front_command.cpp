@@ -1,5 +1,7 @@
 #include "front_command.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "copy_command.h"
@@ -12,7 +14,7 @@ namespace {
 
 using Kind = FrontCommand::Kind;
 
-Status run_command(const FrontCommand& command, const front::Context& context) {
+Status run_command(const FrontCommand& command, const object::FileSet& files, const front::Context& context) {
   switch (command.kind) {
     case Kind::Cat:
       return front::cat(context, command.paths);
@@ -24,15 +26,28 @@ Status run_command(const FrontCommand& command, const front::Context& context) {
     case Kind::Tar:
       return front::tar(context, command.paths);
     case Kind::Copy:
-      return run_copy(command, context.tree, context.failed);
+      return run_copy(command, files, context.tree, context.failed);
   }
   return fail(Error(ErrorCode::Internal, "an unknown command"));
+}
+
+// A command has one FILE, and what follows it are PATHs in it.
+bool is_other_file(const std::string& path, const Error& error) {
+  struct stat st = {};
+  return error.code() == ErrorCode::NotFound && ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
 }
 
 // Prints "h5mount: FILE: /PATH: words".
 front::FailureHandler failure_handler(const std::string& file, bool& any) {
   return [&file, &any](std::string_view path, const Error& error) {
     any = true;
+    if (is_other_file(std::string(path), error)) {
+      print_error("",
+                  fmt::format("{} has no /{}. To read the file {}, give it to a command of its own: each has "
+                              "one FILE, and the names behind it are paths in that file",
+                              file, path, path));
+      return;
+    }
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
     const std::string words = error.text();
@@ -56,8 +71,13 @@ int run_front(const FrontCommand& command) {
   const auto pin = (*tree)->pin();  // the same file throughout, also where it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
-  const Status done = run_command(command, {*tree, out, failure_handler(command.file, any_failed)});
-  if (!done) print_error(command.file, done.error().text());
+  const Status done =
+      run_command(command, *source.files, {*tree, out, failure_handler(command.file, any_failed)});
+  if (!done) {
+    const std::string words = done.error().text();
+    const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
+    print_error(of_destination ? "" : command.file, words);
+  }
   return done && !any_failed ? 0 : kExitPartial;
 }
 

@@ -1,5 +1,7 @@
 #include "h5mount/front/copy.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <optional>
@@ -7,9 +9,11 @@
 
 #include "copy_file.h"
 #include "copy_jobs.h"
+#include "copy_record.h"
 #include "file_reader.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
+#include "own_data.h"
 #include "tree_walk.h"
 #include "xattrs.h"
 
@@ -18,41 +22,42 @@ namespace {
 
 constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of one file
 
-// The first copy of each file with several names, to which the others are linked. Threads: any.
-class FirstNames {
+// The first copy of a file with several names, to which the others are linked.
+struct FirstCopy {
+  std::string path;  // below the top directory; empty where it could not be copied
+  FileIdentity file;
+};
+
+// The first copies of all such files. Threads: any.
+class FirstCopies {
  public:
-  // Nothing: this is the first name, and the caller must call `settle` for it. Else waits for the first copy
-  // and returns its path, empty where it could not be copied.
-  std::optional<std::string> claim(std::uint64_t ino) {
+  // Nothing: this is the first name, and the caller must call `settle` for it. Else waits for the first copy.
+  std::optional<FirstCopy> claim(std::uint64_t ino) {
     MutexLock lock(mutex_);
-    const auto [place, first] = names_.try_emplace(ino);
+    const auto [place, first] = copies_.try_emplace(ino);
     if (first) return std::nullopt;
-    const Name& name = place->second;  // the reference stays valid when names are added
-    while (!name.settled) settled_.wait(lock);
-    return name.path;
+    const std::optional<FirstCopy>& copy = place->second;  // the reference stays valid when others are added
+    while (!copy) settled_.wait(lock);
+    return copy;
   }
 
-  void settle(std::uint64_t ino, std::string path) {
+  void settle(std::uint64_t ino, FirstCopy copy) {
     const MutexLock lock(mutex_);
-    names_[ino] = {std::move(path), true};
+    copies_[ino] = std::move(copy);
     settled_.notify_all();
   }
 
  private:
-  struct Name {
-    std::string path;
-    bool settled = false;
-  };
   Mutex mutex_;
   Condition settled_;
-  std::unordered_map<std::uint64_t, Name> names_ H5_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, std::optional<FirstCopy>> copies_ H5_GUARDED_BY(mutex_);
 };
 
 struct SettleAtEnd {
-  FirstNames& names;
+  FirstCopies& copies;
   std::uint64_t ino;
-  std::string path;  // empty: it could not be copied
-  ~SettleAtEnd() { names.settle(ino, std::move(path)); }
+  FirstCopy copy;
+  ~SettleAtEnd() { copies.settle(ino, std::move(copy)); }
 };
 
 // A file or symlink to be copied by a job.
@@ -73,7 +78,9 @@ class Copy : public Visitor {
 
   Status run(FoundNode start) {
     start_length_ = start.path.empty() ? 0 : start.path.size() + 1;
-    if (start.stat.type != tree::NodeType::Directory) H5_TRY(open_top(start.path));
+    if (start.stat.type != tree::NodeType::Directory) {
+      if (const Status opened = open_top(start.path); !opened) return fail(of_destination(opened.error()));
+    }
     Status walked;
     {
       CopyJobs jobs(std::max(options_.threads, 1U));
@@ -82,6 +89,7 @@ class Copy : public Visitor {
     }
     directories_.clear();
     const MutexLock lock(mutex_);
+    if (record_ && !ended_ && walked) record_->remove(*top_);
     if (refused_xattrs_ > 0)
       log(LogLevel::Warning, "{}: the file system did not accept {} attributes, the first of them of /{}",
           options_.destination, refused_xattrs_, refused_path_);
@@ -126,11 +134,15 @@ class Copy : public Visitor {
     auto made = directories_.empty() ? CopyDirectory::make_top(options_.destination, found.stat)
                                      : CopyDirectory::make(directories_.back(), name_of(found), found.stat);
     if (!made) {
-      if (!top_ || is_full(made.error())) return fail(made.error());
+      if (!top_ || is_full(made.error())) return fail(of_destination(made.error()));
       failed_(found.path, made.error());
       return false;
     }
-    if (!top_) top_ = *made;
+    if (!top_) {
+      top_ = *made;
+      record_.emplace(*top_, options_.source_version.empty() ? std::string()
+                                                             : options_.source_version + " /" + found.path);
+    }
     count_refused(found.path, set_xattrs((*made)->fd(), read_xattrs(*tree_, found, failed_)));
     directories_.push_back(*std::move(made));
     return true;
@@ -147,7 +159,7 @@ class Copy : public Visitor {
     if (done) {
       add_progress(1, 0, 0);
     } else if (is_full(done.error())) {
-      end(done.error().within("/" + work.found.path));
+      end(of_destination(done.error().within("/" + work.found.path)));
     } else if (check_stop()) {
       failed_(work.found.path, done.error());
     }
@@ -159,27 +171,36 @@ class Copy : public Visitor {
   }
 
   Status copy_file(const Work& work) {
-    if (work.found.stat.nlink <= 1) return copy_content(work);
+    if (work.found.stat.nlink <= 1) {
+      H5_TRY(copy_content(work, work.below));
+      return {};
+    }
     const std::uint64_t ino = work.found.stat.ino;
-    if (const auto first = names_.claim(ino); first && !first->empty()) {
-      const Status linked = link_file(*top_, *first, *work.directory, work.name);
+    // Each further link changes the status of the file, by which it is known, whichever name it was given.
+    const std::string key = fmt::format("//{}", ino);
+    if (const auto first = first_copies_.claim(ino); first && !first->path.empty()) {
+      const Status linked = link_file(*top_, first->path, first->file, *work.directory, work.name);
       if (linked) add_progress(0, work.found.stat.size, 0);
+      if (linked) note_whole(work, key);
       if (linked || !takes_no_link(linked.error())) return linked;
     }
-    SettleAtEnd end{names_, ino, {}};
-    H5_TRY(copy_content(work));
-    end.path = work.below;
+    SettleAtEnd end{first_copies_, ino, {}};
+    H5_ASSIGN(const FileIdentity file, copy_content(work, key));
+    end.copy = {work.below, file};
     return {};
   }
 
-  Status copy_content(const Work& work) {
+  // `key`: of the file in the record.
+  Result<FileIdentity> copy_content(const Work& work, const std::string& key) {
     tree::NodeStat stat = work.found.stat;
     if (!stat.complete) {
       H5_ASSIGN(stat, tree_->stat(work.found.node.id(), tree::StatDepth::Size));
     }
-    if (is_whole(*work.directory, work.name, stat, options_.source_changed)) {
+    struct stat there = {};
+    if (record_ && ::fstatat(work.directory->fd(), work.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(there.st_mode) && record_->knows(key, there)) {
       add_progress(0, stat.size, stat.size);
-      return {};
+      return identity_of(there);
     }
     H5_ASSIGN(FileReader reader, FileReader::open(tree_, work.found.node.id()));
     H5_ASSIGN(TemporaryFile file, TemporaryFile::make(work.directory, work.name));
@@ -187,7 +208,15 @@ class Copy : public Visitor {
     count_refused(work.found.path, set_xattrs(file.fd(), read_xattrs(*tree_, work.found, failed_)));
     H5_TRY(set_status(file.fd(), stat));
     H5_TRY(check_stop());
-    return file.rename_to(work.name);
+    if (::fstat(file.fd(), &there) != 0) return fail(io_error(errno, "cannot be written"));
+    H5_TRY(file.rename_to(work.name));
+    note_whole(work, key);
+    return identity_of(there);
+  }
+
+  // Data of other files may change while this one does not, and are copied again.
+  void note_whole(const Work& work, const std::string& key) {
+    if (record_ && has_own_data(tree_, work.found)) record_->add(key, *work.directory, work.name);
   }
 
   Status write_content(FileReader& reader, TemporaryFile& file) {
@@ -207,10 +236,15 @@ class Copy : public Visitor {
   // ---- shared by all threads
 
   // Some file systems have no hard links, and each has a maximum number per file: 65,000 on ext4. Further
-  // names are then linked to another copy.
+  // names are then linked to another copy, as they are where the first one is not found any more.
   static bool takes_no_link(const Error& error) {
     const int reason = error.errno_value();
-    return reason == EMLINK || reason == EPERM || reason == EOPNOTSUPP;
+    return reason == EMLINK || reason == EPERM || reason == EOPNOTSUPP || reason == ENOENT ||
+           reason == ENOTDIR || reason == ELOOP || reason == ESTALE;
+  }
+
+  Error of_destination(const Error& error) const {
+    return {error.code(), fmt::format("{}: {}", options_.destination, error.text())};
   }
 
   static bool is_full(const Error& error) {
@@ -252,7 +286,8 @@ class Copy : public Visitor {
   std::string top_name_;                       // of the start, in `top_`
   std::size_t start_length_ = 0;               // of the start's path and its `/`
   std::vector<CopyDirectoryPtr> directories_;  // those being walked
-  FirstNames names_;
+  std::optional<CopyRecord> record_;           // none: the copy is one file
+  FirstCopies first_copies_;
   Mutex mutex_;
   std::optional<Error> ended_ H5_GUARDED_BY(mutex_);  // why nothing more is copied
   std::size_t refused_xattrs_ H5_GUARDED_BY(mutex_) = 0;

@@ -62,6 +62,8 @@ Result<CopyDirectoryPtr> CopyDirectory::make(const CopyDirectoryPtr& parent, con
 Status CopyDirectory::take_over(bool made, const tree::NodeStat& stat) {
   struct stat there = {};
   if (!made && ::fstat(fd_.get(), &there) != 0) return fail(io_error(errno, "the directory"));
+  if (!made && ::faccessat(fd_.get(), ".", W_OK, 0) != 0 && errno == EROFS)
+    return fail(io_error(errno, "the directory cannot be written"));
   // A directory that an earlier copy finished is read-only and is made writable. Others keep their mode
   // meanwhile, as they may be in use.
   const bool writable = made || (there.st_mode & S_IWUSR) != 0;

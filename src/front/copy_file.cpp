@@ -12,8 +12,21 @@
 namespace h5mount::front {
 namespace {
 
-bool later(const std::timespec& a, const std::timespec& b) {
-  return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+// The directory or file at `path` below `top`, opened for nothing but its identity, name by name: paths may
+// be longer than the system takes at once.
+Result<UniqueFd> find_beneath(const CopyDirectory& top, std::string_view path) {
+  constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  UniqueFd at;
+  while (true) {
+    const std::size_t end = path.find('/');
+    const bool last = end == std::string_view::npos;
+    const std::string name(path.substr(0, end));
+    UniqueFd next(::openat(at ? at.get() : top.fd(), name.c_str(), last ? kFlags : kFlags | O_DIRECTORY));
+    if (!next) return fail(io_error(errno, "its first copy cannot be found"));
+    at = std::move(next);
+    if (last) return at;
+    path.remove_prefix(end + 1);
+  }
 }
 
 // Puts `temporary` in the place of `name`.
@@ -52,25 +65,20 @@ Status TemporaryFile::rename_to(const std::string& name) {
   return put_in_place(*directory_, std::exchange(temporary_, {}), name);
 }
 
-bool is_whole(const CopyDirectory& directory, const std::string& name, const tree::NodeStat& stat,
-              const std::timespec& source_changed) {
+Status link_file(const CopyDirectory& top, const std::string& path, const FileIdentity& first,
+                 const CopyDirectory& directory, const std::string& name) {
   struct stat there = {};
-  if (::fstatat(directory.fd(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return false;
-  return S_ISREG(there.st_mode) && static_cast<std::uint64_t>(there.st_size) == stat.size &&
-         there.st_mtim.tv_sec == stat.mtime && there.st_mtim.tv_nsec == 0 &&
-         later(there.st_ctim, source_changed);
-}
-
-Status link_file(const CopyDirectory& top, const std::string& first, const CopyDirectory& directory,
-                 const std::string& name) {
-  struct stat one = {}, other = {};
-  if (::fstatat(top.fd(), first.c_str(), &one, AT_SYMLINK_NOFOLLOW) == 0 &&
-      ::fstatat(directory.fd(), name.c_str(), &other, AT_SYMLINK_NOFOLLOW) == 0 &&
-      one.st_ino == other.st_ino && one.st_dev == other.st_dev)
+  if (::fstatat(directory.fd(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      identity_of(there) == first)
     return {};  // rename would do nothing, and leave the temporary name
+  H5_ASSIGN(const UniqueFd fd, find_beneath(top, path));
+  if (::fstat(fd.get(), &there) != 0 || identity_of(there) != first)
+    return fail(Error(ErrorCode::Stale, "another file has taken the place of its first copy, " + path));
   const std::string temporary = CopyDirectory::temporary_name(name);
-  if (::linkat(top.fd(), first.c_str(), directory.fd(), temporary.c_str(), 0) != 0)
-    return fail(io_error(errno, "cannot be linked to " + first));
+  // AT_EMPTY_PATH would need rights that users do not have.
+  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
+  if (::linkat(AT_FDCWD, link.c_str(), directory.fd(), temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return fail(io_error(errno, "cannot be linked to " + path));
   return put_in_place(directory, temporary, name);
 }
 

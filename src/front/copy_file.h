@@ -1,6 +1,8 @@
 // One file of a copy: written under a temporary name, renamed when it is complete.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <functional>
 
 #include "copy_directory.h"
@@ -34,13 +36,21 @@ class TemporaryFile {
   UniqueFd fd_;
 };
 
-// True where `name` is a complete copy of a file of this size and time.
-bool is_whole(const CopyDirectory& directory, const std::string& name, const tree::NodeStat& stat,
-              const std::timespec& source_changed);
+// What a file is, whatever its names are.
+struct FileIdentity {
+  ::dev_t device = 0;
+  ::ino_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+inline FileIdentity identity_of(const struct stat& st) {
+  return {st.st_dev, st.st_ino};
+}
 
-// Makes another name for the file at `first`, a path below `top`; replaces an existing file of that name.
-Status link_file(const CopyDirectory& top, const std::string& first, const CopyDirectory& directory,
-                 const std::string& name);
+// Makes another name for the file `first` at `path` below `top`; replaces an existing file of that name.
+// Others may own the directories on the way meanwhile: no symlink is followed there, and another file is
+// Stale.
+Status link_file(const CopyDirectory& top, const std::string& path, const FileIdentity& first,
+                 const CopyDirectory& directory, const std::string& name);
 
 Status copy_symlink(const CopyDirectory& directory, const std::string& name, const std::string& target,
                     const tree::NodeStat& stat);
