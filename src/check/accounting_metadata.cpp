@@ -31,8 +31,11 @@ unsigned width_of(std::uint64_t most) {
 
 }  // namespace
 
-AccountingMetadata::AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space)
-    : file_(std::move(file)), space_(space), number_(file_->number() | kAccounting) {}
+AccountingMetadata::AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space, Damaged damaged)
+    : file_(std::move(file)),
+      space_(space),
+      damaged_(std::move(damaged)),
+      number_(file_->number() | kAccounting) {}
 
 Result<metadata::MetadataBlock> AccountingMetadata::read(std::uint64_t address, std::uint64_t length,
                                                          std::string_view structure) const {
@@ -89,9 +92,9 @@ void AccountingMetadata::note_structure(const metadata::MetadataBlock& block, st
 // Every node of a B-tree.
 void AccountingMetadata::note_tree(std::uint64_t address, std::uint8_t type) const {
   if (address == format::kUndefinedAddress || space_.contains(address)) return;
-  if (const auto tree = metadata::BTree2::open(shared_from_this(), address, {.type = type}))
-    (void)(*tree)->for_each([](ByteSpan, std::uint64_t) -> Result<bool> { return true; },
-                            [](const Error&) {});
+  const auto tree = metadata::BTree2::open(shared_from_this(), address, {.type = type});
+  if (!tree) return damaged_(tree.error());
+  keep((*tree)->for_each([](ByteSpan, std::uint64_t) -> Result<bool> { return true; }, damaged_));
 }
 
 // The number at `at`, of `width` bytes; all ones, which is also the undefined address, where it is not there.
@@ -113,7 +116,7 @@ void AccountingMetadata::note_fractal_heap(const metadata::MetadataBlock& block)
       number_at(block.bytes(), kFixed + 2 * std::size_t{lengths} + offsets, offsets);
   const std::uint64_t filters = number_at(block.bytes(), 7, 2);
   note_tree(tree, filters == 0 ? kHugeObject : kFilteredHugeObject);
-  if (manager != format::kUndefinedAddress) note_free_space_manager(manager, false);
+  if (manager != format::kUndefinedAddress) keep(note_free_space_manager(manager, false));
 }
 
 // The header is padded to 8 bytes; texts are read without what lies between them.
@@ -207,7 +210,8 @@ void AccountingMetadata::note_superblock() const {
 void AccountingMetadata::note_extension() {
   if (superblock().extension_address == format::kUndefinedAddress) return;
   const auto header = metadata::load_object_header(*this, superblock().extension_address);
-  if (!header) return;
+  if (!header) return damaged_(header.error());
+  if ((*header)->damage) damaged_(*(*header)->damage);
   for (const metadata::HeaderMessage& message : (*header)->messages) {
     format::Cursor cursor = message.cursor("SuperblockExtension");
     if (message.type == format::MessageType::MetadataCacheImage) {
@@ -216,8 +220,14 @@ void AccountingMetadata::note_extension() {
       note_free_space_info(message.body);
     } else if (message.type == format::MessageType::SharedMessageTable) {
       const auto table = format::decode_shared_message_table_message(cursor);
-      if (!table) continue;
-      if (auto loaded = metadata::SharedMessages::load(*this, *table)) shared_ = *std::move(loaded);
+      if (!table) {
+        damaged_(table.error());
+        continue;
+      }
+      if (auto loaded = metadata::SharedMessages::load(*this, *table))
+        shared_ = *std::move(loaded);
+      else
+        damaged_(loaded.error());
       note_shared_messages(table->table_address, table->index_count);
     }
   }
@@ -235,7 +245,9 @@ void AccountingMetadata::note_shared_messages(std::uint64_t table, std::uint8_t 
   for (std::size_t at = 4; at < block->bytes().size(); at += each) {
     const std::uint64_t index = number_at(block->bytes(), at + 14, offsets);
     const std::uint64_t heap = number_at(block->bytes(), at + 14 + offsets, offsets);
-    if (heap != format::kUndefinedAddress) (void)metadata::FractalHeap::open(shared_from_this(), heap);
+    if (heap != format::kUndefinedAddress)
+      if (const auto opened = metadata::FractalHeap::open(shared_from_this(), heap); !opened)
+        damaged_(opened.error());
     if (index == format::kUndefinedAddress) continue;
     if (block->bytes()[at + 1] != std::byte{0}) {
       note_tree(index, kSharedMessage);
@@ -244,23 +256,39 @@ void AccountingMetadata::note_shared_messages(std::uint64_t table, std::uint8_t 
     // A list: signature, records of a kind, a hash, and 12 bytes or 4 and an address, and a checksum.
     const std::uint64_t record = 5 + std::max<std::uint64_t>(12, 4 + std::uint64_t{offsets});
     note(index, 4 + number_at(block->bytes(), at + 8, 2) * record + 4);
+    note_shared_message_list(index, number_at(block->bytes(), at + 12, 2) * record);
   }
+}
+
+// The checksum follows the records in use.
+void AccountingMetadata::note_shared_message_list(std::uint64_t address, std::uint64_t record_bytes) const {
+  constexpr std::string_view kName = "SharedMessageList";
+  const auto block = file_->read(address, 4 + record_bytes + 4, kName);
+  if (!block) return damaged_(block.error());
+  format::Cursor cursor = block->cursor(kName);
+  cursor.signature("SMLI");
+  cursor.skip(static_cast<std::size_t>(record_bytes), "records");
+  cursor.checksum();
+  keep(cursor.finish());
 }
 
 // ---- free space that a manager keeps track of
 
 // Version 0: strategy 1 | threshold L | six addresses where the strategy is 1. Version 1: strategy 1 |
 // persists 1 | threshold L | page size L | 2 | end of the allocated space O | twelve addresses where it
-// persists.
+// persists. Early builds of libhdf5 1.10 wrote the fields of version 1 under number 0.
 void AccountingMetadata::note_free_space_info(ByteSpan message) const {
   const unsigned lengths = sizes().lengths, offsets = sizes().offsets;
+  constexpr unsigned kOldManagers = 6, kManagers = 12;
+  const std::size_t managers_at = 5 + 2 * std::size_t{lengths} + offsets;
   const std::uint64_t version = number_at(message, 0, 1);
-  const bool persists = number_at(message, version == 0 ? 1 : 2, 1) == 1;
+  const bool old = version == 0 && message.size() < managers_at + std::size_t{kManagers} * offsets;
+  const bool persists = number_at(message, old ? 1 : 2, 1) == 1;
   if (!persists || version > 1) return;
-  std::size_t at = version == 0 ? 2 + std::size_t{lengths} : 5 + 2 * std::size_t{lengths} + offsets;
-  for (unsigned i = version == 0 ? 6 : 12; i > 0; --i, at += offsets)
+  std::size_t at = old ? 2 + std::size_t{lengths} : managers_at;
+  for (unsigned i = old ? kOldManagers : kManagers; i > 0; --i, at += offsets)
     if (const std::uint64_t address = number_at(message, at, offsets); address != format::kUndefinedAddress)
-      note_free_space_manager(address, true);
+      keep(note_free_space_manager(address, true));
 }
 
 // `of_file`: its sections are space of the file; else of a fractal heap, whose blocks have them.
@@ -268,13 +296,18 @@ void AccountingMetadata::note_free_space_info(ByteSpan message) const {
 //   "FSHD" | version 1 | client 1 | total space L | sections L | serialized sections L | ghosts L | classes 2
 //   | shrink 2 | expand 2 | address bits 2 | largest section L | list O | used bytes L | allocated bytes L |
 //   checksum 4
-void AccountingMetadata::note_free_space_manager(std::uint64_t address, bool of_file) const {
+Status AccountingMetadata::note_free_space_manager(std::uint64_t address, bool of_file) const {
   constexpr std::string_view kName = "FreeSpaceManager";
   const unsigned lengths = sizes().lengths, offsets = sizes().offsets;
   const std::size_t behind = 14 + 4 * std::size_t{lengths};  // the address bits
-  const auto header = file_->read(address, behind + 3 * std::size_t{lengths} + offsets + 4, kName);
-  if (!header || as_text(header->bytes().first(4)) != "FSHD") return;
-  const ByteSpan bytes = header->bytes();
+  const std::size_t fields = behind + 3 * std::size_t{lengths} + offsets;
+  H5_ASSIGN(const auto header, file_->read(address, fields + 4, kName));
+  format::Cursor cursor = header.cursor(kName);
+  cursor.signature("FSHD");
+  cursor.skip(fields - 4, "fields");
+  cursor.checksum();
+  H5_TRY(cursor.finish());
+  const ByteSpan bytes = header.bytes();
   note(address, bytes.size());
   const std::uint64_t count = number_at(bytes, 6 + 2 * std::size_t{lengths}, lengths);
   const std::uint64_t address_bits = number_at(bytes, behind - 2, 2);
@@ -282,14 +315,23 @@ void AccountingMetadata::note_free_space_manager(std::uint64_t address, bool of_
   const std::uint64_t list = number_at(bytes, behind + lengths, offsets);
   const std::uint64_t used = number_at(bytes, behind + lengths + offsets, lengths);
   const std::uint64_t allocated = number_at(bytes, behind + 2 * std::size_t{lengths} + offsets, lengths);
-  if (list == format::kUndefinedAddress || used > allocated || allocated > kMaxSectionBytes) return;
-  note(list, allocated);
+  if (list == format::kUndefinedAddress) return {};
   const std::size_t prefix = 5 + std::size_t{offsets};
-  if (!of_file || used < prefix + 4 || address_bits > 64) return;
-  const auto sections = file_->read(list, used, "FreeSpaceSections");
-  if (!sections || as_text(sections->bytes().first(4)) != "FSSE") return;
-  note_sections(sections->bytes().subspan(prefix, static_cast<std::size_t>(used) - prefix - 4),
-                static_cast<unsigned>(address_bits + 7) / 8, width_of(largest), width_of(count), count);
+  cursor.require(used >= prefix + 4 && used <= allocated, "no size of a list of sections");
+  cursor.require(allocated <= kMaxSectionBytes, "a longer list of sections than is read",
+                 ErrorCode::LimitExceeded);
+  H5_TRY(cursor.finish());
+  note(list, allocated);
+  H5_ASSIGN(const auto sections, file_->read(list, used, "FreeSpaceSections"));
+  format::Cursor list_cursor = sections.cursor("FreeSpaceSections");
+  list_cursor.signature("FSSE");
+  list_cursor.skip(static_cast<std::size_t>(used) - 8, "sections");
+  list_cursor.checksum();
+  H5_TRY(list_cursor.finish());
+  if (of_file && address_bits <= 64)
+    note_sections(sections.bytes().subspan(prefix, static_cast<std::size_t>(used) - prefix - 4),
+                  static_cast<unsigned>(address_bits + 7) / 8, width_of(largest), width_of(count), count);
+  return {};
 }
 
 // Of each size: how many sections, their size; then of each section: its address, its kind.

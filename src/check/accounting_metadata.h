@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "allocated_space.h"
@@ -16,11 +17,13 @@ namespace h5mount::check {
 class AccountingMetadata final : public metadata::FileMetadata,
                                  public std::enable_shared_from_this<AccountingMetadata> {
  public:
-  AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space);
+  // `damaged` receives what is found in structures that nothing but this class reads, from any thread that
+  // reads through it: the other structures are their readers' concern.
+  using Damaged = std::function<void(const Error&)>;
+  AccountingMetadata(metadata::FileMetadataPtr file, AllocatedSpace& space, Damaged damaged);
 
   // Notes what no object leads to: superblock, its extension, the table of shared messages, free-space
-  // managers and the space that they manage. To be called once, before other reads. What is damaged is left
-  // out.
+  // managers and the space that they manage. To be called once, before other reads.
   void note_file_structures();
 
   const format::Superblock& superblock() const override { return file_->superblock(); }
@@ -47,8 +50,12 @@ class AccountingMetadata final : public metadata::FileMetadata,
   void note_superblock() const;
   void note_extension();
   void note_shared_messages(std::uint64_t table, std::uint8_t indexes);
+  void note_shared_message_list(std::uint64_t address, std::uint64_t record_bytes) const;
   void note_free_space_info(ByteSpan message) const;
-  void note_free_space_manager(std::uint64_t address, bool of_file) const;
+  Status note_free_space_manager(std::uint64_t address, bool of_file) const;
+  void keep(const Status& status) const {
+    if (!status) damaged_(status.error());
+  }
   void note_sections(ByteSpan sections, unsigned offset_bytes, unsigned size_bytes, unsigned count_bytes,
                      std::uint64_t count) const;
   void note_structure(const metadata::MetadataBlock& block, std::uint64_t address,
@@ -64,6 +71,7 @@ class AccountingMetadata final : public metadata::FileMetadata,
 
   const metadata::FileMetadataPtr file_;
   AllocatedSpace& space_;
+  const Damaged damaged_;
   const std::uint64_t number_;
   static constexpr std::size_t kTreeTypes = 16;
   mutable std::array<std::atomic<std::uint32_t>, kTreeTypes> tree_node_bytes_{};  // of B-trees of each type

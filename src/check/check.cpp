@@ -59,11 +59,13 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
   Tally tally(options, report);
   const object::OpenedFilePtr& file = environment.files->main();
   AllocatedSpace space;
-  const auto metadata = std::make_shared<AccountingMetadata>(file->snapshot(), space);
+  const auto metadata = std::make_shared<AccountingMetadata>(
+      file->snapshot(), space, [&tally](const Error& error) { tally.found("", error); });
   metadata->note_file_structures();
   Places places(metadata->root_address());
   Extents extents(metadata->addresses()->size());
-  const Context context{environment, file, metadata, tally, places, extents};
+  ValueWork values(metadata->addresses()->stored_bytes(), tally);
+  const Context context{environment, file, metadata, tally, places, extents, values};
   check_length(context);
   check_objects(context);
   const std::vector<Extent> found = extents.take();

@@ -6,6 +6,7 @@
 
 #include "for_each.h"
 #include "h5mount/base/limits.h"
+#include "stored_data.h"
 
 namespace h5mount::check {
 
@@ -52,10 +53,13 @@ void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetada
     for_each(workers, parts.size(), tally, read);
     parts.clear();
   };
+  const StoredData stored(file);
   std::uint64_t at = 0;  // what lies before was read: shared bytes are read once
   for (const Extent& extent : extents) {
     if (!extent.unfiltered) continue;
     for (at = std::max(at, extent.begin); at < extent.end && tally.go_on();) {
+      at = stored.next(at);
+      if (at >= extent.end) break;
       const std::uint64_t end = std::min(extent.end, at + kReadBytes);
       parts.push_back({at, end, extent.owner, true});
       at = end;

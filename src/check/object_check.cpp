@@ -9,24 +9,38 @@ namespace h5mount::check {
 
 namespace {
 
-// References and variable-length parts are followed: a value that can be written as text is sound.
+// References and variable-length parts are followed: a value that can be written as text is sound. Others are
+// sound as they are.
 Status check_value(const Context& context, const object::Attribute& attribute) {
   if (attribute.damage) return fail(*attribute.damage);
-  const text::ValueContext values{context.metadata, [](std::uint64_t) { return std::nullopt; }};
-  H5_TRY(text::value_text_size(*attribute.type, attribute.space, attribute.data, values));
-  return {};
+  if (!attribute.type->has_variable_part && !attribute.type->has_reference) return {};
+  return context.values.run(0, [&](RequestBudget& budget) -> Status {
+    const text::ValueContext values{context.metadata, [](std::uint64_t) { return std::nullopt; }, &budget};
+    H5_TRY(text::value_text_size(*attribute.type, attribute.space, attribute.data, values));
+    return {};
+  });
 }
 
 void check_attributes(const Context& context, const object::Object& object, PlaceId place) {
+  constexpr unsigned kMaxListed = 16;  // values that are not checked; more are counted
+  unsigned listed = 0;
   const auto damaged = [&](const Error& error) { context.found(place, error); };
-  const auto check = [&](const object::Attribute& attribute) {
+  // As soon as each is decoded, so that no more than one value is held.
+  const auto check = [&](object::Attribute& attribute) {
     context.tally.count(&Totals::attributes);
-    if (const Status sound = check_value(context, attribute); !sound)
+    const Status sound = context.tally.go_on() ? check_value(context, attribute) : Status();
+    attribute.data = {};
+    attribute.owner.reset();
+    if (sound) return;
+    if (sound.error().code() == ErrorCode::BudgetExceeded && ++listed > kMaxListed)
+      context.tally.count_unlisted(sound.error());
+    else
       damaged(sound.error().within("attribute " + attribute.name));
-    return true;
   };
-  if (const Status walked = object::for_each_attribute(*context.metadata, object, check, damaged); !walked)
-    damaged(walked.error());
+  const auto go_on = [&](const object::Attribute&) { return context.tally.go_on(); };
+  const Status walked = object::for_each_attribute(*context.metadata, object, go_on, damaged,
+                                                   object::AttributeDetail::Full, check);
+  if (!walked) damaged(walked.error());
 }
 
 void check_external_link(const Context& context, const format::Link& link, PlaceId group) {
@@ -43,7 +57,7 @@ void check_group(const Context& context, const object::Object& object, PlaceId p
       context.places.add(place, link.name, link.address);
     else if (link.is(format::LinkType::External))
       check_external_link(context, link, place);
-    return true;
+    return context.tally.go_on();
   };
   if (const Status walked = (*group)->for_each(visit, damaged); !walked) damaged(walked.error());
 }
@@ -59,14 +73,14 @@ void check_index(const Context& context, std::uint64_t address, std::uint8_t rec
   const Status walked = (*tree)->for_each(
       [&](ByteSpan, std::uint64_t) -> Result<bool> {
         ++count;
-        return true;
+        return context.tally.go_on();
       },
       [&](const Error& error) {
         whole = false;
         damaged(error);
       });
   if (!walked) return damaged(walked.error());
-  if (whole && count != (*tree)->record_count())
+  if (whole && count != (*tree)->record_count() && context.tally.go_on())
     damaged(Error(ErrorCode::InvalidValue, "BTree2Header", "total_record_count", (*tree)->file_offset())
                 .with_found((*tree)->record_count())
                 .with_expected(count));

@@ -4,6 +4,7 @@
 #include "extents.h"
 #include "h5mount/object/object.h"
 #include "places.h"
+#include "value_work.h"
 
 namespace h5mount::check {
 
@@ -14,6 +15,7 @@ struct Context {
   Tally& tally;
   Places& places;
   Extents& extents;
+  ValueWork& values;
 
   void found(PlaceId place, const Error& error) const { tally.found(places.path(place), error); }
   void note(PlaceId place, const Error& error) const { tally.note(places.path(place), error); }

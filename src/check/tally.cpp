@@ -13,6 +13,9 @@ Severity severity_of(ErrorCode code) {
     case ErrorCode::UnsupportedVersion:
     case ErrorCode::LimitExceeded:
     case ErrorCode::TooLarge:
+    case ErrorCode::BudgetExceeded:
+    case ErrorCode::TimedOut:
+    case ErrorCode::OutOfMemory:
       return Severity::Unchecked;
     case ErrorCode::NotFound:  // of another file
     case ErrorCode::AccessDenied:
@@ -28,6 +31,7 @@ Tally::Tally(const Options& options, Report& report)
     : quick_(options.quick), checksums_before_(metadata_checksums_verified()), report_(report) {}
 
 void Tally::found(const std::string& path, const Error& error) {
+  if (error.code() == ErrorCode::Interrupted) return;  // the report wants no more
   add({severity_of(error.code()), path, error});
 }
 

@@ -6,9 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -23,9 +25,24 @@ namespace h5mount::cli {
 namespace {
 
 std::atomic<bool> g_interrupted{false};
+std::atomic<int> g_code{kFsckClean};  // of what was checked so far
+std::atomic<int> g_output_error{0};   // why something could not be printed: errno
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+// A source that does not answer, or a chunk that takes long to decode, does not hold up the end.
+extern "C" void end_at_once(int) {
+  ::_exit(g_code.load() | kFsckCancelled);
+}
 
 extern "C" void interrupt(int) {
+  constexpr unsigned kGraceSeconds = 1;
   g_interrupted.store(true);
+  ::alarm(kGraceSeconds);
+}
+
+void catch_signals() {
+  std::signal(SIGALRM, end_at_once);
+  catch_signals();
 }
 
 std::string_view severity_name(check::Severity severity) {
@@ -68,6 +85,9 @@ class Printer final : public check::Report {
 
   void found(const check::Finding& finding) override {
     clear_bar();
+    g_code |= finding.severity == check::Severity::Damage      ? kFsckDamaged
+              : finding.severity == check::Severity::Unchecked ? kFsckCouldNotRun
+                                                               : kFsckClean;
     const std::string place = source_ + (finding.path.empty() ? "" : ":" + finding.path);
     if (command_.json)
       print(fmt::format(R"({{"source":{},"path":{},"severity":"{}","code":"{}","why":{}}})",
@@ -123,8 +143,10 @@ class Printer final : public check::Report {
   // Checksums have stdout to themselves, so that they can be kept in a file.
   void print(const std::string& line) {
     std::FILE* const out = command_.checksums ? stderr : stdout;
-    std::fwrite(line.data(), 1, line.size(), out);
-    std::fputc('\n', out);
+    const std::string whole = line + '\n';
+    // At once, as a signal may end the program before its end.
+    if (std::fwrite(whole.data(), 1, whole.size(), out) != whole.size() || std::fflush(out) != 0)
+      g_output_error.store(errno);
   }
 
   // "[[offset,bytes],…]"
@@ -177,8 +199,8 @@ bool is_number(std::string_view word) {
   return !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// -C and -n have a number behind them or none, as fsck(8) gives them: -C, -C0, -C 0. The other words are
-// left for the parser.
+// -C and -n have a number behind them or none, as fsck(8) gives them: -C, -C0, -C 0. Without one, -n is
+// e2fsck's: nothing is to be changed. The other words are left for the parser.
 std::vector<std::string> take_numbers(int count, const char* const* words, FsckCommand& command) {
   std::vector<std::string> others;
   for (int i = 1; i < count; ++i) {
@@ -223,7 +245,8 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
   app.footer(
       "  -n [NUMBER]                 threads; one for each core by default\n"
       "  -C [DESCRIPTOR]             progress: on the terminal, or to a descriptor as fsck(8) reads it");
-  app.add_flag("-a,-p,-y,-t", ignored, "ignored, as fsck(8) passes them: nothing is ever changed");
+  app.add_flag("-a,-p,-y,-f,-v,-t,-r", ignored, "ignored, as fsck(8) passes them: nothing is ever changed");
+  app.add_flag("-n", ignored)->group("");  // among other letters: -fn
   app.set_version_flag("-V,--version", std::string("fsck.h5 " H5MOUNT_VERSION));
   try {
     app.parse(take_numbers(count, words, command));
@@ -245,7 +268,9 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
 }
 
 int complain(const std::string& source, const Error& error) {
-  fmt::print(stderr, "fsck.h5: {}: {}\n", escape_for_log(source), error.text());
+  const std::string words = error.text();
+  const std::string about = words.find(source) == std::string::npos ? source + ": " : "";
+  fmt::print(stderr, "fsck.h5: {}\n", escape_for_log(about + words));
   return kFsckCouldNotRun;
 }
 
@@ -328,7 +353,12 @@ int run_fsck(int count, const char* const* words) {
     code |= check_source(*command, access, source, threads, workers);
     if (g_interrupted.load()) return code | kFsckCancelled;
   }
-  return std::fflush(stdout) == 0 ? code : code | kFsckCouldNotRun;
+  if (const int why = g_output_error.load(); why != 0) {
+    fmt::print(stderr, "fsck.h5: what was found could not be written to standard output: {}\n",
+               std::strerror(why));
+    code |= kFsckCouldNotRun;
+  }
+  return code;
 }
 
 }  // namespace h5mount::cli

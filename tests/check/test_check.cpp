@@ -1,14 +1,11 @@
 // check_file over files that h5py writes: nothing is found in sound ones, and planted damage is found where
 // it is.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "allocated_space.h"
+#include "checked.h"
 #include "extents.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/check/check.h"
@@ -19,61 +16,11 @@
 namespace h5mount::test {
 namespace {
 
-class Collected final : public check::Report {
- public:
-  void found(const check::Finding& finding) override { findings.push_back(finding); }
-  bool go_on(const check::Totals&) override { return !stop; }
-
-  // "path: error", those of one severity.
-  std::vector<std::string> of(check::Severity severity) const {
-    std::vector<std::string> out;
-    for (const check::Finding& finding : findings)
-      if (finding.severity == severity) out.push_back(finding.path + ": " + finding.error.text());
-    return out;
-  }
-
-  std::vector<check::Finding> findings;
-  bool stop = false;
-};
-
-check::Totals check_source(std::shared_ptr<io::ByteSource> source, Collected& report, bool quick = false) {
-  auto files = object::FileSet::open(std::move(source), metadata::MetadataOptions{});
-  if (!files) {
-    report.findings.push_back({check::Severity::Damage, "", files.error()});
-    return {};
-  }
-  const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(8U << 20),
-                                             std::make_shared<cache::WorkerPool>(2), *std::move(files)};
-  return check::check_file(environment, {.quick = quick}, report);
-}
-
-check::Totals check_bytes(std::vector<std::byte> bytes, Collected& report, bool quick = false) {
-  return check_source(io::make_memory_source(std::move(bytes)), report, quick);
-}
-
 // Where a test file has this 8-byte little-endian number.
 std::size_t place_of(const std::vector<std::byte>& bytes, std::uint64_t number) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return all.find(std::string_view(reinterpret_cast<const char*>(&number), 8));
 }
-
-constexpr const char* kDeleted = R"(
-f.create_dataset('kept', data=np.arange(10000, dtype='u1'))
-f.create_dataset('lost', data=np.arange(100000) % 251, dtype='u1')
-f['last'] = np.arange(10000, dtype='u1')
-f.close()
-f = h5py.File(sys.argv[1], 'r+')
-del f['lost']
-)";
-
-constexpr const char* kSmall = R"(
-f.create_dataset('g/checked', data=np.arange(1000), chunks=(100,), compression='gzip', fletcher32=True)
-f.create_dataset('g/plain', data=np.arange(1000, dtype='u1'))
-f['g'].attrs['words'] = ['one', 'two']
-f['text'] = ['alpha', 'beta']
-f['again'] = f['g/plain']
-f['loop'] = f['g']
-)";
 
 // Dense groups and attributes, huge and large attributes, deleted links, links in creation order, virtual and
 // variable-length data.
@@ -185,24 +132,6 @@ TEST(Check, CountsWhatNoChecksumCovers) {
   EXPECT_EQ(totals.chunks, 10U);
   EXPECT_EQ(totals.unprotected_bytes, 1000U + 2 * 16);
   EXPECT_GT(totals.data_bytes, totals.unprotected_bytes);
-}
-
-TEST(Check, FindsAFlippedBitOfEveryStructure) {
-  const std::vector<std::byte> valid = written_with_h5py(kEveryIndex);
-  if (valid.empty()) GTEST_SKIP() << "h5py wrote no file";
-  unsigned planted = 0;
-  for (const char* signature : {"OHDR", "BTHD", "BTLF", "BTIN", "FRHP", "FHDB", "FHIB", "FAHD", "FADB",
-                                "EAHD", "EAIB", "EASB", "EADB"}) {
-    for (const std::size_t at : places_of(valid, signature)) {
-      std::vector<std::byte> bytes = valid;
-      flip(bytes, at, 6);
-      Collected report;
-      check_bytes(bytes, report, true);
-      EXPECT_FALSE(report.findings.empty()) << signature << " at " << at;
-      ++planted;
-    }
-  }
-  EXPECT_GT(planted, 20U);
 }
 
 // The chunk whose byte changed, and nothing else.
@@ -357,123 +286,6 @@ TEST(Check, StopsWhenTheReportWantsNoMore) {
   Collected report;
   report.stop = true;
   EXPECT_EQ(check_bytes(bytes, report).objects, 0U);
-}
-
-// ---- the program
-
-struct Ended {
-  int code = -1;
-  std::string out;
-};
-
-Ended fsck(const std::string& words) {
-  const auto program = std::filesystem::path(H5MOUNT_PROGRAM).parent_path() / "fsck.h5";
-  FILE* const pipe = ::popen((program.string() + " " + words + " 2>&1").c_str(), "r");
-  Ended ended;
-  char buffer[4096];
-  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) ended.out.append(buffer, got);
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
-  return ended;
-}
-
-TEST(Fsck, ExitCodesAreThoseOfFsckAndAddUp) {
-  std::vector<std::byte> bytes = written_with_h5py(kSmall);
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
-  const std::filesystem::path place = ::testing::TempDir();
-  const auto write = [&](const char* name) {
-    std::ofstream(place / name, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    return (place / name).string();
-  };
-  const std::string sound = write("fsck_sound.h5");
-  flip(bytes, places_of(bytes, "OHDR").back());
-  const std::string damaged = write("fsck_damaged.h5");
-
-  const Ended clean = fsck(sound);
-  EXPECT_EQ(clean.code, 0) << clean.out;
-  EXPECT_NE(clean.out.find("5 objects, 1 attributes, 10 chunks"), std::string::npos) << clean.out;
-  EXPECT_EQ(fsck("-q " + sound).out, "");
-  EXPECT_EQ(fsck("-a -n -C0 " + sound).code, 0);  // as fsck(8) calls it
-  EXPECT_EQ(fsck("-n " + sound).code, 0);
-  const Ended found = fsck("-q " + damaged);
-  EXPECT_EQ(found.code, 4) << found.out;
-  EXPECT_EQ(found.out.find(damaged + ":/"), 0U) << found.out;
-  EXPECT_EQ(fsck((place / "fsck_none.h5").string()).code, 8);
-  EXPECT_EQ(fsck("-q " + damaged + " " + (place / "fsck_none.h5").string()).code, 12);
-  EXPECT_EQ(fsck("").code, 16);
-  EXPECT_EQ(fsck("--no-such-option " + sound).code, 16);
-  EXPECT_EQ(fsck("--help").code, 0);
-}
-
-TEST(Fsck, JsonIsAnObjectALine) {
-  std::vector<std::byte> bytes = written_with_h5py(kSmall);
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
-  flip(bytes, places_of(bytes, "OHDR").back());
-  const auto file = std::filesystem::path(::testing::TempDir()) / "fsck \"json\".h5";
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const Ended seen = fsck("--json '" + file.string() + "' | python3 -c '" + R"(
-import json, sys
-lines = [json.loads(line) for line in sys.stdin]
-print(lines[0]["severity"], lines[-1]["damage"], lines[-1]["source"].endswith("fsck \"json\".h5"))')");
-  EXPECT_EQ(seen.out, "damage 1 True\n");
-}
-
-TEST(Fsck, UnaccountedSpaceIsToldInTheSummary) {
-  const std::vector<std::byte> bytes = written_with_h5py(kDeleted);
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
-  const std::string file = std::filesystem::path(::testing::TempDir()) / "fsck_deleted.h5";
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const Ended seen = fsck(file);
-  EXPECT_EQ(seen.code, 0) << seen.out;
-  EXPECT_NE(seen.out.find("nothing accounts for "), std::string::npos) << seen.out;
-  EXPECT_NE(seen.out.find("the largest: "), std::string::npos) << seen.out;
-  EXPECT_EQ(fsck("-q " + file).out, "");
-  const Ended object = fsck("--json " + file + " | python3 -c '" + R"(
-import json, sys
-seen = json.loads(sys.stdin.readlines()[-1])
-offset, length = seen["largest_unaccounted"][0]
-print(seen["unaccounted_bytes"] >= length >= 100000, seen["unaccounted_ranges"] > 0, seen["damage"])')");
-  EXPECT_EQ(object.out, "True True 0\n");
-}
-
-// The lines are those of sha256sum over the files of a copy, and findings are kept apart from them.
-TEST(Fsck, ChecksumsAreThoseOfSha256sum) {
-  std::vector<std::byte> bytes = written_with_h5py(std::string(kSmall) + R"(
-f['odd\\name\nof two lines'] = np.arange(3)
-f['a 100%25 name'] = np.arange(100000)
-f['type'] = np.dtype('i4')
-)");
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
-  const auto place = std::filesystem::path(::testing::TempDir()) / "fsck_checksums";
-  std::filesystem::remove_all(place);
-  std::filesystem::create_directory(place);
-  const std::string file = place / "f.h5";
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const std::string redirected = " 2>/dev/null >" + (place / "sums").string() + "; exit $?";
-  const Ended made = fsck("--checksum=sha256 " + file + redirected);
-  if (made.code == 16) GTEST_SKIP() << "built without libcrypto";
-  EXPECT_EQ(made.code, 0);
-  const auto shell = [&](const std::string& command) {
-    return std::system(("cd " + place.string() + " && " + command).c_str());
-  };
-  ASSERT_EQ(shell(std::string(H5MOUNT_PROGRAM) + " --copy f.h5 / copy >/dev/null"), 0);
-  EXPECT_EQ(shell("cd copy && sha256sum --check --strict --quiet ../sums"), 0);
-  EXPECT_EQ(shell("test $(wc -l < sums) = 6"), 0);  // `again` is g/plain, and the committed type has no line
-
-  // A dataset that cannot be read has no line; the others have theirs.
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  bytes[all.find("\x78\x5e") + 20] ^= std::byte{1};
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  for (const char* quick : {"", "--quick "}) {
-    const Ended damaged = fsck(quick + ("--checksum=sha256 -q " + file) + redirected);
-    EXPECT_EQ(damaged.code, 4) << quick;
-    EXPECT_EQ(shell("test $(wc -l < sums) = 5 && ! grep checked sums"), 0) << quick;
-  }
 }
 
 }  // namespace
