@@ -11,6 +11,7 @@
 
 #include <fmt/chrono.h>
 
+#include "h5mount/base/log_notes.h"
 #include "h5mount/base/utf8.h"
 #include "kept_lines.h"
 
@@ -40,9 +41,13 @@ std::string_view level_name(LogLevel level) {
 }
 
 // `line` is already escaped.
-void emit(LogLevel level, const std::string& line) {
+void keep(LogLevel level, const std::string& line) {
   const std::time_t now = std::time(nullptr);
   kept_lines().add(now, fmt::format("{:%FT%TZ} {}: {}\n", fmt::gmtime(now), level_name(level), line));
+}
+
+void emit(LogLevel level, const std::string& line) {
+  keep(level, line);
   if (!is_emitted(level)) return;
   if (g_syslog.load(std::memory_order_relaxed)) {
     static constexpr int kPriorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
@@ -105,6 +110,10 @@ bool log_line(LogLevel level, std::string_view text) {
   const std::string_view shown = utf8_prefix(line, kMaxLineBytes);
   emit(level, shown.size() == line.size() ? line : fmt::format("{}…", shown));
   return true;
+}
+
+void note_in_log(std::string_view text) {
+  keep(LogLevel::Info, escape_for_log(text));
 }
 
 bool log_once(LogLevel level, std::string_view text, std::uint64_t state, std::string_view cause) {

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "exit_codes.h"
+#include "h5mount/base/log_notes.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/format/superblock.h"
+#include "memory_limit.h"
 #include "source_check.h"
 
 namespace h5mount::cli {
@@ -20,19 +21,24 @@ namespace {
 constexpr std::uint64_t kLeastCache = 32ULL << 20;
 constexpr std::uint64_t kMostCacheUnasked = 1ULL << 30;
 
-// The limit of the container, if there is one, else the machine's memory.
-std::uint64_t memory_bytes() {
-  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
-  std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::ifstream bound("/sys/fs/cgroup/memory.max");
-  std::uint64_t most = 0;
-  if (bound >> most && most > 0) memory = std::min(memory, most);
-  return memory;
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{} MiB", bytes >> 20);
 }
 
+// A part of the machine's memory, or of what a limit leaves of it.
 std::uint64_t cache_bytes(const MountOptions& options) {
-  if (options.cache_bytes) return *options.cache_bytes;
-  return std::clamp(memory_bytes() / 4, kLeastCache, kMostCacheUnasked);
+  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
+  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto limit = memory_limit();
+  const bool limited = limit && limit->bytes < machine;
+  const std::uint64_t memory = limited ? limit->bytes : machine;
+  const std::uint64_t out =
+      options.cache_bytes.value_or(std::clamp(memory / 4, kLeastCache, kMostCacheUnasked));
+  note_in_log(
+      fmt::format("memory of this machine: {}; {}; cache_size: {}{}", mebibytes(machine),
+                  limited ? fmt::format("limit: {} ({})", mebibytes(memory), limit->file) : "no limit",
+                  mebibytes(out), options.cache_bytes ? ", as asked" : ""));
+  return out;
 }
 
 unsigned decoding_threads(const MountOptions& options) {
@@ -59,15 +65,32 @@ std::string absolute(const std::string& file) {
   return trouble ? file : absolute.string();
 }
 
-// A file that ends before the end in its superblock is an incomplete copy: what exists of it is mounted, with
-// a warning (on stderr, which is not yet detached, and in /.h5/log); reads beyond its end fail.
-void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
+// 12,683,797
+std::string grouped(std::uint64_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, 1, ',');
+  return out;
+}
+
+// A file that ends before the end in its superblock is an incomplete copy. Empty for others.
+std::string missing_end(const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
   const std::uint64_t end = file.base_address() + file.addresses()->size();
-  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return;
-  log(LogLevel::Warning,
-      "{}: the file ends at {:#x}, its superblock says {:#x}: cut short? Data beyond its end cannot be read",
-      name, end, superblock.end_of_file);
+  if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return {};
+  return fmt::format("{} of {} bytes: an incomplete copy?", grouped(end), grouped(superblock.end_of_file));
+}
+
+// What exists of the file is mounted, with a warning (on stderr, which is not yet detached, and in /.h5/log);
+// reads beyond its end fail.
+void warn_of_missing_end(const std::string& name, const metadata::FileMetadata& file) {
+  if (const std::string words = missing_end(file); !words.empty())
+    log(LogLevel::Warning, "{}: {} Data beyond its end cannot be read", name, words);
+}
+
+// `error`: of the root. In a file that was cut, that is the reason.
+Error explain_missing_end(const metadata::FileMetadata& file, const Error& error) {
+  const std::string words = missing_end(file);
+  return words.empty() ? error : Error(error.code(), words + " " + error.text());
 }
 
 }  // namespace
@@ -129,7 +152,8 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
   const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status, failed_reads)};
   H5_ASSIGN(auto tree, options.reload ? tree::Tree::make_reloading(first, again)
                                       : tree::Tree::make(first.environment, first.options));
-  H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
+  if (const auto root = tree->stat(tree::kRootNode, tree::StatDepth::Listing); !root)
+    return fail(explain_missing_end(*files->main()->snapshot(), root.error()));
   warn_of_missing_end(file, *files->main()->snapshot());
   return tree;
 }

@@ -1,0 +1,11 @@
+// Lines of the log in memory (/.h5/log) that say under what conditions the program runs. They are printed
+// nowhere else, whatever the level of the log is. Threads: any.
+#pragma once
+
+#include <string_view>
+
+namespace h5mount {
+
+void note_in_log(std::string_view text);
+
+}  // namespace h5mount
