@@ -132,6 +132,8 @@ Parsed finish(const CLI::App& app, const Words& words, MountCommand command) {
 }
 
 Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optional<Parsed>& output) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() == 0) option->disable_flag_override();  // --foreground=yes
   try {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
@@ -140,6 +142,8 @@ Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optio
     output = TextOutput{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& trouble) {
     const std::string said = trouble.what();
+    if (said.ends_with("disallowed flag override"))
+      return fail(usage_error("--" + said.substr(0, said.find(' ')) + " takes no value" + kSeeHelp));
     return fail(usage_error(said.starts_with("-o:") ? "-o needs options after it: -o NAME[=VALUE],…"
                                                     : said + kSeeHelp));
   }

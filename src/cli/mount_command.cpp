@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -37,6 +39,31 @@ fuse::SessionOptions session_options(const MountCommand& command) {
   return out;
 }
 
+// What is in the directory stays hidden until the mount ends: seldom what was meant.
+void warn_of_hidden_files(const MountCommand& command) {
+  std::error_code none;
+  const std::filesystem::path place = std::filesystem::canonical(command.mountpoint, none);
+  const std::filesystem::path file = std::filesystem::canonical(command.file, none);
+  const auto [end, rest] = std::mismatch(place.begin(), place.end(), file.begin(), file.end());
+  if (!place.empty() && end == place.end()) {
+    log(LogLevel::Warning, "{}: the mount hides this file, which is in {}, until it ends", command.file,
+        command.mountpoint);
+  } else if (!std::filesystem::is_empty(command.mountpoint, none) && !none) {
+    log(LogLevel::Warning, "{} is not empty: the mount hides what is in it until it ends",
+        command.mountpoint);
+  }
+}
+
+// An entry of the file's own takes precedence.
+void warn_of_hidden_views(const MountCommand& command, tree::Tree& tree) {
+  const auto views = tree.lookup(tree::kRootNode, ".h5");
+  if (!views) return;
+  if (views->stat.type != tree::NodeType::Directory || tree.get_xattr(views->node, "user.hdf5.kind"))
+    log(LogLevel::Warning, "{}: its root has an entry named .h5, which hides the views (/.h5) of this mount",
+        command.file);
+  tree.forget(views->node, 1);
+}
+
 constexpr const char* kWithoutFuse =
     "; without FUSE: h5mount --list, --cat, --stat, --tar, --copy or --serve (see --help)";
 
@@ -56,6 +83,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     print_error(command.file, tree.error().text());
     return kExitBadFile;
   }
+  warn_of_hidden_views(command, **tree);
   // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
   static constexpr std::chrono::seconds kGrace{4};
   const auto unmounted = std::make_shared<std::atomic<bool>>(false);
@@ -98,6 +126,7 @@ int run_mount(const MountCommand& command) {
     print_error(command.file, place.error().text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
   }
+  warn_of_hidden_files(command);
   if (command.check_only) return 0;
   drop_capabilities(!command.options.plugins.empty());
   if (command.foreground) return serve(command, std::move(source.files), std::nullopt);

@@ -150,10 +150,12 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
                               tree_options(options, status, failed_reads)};
   };
   const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status, failed_reads)};
-  H5_ASSIGN(auto tree, options.reload ? tree::Tree::make_reloading(first, again)
-                                      : tree::Tree::make(first.environment, first.options));
-  if (const auto root = tree->stat(tree::kRootNode, tree::StatDepth::Listing); !root)
-    return fail(explain_missing_end(*files->main()->snapshot(), root.error()));
+  auto tree = options.reload ? tree::Tree::make_reloading(first, again)
+                             : tree::Tree::make(first.environment, first.options);
+  if (tree)
+    if (const auto root = (*tree)->stat(tree::kRootNode, tree::StatDepth::Listing); !root)
+      tree = fail(root.error());
+  if (!tree) return fail(explain_missing_end(*files->main()->snapshot(), tree.error()));
   warn_of_missing_end(file, *files->main()->snapshot());
   return tree;
 }

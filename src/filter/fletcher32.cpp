@@ -141,7 +141,7 @@ class Fletcher32 final : public Filter {
     const auto stored = load_le<std::uint32_t>(in.data() + data.size());
     const std::uint32_t found = fletcher32(data);
     if (stored != found && stored != swapped(found)) {
-      return fail(Error(ErrorCode::ChecksumMismatch, "fletcher32: the checksum is another")
+      return fail(Error(ErrorCode::ChecksumMismatch, "fletcher32: checksum mismatch")
                       .with_expected(stored)
                       .with_found(found));
     }

@@ -26,15 +26,20 @@ std::string describe_other(tree::Tree& tree, const FoundNode& found) {
   return fmt::format("File of {} bytes", exact ? exact->size : found.stat.size);
 }
 
-// The description in the form of /.h5/list.txt.
-std::string described(tree::Tree& tree, const FoundNode& found, const std::string& name, bool attributes) {
+// The description in the form of /.h5/list.txt. What cannot be read is a failure, too.
+std::string described(const Context& context, const FoundNode& found, const std::string& name,
+                      bool attributes) {
+  tree::Tree& tree = *context.tree;
   if (found.stat.type == tree::NodeType::Symlink) {
     const auto target = tree.readlink(found.node.id());
+    if (!target) context.failed(found.path, target.error());
     return tree::object_line(name,
                              target ? tree::describe_symlink(*target) : "error: " + target.error().text());
   }
   const NodeXattrs xattrs(tree, found.node.id());
   const std::string object = tree::describe_object(xattrs);
+  if (const auto error = xattrs.get("user.hdf5.error"); error && !error->empty())
+    context.failed(found.path, Error(ErrorCode::InvalidValue, *error));
   std::string out = tree::object_line(name, object.empty() ? describe_other(tree, found) : object);
   return attributes ? out + tree::describe_attributes(xattrs) : out;
 }
@@ -62,7 +67,7 @@ class Lister : public Visitor {
  private:
   Status show(const FoundNode& found) {
     const std::string name = whole_paths_ ? "/" + found.path : found.path.substr(found.path.rfind('/') + 1);
-    if (options_.details) return context_.out.add(described(*context_.tree, found, name, options_.recursive));
+    if (options_.details) return context_.out.add(described(context_, found, name, options_.recursive));
     return context_.out.add((options_.for_terminal ? escape_for_log(name) : name) + "\n");
   }
 

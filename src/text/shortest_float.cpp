@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace h5mount::text {
 
@@ -21,9 +22,27 @@ char* with_point(char* begin, char* end) {
   return end;
 }
 
+// The digits of a plain whole number, or before an exponent, without the zeros that end them.
+std::ptrdiff_t significant_digits(const char* begin, const char* end) {
+  end = std::find(begin, end, 'e');
+  while (end > begin && end[-1] == '0') --end;
+  return std::count_if(begin, end, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// std::to_chars writes large whole numbers with all their digits, also those that the value does not need:
+// these are written with an exponent.
 template <class Float>
 char* write_by_to_chars(Float value, char* out) {
-  return with_point(out, std::to_chars(out, out + kFloatTextRoom, value).ptr);
+  char* const end = std::to_chars(out, out + kFloatTextRoom, value).ptr;
+  constexpr Float kExact = static_cast<Float>(std::uint64_t{1} << std::numeric_limits<Float>::digits);
+  if (std::abs(value) >= kExact && std::find(out, end, 'e') == end) {
+    char shortest[kFloatTextRoom];
+    char* const shortest_end =
+        std::to_chars(shortest, shortest + kFloatTextRoom, value, std::chars_format::scientific).ptr;
+    if (significant_digits(shortest, shortest_end) < significant_digits(out, end))
+      return std::copy(shortest, shortest_end, out);
+  }
+  return with_point(out, end);
 }
 
 #if FMT_VERSION >= 90000 && FMT_VERSION < 120000
@@ -61,7 +80,6 @@ char* write(Float value, char* out) {
   };
   const int exponent = point - 1;  // in scientific form
   const int scientific = digits + (digits > 1 ? 1 : 0) + (std::abs(exponent) < 100 ? 4 : 5);
-  // std::to_chars writes large whole numbers with all their digits, also those that the value does not need.
   constexpr int kExactDigits = 15;
   const bool whole = decimal.exponent >= 0;
   if (whole && (decimal.exponent > 0 || digits > kExactDigits)) return write_by_to_chars(value, out);

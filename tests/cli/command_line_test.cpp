@@ -54,6 +54,14 @@ TEST(CommandLine, UsageTrouble) {
   EXPECT_EQ(parse({"h5mount", "-z", "/a.h5", "/m"}).error().text().find('\n'), std::string::npos);
 }
 
+TEST(CommandLine, FlagsTakeNoValue) {
+  for (const char* word : {"--foreground=yes", "--debug=1", "--single-thread=no"}) {
+    const auto out = parse({"h5mount", word, "/a.h5", "/m"});
+    ASSERT_FALSE(out) << word;
+    EXPECT_NE(out.error().text().find("takes no value"), std::string::npos) << out.error().text();
+  }
+}
+
 TEST(CommandLine, Serve) {
   const auto served = [](std::vector<const char*> words) {
     const auto out = parse(std::move(words));

@@ -101,6 +101,46 @@ END)");
   EXPECT_EQ(out.code, 0) << out.err;
 }
 
+TEST_F(CatListStat, AListWithAnErrorIsAFailure) {
+  write(R"(
+f['good'] = 1; f['bad'] = 2
+place = h5py.h5o.get_info(f['bad'].id).addr
+f.flush()
+with open('f.h5', 'r+b') as raw:
+    raw.seek(place)
+    raw.write(b'\x63')
+)");
+  const Outcome out = in("$H5MOUNT --list -l f.h5; echo $?");
+  EXPECT_NE(out.out.find("bad "), std::string::npos) << out.out;
+  EXPECT_NE(out.out.find("error: "), std::string::npos) << out.out;
+  EXPECT_NE(out.out.find("\n1\n"), std::string::npos) << out.out;
+  EXPECT_NE(out.err.find("/bad: "), std::string::npos) << out.err;
+}
+
+TEST_F(CatListStat, ASecondFileIsNoPath) {
+  in("cp f.h5 g.h5");
+  const Outcome out = in("$H5MOUNT --list f.h5 g.h5; echo $?");
+  EXPECT_EQ(out.out, "1\n");
+  EXPECT_EQ(lines_in(out.err), 1) << out.err;
+  EXPECT_NE(out.err.find("give it to a command of its own"), std::string::npos) << out.err;
+}
+
+// The root's header lies in what is missing.
+TEST_F(CatListStat, ACutFileSaysFirstThatItIsIncomplete) {
+  const Outcome out = python(R"(
+f = h5py.File('cut.h5', 'w', libver='earliest'); f['d'] = np.arange(2000); f.close()
+b = bytearray(open('cut.h5', 'rb').read())
+b[64:72] = (len(b) - 200).to_bytes(8, 'little')
+open('cut.h5', 'wb').write(b[:-400])
+print('{:,} of {:,} bytes: an incomplete copy?'.format(len(b) - 400, len(b)))
+)");
+  const Outcome listed = in("$H5MOUNT --list cut.h5; echo $?");
+  EXPECT_EQ(listed.out, "2\n");
+  const std::size_t said = listed.err.find(out.out.substr(0, out.out.size() - 1) + " ObjectHeader");
+  EXPECT_NE(said, std::string::npos) << listed.err << out.out;
+  EXPECT_EQ(lines_in(listed.err), 1) << listed.err;
+}
+
 TEST_F(CatListStat, AFullDiskAndABrokenPipeAreTold) {
   const Outcome full = in("$H5MOUNT --cat f.h5 words >/dev/full; echo $?");
   EXPECT_EQ(full.out, "1\n");

@@ -18,6 +18,37 @@ TEST_F(TrustTest, AWarningOfMountingIsInTheLog) {
             std::string::npos);
 }
 
+TEST_F(TrustTest, AMountSaysWhatItHides) {
+  write(
+      "f = h5py.File('f.h5', 'w'); f['d'] = 1; f.close()\nf = h5py.File('h.h5', 'w'); f['.h5/x'] = 1; "
+      "f.close()");
+  ASSERT_TRUE(mounts("f.h5"));
+  EXPECT_EQ(said, "");
+  ASSERT_EQ(run("umount " + mount.path()).code, 0);
+  ASSERT_TRUE(mounts("h.h5"));
+  EXPECT_NE(said.find("an entry named .h5, which hides the views"), std::string::npos) << said;
+  const std::string full = place / "full";
+  const auto mounted = [&](const std::string& file) {
+    const Outcome out = run(std::string(H5MOUNT_PROGRAM) + " " + file + " " + full);
+    EXPECT_EQ(out.code, 0) << out.err;
+    run("umount " + full);
+    return out.err;
+  };
+  run("mkdir " + full + " && touch " + full + "/x && cp " + (place / "f.h5").string() + " " + full);
+  const std::string other = mounted(place / "f.h5"), own = mounted(full + "/f.h5");
+  EXPECT_NE(other.find("full is not empty"), std::string::npos) << other;
+  EXPECT_NE(own.find("the mount hides this file"), std::string::npos) << own;
+  EXPECT_EQ(own.find("not empty"), std::string::npos) << own;
+}
+
+TEST_F(TrustTest, TheLogBeginsWithTheMemory) {
+  write("f = h5py.File('f.h5', 'w'); f['d'] = 1; f.close()");
+  ASSERT_TRUE(mounts("f.h5", "-o cache_size=64M"));
+  const std::string log = mount.in("cat .h5/log").out;
+  EXPECT_NE(log.find("info: memory of this machine: "), std::string::npos) << log;
+  EXPECT_NE(log.find("cache_size: 64 MiB, as asked"), std::string::npos) << log;
+}
+
 TEST_F(TrustTest, ViewsOfExternalFilesListWhatTheFilesOwnViewsList) {
   write(R"(
 with h5py.File('source.h5', 'w') as f:

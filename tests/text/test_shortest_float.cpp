@@ -1,6 +1,8 @@
-// The text of floats is that of std::to_chars, with ".0" behind whole numbers.
+// The text of floats is that of std::to_chars, with ".0" behind whole numbers, but where that has more digits
+// than the value needs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -13,10 +15,22 @@
 namespace h5mount::test {
 namespace {
 
+// Of the digits before an exponent: how many, without the zeros that end them.
+std::size_t digits_of(std::string text) {
+  text.resize(std::min(text.find('e'), text.size()));
+  std::erase_if(text, [](char c) { return c < '0' || c > '9'; });
+  return text.find_last_not_of('0') + 1;
+}
+
 template <class Float>
 std::string expected_text(Float value) {
   char buffer[64];
   std::string out(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+  if (std::abs(value) >= std::ldexp(Float{1}, std::numeric_limits<Float>::digits)) {
+    const std::string shortest(
+        buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr);
+    if (digits_of(shortest) < digits_of(out)) return shortest;
+  }
   if (out.find_first_of(".e") == std::string::npos) out += ".0";
   return out;
 }
@@ -51,6 +65,16 @@ void compare_with_to_chars() {
 TEST(ShortestFloat, IsThatOfToChars) {
   compare_with_to_chars<double, std::uint64_t>();
   compare_with_to_chars<float, std::uint32_t>();
+}
+
+TEST(ShortestFloat, LargeWholeNumbersHaveNoMoreDigitsThanTheyNeed) {
+  EXPECT_EQ(text_of(784746197155102720000.0), "7.847461971551027e+20");
+  EXPECT_EQ(text_of(-1152921504606846976.0), "-1.152921504606847e+18");
+  EXPECT_EQ(text_of(9007199254740992.0), "9007199254740992.0");  // all 16 are needed
+  EXPECT_EQ(text_of(1e22), "1e+22");
+  EXPECT_EQ(text_of(123456790528.0F), "1.2345679e+11");
+  EXPECT_EQ(text_of(16777300.0F), "16777300.0");
+  EXPECT_EQ(text_of(1500.0), "1500.0");
 }
 
 }  // namespace
