@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """Compares the size of each file in a mount with the bytes that a read of it gives.
 
-    check_sizes.py MOUNT     what the mount shows, and all of .h5 in it
+    check_sizes.py MOUNT [NAMES]     what the mount shows, and all of .h5 in it
 
-Every file is measured before it was ever opened. Of large directories and files only a part is taken. What cannot be
-read must have a size all the same: tar and git do not open files without bytes.
+Every file is measured before it was ever opened. Of each directory NAMES (30) files and as many directories are taken,
+and no files over 32 MiB. What cannot be read must have a size all the same: tar and git do not open files without bytes.
 """
 import os, stat, sys
 
-MOST_NAMES, MOST_BYTES = 30, 32 << 20
+MOST_BYTES = 32 << 20
 
 
 def check(path):
@@ -35,14 +35,14 @@ def is_hole(path):
             return True
 
 
-def main(mount):
+def main(mount, most_names):
     counts = {True: 0, False: 0, None: 0}
     for top in (mount, mount + "/.h5"):
         for directory, below, names in os.walk(top, onerror=lambda why: print(why)):
-            del below[MOST_NAMES:]
-            for name in names[:MOST_NAMES]:
+            del below[most_names:]
+            for name in names[:most_names]:
                 counts[check(directory + "/" + name)] += 1
     print("%d files read, %d cannot be read, %d others" % tuple(counts.values()))
 
 
-main(sys.argv[1])
+main(sys.argv[1], int((sys.argv[2:] or [30])[0]))

@@ -6,16 +6,15 @@ namespace {
 
 class SizesTest : public ViewsTest {
  protected:
-  Outcome check_sizes() const {
-    return run(
-        "/usr/bin/python3 " + (source_root() / "tests/mount/check_sizes.py").string() + " " + mount.path(),
-        120);
+  static Outcome check_sizes(const MountPoint& of, const std::string& names = {}) {
+    const std::string script = source_root() / "tests/mount/check_sizes.py";
+    return run("/usr/bin/python3 " + script + " " + of.path() + " " + names, 120);
   }
 };
 
 TEST_F(SizesTest, OfTheExampleAreWhatAReadGives) {
   ASSERT_EQ(mount.mount(example()).code, 0);
-  const Outcome seen = check_sizes();
+  const Outcome seen = check_sizes(mount);
   EXPECT_EQ(seen.code, 0) << seen.out << seen.err;
   EXPECT_TRUE(std::stoi("0" + seen.out) > 150) << seen.out;  // all views of all datasets
 }
@@ -28,9 +27,7 @@ TEST_F(SizesTest, OfFilesOfEveryKindAreWhatAReadGives) {
     MountPoint one;
     if (one.mount(entry.path()).code != 0) continue;
     ++mounted;
-    const Outcome seen =
-        run("/usr/bin/python3 " + (source_root() / "tests/mount/check_sizes.py").string() + " " + one.path(),
-            120);
+    const Outcome seen = check_sizes(one, "8");
     EXPECT_EQ(seen.code, 0) << entry.path() << '\n' << seen.out << seen.err;
   }
   EXPECT_GT(mounted, 5);
@@ -98,7 +95,7 @@ with open('f.h5', 'r+b') as raw:
   EXPECT_EQ(archive.out, "./\n./good\n") << archive.err;
   EXPECT_NE(archive.err.find("./bad: Cannot open: Input/output error"), std::string::npos) << archive.err;
   EXPECT_NE(archive.err.find("./huge: Cannot open: File too large"), std::string::npos) << archive.err;
-  const Outcome seen = check_sizes();
+  const Outcome seen = check_sizes(mount);
   EXPECT_EQ(seen.code, 0) << seen.out << seen.err;
 }
 
