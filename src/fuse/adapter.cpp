@@ -64,10 +64,9 @@ struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
   out.st_nlink = stat.nlink;
   out.st_uid = stat.uid;
   out.st_gid = stat.gid;
-  // The kernel marks an inode with a negative size as bad, and programs that see no bytes do not try to open
-  // the file, which says that it is too large.
+  // The kernel marks an inode with a negative size as bad.
   constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
-  out.st_size = stat.size <= kMostBytes ? static_cast<off_t>(stat.size) : 1;
+  out.st_size = stat.size <= kMostBytes ? static_cast<off_t>(stat.size) : 0;
   out.st_blocks = static_cast<blkcnt_t>(std::min(stat.blocks, kMostBytes));
   out.st_blksize = kBlockBytes;
   out.st_atim.tv_sec = out.st_mtim.tv_sec = out.st_ctim.tv_sec = stat.mtime;

@@ -187,6 +187,7 @@ void DatasetImage::measure(StatDepth depth, NodeStat& stat, NodeId node, Request
   const auto description = describe(**object, cheap ? nullptr : &budget);
   if (!description) {
     if (concerns_one_request(description.error())) stat.complete = false;
+    if (description.error().code() == ErrorCode::TooLarge) return;  // no size can say it
     return set_unreadable_size(stat);
   }
   if (!is_shown_as_text(*(*description)->type))
