@@ -14,7 +14,8 @@ namespace h5mount::check {
 class ValueWork {
  public:
   ValueWork(std::uint64_t file_bytes, Tally& tally)
-      : tally_(tally), left_(kSteps + kStepsPerFileByte * std::min(file_bytes, kMostFileBytes)) {}
+      : tally_(tally),
+        left_(static_cast<std::int64_t>(kSteps + kStepsPerFileByte * std::min(file_bytes, kMostFileBytes))) {}
 
   // Calls work(RequestBudget&), which has a budget of its own, and charges the file with what it spent beyond
   // `free_steps`. BudgetExceeded, without a call, once all is spent. Interrupted: the check is to end.

@@ -15,7 +15,7 @@ object::DatasetDescription compressed_by(std::uint16_t filter) {
   out.element_size = 4;
   out.layout.cls = format::LayoutClass::Chunked;
   out.layout.chunk_dims = {1000};
-  out.pipeline.filters.push_back({.id = filter});
+  out.pipeline.filters.emplace_back().id = filter;
   return out;
 }
 
