@@ -19,13 +19,13 @@ constexpr int kPause = 500;  // milliseconds between two calls of the tree
 // Milliseconds between two calls without an event, where the file may be replaced.
 constexpr int kPeriod = 1000;
 
-// The kernel's name of a watched descriptor's file, which says so where it was removed; else the path itself,
-// empty while there is no such file. A descriptor's name is known without a walk of a path, which could lead
-// through this mount before it answers.
+// The kernel's name of a watched descriptor's file; else the path itself. Empty where the file was removed. A
+// descriptor's name is known without a walk of a path, which could lead through this mount before it answers.
 std::string name_of(const std::string& path) {
+  if (!path.starts_with("/proc/")) return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
   std::error_code code;
-  if (path.starts_with("/proc/")) return std::filesystem::read_symlink(path, code).string();
-  return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
+  std::string name = std::filesystem::read_symlink(path, code).string();
+  return name.ends_with(" (deleted)") ? std::string() : name;
 }
 
 void wake(int eventfd) {
@@ -86,7 +86,11 @@ bool ChangeWatch::stopped_within(int milliseconds) const {
 }
 
 bool ChangeWatch::name_missing() const {
-  return std::ranges::any_of(names_, [](const auto& file) { return name_of(file.first) != file.second; });
+  // It may have been removed before it was watched.
+  return std::ranges::any_of(names_, [](const auto& file) {
+    const std::string name = name_of(file.first);
+    return name.empty() || name != file.second;
+  });
 }
 
 // Whether there were events.
@@ -108,7 +112,7 @@ void ChangeWatch::run() {
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
     if (ready < 0) continue;
-    again = drain() || name_missing();
+    const bool any = drain();
     std::uint64_t count = 0;
     (void)!::read(more_, &count, sizeof count);
     try {
@@ -118,6 +122,7 @@ void ChangeWatch::run() {
     } catch (const std::exception& exception) {
       log(LogLevel::Error, "checking the changed file: internal error: {}", exception.what());
     }
+    again = any || name_missing();
     if (stopped_within(kPause)) return;
   }
 }

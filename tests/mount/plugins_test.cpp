@@ -52,11 +52,11 @@ TEST_F(PluginsTest, WithItTheBytesAreThere) {
 }
 
 TEST_F(PluginsTest, OneThatHangsWhileItIsLoadedHoldsUpNoOther) {
-  // 64010 instead of 64002, whose number is in the filter message only.
+  // 64010 in place of 64002: in the filter message the length of the filter's name follows.
   ASSERT_EQ(run("cd " + scratch().string() +
                 " && /usr/bin/python3 -c \"d = open('plugins.h5', 'rb').read(); assert "
-                "d.count(b'\\x02\\xfa') == 1; "
-                "open('hangs.h5', 'wb').write(d.replace(b'\\x02\\xfa', b'\\x0a\\xfa'))\"")
+                "d.count(b'\\x02\\xfa\\x18\\0') == 1; "
+                "open('hangs.h5', 'wb').write(d.replace(b'\\x02\\xfa\\x18\\0', b'\\x0a\\xfa\\x18\\0'))\"")
                 .code,
             0);
   ASSERT_EQ(mount
@@ -65,8 +65,8 @@ TEST_F(PluginsTest, OneThatHangsWhileItIsLoadedHoldsUpNoOther) {
                 .code,
             0);
   // The helper that hangs is given up after 10 s.
-  const Outcome read =
-      mount.in("cat crashes 2>/dev/null & sleep 0.5; cmp sound plain && kill -0 $! && echo before; wait");
+  const Outcome read = mount.in(
+      "{ cat crashes 2>/dev/null & sleep 0.5; cmp sound plain && kill -0 $! && echo before; wait; }");
   EXPECT_EQ(read.out, "before\n") << read.err;
 }
 
