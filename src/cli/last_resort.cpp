@@ -35,10 +35,10 @@ void detach_mount(const std::string& mountpoint) {
 
 }  // namespace
 
-void end_within(std::string mountpoint, std::chrono::milliseconds grace,
-                std::shared_ptr<const std::atomic<bool>> unmounted) {
+void end_within(const std::string& mountpoint, std::chrono::milliseconds grace,
+                const std::shared_ptr<const std::atomic<bool>>& unmounted) {
   try {
-    std::thread([mountpoint = std::move(mountpoint), grace, unmounted = std::move(unmounted)] {
+    std::thread([mountpoint, grace, unmounted] {
       std::this_thread::sleep_for(grace);
       log(LogLevel::Error, "{}: requests that do not end: the mount is ended without them", mountpoint);
       if (!*unmounted) detach_mount(mountpoint);

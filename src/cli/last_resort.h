@@ -9,8 +9,8 @@
 namespace h5mount::cli {
 
 // Where the process still runs after `grace`, the mount is taken out of the tree unless it was `unmounted`,
-// what waits for it gets an error, and the process ends. Returns at once.
-void end_within(std::string mountpoint, std::chrono::milliseconds grace,
-                std::shared_ptr<const std::atomic<bool>> unmounted);
+// what waits for it gets an error, and the process ends. Returns at once, also where there is no memory left.
+void end_within(const std::string& mountpoint, std::chrono::milliseconds grace,
+                const std::shared_ptr<const std::atomic<bool>>& unmounted);
 
 }  // namespace h5mount::cli

@@ -94,8 +94,9 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
     end_within(place, kGrace, unmounted);
   };
   // There is no mount any more that would have to be taken down.
-  options.on_disconnect = [place = command.mountpoint, ending] {
-    if (!ending->exchange(true)) end_within(place, kGrace, std::make_shared<std::atomic<bool>>(true));
+  options.on_disconnect = [place = command.mountpoint, unmounted, ending] {
+    *unmounted = true;
+    if (!ending->exchange(true)) end_within(place, kGrace, unmounted);
   };
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {

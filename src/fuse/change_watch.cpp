@@ -112,17 +112,17 @@ void ChangeWatch::run() {
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
     if (ready < 0) continue;
-    const bool any = drain();
+    const bool any = again = drain();
     std::uint64_t count = 0;
     (void)!::read(more_, &count, sizeof count);
     try {
       // The check below detects writes that were made before the watch.
       if (count != 0) (void)watch_all();
       tree_->file_changed();
+      again = any || name_missing();
     } catch (const std::exception& exception) {
       log(LogLevel::Error, "checking the changed file: internal error: {}", exception.what());
     }
-    again = any || name_missing();
     if (stopped_within(kPause)) return;
   }
 }

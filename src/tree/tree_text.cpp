@@ -68,7 +68,11 @@ Status TreeText::append(std::string_view bytes) {
   if (!open_texts_->take(bytes.size())) return fail({ErrorCode::TooLarge, "too much text is open at once"});
   size_ += bytes.size();
   while (!bytes.empty()) {
-    if (pieces_.empty() || pieces_.back().size() == kPieceBytes) pieces_.emplace_back();
+    if (pieces_.empty() || pieces_.back().size() == kPieceBytes) {
+      pieces_.emplace_back();
+      // A text that grows by itself takes up to twice its length.
+      if (pieces_.size() > 1) pieces_.back().reserve(kPieceBytes);
+    }
     const std::size_t some = std::min(bytes.size(), kPieceBytes - pieces_.back().size());
     pieces_.back().append(bytes.substr(0, some));
     bytes.remove_prefix(some);
