@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <mutex>
+#include <new>
 
 #include <fmt/chrono.h>
 
@@ -100,7 +101,7 @@ void set_log_to_syslog(bool on) {
   g_syslog.store(on, std::memory_order_relaxed);
 }
 
-bool log_line(LogLevel level, std::string_view text) {
+bool log_line(LogLevel level, std::string_view text) try {
   static auto& limiter = *new RateLimiter;
   if (!log_enabled(level)) return false;
   const int dropped = level == LogLevel::Debug ? 0 : limiter.admit();
@@ -110,6 +111,9 @@ bool log_line(LogLevel level, std::string_view text) {
   const std::string_view shown = utf8_prefix(line, kMaxLineBytes);
   emit(level, shown.size() == line.size() ? line : fmt::format("{}…", shown));
   return true;
+} catch (
+    const std::bad_alloc&) {  // said where nothing may be thrown: by libfuse, and by handlers of exceptions
+  return false;
 }
 
 void note_in_log(std::string_view text) {

@@ -95,8 +95,9 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   };
   // There is no mount any more that would have to be taken down.
   options.on_disconnect = [place = command.mountpoint, unmounted, ending] {
+    if (ending->exchange(true)) return;
     *unmounted = true;
-    if (!ending->exchange(true)) end_within(place, kGrace, unmounted);
+    end_within(place, kGrace, unmounted);
   };
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {
