@@ -41,8 +41,10 @@ class OpenTreeText : public OpenNode {
 }  // namespace
 
 std::uint64_t TreeText::most_bytes(const ViewContext& context) {
+  // The walk that makes it, and what malloc keeps, need the rest of what a mount may take.
+  constexpr std::uint64_t kAboveCache = limits::kMemoryAboveCache / 2;
   return std::min<std::uint64_t>(limits::kMaxOpenTextBytes,
-                                 context.environment.cache->budget() + limits::kMemoryAboveCache);
+                                 context.environment.cache->budget() + kAboveCache);
 }
 
 TreeText::TreeText(const ViewContext& context, Bytes bytes)
