@@ -101,11 +101,6 @@ bool has_bounded_brackets(const format::Dataspace& space) {
   return true;
 }
 
-bool is_string(const format::Datatype& type) {
-  return type.cls == format::DatatypeClass::String ||
-         (type.cls == format::DatatypeClass::VariableLength && type.variable_string);
-}
-
 Status write_sequence(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
   const std::size_t item = type.base->size;
   H5_ASSIGN(const VariablePart part, load_variable_part(writer, element, item));
@@ -272,6 +267,11 @@ Status append_json(const format::Datatype& type, ByteSpan element, const ValueCo
 std::string_view fixed_string(const format::Datatype& type, ByteSpan element) {
   return without_padding(as_text(element.first(std::min<std::size_t>(type.size, element.size()))),
                          type.padding);
+}
+
+bool is_string(const format::Datatype& type) {
+  return type.cls == format::DatatypeClass::String ||
+         (type.cls == format::DatatypeClass::VariableLength && type.variable_string);
 }
 
 Status append_string(const format::Datatype& type, ByteSpan element, const ValueContext& context,

@@ -17,11 +17,6 @@ constexpr std::uint64_t kMostNames = 1U << 20;
 constexpr std::size_t kMostNameBytes = 16U << 20;
 constexpr std::uint64_t kBytesAtOnce = 1U << 20;  // of names, as stored
 
-bool is_string(const format::Datatype& type) {
-  return type.cls == DatatypeClass::String ||
-         (type.cls == DatatypeClass::VariableLength && type.variable_string);
-}
-
 bool are_codes(const object::DatasetDescription& dataset) {
   return dataset.space.rank() == 1 && dataset.type->cls == DatatypeClass::Integer &&
          text::datatype_text(*dataset.type).size() == 3;  // 1, 2, 4 or 8 whole bytes
@@ -31,7 +26,7 @@ bool are_names(const object::DatasetDescription& dataset) {
   const DatatypeClass cls = dataset.type->cls;
   return dataset.space.rank() == 1 && dataset.space.dims[0] <= kMostNames &&
          dataset.element_size <= kBytesAtOnce &&
-         (is_string(*dataset.type) || cls == DatatypeClass::Integer || cls == DatatypeClass::Float ||
+         (text::is_string(*dataset.type) || cls == DatatypeClass::Integer || cls == DatatypeClass::Float ||
           cls == DatatypeClass::Enum);
 }
 
@@ -50,7 +45,7 @@ std::optional<std::uint64_t> referred_names(const OpenedObject& codes) {
 
 bool says_categorical(const OpenedObject& group) {
   const auto attribute = object::find_attribute(*group.snapshot, group.object, "encoding-type");
-  if (!attribute || attribute->damage || !is_string(*attribute->type)) return false;
+  if (!attribute || attribute->damage || !text::is_string(*attribute->type)) return false;
   const auto text = text::value_text(*attribute->type, attribute->space, attribute->data,
                                      {.file = group.snapshot, .path_of = nullptr}, 64);
   return text && *text == "categorical";
@@ -65,7 +60,7 @@ std::optional<std::uint64_t> child_of(const object::Group& group, std::string_vi
 // Appends an element: strings as their bytes, the name of an enumeration's value, numbers as JSON.
 Status append_name(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
                    std::string& out) {
-  if (is_string(type)) return text::append_string(type, element, context, out);
+  if (text::is_string(type)) return text::append_string(type, element, context, out);
   if (type.cls != DatatypeClass::Enum) return text::append_json(type, element, context, out);
   const auto named = std::ranges::find_if(type.enum_members, [&](const format::EnumMember& member) {
     return std::ranges::equal(member.value, element);
@@ -110,7 +105,7 @@ Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::D
   const auto& cache = *file.context().environment.cache;
   auto out = std::make_shared<object::Categories>();
   out->known = true;
-  out->strings = is_string(type) || type.cls == DatatypeClass::Enum;
+  out->strings = text::is_string(type) || type.cls == DatatypeClass::Enum;
   const std::uint64_t count = dataset.space.dims[0];
   H5_ASSIGN(cache::BlockCache::Charge charge, cache.charge(static_cast<std::size_t>(count) * 8));
   out->ends.reserve(static_cast<std::size_t>(count));

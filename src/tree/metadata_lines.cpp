@@ -73,18 +73,13 @@ class Line {
   Status status_;
 };
 
-bool is_string(const format::Datatype& type) {
-  return type.cls == format::DatatypeClass::String ||
-         (type.cls == format::DatatypeClass::VariableLength && type.variable_string);
-}
-
 // A scalar string is a JSON string here.
 Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most,
                                    RequestBudget& budget) {
   if (attribute.damage) return fail(*attribute.damage);
   H5_ASSIGN(const std::string value, text::value_text(*attribute.type, attribute.space, attribute.data,
                                                       file.value_context(&budget), most));
-  if (attribute.space.kind != format::DataspaceKind::Scalar || !is_string(*attribute.type))
+  if (attribute.space.kind != format::DataspaceKind::Scalar || !text::is_string(*attribute.type))
     return strict_json(value);
   std::string out;
   text::append_json_string(value, out);

@@ -8,29 +8,31 @@ namespace {
 
 class OpenText : public OpenNode {
  public:
-  OpenText(std::shared_ptr<const std::string> text, bool sized) : text_(std::move(text)), sized_(sized) {}
+  OpenText(std::uint64_t size, ReadText read, bool sized)
+      : size_(size), read_(std::move(read)), sized_(sized) {}
 
   bool keeps_pages() const override { return false; }
   bool direct() const override { return !sized_; }
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
-    view::add_text(text_, offset, length, out);
+    read_(offset, length, out);
     return {};
   }
 
   Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    if (offset >= size_) return fail({ErrorCode::NotFound, "beyond the end"});
     return offset;
   }
 
   Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return text_->size();
+    if (offset >= size_) return fail({ErrorCode::NotFound, "beyond the end"});
+    return size_;
   }
 
  private:
-  std::shared_ptr<const std::string> text_;
-  bool sized_;
+  const std::uint64_t size_;
+  const ReadText read_;
+  const bool sized_;
 };
 
 }  // namespace
@@ -40,7 +42,16 @@ std::shared_ptr<OpenNode> open_text(std::string text) {
 }
 
 std::shared_ptr<OpenNode> open_text(std::shared_ptr<const std::string> text, bool sized) {
-  return std::make_shared<OpenText>(std::move(text), sized);
+  const std::uint64_t size = text->size();
+  const auto read = [text = std::move(text)](std::uint64_t offset, std::uint64_t length,
+                                             dataset::Pieces& out) {
+    view::add_text(text, offset, length, out);
+  };
+  return open_text(size, read, sized);
+}
+
+std::shared_ptr<OpenNode> open_text(std::uint64_t size, ReadText read, bool sized) {
+  return std::make_shared<OpenText>(size, std::move(read), sized);
 }
 
 }  // namespace h5mount::tree

@@ -4,39 +4,13 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/view/view.h"
+#include "open_files.h"
 
 namespace h5mount::tree {
 
 namespace {
 
 constexpr std::size_t kPieceBytes = 256U << 10;
-
-class OpenTreeText : public OpenNode {
- public:
-  OpenTreeText(TreeTextPtr text, bool sized) : text_(std::move(text)), sized_(sized) {}
-
-  bool keeps_pages() const override { return false; }
-  bool direct() const override { return !sized_; }
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
-    TreeText::read(text_, offset, length, out);
-    return {};
-  }
-
-  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return offset;
-  }
-
-  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= text_->size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return text_->size();
-  }
-
- private:
-  const TreeTextPtr text_;
-  const bool sized_;
-};
 
 }  // namespace
 
@@ -95,7 +69,12 @@ void TreeText::read(const std::shared_ptr<const TreeText>& text, std::uint64_t o
 }
 
 std::shared_ptr<OpenNode> open_tree_text(TreeTextPtr text, bool sized) {
-  return std::make_shared<OpenTreeText>(std::move(text), sized);
+  const std::uint64_t size = text->size();
+  const auto read = [text = std::move(text)](std::uint64_t offset, std::uint64_t length,
+                                             dataset::Pieces& out) {
+    TreeText::read(text, offset, length, out);
+  };
+  return open_text(size, read, sized);
 }
 
 }  // namespace h5mount::tree

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "group_contents.h"
+#include "h5mount/object/resolve_path.h"
 
 namespace h5mount::tree {
 
@@ -35,7 +36,9 @@ bool has_committed_type(const object::Object& dataset) {
 
 class DimensionWalk {
  public:
-  DimensionWalk(const ServedFilePtr& file, RequestBudget& budget) : file_(file), budget_(budget) {}
+  DimensionWalk(const ServedFilePtr& file, RequestBudget& budget) : file_(file), budget_(budget) {
+    out_->charge_ = file->context().environment.cache->no_charge();
+  }
 
   Result<std::shared_ptr<const FileDimensions>> run() {
     std::vector<Pending> left;
@@ -103,7 +106,7 @@ class DimensionWalk {
     LinkTarget target = contents.resolve(link, budget_);
     if (const auto* object = std::get_if<OpenedObjectPtr>(&target.what)) return *object;
     if (!link.is(format::LinkType::Soft)) return nullptr;
-    const auto address = object::resolve_path(file_->metadata(), contents.address(), link.target);
+    const auto address = object::resolve_path(file_->metadata(), contents.address(), link.target, work_);
     auto object = address ? file_->object(*address, budget_) : Result<OpenedObjectPtr>(OpenedObjectPtr());
     if (!object || !*object || (*object)->object.kind != object::ObjectKind::Dataset) return nullptr;
     return *std::move(object);
@@ -122,6 +125,7 @@ class DimensionWalk {
       next_ = id ? std::max(next_, std::uint64_t{*id} + 1) : next_ + 1;
     }
     if (scales_.size() + axes_.size() + space.rank() > kMaxAxes) return fail(too_many());
+    H5_TRY(charge(space.rank()));
     if (space.rank() == 0 || role.without_values || (role.is_scale && space.rank() == 1)) return {};
     const auto scales = view::dimension_scales(file_->value_context(dataset.snapshot, &budget_),
                                                dataset.object, space.rank(), role);
@@ -134,6 +138,18 @@ class DimensionWalk {
     const bool known = view::is_netcdf_type(*(*description)->type, has_committed_type(dataset.object));
     arrays_.push_back({dataset.object.address, group, first, space.rank(), known && !role.has_scales});
     return {};
+  }
+
+  // What is held, and `rank` more axes, before they are. In steps, as each takes the cache's lock.
+  Status charge(std::size_t rank) {
+    constexpr std::size_t kStep = 1U << 20, kNodeBytes = 48;  // of a table, with its two links and its hash
+    constexpr std::size_t kScaleBytes = sizeof(Scale) + 4 * (sizeof(Dimension) + kNodeBytes);
+    constexpr std::size_t kAxisBytes = sizeof(Axis) + 2 * sizeof(Dimension) + kNodeBytes;
+    constexpr std::size_t kArrayBytes = sizeof(Array) + sizeof(FileDimensions::Named);
+    const std::size_t bytes = scales_.size() * kScaleBytes + (axes_.size() + rank) * kAxisBytes +
+                              (arrays_.size() + 1) * kArrayBytes + groups_.size() * 2 * kNodeBytes;
+    if (bytes <= out_->charge_.bytes()) return {};
+    return out_->charge_.resize((bytes / kStep + 1) * kStep);
   }
 
   void measure_scales() {
@@ -216,6 +232,10 @@ class DimensionWalk {
     std::ranges::stable_sort(out_->named_, {}, &FileDimensions::Named::dataset);
     for (const Scale& scale : scales_)
       if (scale.unlimited) out_->lengths_.emplace(scale.address, lengths_.at(scale.address));
+    constexpr std::size_t kLengthBytes = 64;
+    H5_TRY(out_->charge_.resize(out_->dimensions_.capacity() * sizeof(Dimension) +
+                                out_->named_.capacity() * sizeof(FileDimensions::Named) +
+                                out_->lengths_.size() * kLengthBytes));
     return out_;
   }
 
@@ -225,6 +245,7 @@ class DimensionWalk {
 
   ServedFilePtr file_;
   RequestBudget& budget_;
+  object::PathWork work_{.budget = &budget_};
   std::shared_ptr<FileDimensions> out_ = std::make_shared<FileDimensions>();
   std::vector<std::vector<std::uint64_t>> groups_;  // those below each, in the order of the walk
   std::vector<Scale> scales_;

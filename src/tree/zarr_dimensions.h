@@ -23,7 +23,8 @@ namespace h5mount::tree {
 
 class FileDimensions {
  public:
-  // LimitExceeded where the file has more objects or dimensions than can be numbered.
+  // LimitExceeded where the file has more objects or dimensions than can be numbered, OutOfMemory where
+  // others take the memory for it.
   static Result<std::shared_ptr<const FileDimensions>> of(const ServedFilePtr& file, RequestBudget& budget);
 
   // A dimension of a dataset: the scale that represents it, or, where `scale` is 0, a number.
@@ -47,6 +48,7 @@ class FileDimensions {
   std::vector<Named> named_;  // by dataset
   std::vector<Dimension> dimensions_;
   std::unordered_map<std::uint64_t, std::uint64_t> lengths_;  // of unlimited scales
+  cache::BlockCache::Charge charge_;                          // for all of it, and for the walk that makes it
 };
 
 // The newest FileDimensions of a file. Threads: any.

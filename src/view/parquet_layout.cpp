@@ -90,11 +90,6 @@ class EnumNames {
   std::map<const format::Datatype*, std::shared_ptr<const std::string>> known_;
 };
 
-bool is_string(const format::Datatype& type) {
-  return type.cls == DatatypeClass::String ||
-         (type.cls == DatatypeClass::VariableLength && type.variable_string);
-}
-
 // h5py's booleans.
 bool is_boolean(const format::Datatype& type) {
   return type.cls == DatatypeClass::Enum && text::datatype_text(type) == "|b1";
@@ -152,7 +147,7 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
     }
     return {};
   }
-  if (is_string(type)) {
+  if (text::is_string(type)) {
     column.physical = kByteArray;
     column.conversion = Conversion::Text;
     column.string_type = source.type;

@@ -11,10 +11,6 @@ bool is_variable_string(const format::Datatype& type) {
   return type.cls == format::DatatypeClass::VariableLength && type.variable_string;
 }
 
-bool is_string(const format::Datatype& type) {
-  return type.cls == format::DatatypeClass::String || is_variable_string(type);
-}
-
 // Removes a JSON string's quotes, and the backslash before quotes inside it; characters that would break a
 // line stay escaped.
 void unquote(std::string& out, std::size_t begin) {
@@ -110,7 +106,7 @@ Result<std::optional<std::uint64_t>> text_size(const object::DatasetDescription&
 Result<ComputedFilePtr> make_text(Source source, const ComputedFile* before,
                                   std::span<const dataset::ByteRange> stale) {
   const object::DatasetDescription& dataset = source.reader->description();
-  const bool rows = dataset.space.rank() > 1 && !is_string(*dataset.type) && dataset.image_bytes > 0;
+  const bool rows = dataset.space.rank() > 1 && !text::is_string(*dataset.type) && dataset.image_bytes > 0;
   const std::uint64_t elements = rows ? dataset.space.dims.back() : 1;
   return make_lines(std::move(source), elements, append_word, before, stale);
 }

@@ -33,6 +33,9 @@ struct ValueContext {
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
                    std::string& out);
 
+// Strings of fixed or variable length.
+bool is_string(const format::Datatype& type);
+
 // Appends a string element's own bytes: fixed (padding and terminator removed) or variable-length.
 Status append_string(const format::Datatype& type, ByteSpan element, const ValueContext& context,
                      std::string& out);

@@ -27,11 +27,6 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool is_string(const Datatype& type) {
-  return type.cls == DatatypeClass::String ||
-         (type.cls == DatatypeClass::VariableLength && type.variable_string);
-}
-
 bool is_boolean(const Datatype& type) {
   const auto numpy = type.cls == DatatypeClass::Enum ? numpy_type(type) : Result<NumpyType>(NumpyType{});
   return numpy && numpy->description.contains("b1");
@@ -87,7 +82,8 @@ Written written_as(const object::Attribute& attribute) {
 Result<std::string> value_of(const object::Attribute& attribute, const text::ValueContext& values) {
   constexpr std::size_t kMaxBytes = 4U << 20;
   // netCDF's empty attributes.
-  if (attribute.space.kind == format::DataspaceKind::Null) return is_string(*attribute.type) ? "\"\"" : "[]";
+  if (attribute.space.kind == format::DataspaceKind::Null)
+    return text::is_string(*attribute.type) ? "\"\"" : "[]";
   const Written value = written_as(attribute);
   std::string out;
   if (attribute.space.element_count() == 1 && attribute.space.rank() <= 1 &&
@@ -119,7 +115,7 @@ std::string version2_fill_value(const Datatype& type, const object::Attribute& a
                                 const std::string& value, const text::ValueContext& values) {
   if (attribute.space.element_count() != 1 || attribute.data.size() != attribute.type->size) return {};
   if (is_same_number(type, *attribute.type)) return value.starts_with('[') ? std::string() : strict(value);
-  if (type.cls != DatatypeClass::String || !is_string(*attribute.type)) return {};
+  if (type.cls != DatatypeClass::String || !text::is_string(*attribute.type)) return {};
   std::string text;
   if (!text::append_string(*attribute.type, attribute.data, values, text) || text.size() > type.size)
     return {};
@@ -145,7 +141,7 @@ AttributesText attributes_text(const text::ValueContext& values, const object::O
     const bool is_fill = fill_type != nullptr && attribute.name == "_FillValue";
     if (form == AttributeForm::Version2) {
       if (is_fill) out.fill_value = version2_fill_value(*fill_type, attribute, *value, values);
-    } else if (is_fill && !is_string(*fill_type)) {
+    } else if (is_fill && !text::is_string(*fill_type)) {
       auto coded = attribute.data.size() == attribute.type->size
                        ? version3_fill_attribute(*fill_type, *attribute.type, attribute.data)
                        : std::nullopt;
