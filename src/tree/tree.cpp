@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <chrono>
 
-#include "external_files.h"
+#include "core/external_files.h"
+#include "core/node_table.h"
+#include "core/open_nodes.h"
+#include "core/served_file.h"
 #include "h5mount/base/thread_annotations.h"
-#include "node_table.h"
-#include "object_nodes.h"
-#include "open_nodes.h"
-#include "served_file.h"
+#include "objects/object_nodes.h"
 #include "source_tree.h"
-#include "virtual_directories.h"
+#include "views/virtual_directories.h"
 
 namespace h5mount::tree {
 

@@ -1,9 +1,9 @@
 // What the tree remembers of a file, on both sides of its bounds (base/limits.h).
 #include <gtest/gtest.h>
 
-#include "../../src/tree/external_files.h"
-#include "../../src/tree/object_paths.h"
-#include "../../src/tree/served_file.h"
+#include "../../src/tree/core/external_files.h"
+#include "../../src/tree/core/object_paths.h"
+#include "../../src/tree/core/served_file.h"
 #include "support/h5py_file.h"
 
 namespace h5mount::test {

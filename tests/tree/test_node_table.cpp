@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "../../src/tree/node_table.h"
+#include "../../src/tree/core/node_table.h"
 
 namespace h5mount::tree {
 namespace {

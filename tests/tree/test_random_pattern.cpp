@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "../../src/tree/random_pattern.h"
+#include "../../src/tree/prefetch/random_pattern.h"
 
 namespace h5mount::tree {
 namespace {

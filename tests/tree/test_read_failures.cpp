@@ -1,8 +1,8 @@
 // Records of failed reads, and the text of a dataset's sources.
 #include <gtest/gtest.h>
 
-#include "../../src/tree/read_failures.h"
-#include "../../src/tree/sources_text.h"
+#include "../../src/tree/core/read_failures.h"
+#include "../../src/tree/objects/sources_text.h"
 
 namespace h5mount::tree {
 namespace {

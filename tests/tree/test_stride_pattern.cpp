@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "../../src/tree/stride_pattern.h"
+#include "../../src/tree/prefetch/stride_pattern.h"
 
 namespace h5mount::tree {
 namespace {

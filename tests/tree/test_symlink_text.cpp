@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "../../src/tree/symlink_text.h"
+#include "../../src/tree/core/symlink_text.h"
 
 namespace h5mount::tree {
 namespace {

@@ -1,0 +1,127 @@
+// GroupContents: the links of one group as a directory shows them, in the tree itself or in a view that
+// mirrors it: names, order, and what each link leads to.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "../core/served_file.h"
+#include "../core/symlink_text.h"
+
+namespace h5mount::tree {
+
+// Links as a group gives them, without their targets: what a listing is made of. Small, as there may be
+// millions.
+struct FoundLinks {
+  struct Found {
+    std::size_t name;  // its offset in `names`
+    std::uint32_t name_bytes;
+    std::uint8_t type;
+    std::uint64_t address;
+    std::int64_t creation_order;  // 0 where it has none
+  };
+  void add(const format::Link& link);
+  std::string_view name_of(const Found& link) const {
+    return std::string_view(names).substr(link.name, link.name_bytes);
+  }
+
+  std::vector<Found> links;
+  std::string names;
+};
+
+// The links of a group in the order of readdir, each with a unique name.
+class GroupListing : public DirectoryListing {
+ public:
+  GroupListing(ServedFilePtr file, FoundLinks found, bool by_creation_order, std::optional<Error> damage);
+
+  std::size_t size() const override { return items_.size(); }
+  Item at(std::size_t position, std::string&) const override;
+  Item typed_at(std::size_t position, std::string&) const override;
+  std::string_view name(std::size_t position) const;  // as shown
+  const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
+
+  // The link at a position, without a soft link's target.
+  format::Link link(std::size_t position) const;
+
+  // The names that were cut or that look like cut ones (see CutNames).
+  CutNames cut_names() const;
+
+  // The budget of pauses for all that its entries lead to: a listing of many damaged objects waits no longer
+  // than for one.
+  const std::shared_ptr<PauseBudget>& pauses() const { return pauses_; }
+
+ private:
+  // Offsets are in text_; both are the same where the name is shown as it is.
+  struct Stored {
+    std::size_t name, shown;
+    std::uint32_t name_bytes, shown_bytes;
+    std::uint64_t address;
+    std::uint8_t type;
+  };
+  std::string_view name_of(const Stored& item) const {  // the link's own
+    return std::string_view(text_).substr(item.name, item.name_bytes);
+  }
+
+  ServedFilePtr file_;
+  std::vector<Stored> items_;
+  std::string text_;
+  std::optional<Error> damage_;
+  const std::shared_ptr<PauseBudget> pauses_ = std::make_shared<PauseBudget>();
+};
+
+// What a link leads to in the mount.
+struct LinkTarget {
+  struct Broken {
+    Error why;
+    std::uint64_t address;
+  };
+  std::variant<OpenedObjectPtr, SymlinkPath, Broken> what;
+};
+
+class GroupContents {
+ public:
+  // `depth`: directories between the file's root and this group.
+  GroupContents(ServedFilePtr file, std::uint64_t address, unsigned depth)
+      : file_(std::move(file)), address_(address), depth_(depth) {}
+
+  const ServedFilePtr& file() const { return file_; }
+  std::uint64_t address() const { return address_; }
+  unsigned depth() const { return depth_; }
+
+  // The link with a shown name. NotFound. Lists the group only for names that may be cut.
+  Result<format::Link> find(std::string_view shown, RequestBudget& budget) const;
+  // The link with that own name. NotFound.
+  Result<format::Link> find_named(std::string_view name, RequestBudget& budget) const;
+  // The link at a position of a listing, with its target.
+  Result<format::Link> find_listed(const GroupListing& listing, std::size_t position,
+                                   RequestBudget& budget) const;
+  Result<std::shared_ptr<const GroupListing>> list(RequestBudget& budget) const;
+
+  LinkTarget resolve(const format::Link& link, RequestBudget& budget) const;
+
+ private:
+  Result<std::shared_ptr<const GroupListing>> make_list(const OpenedObjectPtr& object) const;
+  Result<std::shared_ptr<const object::Group>> group(const OpenedObjectPtr& object) const;
+  Result<format::Link> find_cut(const OpenedObjectPtr& object, const object::Group& group,
+                                std::string_view shown, RequestBudget& budget) const;
+  LinkTarget resolve_external(const format::Link& link, unsigned depth_to_mount) const;
+  LinkTarget resolve_hard(const format::Link& link, RequestBudget& budget) const;
+  LinkTarget resolve_group(const format::Link& link, const OpenedObjectPtr& object) const;
+  std::string external_name(const std::string& stored) const;
+
+  ServedFilePtr file_;
+  std::uint64_t address_;
+  unsigned depth_;
+  // The listing that was made last, as long as somebody holds it: open directories share it.
+  struct Listed {
+    Mutex mutex;
+    std::weak_ptr<const GroupListing> listing H5_GUARDED_BY(mutex);
+    std::uint64_t snapshot H5_GUARDED_BY(mutex) = 0;  // its number
+  };
+  std::shared_ptr<Listed> listed_ = std::make_shared<Listed>();
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,47 @@
+// The facts about an object that stat and user.hdf5.* show, gathered from its messages.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../core/served_file.h"
+
+namespace h5mount::tree {
+
+using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
+
+// Without a budget no source of a virtual dataset is opened: one of unlimited extent then has the extent that
+// was measured last, or that in its header.
+Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObject& object,
+                                             RequestBudget* budget);
+
+// The same for a view; null where the dataset has more bytes than a file can: no view shows it.
+Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object);
+
+// A stat with what all nodes of a file share: owner, mode and time, no size. The first is for nodes of no
+// particular file, which show the mounted one's.
+NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino);
+NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino);
+
+// The same with the object's own time and, except for groups, its link count.
+NodeStat object_stat(const ServedFile& file, const object::Object& object, NodeType type);
+
+// Sets the size of a file that is computed on demand, without holes. It gets blocks for all its bytes:
+// SEEK_DATA finds them, and `tar --sparse` takes a file without blocks for one hole.
+void set_size(NodeStat& stat, std::uint64_t bytes);
+
+// The same for a file whose bytes cannot be read: one byte, where no size is known. Programs that take a file
+// of no bytes for empty without opening it (tar, git) then open it, and meet the error.
+void set_unreadable_size(NodeStat& stat);
+
+// The extended attributes of an object: user.hdf5.* first, then its attributes, cut to Linux's limit.
+// Attributes whose values exceed that limit are not listed but named in user.hdf5.large_attributes.
+Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const OpenedObject& object,
+                                                    RequestBudget& budget);
+Result<std::string> get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name,
+                                     RequestBudget& budget);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,391 @@
+#include "object_nodes.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "../core/open_files.h"
+#include "../core/open_nodes.h"
+#include "../prefetch/column_ahead.h"
+#include "../prefetch/random_ahead.h"
+#include "h5mount/metadata/torn_retry.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::uint64_t kMostCopied = 64U << 10;
+
+constexpr std::string_view kHiddenName = ".h5";
+
+// A node with the extended attributes of its object.
+class ObjectNode : public Node {
+ public:
+  ObjectNode(ServedFilePtr file, std::uint64_t address, LinkPlace place)
+      : Node({file.get(), NodeKey::Kind::Object, address, {}}),
+        file_(std::move(file)),
+        address_(address),
+        place_(std::move(place)) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
+
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
+
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+    return list_object_xattrs(*file_, *object, budget);
+  }
+
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(address_, budget));
+    return get_object_xattr(*file_, *object, name, budget);
+  }
+
+ protected:
+  const ServedFilePtr& file() const { return file_; }
+  std::uint64_t address() const { return address_; }
+  const LinkPlace& place() const { return place_; }
+
+ private:
+  ServedFilePtr file_;
+  std::uint64_t address_;
+  LinkPlace place_;
+};
+
+class OpenDataset : public OpenNode {
+ public:
+  OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
+      : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {
+    image_.context().open_nodes->add(keep_);
+    const auto kernel = image_.context().open_nodes->kernel();
+    if (!kernel || !bytes_.raw || image_.grows()) return;
+    const dataset::ReadEnvironment& environment = image_.context().environment;
+    const auto as_opened = [keep = keep_, &image] {
+      return !image.grows() && image.confirm_unchanged().has_value();
+    };
+    column_ahead_ =
+        std::make_shared<ColumnAhead>(bytes_.raw, environment.workers, kernel, keep_->id(), as_opened);
+    if (RandomAhead::fits(bytes_.raw->description(), environment.cache->budget()))
+      random_ahead_ =
+          std::make_shared<RandomAhead>(bytes_.raw, environment.workers, kernel, keep_->id(), as_opened);
+  }
+  ~OpenDataset() override {
+    if (column_ahead_) column_ahead_->stop();
+    if (random_ahead_) random_ahead_->stop();
+    image_.context().open_nodes->remove(keep_);
+  }
+  OpenDataset(const OpenDataset&) = delete;
+  OpenDataset& operator=(const OpenDataset&) = delete;
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+              RequestBudget& budget) override {
+    allow(budget);
+    dataset::Pieces pieces;
+    Status done = read_once(offset, length, pieces, budget);
+    if (done || done.error().code() != ErrorCode::Interrupted) image_.note_read(offset, length, done);
+    if (!done && done.error().code() == ErrorCode::Stale) drop_pages();
+    H5_TRY(std::move(done));
+    out.append(pieces);
+    return {};
+  }
+
+  Status revalidate() override {
+    Status same = image_.confirm_unchanged();
+    if (!same) drop_pages();
+    return same;
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
+    allow(budget);
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now(budget));
+    if (bytes.raw) return unchanged(bytes.raw->find_data(offset, &budget));
+    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) override {
+    allow(budget);
+    H5_ASSIGN(const DatasetImage::Bytes bytes, now(budget));
+    if (bytes.raw) return unchanged(bytes.raw->find_hole(offset, &budget));
+    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return bytes.size();
+  }
+
+ private:
+  void allow(RequestBudget& budget) const { budget.allow_for(image_.followed().addresses()->stored_bytes()); }
+
+  // Reads bytes of the file as it was opened, or of one snapshot of a growing file. Pieces that the kernel
+  // has yet to copy (`kernel_only`, more than kMostCopied bytes) are checked afterwards: see
+  // OpenNode::revalidate.
+  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget& budget) {
+    if (!image_.grows()) {
+      H5_TRY(image_.revalidate());
+      dataset::Pieces pieces;
+      H5_TRY(bytes_.read(offset, length, {&pattern_, &budget}, pieces));
+      pieces = copied_where_small(std::move(pieces));
+      H5_TRY(image_.confirm_unchanged());
+      if (!image_.grows()) {
+        out = std::move(pieces);
+        note_pattern(offset, length);
+        return {};
+      }
+    }
+    const auto attempt = [&](const auto&) -> Status {
+      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes(budget));
+      dataset::Pieces pieces;
+      H5_TRY(bytes.read(offset, length, {&pattern_, &budget}, pieces));
+      H5_TRY(image_.confirm_unchanged());
+      image_.note_missing_sources(bytes.raw);
+      out = std::move(pieces);
+      return {};
+    };
+    // The reader of a virtual dataset makes the attempts itself, for each source.
+    if (image_.is_virtual()) return attempt(nullptr);
+    return metadata::retry_torn(image_.followed(), "dataset", budget, attempt);
+  }
+
+  void note_pattern(std::uint64_t offset, std::uint64_t length) {
+    if (!column_ahead_ || column_ahead_->note(offset, length)) return;
+    if (random_ahead_ && !pattern_.forward()) random_ahead_->note(offset, length);
+  }
+
+  // Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
+  static dataset::Pieces copied_where_small(dataset::Pieces pieces) {
+    if (pieces.total() == 0 || pieces.total() > kMostCopied || !pieces.kernel_only()) return pieces;
+    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
+    if (!dataset::copy_pieces(pieces.list(), block->bytes())) return pieces;
+    dataset::Pieces copied;
+    copied.add(block->bytes(), block);
+    return copied;
+  }
+
+  Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
+    H5_TRY(image_.confirm_unchanged());
+    return found;
+  }
+
+  // Drops the kernel's pages once: a page may contain bytes copied while the file was being written.
+  void drop_pages() {
+    const auto kernel = image_.context().open_nodes->kernel();
+    if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});
+  }
+
+  // A handle that is held while the file grows reads the newest snapshot.
+  Result<DatasetImage::Bytes> now(RequestBudget& budget) {
+    return image_.grows() ? image_.bytes(budget) : bytes_;
+  }
+
+  NodePtr keep_;
+  DatasetImage& image_;
+  DatasetImage::Bytes bytes_;
+  dataset::ReadPattern pattern_;
+  std::atomic<bool> dropped_pages_ = false;
+  std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be stored in the kernel
+  std::shared_ptr<RandomAhead> random_ahead_;  // null also for a dataset that is large beside the cache
+};
+
+class DatasetNode : public ObjectNode {
+ public:
+  DatasetNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace link)
+      : ObjectNode(view, object, std::move(link)), image_(view, object, place()) {}
+
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    image_.measure(depth, stat, id(), budget);
+    H5_TRY(ended_early(budget));
+    return stat;
+  }
+
+  void catch_up() override { image_.catch_up(id()); }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    auto opened = image_.bytes(budget);
+    if (!opened) {
+      if (opened.error().code() != ErrorCode::Interrupted) image_.note_failure(0, opened.error());
+      return fail(std::move(opened).error());
+    }
+    DatasetImage::Bytes bytes = *std::move(opened);
+    image_.note_missing_sources(bytes.raw);
+    if (image_.grows()) image_.catch_up(id());  // pages cached since an earlier opening
+    return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
+  }
+
+ private:
+  DatasetImage image_;
+};
+
+class DatatypeNode : public ObjectNode {
+ public:
+  using ObjectNode::ObjectNode;
+
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::File);
+    const auto line = text(*object);
+    line ? set_size(stat, line->size()) : set_unreadable_size(stat);
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
+    H5_ASSIGN(std::string line, text(*object));
+    return open_text(std::move(line));
+  }
+
+ private:
+  Result<std::string> text(const OpenedObject& object) const {
+    H5_ASSIGN(const format::DatatypePtr type, object::committed_datatype(*object.snapshot, object.object));
+    return text::datatype_text(*type) + "\n";
+  }
+};
+
+// The key of a node that is a link rather than an object. Its name starts with '/', which no object's does.
+NodeKey link_key(const GroupContents& parent, const format::Link& link) {
+  return {parent.file().get(), NodeKey::Kind::Link, parent.address(), "/" + link.name};
+}
+
+// An object that could not be opened: a file whose reads and attributes report why.
+NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why);
+
+class GroupNode : public ObjectNode {
+ public:
+  GroupNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace place, unsigned depth, NodePtr hidden)
+      : ObjectNode(view, object, std::move(place)),
+        contents_(view, object, depth),
+        hidden_(std::move(hidden)) {}
+
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
+    NodeStat stat = object_stat(*file(), object->object, NodeType::Directory);
+    if (hidden_) stat.ino = kRootNode;
+    return stat;
+  }
+
+  // A link of the file with the hidden directory's name wins over it. Damage does not hide the directory.
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    auto link = contents_.find(shown, budget);
+    if (!link && hidden_ && shown == kHiddenName) return hidden_;
+    if (!link) return fail(std::move(link).error());
+    return node_of(*link, budget);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> listing, contents_.list(budget));
+    return listing;
+  }
+
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
+                               RequestBudget& budget) override {
+    const auto* links = dynamic_cast<const GroupListing*>(&listing);
+    if (links == nullptr) return child(listing.name_at(position), budget);
+    H5_ASSIGN(const format::Link link, contents_.find_listed(*links, position, budget));
+    budget.share_pauses(links->pauses());
+    return node_of(link, budget);
+  }
+
+ private:
+  Result<NodePtr> node_of(const format::Link& link, RequestBudget& budget) {
+    LinkTarget target = contents_.resolve(link, budget);
+    if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
+      return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));
+    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what))
+      return make_broken_node(contents_, link, std::move(broken->why));
+    const object::Object& object = std::get<OpenedObjectPtr>(target.what)->object;
+    LinkPlace place{address(), link.name};
+    switch (object.kind) {
+      case object::ObjectKind::Group:
+        return std::make_shared<GroupNode>(file(), object.address, std::move(place), contents_.depth() + 1,
+                                           nullptr);
+      case object::ObjectKind::Dataset:
+        return std::make_shared<DatasetNode>(file(), object.address, std::move(place));
+      case object::ObjectKind::Datatype:
+        return std::make_shared<DatatypeNode>(file(), object.address, std::move(place));
+    }
+    return fail({ErrorCode::Internal, "an object of no kind"});
+  }
+
+  GroupContents contents_;
+  NodePtr hidden_;
+};
+
+class SymlinkNode : public Node {
+ public:
+  SymlinkNode(NodeKey key, ServedFilePtr file, std::string text)
+      : Node(std::move(key)), file_(std::move(file)), bytes_(text.size()) {
+    if (bytes_ <= kMostTarget) text_ = std::move(text);
+  }
+
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+    const std::uint64_t parent = file_->ino_of(key().address);
+    NodeStat stat = plain_stat(*file_, NodeType::Symlink, make_ino(parent, key().name));
+    stat.size = bytes_;
+    return stat;
+  }
+
+  Result<std::string> readlink() override {
+    if (bytes_ > kMostTarget)
+      return fail(io_error(ENAMETOOLONG, "a link's target is longer than a path can be"));
+    return text_;
+  }
+
+ private:
+  static constexpr std::size_t kMostTarget = 4095;  // PATH_MAX without the NUL
+
+  ServedFilePtr file_;
+  std::size_t bytes_;
+  std::string text_;  // empty where it is too long
+};
+
+class BrokenNode : public Node {
+ public:
+  BrokenNode(NodeKey key, ServedFilePtr file, std::uint64_t object, Error why)
+      : Node(std::move(key)), file_(std::move(file)), object_(object), why_(std::move(why)) {}
+
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+    NodeStat stat = plain_stat(*file_, NodeType::File, file_->ino_of(object_));
+    set_unreadable_size(stat);
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return fail(why_); }
+
+  Result<std::vector<std::string>> list_xattrs(RequestBudget&) override {
+    return std::vector<std::string>{"user.hdf5.address", "user.hdf5.error"};
+  }
+
+  Result<std::string> get_xattr(std::string_view name, RequestBudget&) override {
+    if (name == "user.hdf5.address") return fmt::format("0x{:x}", object_);
+    if (name == "user.hdf5.error") return why_.text();
+    return fail(unknown());
+  }
+
+ private:
+  // Why it is not known whether the object has an attribute: EIO, unless there is no object.
+  Error unknown() const {
+    const bool told = why_.code() == ErrorCode::NotFound || to_errno(why_.code()) == EIO;
+    return told ? why_ : Error(ErrorCode::Io, why_.text());
+  }
+
+  ServedFilePtr file_;
+  std::uint64_t object_;
+  Error why_;
+};
+
+NodePtr make_broken_node(const GroupContents& parent, const format::Link& link, Error why) {
+  return std::make_shared<BrokenNode>(link_key(parent, link), parent.file(), link.address, std::move(why));
+}
+
+}  // namespace
+
+NodePtr make_root_node(ServedFilePtr file, NodePtr hidden) {
+  const std::uint64_t address = file->root_address();
+  return std::make_shared<GroupNode>(std::move(file), address, LinkPlace(), 0, std::move(hidden));
+}
+
+NodePtr make_symlink_node(NodeKey key, ServedFilePtr file, std::string text) {
+  return std::make_shared<SymlinkNode>(std::move(key), std::move(file), std::move(text));
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,80 @@
+#include "tree_text.h"
+
+#include <algorithm>
+
+#include "../core/open_files.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/view/view.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::size_t kPieceBytes = 256U << 10;
+
+}  // namespace
+
+std::uint64_t TreeText::most_bytes(const ViewContext& context) {
+  // The walk that makes it, and what malloc keeps, need the rest of what a mount may take.
+  constexpr std::uint64_t kAboveCache = limits::kMemoryAboveCache / 2;
+  return std::min<std::uint64_t>(limits::kMaxOpenTextBytes,
+                                 context.environment.cache->budget() + kAboveCache);
+}
+
+TreeText::TreeText(const ViewContext& context, Bytes bytes)
+    : open_texts_(context.open_texts),
+      bytes_(bytes),
+      most_(most_bytes(context)),
+      charge_(context.environment.cache->no_charge()) {}
+
+TreeText::~TreeText() {
+  if (bytes_ == Bytes::Held) open_texts_->give_back(size_);
+}
+
+Status TreeText::append(std::string_view bytes) {
+  if (bytes.size() > left())
+    return fail(Error(ErrorCode::TooLarge, "a longer text than cache_size allows to be held")
+                    .with_expected(most_)
+                    .with_found(size_ + bytes.size()));
+  if (bytes_ == Bytes::Counted) {
+    size_ += bytes.size();
+    return {};
+  }
+  H5_TRY(charge_.resize(static_cast<std::size_t>(size_ + bytes.size())));
+  if (!open_texts_->take(bytes.size())) return fail({ErrorCode::TooLarge, "too much text is open at once"});
+  size_ += bytes.size();
+  while (!bytes.empty()) {
+    if (pieces_.empty() || pieces_.back().size() == kPieceBytes) {
+      pieces_.emplace_back();
+      // A text that grows by itself takes up to twice its length.
+      if (pieces_.size() > 1) pieces_.back().reserve(kPieceBytes);
+    }
+    const std::size_t some = std::min(bytes.size(), kPieceBytes - pieces_.back().size());
+    pieces_.back().append(bytes.substr(0, some));
+    bytes.remove_prefix(some);
+  }
+  return {};
+}
+
+void TreeText::read(const std::shared_ptr<const TreeText>& text, std::uint64_t offset, std::uint64_t length,
+                    dataset::Pieces& out) {
+  while (length > 0 && offset < text->size_) {
+    const std::string& piece = text->pieces_[static_cast<std::size_t>(offset / kPieceBytes)];
+    const std::uint64_t begin = offset % kPieceBytes;
+    const std::uint64_t some = std::min<std::uint64_t>(length, piece.size() - begin);
+    view::add_text(std::shared_ptr<const std::string>(text, &piece), begin, some, out);
+    offset += some;
+    length -= some;
+  }
+}
+
+std::shared_ptr<OpenNode> open_tree_text(TreeTextPtr text, bool sized) {
+  const std::uint64_t size = text->size();
+  const auto read = [text = std::move(text)](std::uint64_t offset, std::uint64_t length,
+                                             dataset::Pieces& out) {
+    TreeText::read(text, offset, length, out);
+  };
+  return open_text(size, read, sized);
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,131 @@
+#include "categories.h"
+
+#include <algorithm>
+
+#include "../objects/damaged_lists.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+using format::DatatypeClass;
+
+// Of one column. Beyond them a table shows the codes.
+constexpr std::uint64_t kMostNames = 1U << 20;
+constexpr std::size_t kMostNameBytes = 16U << 20;
+constexpr std::uint64_t kBytesAtOnce = 1U << 20;  // of names, as stored
+
+bool are_codes(const object::DatasetDescription& dataset) {
+  return dataset.space.rank() == 1 && dataset.type->cls == DatatypeClass::Integer &&
+         text::datatype_text(*dataset.type).size() == 3;  // 1, 2, 4 or 8 whole bytes
+}
+
+bool are_names(const object::DatasetDescription& dataset) {
+  const DatatypeClass cls = dataset.type->cls;
+  return dataset.space.rank() == 1 && dataset.space.dims[0] <= kMostNames &&
+         dataset.element_size <= kBytesAtOnce &&
+         (text::is_string(*dataset.type) || cls == DatatypeClass::Integer || cls == DatatypeClass::Float ||
+          cls == DatatypeClass::Enum);
+}
+
+// Where an attribute `categories` refers to.
+std::optional<std::uint64_t> referred_names(const OpenedObject& codes) {
+  const auto attribute = object::find_attribute(*codes.snapshot, codes.object, "categories");
+  if (!attribute || attribute->damage || attribute->type->cls != DatatypeClass::Reference ||
+      attribute->type->reference != format::ReferenceKind::Object1 ||
+      attribute->space.element_count() != std::uint64_t{1})
+    return std::nullopt;
+  format::Cursor cursor(attribute->data, 0, "Reference", codes.snapshot->sizes());
+  const std::uint64_t address = cursor.address("object_address");
+  if (!cursor.finish() || address == 0 || address == format::kUndefinedAddress) return std::nullopt;
+  return address;
+}
+
+bool says_categorical(const OpenedObject& group) {
+  const auto attribute = object::find_attribute(*group.snapshot, group.object, "encoding-type");
+  if (!attribute || attribute->damage || !text::is_string(*attribute->type)) return false;
+  const auto text = text::value_text(*attribute->type, attribute->space, attribute->data,
+                                     {.file = group.snapshot, .path_of = nullptr}, 64);
+  return text && *text == "categorical";
+}
+
+std::optional<std::uint64_t> child_of(const object::Group& group, std::string_view name) {
+  const auto link = group.find(name);
+  if (!link || !link->is(format::LinkType::Hard)) return std::nullopt;
+  return link->address;
+}
+
+// Appends an element: strings as their bytes, the name of an enumeration's value, numbers as JSON.
+Status append_name(const format::Datatype& type, ByteSpan element, const text::ValueContext& context,
+                   std::string& out) {
+  if (text::is_string(type)) return text::append_string(type, element, context, out);
+  if (type.cls != DatatypeClass::Enum) return text::append_json(type, element, context, out);
+  const auto named = std::ranges::find_if(type.enum_members, [&](const format::EnumMember& member) {
+    return std::ranges::equal(member.value, element);
+  });
+  if (named == type.enum_members.end()) return text::append_json(*type.base, element, context, out);
+  out += named->name;
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const OpenedObject& object,
+                                                         RequestBudget& budget) {
+  std::optional<std::uint64_t> codes, names;
+  if (object.object.kind == object::ObjectKind::Dataset) {
+    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, object, nullptr));
+    if (!are_codes(*described)) return std::nullopt;
+    codes = object.object.address;
+    names = referred_names(object);
+  } else if (object.object.kind == object::ObjectKind::Group && says_categorical(object)) {
+    H5_ASSIGN(const std::shared_ptr<const object::Group> group, opened_group(object));
+    codes = child_of(*group, "codes");
+    names = child_of(*group, "categories");
+  }
+  if (!codes || !names) return std::nullopt;
+  using Part = std::pair<std::uint64_t, bool (*)(const object::DatasetDescription&)>;
+  for (const auto& [address, fits] : {Part{*codes, are_codes}, Part{*names, are_names}}) {
+    H5_ASSIGN(const OpenedObjectPtr part, file.object(address, budget));
+    if (part->object.kind != object::ObjectKind::Dataset) return std::nullopt;
+    H5_ASSIGN(const DatasetDescriptionPtr described, description_of(file, *part, nullptr));
+    if (!fits(*described)) return std::nullopt;
+  }
+  return CategoricalPlace{*codes, *names};
+}
+
+Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::DatasetReader& names,
+                                              RequestBudget& budget) {
+  const object::DatasetDescription& dataset = names.description();
+  if (!are_names(dataset))
+    return fail({ErrorCode::UnsupportedFeature, "names of categories of another type"});
+  const format::Datatype& type = *dataset.type;
+  const auto& cache = *file.context().environment.cache;
+  auto out = std::make_shared<object::Categories>();
+  out->known = true;
+  out->strings = text::is_string(type) || type.cls == DatatypeClass::Enum;
+  const std::uint64_t count = dataset.space.dims[0];
+  H5_ASSIGN(cache::BlockCache::Charge charge, cache.charge(static_cast<std::size_t>(count) * 8));
+  out->ends.reserve(static_cast<std::size_t>(count));
+  text::ValueContext context = file.value_context(file.file()->reread(), &budget);
+  std::vector<std::byte> some;
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, kBytesAtOnce / type.size);
+  for (std::uint64_t first = 0; first < count; first += at_once) {
+    some.resize(static_cast<std::size_t>(std::min(at_once, count - first) * type.size));
+    H5_TRY(names.read_into(first * type.size, some, &budget));
+    const std::size_t before = out->text.size();
+    for (std::size_t at = 0; at < some.size(); at += type.size) {
+      H5_TRY(append_name(type, ByteSpan(some).subspan(at, type.size), context, out->text));
+      if (out->text.size() > kMostNameBytes) return nullptr;
+      out->ends.push_back(out->text.size());
+    }
+    H5_TRY(budget.spend(some.size() + limits::kStepsPerTextByte * (out->text.size() - before)));
+    H5_TRY(charge.resize(out->text.capacity() + static_cast<std::size_t>(count) * 8));
+  }
+  out->charge = std::make_shared<const cache::BlockCache::Charge>(std::move(charge));
+  return out;
+}
+
+}  // namespace h5mount::tree

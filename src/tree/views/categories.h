@@ -1,0 +1,27 @@
+// Categorical data as AnnData stores them: codes, integers that count the names in another dataset. In older
+// files a dataset of codes has the attribute `categories`, a reference to its names; in newer ones a group
+// with the attribute `encoding-type` "categorical" holds both, `codes` and `categories`. Threads: any.
+#pragma once
+
+#include <optional>
+
+#include "../objects/dataset_image.h"
+
+namespace h5mount::tree {
+
+// The addresses of the two datasets.
+struct CategoricalPlace {
+  std::uint64_t codes = 0, names = 0;
+};
+
+// Nothing where the object is not categorical: its codes are not integers of one dimension, or its names are
+// neither strings nor numbers in one dimension, or more than a table can have. An attribute that cannot be
+// read is none. Errors: the datasets cannot be described.
+Result<std::optional<CategoricalPlace>> find_categorical(ServedFile& file, const OpenedObject& object,
+                                                         RequestBudget& budget);
+
+// All names, charged to the cache's budget. Null where their text is longer than a table can have.
+Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::DatasetReader& names,
+                                              RequestBudget& budget);
+
+}  // namespace h5mount::tree

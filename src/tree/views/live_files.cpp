@@ -1,0 +1,177 @@
+// /.h5/log and /.h5/status: the mount's own messages and counters. Both change continuously, so every read is
+// a request.
+//
+// The log is one growing text whose oldest lines are dropped (base/log.h). An open file of it begins with the
+// line that was the oldest when its first byte was read; a reader that continues gets the lines added since
+// (`tail -f`).
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "../core/open_files.h"
+#include "../objects/object_facts.h"
+#include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/view/view.h"
+#include "virtual_directories.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::uint64_t kMostReadBytes = 1U << 20;
+
+// Without holes; its end is the current one.
+class OpenLive : public OpenNode {
+ public:
+  bool keeps_pages() const override { return false; }
+  bool direct() const override { return true; }
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
+    if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
+    if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    return size();
+  }
+
+ private:
+  virtual std::uint64_t size() const = 0;
+};
+
+void add_text(std::string text, dataset::Pieces& out) {
+  const auto owned = std::make_shared<const std::string>(std::move(text));
+  out.add(as_bytes(*owned), owned);
+}
+
+class OpenLog : public OpenLive {
+ public:
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
+    if (offset == 0) begin_ = kept_log().begin;
+    const std::uint64_t begin = begin_;
+    if (offset > ~begin) return {};
+    auto text = read_kept_log(begin + offset, static_cast<std::size_t>(std::min(length, kMostReadBytes)));
+    if (!text) return fail({ErrorCode::Stale, "lines of the log that were dropped meanwhile"});
+    add_text(*std::move(text), out);
+    return {};
+  }
+
+ private:
+  std::uint64_t size() const override { return kept_log().end - begin_; }
+
+  std::atomic<std::uint64_t> begin_ = kept_log().begin;
+};
+
+class LogNode : public Node {
+ public:
+  explicit LogNode(ViewContextPtr context) : Node(virtual_key("log")), context_(std::move(context)) {}
+
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+    const KeptLog kept = kept_log();
+    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    set_size(stat, kept.end - kept.begin);
+    if (kept.last != 0) stat.mtime = kept.last;
+    stat.complete = false;
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return std::make_shared<OpenLog>(); }
+
+ private:
+  ViewContextPtr context_;
+};
+
+struct StatusText {
+  std::string text;
+  std::time_t made = std::time(nullptr);
+};
+using StatusTextPtr = std::shared_ptr<const StatusText>;
+
+// The text at the moment of opening.
+class OpenStatus : public OpenLive {
+ public:
+  explicit OpenStatus(StatusTextPtr status) : text_(status, &status->text) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
+    view::add_text(text_, offset, length, out);
+    return {};
+  }
+
+ private:
+  std::uint64_t size() const override { return text_->size(); }
+
+  std::shared_ptr<const std::string> text_;
+};
+
+class StatusNode : public Node {
+ public:
+  explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
+
+  // While a handle has a text open, it is that text's. Else a text is made, which the next opening shows
+  // where it follows soon: programs that ask for the size and then read as many bytes (tar) get one whole
+  // text.
+  Result<NodeStat> stat(StatDepth depth, RequestBudget&) override {
+    StatusTextPtr status = opened();
+    if (!status) {
+      status = make();
+      if (depth != StatDepth::Listing) measured(status);
+    }
+    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    set_size(stat, status->text.size());
+    stat.mtime = status->made;
+    stat.complete = false;
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override {
+    StatusTextPtr status = take_measured();
+    if (!status) status = make();
+    const MutexLock lock(mutex_);
+    opened_ = status;
+    return std::make_shared<OpenStatus>(std::move(status));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kSoon{1};
+
+  StatusTextPtr make() const {
+    return std::make_shared<const StatusText>(StatusText{.text = context_->options.status()});
+  }
+  StatusTextPtr opened() const {
+    const MutexLock lock(mutex_);
+    return opened_.lock();
+  }
+  void measured(const StatusTextPtr& status) {
+    const MutexLock lock(mutex_);
+    measured_ = status;
+    measured_at_ = Clock::now();
+  }
+  StatusTextPtr take_measured() {
+    const MutexLock lock(mutex_);
+    StatusTextPtr status = std::exchange(measured_, nullptr);
+    return Clock::now() - measured_at_ <= kSoon ? status : nullptr;
+  }
+
+  ViewContextPtr context_;
+  mutable Mutex mutex_;
+  std::weak_ptr<const StatusText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
+  StatusTextPtr measured_ H5_GUARDED_BY(mutex_);  // by the last stat; null where it was opened
+  Clock::time_point measured_at_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+NodePtr make_log_file(const VirtualDirectorySetup& setup) {
+  return std::make_shared<LogNode>(setup.context);
+}
+
+NodePtr make_status_file(const VirtualDirectorySetup& setup) {
+  return setup.context->options.status ? std::make_shared<StatusNode>(setup.context) : nullptr;
+}
+
+}  // namespace h5mount::tree

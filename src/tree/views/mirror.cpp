@@ -1,0 +1,359 @@
+#include "mirror.h"
+
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "../objects/object_facts.h"
+#include "../objects/object_nodes.h"
+#include "h5mount/object/list_damage.h"
+#include "h5mount/object/resolve_path.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::string_view kHidden = ".h5";
+
+Error no_such_entry() {
+  return {ErrorCode::NotFound, "no such entry of the view"};
+}
+
+// The error of an invalid path, or of links that never end.
+bool leads_nowhere(const Error& error) {
+  return error.code() == ErrorCode::NotFound || error.code() == ErrorCode::LimitExceeded;
+}
+
+std::string_view without_suffix(std::string_view shown, std::string_view suffix) {
+  if (shown.ends_with(suffix)) shown.remove_suffix(suffix.size());
+  return shown;
+}
+
+// The target of a link of a group.
+struct Target {
+  OpenedObjectPtr object;              // in this file; null: in another one, or nowhere
+  std::optional<SymlinkPath> symlink;  // nothing: the object itself is here
+  bool elsewhere = false;              // in another file
+
+  bool is_group() const { return object && object->object.kind == object::ObjectKind::Group; }
+};
+
+// The entries of a group in order, each with its shown name.
+class MirrorListing : public DirectoryListing {
+ public:
+  MirrorListing(const ServedFile& file, std::shared_ptr<const GroupListing> links)
+      : links_(std::move(links)),
+        most_bytes_(kFreeBytes + kPerFileByte * file.followed().addresses()->stored_bytes()) {}
+
+  // `link`: position among the links; kRoot for an entry of the root itself.
+  static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();
+  Status add(const Mirror& mirror, const MirrorEntry& entry, std::uint32_t link, NodeType type) {
+    std::string encoded = mirror.encode(entry);
+    const std::string_view suffix = entry.part.empty() ? std::string_view() : mirror.suffix();
+    const bool meets = !suffix.empty() && kept_.contains(encoded);
+    const bool looks_like_file =
+        entry.part.empty() && !mirror.suffix().empty() && encoded.ends_with(mirror.suffix());
+    const bool odd = meets || looks_like_file || may_be_cut(without_suffix(encoded, suffix));
+    const std::string shown = odd ? unique_name(entry, encoded, suffix, meets) : std::move(encoded);
+    if (text_.size() + shown.size() > most_bytes_)
+      return fail(Error(ErrorCode::TooLarge, "more entries than a file of this size can sensibly have"));
+    if (odd) parts_.emplace(items_.size(), entry.part);
+    items_.push_back({text_.size(), static_cast<std::uint32_t>(shown.size()), link, type});
+    text_ += shown;
+    return {};
+  }
+
+  std::size_t size() const override { return items_.size(); }
+  std::string_view name(std::size_t position) const {
+    return std::string_view(text_).substr(items_[position].offset, items_[position].bytes);
+  }
+  Item at(std::size_t position, std::string&) const override {
+    return {.name = name(position), .type = items_[position].type};
+  }
+
+  // Reserves a directory's name, which no file may have.
+  void keep(std::string name) { kept_.insert(std::move(name)); }
+
+  // Records why entries of the group or of one of its objects may be missing.
+  void note(const Error& error) { damage_.note(error); }
+  void close() { missing_ = damage_.error("entries"); }
+  const Error* damage() const override { return missing_ ? &*missing_ : links_->damage(); }
+
+  std::uint32_t link_position(std::size_t position) const { return items_[position].link; }
+  const GroupListing& links() const { return *links_; }
+
+  // The entry of the name at a position; nothing where it is no name of the mirror.
+  std::optional<MirrorEntry> entry(const Mirror& mirror, std::size_t position) const {
+    const auto odd = parts_.find(position);
+    if (odd == parts_.end()) return mirror.decode(name(position));
+    const std::uint32_t link = link_position(position);
+    MirrorEntry entry{.link = {}, .part = odd->second};
+    if (link != kRoot) entry.link = links_->link(link).name;
+    return entry;
+  }
+
+ private:
+  struct Stored {
+    std::size_t offset;  // of the name in text_
+    std::uint32_t bytes;
+    std::uint32_t link;
+    NodeType type;
+  };
+  // Every part takes some bytes of the file and is shown with the name of a link. In a hostile file links
+  // share objects, and objects share their parts, so the total is bounded.
+  static constexpr std::uint64_t kFreeBytes = 64U << 20;
+  static constexpr std::uint64_t kPerFileByte = 16;
+
+  std::string unique_name(const MirrorEntry& entry, const std::string& encoded, std::string_view suffix,
+                          bool meets) {
+    const std::size_t bound = kMaxShownName - suffix.size();
+    std::string stem(without_suffix(encoded, suffix));
+    if (meets) stem = cut_name(entry.link.value_or(""), stem, bound, 0);
+    return (suffix.empty() ? directories_ : files_).add(stem, stem, bound).append(suffix);
+  }
+
+  std::shared_ptr<const GroupListing> links_;
+  std::uint64_t most_bytes_;
+  std::vector<Stored> items_;
+  std::string text_;
+  std::unordered_map<std::size_t, std::string> parts_;  // of names that do not determine their part
+  UniqueNames directories_, files_;
+  std::unordered_set<std::string> kept_;  // names of directories that end in the suffix
+  object::ListDamage damage_;
+  std::optional<Error> missing_;
+};
+
+class MirrorNode : public Node {
+ public:
+  // `hidden`: the node of the name .h5 unless a link has that name, for the root of the mounted file; else
+  // null.
+  MirrorNode(MirrorPtr mirror, const ServedFilePtr& file, std::uint64_t group, unsigned depth, NodePtr hidden)
+      : Node({file.get(), NodeKey::Kind::Mirror, group, std::string(mirror->name())}),
+        mirror_(std::move(mirror)),
+        contents_(file, group, depth),
+        hidden_(std::move(hidden)) {}
+
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+    return plain_stat(view(), NodeType::Directory, make_ino(view().ino_of(key().address), key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    const std::string_view suffix = mirror_->suffix();
+    if (may_be_cut(shown) || may_be_cut(without_suffix(shown, suffix)))
+      return child_by_listing(shown, budget);
+    if (!suffix.empty() && shown.ends_with(suffix)) {
+      H5_ASSIGN(NodePtr directory, directory_named(shown, budget));
+      if (directory) return directory;
+    }
+    const std::optional<MirrorEntry> entry = mirror_->decode(shown);
+    if (!entry) return fail(no_such_entry());
+    if (!entry->link) return root_part(entry->part, budget);
+    const auto link = contents_.find_named(*entry->link, budget);
+    if (!link && hidden_ && shown == kHidden) return hidden_;
+    if (!link) return fail(link.error());
+    return node_of(*link, entry->part, budget);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(std::shared_ptr<const DirectoryListing> made, listing(budget));
+    return made;
+  }
+
+  Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
+                               RequestBudget& budget) override {
+    const auto* mirrored = dynamic_cast<const MirrorListing*>(&listing);
+    if (mirrored == nullptr) return child(listing.name_at(position), budget);
+    const std::optional<MirrorEntry> entry = mirrored->entry(*mirror_, position);
+    if (!entry) return fail(no_such_entry());
+    const std::uint32_t at = mirrored->link_position(position);
+    if (at == MirrorListing::kRoot) return root_part(entry->part, budget);
+    H5_ASSIGN(const format::Link link, contents_.find_listed(mirrored->links(), at, budget));
+    budget.share_pauses(mirrored->links().pauses());
+    return node_of(link, entry->part, budget);
+  }
+
+ private:
+  ServedFile& view() const { return *contents_.file(); }
+  bool is_root() const { return contents_.address() == view().root_address(); }
+
+  // `work`: with the request's budget.
+  Result<Target> target_of(const format::Link& link, object::PathWork& work) const {
+    RequestBudget& budget = *work.budget;
+    LinkTarget target = contents_.resolve(link, budget);
+    if (auto* broken = std::get_if<LinkTarget::Broken>(&target.what)) return fail(std::move(broken->why));
+    if (auto* object = std::get_if<OpenedObjectPtr>(&target.what))
+      return Target{.object = *object, .symlink = {}};
+    Target out{.object = nullptr, .symlink = std::get<SymlinkPath>(std::move(target.what))};
+    out.elsewhere = link.is(format::LinkType::External);
+    if (link.is(format::LinkType::Hard)) {
+      H5_ASSIGN(out.object, view().object(link.address, budget));
+    } else if (link.is(format::LinkType::Soft)) {
+      const auto address = object::resolve_path(view().metadata(), contents_.address(), link.target, work);
+      if (address) {
+        H5_ASSIGN(out.object, view().object(*address, budget));
+      } else if (address.error().code() == ErrorCode::UnsupportedFeature) {
+        out.elsewhere = true;  // the path continues in another file
+      } else if (!leads_nowhere(address.error())) {
+        return fail(address.error());
+      }
+    }
+    return out;
+  }
+
+  // Whether the link is an entry by its name alone, without any parts.
+  static bool stands_alone(const Target& target) { return target.elsewhere || target.is_group(); }
+
+  // Whether the path names the object whose part is wanted: false where it ends in "the group that the link
+  // is in".
+  bool names_object(const Target& target) const {
+    return !target.symlink || has_names(*target.symlink) ||
+           target.object->object.address == view().root_address();
+  }
+
+  // The directory that keeps this name although an entry of the view has the same; null where there is none.
+  Result<NodePtr> directory_named(std::string_view shown, RequestBudget& budget) const {
+    const std::optional<std::string> name = decode_name(shown);
+    if (!name) return nullptr;
+    const auto link = contents_.find_named(*name, budget);
+    if (!link && link.error().code() == ErrorCode::NotFound) return nullptr;
+    if (!link) return fail(link.error());
+    object::PathWork work{.budget = &budget};
+    const auto target = target_of(*link, work);
+    if (!target || !stands_alone(*target)) return nullptr;
+    return node_of(*link, {}, budget);
+  }
+
+  Result<NodePtr> root_part(const std::string& part, RequestBudget& budget) const {
+    if (!is_root()) return fail(no_such_entry());
+    H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
+    H5_TRY(mirror_->find_part(view(), *root, part, budget));
+    format::Link link;
+    link.type = static_cast<std::uint8_t>(format::LinkType::Hard);
+    link.address = contents_.address();
+    return mirror_->make_node(contents_, link, part, budget);
+  }
+
+  Result<NodePtr> node_of(const format::Link& link, const std::string& part, RequestBudget& budget) const {
+    object::PathWork work{.budget = &budget};
+    H5_ASSIGN(const Target target, target_of(link, work));
+    const bool alone = part.empty() && stands_alone(target);
+    if (!alone) {
+      if (!target.object || !names_object(target)) return fail(no_such_entry());
+      H5_TRY(mirror_->find_part(view(), *target.object, part, budget));
+    }
+    if (target.symlink) return symlink_node({link.name, part}, *target.symlink);
+    if (!alone) return mirror_->make_node(contents_, link, part, budget);
+    return std::make_shared<MirrorNode>(mirror_, contents_.file(), link.address, contents_.depth() + 1,
+                                        nullptr);
+  }
+
+  NodePtr symlink_node(const MirrorEntry& entry, SymlinkPath path) const {
+    NodeKey symlink_key{contents_.file().get(), NodeKey::Kind::Mirror, contents_.address(),
+                        key().name + "/" + mirror_->encode(entry)};
+    std::string last;
+    if (!entry.part.empty()) {
+      MirrorEntry there{.link = {}, .part = entry.part};
+      if (has_names(path)) there.link = take_last_name(path);
+      last = mirror_->encode(there);
+    }
+    std::string text = symlink_text(path, mirror_->link_encoding());
+    if (!last.empty()) text = text == "." ? last : text + "/" + last;
+    return make_symlink_node(std::move(symlink_key), contents_.file(), std::move(text));
+  }
+
+  // Only the whole listing determines the entry of a cut name.
+  Result<NodePtr> child_by_listing(std::string_view shown, RequestBudget& budget) {
+    H5_ASSIGN(const std::shared_ptr<const MirrorListing> made, listing(budget));
+    for (std::size_t i = 0; i < made->size(); ++i)
+      if (made->name(i) == shown) return listed_child(*made, i, budget);
+    return fail(made->damage() != nullptr ? *made->damage() : no_such_entry());
+  }
+
+  Result<std::shared_ptr<const MirrorListing>> listing(RequestBudget& budget) const {
+    H5_ASSIGN(std::shared_ptr<const GroupListing> links, contents_.list(budget));
+    budget.share_pauses(links->pauses());
+    auto out = std::make_shared<MirrorListing>(view(), links);
+    object::PathWork work{.budget = &budget};
+    if (!mirror_->suffix().empty()) keep_directory_names(*links, *out, work);
+    if (is_root()) {
+      H5_ASSIGN(const OpenedObjectPtr root, view().object(contents_.address(), budget));
+      H5_TRY(add_parts(*out, {}, MirrorListing::kRoot, *root, mirror_->entry_type(), budget));
+    }
+    for (std::size_t i = 0; i < links->size(); ++i)
+      H5_TRY(add_link(*out, *links, static_cast<std::uint32_t>(i), work));
+    out->close();
+    return out;
+  }
+
+  void keep_directory_names(const GroupListing& links, MirrorListing& out, object::PathWork& work) const {
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      if (!links.name(i).ends_with(mirror_->suffix())) continue;
+      const auto link = contents_.find_listed(links, i, *work.budget);
+      const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
+      if (target && stands_alone(*target)) out.keep(std::string(links.name(i)));
+    }
+  }
+
+  // A damaged link is recorded; the others are still listed.
+  Status add_link(MirrorListing& out, const GroupListing& links, std::uint32_t position,
+                  object::PathWork& work) const {
+    RequestBudget& budget = *work.budget;
+    const auto link = contents_.find_listed(links, position, budget);
+    const auto target = link ? target_of(*link, work) : Result<Target>(fail(link.error()));
+    H5_TRY(budget.check());
+    if (!target) {
+      out.note(target.error().within("Group", contents_.address()));
+      return {};
+    }
+    const NodeType symlink_or = target->symlink ? NodeType::Symlink : mirror_->entry_type();
+    if (stands_alone(*target))
+      H5_TRY(out.add(*mirror_, {link->name, {}}, position,
+                     target->symlink ? NodeType::Symlink : NodeType::Directory));
+    if (!target->object || !names_object(*target)) return {};
+    return add_parts(out, link->name, position, *target->object, symlink_or, budget);
+  }
+
+  Status add_parts(MirrorListing& out, const std::optional<std::string>& link, std::uint32_t position,
+                   const OpenedObject& object, NodeType type, RequestBudget& budget) const {
+    Status added;
+    const Status all = mirror_->for_each_part(view(), object, budget, [&](std::string part) {
+      if (added) added = out.add(*mirror_, {link, std::move(part)}, position, type);
+    });
+    if (!all) out.note(all.error().within("the view of the object", object.object.address));
+    return added;
+  }
+
+  MirrorPtr mirror_;
+  GroupContents contents_;
+  NodePtr hidden_;
+};
+
+}  // namespace
+
+std::string Mirror::encode(const MirrorEntry& entry) const {
+  return encode_name(entry.link.value_or(""), entry.part.empty() ? std::string_view() : suffix());
+}
+
+std::optional<MirrorEntry> Mirror::decode(std::string_view shown) const {
+  MirrorEntry entry;
+  if (shown.ends_with(suffix())) entry.part = suffix();
+  entry.link = decode_name(without_suffix(shown, suffix()));
+  if (!entry.link) return std::nullopt;
+  return entry;
+}
+
+NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {
+  const std::string hidden = std::string(mirror->name()) + "/.h5";
+  NodePtr external = make_external_directory(
+      setup.context, hidden + "/external", [mirror](const ServedFilePtr& file) -> NodePtr {
+        const std::uint64_t root = file->root_address();
+        return std::make_shared<MirrorNode>(mirror, file, root, 0, nullptr);
+      });
+  NodePtr hidden_root = make_fixed_directory(setup.context, hidden, {{"external", std::move(external)}});
+  const std::uint64_t root = setup.main->root_address();
+  return std::make_shared<MirrorNode>(std::move(mirror), setup.main, root, 0, std::move(hidden_root));
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,66 @@
+// Mirror: a tree under /.h5 with the shape of the file's own. Its directories are the groups, at their own
+// paths; beside them are the entries that a view has for the target of each link: `d@units` for the dataset
+// d, say. A symlink leads to the view of its target: to the mirrored directory of a group, and to each entry
+// of an object. A dangling link is omitted. A link to another file leads to that file's mirror, under
+// /.h5/external below the mirror, and is not followed to see whether the target exists.
+//
+// To add one: a class derived from Mirror, and a line in the table of virtual_directories.cpp. A view of
+// datasets as computed files needs neither: see h5mount/view/view.h. Threads: any, as for nodes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "../core/node.h"
+#include "../objects/group_contents.h"
+#include "virtual_directories.h"
+
+namespace h5mount::tree {
+
+// An entry in a mirrored group.
+struct MirrorEntry {
+  std::optional<std::string> link;  // own name; nothing for the root group itself, which no link leads to
+  std::string part;  // which entry of the object, in the view's own terms; empty: the object's name alone
+};
+
+class Mirror {
+ public:
+  virtual ~Mirror() = default;
+
+  // The name of its directory under /.h5.
+  virtual std::string_view name() const = 0;
+  // The type of its entries: all directories, or all files.
+  virtual NodeType entry_type() const = 0;
+
+  // The suffix of the names of entries with a part; empty where there is none. With a suffix, an object has
+  // at most this one part. A directory keeps its name where it equals that of such an entry, whose name is
+  // then cut and hashed, the suffix kept.
+  virtual std::string_view suffix() const { return {}; }
+
+  // The shown name of an entry; and the entry of a shown name, or nothing where no entry has it, or only a
+  // cut one. By default the link's name and, where there is a part, the suffix.
+  virtual std::string encode(const MirrorEntry& entry) const;
+  virtual std::optional<MirrorEntry> decode(std::string_view shown) const;
+  // The encoding of links' names in the targets of symlinks, as `encode` shows an entry without a part.
+  virtual std::string (*link_encoding() const)(std::string_view) { return encode_name; }
+
+  // Visits the parts of an object, each once; a part may be empty for objects that are no groups. An error
+  // where some may be missing; the known ones were visited.
+  virtual Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget& budget,
+                               const std::function<void(std::string)>& each) const = 0;
+  // NotFound where the object does not have that part.
+  virtual Status find_part(ServedFile& file, const OpenedObject& object, const std::string& part,
+                           RequestBudget& budget) const = 0;
+  // The node of an existing part. `link` leads from `group` to the object.
+  virtual NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string& part,
+                            RequestBudget& budget) const = 0;
+};
+using MirrorPtr = std::shared_ptr<const Mirror>;
+
+// The mirror's directory under /.h5.
+NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror);
+
+}  // namespace h5mount::tree

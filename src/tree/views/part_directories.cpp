@@ -1,0 +1,245 @@
+// /.h5/slice/PATH/SELECTION and /.h5/fields/PATH/MEMBER: parts of datasets as files. Both mirror the tree
+// with a directory for each dataset that has parts. A name may end in the suffix of a view, which then shows
+// the part; such names are not listed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "../objects/object_facts.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/tree/names.h"
+#include "mirror.h"
+#include "view_nodes.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+Error no_part() {
+  return {ErrorCode::NotFound, "no such part of the dataset"};
+}
+
+// The dataset that the nodes of a directory share.
+struct PartsOf {
+  ServedFilePtr file;
+  std::uint64_t address;
+  LinkPlace place;
+  std::shared_ptr<DatasetImage> image;
+
+  Result<DatasetDescriptionPtr> description(RequestBudget& budget) const {
+    return image->newest_description(budget, true);
+  }
+
+  // NotFound where the view cannot show the part.
+  Result<NodePtr> file_of(std::string name, ViewOf of, RequestBudget& budget) const {
+    H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
+    H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
+    H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, &budget));
+    if (why) return fail(no_part());
+    return make_view_file(file, address, std::move(name), SharedDataset{image}, std::move(of));
+  }
+};
+
+class PartNames : public DirectoryListing {
+ public:
+  void add(std::string name, NodeType type) { items_.emplace_back(std::move(name), type); }
+  std::size_t size() const override { return items_.size(); }
+  Item at(std::size_t position, std::string&) const override {
+    return {.name = items_[position].first, .type = items_[position].second};
+  }
+
+ private:
+  std::vector<std::pair<std::string, NodeType>> items_;
+};
+
+// `name` distinguishes the directory from others of the dataset's link.
+class PartsDirectory : public Node {
+ public:
+  PartsDirectory(PartsOf dataset, std::string name)
+      : Node({dataset.file.get(), NodeKey::Kind::ViewDirectory, dataset.place.group,
+              fmt::format("/{}/{}", dataset.place.name, name)}),
+        dataset_(std::move(dataset)),
+        name_(std::move(name)) {}
+
+  Subject subject() const override { return {dataset_.file.get(), dataset_.file->path_of(dataset_.place)}; }
+  const FollowedFilePtr& read_from() const override { return dataset_.file->file()->followed; }
+
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address, budget));
+    NodeStat stat = object_stat(*dataset_.file, object->object, NodeType::Directory);
+    stat.nlink = 1;
+    stat.ino = make_ino(dataset_.file->ino_of(key().address), key().name);
+    return stat;
+  }
+
+ protected:
+  const PartsOf& dataset() const { return dataset_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  PartsOf dataset_;
+  std::string name_;
+};
+
+// Any selection can be looked up; the listing has the indices of the first dimension.
+class SliceDirectory : public PartsDirectory {
+ public:
+  using PartsDirectory::PartsDirectory;
+
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    const view::View& view = view::view_by_suffix(shown);
+    std::string selection(shown.substr(0, shown.size() - view.suffix.size()));
+    return dataset().file_of(fmt::format("slice/{}", shown),
+                             {&view, view::derive_selection(std::move(selection))}, budget);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
+    auto out = std::make_shared<PartNames>();
+    const auto& dims = described->space.dims;
+    const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
+    for (std::uint64_t i = 0; i < count; ++i) out->add(fmt::format("{}", i), NodeType::File);
+    return out;
+  }
+};
+
+// A member is a file; a compound one is a directory of its own members.
+class FieldsDirectory : public PartsDirectory {
+ public:
+  FieldsDirectory(PartsOf dataset, const std::string& name, std::vector<std::string> path)
+      : PartsDirectory(std::move(dataset), name), path_(std::move(path)) {}
+
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    H5_ASSIGN(const std::vector<Shown> all, members(budget));
+    if (const Shown* member = find(all, shown)) {
+      if (member->is_directory)
+        return std::make_shared<FieldsDirectory>(dataset(), fmt::format("{}/{}", name(), shown),
+                                                 path_to(*member));
+      return file_of(shown, *member, view::view_by_suffix(""), budget);
+    }
+    const view::View& view = view::view_by_suffix(shown);
+    const Shown* member = find(all, shown.substr(0, shown.size() - view.suffix.size()));
+    if (member == nullptr) return fail(no_part());
+    return file_of(shown, *member, view, budget);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(const std::vector<Shown> all, members(budget));
+    auto out = std::make_shared<PartNames>();
+    for (const Shown& member : all)
+      out->add(member.shown, member.is_directory ? NodeType::Directory : NodeType::File);
+    return out;
+  }
+
+ private:
+  struct Shown {
+    std::string shown, name;
+    bool is_directory;
+  };
+
+  // The first of members with the same name, which only damaged types have.
+  Result<std::vector<Shown>> members(RequestBudget& budget) const {
+    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
+    H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));
+    std::vector<Shown> out;
+    std::unordered_set<std::string_view> seen;
+    UniqueNames unique;
+    for (const format::CompoundMember& member : part.type->members)
+      if (seen.insert(member.name).second)
+        out.push_back({unique.add(member.name, encode_name(member.name)), member.name,
+                       member.type->cls == format::DatatypeClass::Compound});
+    return out;
+  }
+
+  static const Shown* find(const std::vector<Shown>& all, std::string_view shown) {
+    const auto found = std::ranges::find(all, shown, &Shown::shown);
+    return found == all.end() ? nullptr : &*found;
+  }
+
+  std::vector<std::string> path_to(const Shown& member) const {
+    std::vector<std::string> path = path_;
+    path.push_back(member.name);
+    return path;
+  }
+
+  Result<NodePtr> file_of(std::string_view shown, const Shown& member, const view::View& view,
+                          RequestBudget& budget) const {
+    return dataset().file_of(fmt::format("{}/{}", name(), shown),
+                             {&view, view::derive_member(path_to(member))}, budget);
+  }
+
+  std::vector<std::string> path_;
+};
+
+// A directory for each dataset that has such parts.
+class PartsMirror : public Mirror {
+ public:
+  using HasParts = bool (*)(const object::DatasetDescription&);
+  using MakeDirectory = NodePtr (*)(PartsOf dataset, std::string_view name);
+  PartsMirror(std::string_view name, HasParts has_parts, MakeDirectory make)
+      : name_(name), has_parts_(has_parts), make_(make) {}
+
+  std::string_view name() const override { return name_; }
+  NodeType entry_type() const override { return NodeType::Directory; }
+
+  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget&,
+                       const std::function<void(std::string)>& each) const override {
+    H5_ASSIGN(const bool has_parts, shows(file, object));
+    if (has_parts) each({});
+    return {};
+  }
+
+  Status find_part(ServedFile& file, const OpenedObject& object, const std::string&,
+                   RequestBudget&) const override {
+    H5_ASSIGN(const bool has_parts, shows(file, object));
+    if (has_parts) return {};
+    return fail(no_part());
+  }
+
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                    RequestBudget&) const override {
+    const LinkPlace place{group.address(), link.name};
+    return make_({group.file(), link.address, place,
+                  std::make_shared<DatasetImage>(group.file(), link.address, place)},
+                 name_);
+  }
+
+ private:
+  Result<bool> shows(ServedFile& file, const OpenedObject& object) const {
+    if (object.object.kind != object::ObjectKind::Dataset) return false;
+    H5_ASSIGN(const DatasetDescriptionPtr described, viewed_description_of(file, object));
+    return described && has_parts_(*described);
+  }
+
+  std::string_view name_;
+  HasParts has_parts_;
+  MakeDirectory make_;
+};
+
+}  // namespace
+
+NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
+  return make_mirror(
+      setup,
+      std::make_shared<PartsMirror>(
+          "slice",
+          [](const object::DatasetDescription& d) { return d.space.kind != format::DataspaceKind::Null; },
+          [](PartsOf dataset, std::string_view name) -> NodePtr {
+            return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name));
+          }));
+}
+
+NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {
+  return make_mirror(setup, std::make_shared<PartsMirror>(
+                                "fields",
+                                [](const object::DatasetDescription& d) {
+                                  return d.type->cls == format::DatatypeClass::Compound;
+                                },
+                                [](PartsOf dataset, std::string_view name) -> NodePtr {
+                                  return std::make_shared<FieldsDirectory>(
+                                      std::move(dataset), std::string(name), std::vector<std::string>());
+                                }));
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,268 @@
+// /.h5/sparse: a mirror of the tree that holds its sparse datasets as what they are: lists of defined
+// elements. Each is a directory with the object's own extended attributes (shape and dtype are needed to use
+// the lists) and
+//
+//   coordinates   rank little-endian u64 an element, in row-major order of the dataset
+//   values        the elements, as stored, in the same order
+//   count         how many there are, as text and a newline
+//
+// What is neither sparse nor a group is left out. The number of elements is known only once every chunk's
+// selection was decoded: a listing does without it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "../core/open_files.h"
+#include "../objects/dataset_image.h"
+#include "../objects/object_facts.h"
+#include "mirror.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::string_view kName = "sparse";
+
+// One of the lists of a dataset: the content of one of its files.
+struct List {
+  std::string_view name;
+  std::uint64_t (*item_bytes)(const object::DatasetDescription&);
+  Status (*read)(const dataset::SparseForm&, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+                 RequestBudget* budget);
+};
+
+constexpr std::array kLists = {
+    List{"coordinates",
+         [](const object::DatasetDescription& d) { return std::uint64_t{8} * d.space.dims.size(); },
+         [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+            RequestBudget* budget) { return form.read_coordinates(offset, length, out, budget); }},
+    List{"values", [](const object::DatasetDescription& d) { return d.element_size; },
+         [](const dataset::SparseForm& form, std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+            RequestBudget* budget) { return form.read_values(offset, length, out, budget); }},
+};
+constexpr std::string_view kCount = "count";
+
+// A dataset without elements has no sparse form.
+Result<std::uint64_t> element_count(const dataset::DatasetReader& reader, RequestBudget& budget) {
+  if (const dataset::SparseForm* form = reader.sparse_form()) return form->count(&budget);
+  if (reader.size() == 0) return 0;
+  return fail({ErrorCode::Internal, "a sparse dataset without its form"});
+}
+
+Result<DatasetReaderPtr> reader_of(DatasetImage& image, RequestBudget& budget) {
+  H5_ASSIGN(DatasetImage::Bytes bytes, image.bytes(budget));
+  if (!bytes.raw)
+    return fail({ErrorCode::UnsupportedFeature, "sparse storage of a type that is shown as text"});
+  return std::move(bytes.raw);
+}
+
+Result<std::uint64_t> list_bytes(const dataset::DatasetReader& reader, const List& list,
+                                 RequestBudget& budget) {
+  H5_ASSIGN(const std::uint64_t count, element_count(reader, budget));
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(count, list.item_bytes(reader.description()), &bytes))
+    return fail({ErrorCode::TooLarge, "more elements than a file can list"});
+  return bytes;
+}
+
+class OpenList : public OpenNode {
+ public:
+  OpenList(ServedFilePtr file, DatasetReaderPtr reader, const List& list, std::uint64_t bytes)
+      : file_(std::move(file)), reader_(std::move(reader)), list_(list), bytes_(bytes) {}
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+              RequestBudget& budget) override {
+    if (offset >= bytes_) return {};
+    budget.allow_for(file_->followed().addresses()->stored_bytes());
+    H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out, &budget));
+    return file_->followed().confirm_unchanged();
+  }
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
+    if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
+    return offset;
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
+    if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
+    return bytes_;
+  }
+
+ private:
+  ServedFilePtr file_;
+  DatasetReaderPtr reader_;
+  const List& list_;
+  std::uint64_t bytes_;
+};
+
+// Shared by the files of one dataset: its image, and with it the decoded chunks.
+struct SparseDataset {
+  SparseDataset(const ServedFilePtr& view, std::uint64_t at, LinkPlace place)
+      : file(view), address(at), image(view, at, std::move(place)) {}
+  ServedFilePtr file;
+  std::uint64_t address;
+  DatasetImage image;
+
+  NodeKey key(std::string_view name) const {
+    return {file.get(), NodeKey::Kind::Sparse, address, std::string(name)};
+  }
+  Result<NodeStat> stat(NodeType type, std::string_view name, RequestBudget& budget) const {
+    H5_ASSIGN(const OpenedObjectPtr object, file->object(address, budget));
+    NodeStat stat = object_stat(*file, object->object, type);
+    stat.nlink = 1;
+    stat.ino = make_ino(make_ino(file->ino_of(address), kName), name);
+    return stat;
+  }
+};
+using SparseDatasetPtr = std::shared_ptr<SparseDataset>;
+
+class ListNode : public Node {
+ public:
+  ListNode(SparseDatasetPtr dataset, const List& list)
+      : Node(dataset->key(list.name)), dataset_(std::move(dataset)), list_(list) {}
+
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
+    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, list_.name, budget));
+    stat.complete = depth != StatDepth::Listing;
+    if (!stat.complete) return stat;
+    const auto bytes = size(budget);
+    bytes ? set_size(stat, *bytes) : set_unreadable_size(stat);
+    H5_TRY(ended_early(budget));
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    H5_ASSIGN(const std::uint64_t bytes, list_bytes(*reader, list_, budget));
+    return std::make_shared<OpenList>(dataset_->file, std::move(reader), list_, bytes);
+  }
+
+ private:
+  Result<std::uint64_t> size(RequestBudget& budget) const {
+    H5_ASSIGN(const DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    return list_bytes(*reader, list_, budget);
+  }
+
+  SparseDatasetPtr dataset_;
+  const List& list_;
+};
+
+class CountNode : public Node {
+ public:
+  explicit CountNode(SparseDatasetPtr dataset) : Node(dataset->key(kCount)), dataset_(std::move(dataset)) {}
+
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
+    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, kCount, budget));
+    stat.complete = depth != StatDepth::Listing;
+    if (!stat.complete) return stat;
+    const auto line = text(budget);
+    line ? set_size(stat, line->size()) : set_unreadable_size(stat);
+    H5_TRY(ended_early(budget));
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(std::string line, text(budget));
+    return open_text(std::move(line));
+  }
+
+ private:
+  Result<std::string> text(RequestBudget& budget) {
+    H5_ASSIGN(const DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    H5_ASSIGN(const std::uint64_t count, element_count(*reader, budget));
+    return fmt::format("{}\n", count);
+  }
+
+  SparseDatasetPtr dataset_;
+};
+
+class FilesListing : public DirectoryListing {
+ public:
+  std::size_t size() const override { return kLists.size() + 1; }
+  Item at(std::size_t position, std::string&) const override {
+    return {.name = position < kLists.size() ? kLists[position].name : kCount, .type = NodeType::File};
+  }
+};
+
+// A sparse dataset, a directory of its own for each link: a directory cannot have two paths.
+class SparseDatasetNode : public Node {
+ public:
+  SparseDatasetNode(const GroupContents& parent, const format::Link& link)
+      : Node({parent.file().get(), NodeKey::Kind::Sparse, parent.address(), "/" + link.name}),
+        dataset_(std::make_shared<SparseDataset>(parent.file(), link.address,
+                                                 LinkPlace{parent.address(), link.name})) {}
+
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::Directory, "", budget));
+    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kName), key().name);
+    return stat;
+  }
+
+  Result<NodePtr> child(std::string_view shown, RequestBudget&) override {
+    for (const List& list : kLists)
+      if (list.name == shown) return std::make_shared<ListNode>(dataset_, list);
+    if (shown == kCount) return std::make_shared<CountNode>(dataset_);
+    return fail({ErrorCode::NotFound, "no such list"});
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget&) override {
+    return std::make_shared<const FilesListing>();
+  }
+
+  Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address, budget));
+    return list_object_xattrs(*dataset_->file, *object, budget);
+  }
+
+  Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address, budget));
+    return get_object_xattr(*dataset_->file, *object, name, budget);
+  }
+
+ private:
+  SparseDatasetPtr dataset_;
+};
+
+class SparseMirror : public Mirror {
+ public:
+  std::string_view name() const override { return kName; }
+  NodeType entry_type() const override { return NodeType::Directory; }
+
+  Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget&,
+                       const std::function<void(std::string)>& each) const override {
+    H5_ASSIGN(const bool sparse, is_sparse(file, object));
+    if (sparse) each({});
+    return {};
+  }
+
+  Status find_part(ServedFile& file, const OpenedObject& object, const std::string&,
+                   RequestBudget&) const override {
+    H5_ASSIGN(const bool sparse, is_sparse(file, object));
+    if (sparse) return {};
+    return fail({ErrorCode::NotFound, "no sparse dataset or group of this name"});
+  }
+
+  NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
+                    RequestBudget&) const override {
+    return std::make_shared<SparseDatasetNode>(group, link);
+  }
+
+ private:
+  // An error only where the layout cannot be read; other damage of the dataset does not matter here.
+  static Result<bool> is_sparse(ServedFile& file, const OpenedObject& opened) {
+    if (opened.object.kind != object::ObjectKind::Dataset) return false;
+    if (const auto description = description_of(file, opened, nullptr))
+      return (*description)->layout.cls == format::LayoutClass::Structured;
+    const object::DatasetParts parts = object::describe_parts(*opened.snapshot, opened.object);
+    if (parts.layout || !parts.problem)
+      return parts.description.layout.cls == format::LayoutClass::Structured;
+    return fail(*parts.problem);
+  }
+};
+
+}  // namespace
+
+NodePtr make_sparse_directory(const VirtualDirectorySetup& setup) {
+  return make_mirror(setup, std::make_shared<SparseMirror>());
+}
+
+}  // namespace h5mount::tree

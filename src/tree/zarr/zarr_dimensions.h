@@ -1,0 +1,75 @@
+// FileDimensions: what of a file's dimensions only a walk of the whole file tells: how long unlimited ones
+// are, and the names that netCDF-C gives to dimensions without a scale. Made once for each snapshot of a file
+// that needs it. Immutable; threads: any.
+//
+// netCDF-C numbers dimensions: those of scales as the library that wrote them did, or in the order in which
+// it reads them, and then "phony" ones: in each group, after the groups below it, dimensions of one length
+// share the first that is as long, except within one dataset. Datasets that netCDF-C does not show come after
+// all that it does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../objects/object_facts.h"
+#include "h5mount/base/once_value.h"
+#include "h5mount/view/netcdf.h"
+
+namespace h5mount::tree {
+
+class FileDimensions {
+ public:
+  // LimitExceeded where the file has more objects or dimensions than can be numbered, OutOfMemory where
+  // others take the memory for it.
+  static Result<std::shared_ptr<const FileDimensions>> of(const ServedFilePtr& file, RequestBudget& budget);
+
+  // A dimension of a dataset: the scale that represents it, or, where `scale` is 0, a number.
+  struct Dimension {
+    std::uint64_t scale = 0, number = 0;
+  };
+  // Of a dataset of which a dimension has no scale of its length; none for other datasets.
+  std::vector<Dimension> dimensions_of(std::uint64_t dataset) const;
+
+  // The length of the dimension that an unlimited scale represents: that of the longest of the scale itself
+  // and of all that refer to it.
+  std::uint64_t length_of(std::uint64_t scale) const;
+
+ private:
+  friend class DimensionWalk;
+  struct Named {
+    std::uint64_t dataset;
+    std::size_t first;  // in dimensions_
+    std::size_t rank;
+  };
+  std::vector<Named> named_;  // by dataset
+  std::vector<Dimension> dimensions_;
+  std::unordered_map<std::uint64_t, std::uint64_t> lengths_;  // of unlimited scales
+  cache::BlockCache::Charge charge_;                          // for all of it, and for the walk that makes it
+};
+
+// The newest FileDimensions of a file. Threads: any.
+class FileDimensionsCache {
+ public:
+  Result<std::shared_ptr<const FileDimensions>> get(const ServedFilePtr& file, RequestBudget& budget);
+
+ private:
+  struct State {
+    explicit State(std::uint64_t of) : snapshot(of) {}
+    const std::uint64_t snapshot;  // its number
+    OnceValue<std::shared_ptr<const FileDimensions>> dimensions;
+  };
+  Mutex mutex_;
+  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
+};
+
+// The names of a dataset's dimensions as netCDF-C shows them. A dimension without a scale of its length has a
+// name of its own, which datasets of the same group share where they are as long.
+Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedObject& dataset,
+                                                 const object::DatasetDescription& description,
+                                                 view::DimensionRole role, RequestBudget& budget);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,296 @@
+// /.h5/plain.zarr, /.h5/stored.zarr and /.h5/v3.zarr: the file as a Zarr store. Directories are groups and
+// arrays. In version 2 a group holds .zgroup and .zattrs, the root .zmetadata as well, an array .zarray,
+// .zattrs and its chunks; in version 3 each has zarr.json.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "../objects/object_nodes.h"
+#include "../views/view_nodes.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/object/list_damage.h"
+#include "zarr_store.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+// A metadata file: its text is made at the first request, once for each snapshot of the file.
+class ZarrTextNode : public Node {
+ public:
+  using Make = Status (*)(const ServedFilePtr&, const OpenedObject&, TreeText& out, RequestBudget&);
+  // `store`: the name of its directory.
+  ZarrTextNode(ServedFilePtr file, std::uint64_t object, std::string_view store, std::string_view name,
+               Make make)
+      : Node({file.get(), NodeKey::Kind::ViewFile, object, fmt::format("{}/{}", store, name)}),
+        file_(std::move(file)),
+        make_(make) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
+
+  Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
+    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), "zarr"), key().name);
+    NodeStat stat = plain_stat(*file_, NodeType::File, ino);
+    stat.complete = depth != StatDepth::Listing;
+    if (!stat.complete) return stat;
+    H5_ASSIGN(const auto made, text(budget));
+    set_size(stat, made->size());
+    if (file_->followed().following()) stat.complete = false;
+    return stat;
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
+    H5_ASSIGN(auto made, text(budget));
+    return open_tree_text(std::move(made), true);
+  }
+
+ private:
+  struct State {
+    explicit State(std::uint64_t read_from) : snapshot(read_from) {}
+    const std::uint64_t snapshot;  // its number
+    OnceValue<TreeTextPtr> text;
+  };
+
+  Result<TreeTextPtr> text(RequestBudget& budget) {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
+    const std::uint64_t snapshot = object->snapshot->number();
+    std::shared_ptr<State> state;
+    {
+      const MutexLock lock(mutex_);
+      if (!state_ || state_->snapshot != snapshot) state_ = std::make_shared<State>(snapshot);
+      state = state_;
+    }
+    return state->text.get_once(
+        [&]() -> Result<TreeTextPtr> {
+          auto made = std::make_shared<TreeText>(file_->context());
+          H5_TRY(make_(file_, *object, *made, budget));
+          return made;
+        },
+        &budget);
+  }
+
+  ServedFilePtr file_;
+  Make make_;
+  Mutex mutex_;
+  std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
+};
+
+class ZarrListing : public DirectoryListing {
+ public:
+  void add(std::string name, NodeType type) { items_.emplace_back(std::move(name), type); }
+  void note(const Error& error) { noted_.note(error); }
+  void close() { damage_ = noted_.error("groups and arrays"); }
+  std::size_t size() const override { return items_.size(); }
+  Item at(std::size_t position, std::string&) const override {
+    return {.name = items_[position].first, .type = items_[position].second};
+  }
+  const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
+
+ private:
+  std::vector<std::pair<std::string, NodeType>> items_;
+  object::ListDamage noted_;
+  std::optional<Error> damage_;
+};
+
+struct MetadataFile {
+  std::string_view name;
+  ZarrTextNode::Make make;
+};
+
+const MetadataFile* find_file(std::span<const MetadataFile> files, std::string_view name) {
+  const auto found = std::ranges::find(files, name, &MetadataFile::name);
+  return found == files.end() ? nullptr : &*found;
+}
+
+Status add_made(const Result<std::string>& made, TreeText& out) {
+  if (!made) return fail(made.error());
+  return out.append(*made);
+}
+Status group_text(const ServedFilePtr&, const OpenedObject&, TreeText& out, RequestBudget&) {
+  return out.append(zarr_group_text());
+}
+Status attributes_text(const ServedFilePtr& file, const OpenedObject& object, TreeText& out,
+                       RequestBudget& budget) {
+  return add_made(zarr_attributes_text(*file, object, budget), out);
+}
+template <view::ZarrEncoding kEncoding>
+Status array_text(const ServedFilePtr& file, const OpenedObject& dataset, TreeText& out,
+                  RequestBudget& budget) {
+  return add_made(zarr_array_text(*file, dataset, kEncoding, budget), out);
+}
+template <view::ZarrEncoding kEncoding>
+Status consolidated_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out,
+                         RequestBudget& budget) {
+  return zarr_consolidated_text(file, kEncoding, out, budget);
+}
+Status node3_text(const ServedFilePtr& file, const OpenedObject& object, TreeText& out,
+                  RequestBudget& budget) {
+  return add_made(zarr3_node_text(*file, object, budget), out);
+}
+Status root3_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out, RequestBudget& budget) {
+  return zarr3_root_text(file, out, budget);
+}
+
+// One of the stores under /.h5.
+struct Store {
+  std::string_view name;
+  view::ZarrEncoding encoding;
+  std::string (*encode_name)(std::string_view);
+  std::span<const MetadataFile> of_array, of_group, of_root;
+};
+
+template <view::ZarrEncoding kEncoding>
+struct Version2Files {
+  static constexpr std::array of_array = {MetadataFile{".zarray", array_text<kEncoding>},
+                                          MetadataFile{".zattrs", attributes_text}};
+  static constexpr std::array of_root = {MetadataFile{".zattrs", attributes_text},
+                                         MetadataFile{".zgroup", group_text},
+                                         MetadataFile{".zmetadata", consolidated_text<kEncoding>}};
+  static constexpr Store store(std::string_view name) {
+    return {name, kEncoding, encode_zarr_name, of_array, std::span(of_root).first(2), of_root};
+  }
+};
+constexpr std::array kNode3 = {MetadataFile{"zarr.json", node3_text}};
+constexpr std::array kRoot3 = {MetadataFile{"zarr.json", root3_text}};
+
+constexpr Store kPlain = Version2Files<view::ZarrEncoding::Plain>::store("plain.zarr");
+constexpr Store kStored = Version2Files<view::ZarrEncoding::Stored>::store("stored.zarr");
+constexpr Store kVersion3 = {"v3.zarr", view::ZarrEncoding::Version3, encode_zarr3_name, kNode3, kNode3,
+                             kRoot3};
+
+// An array, a directory of its own for each link: a directory cannot have two paths.
+class ZarrArrayNode : public Node {
+ public:
+  ZarrArrayNode(const Store& store, const GroupContents& parent, const ZarrChild& child)
+      : Node({parent.file().get(), NodeKey::Kind::ViewDirectory, parent.address(),
+              fmt::format("{}/{}", store.name, child.link.name)}),
+        store_(store),
+        file_(parent.file()),
+        address_(child.object->object.address),
+        place_{parent.address(), child.link.name},
+        image_(std::make_shared<DatasetImage>(file_, address_, place_)) {}
+
+  Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
+  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
+
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+    return plain_stat(*file_, NodeType::Directory, make_ino(file_->ino_of(key().address), key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    if (const MetadataFile* file = find_file(store_.of_array, shown))
+      return std::make_shared<ZarrTextNode>(file_, address_, store_.name, file->name, file->make);
+    H5_ASSIGN(const view::ZarrArray array, described(budget));
+    const auto number = array.chunk_number(shown);
+    if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
+      return fail({ErrorCode::NotFound, "no such chunk"});
+    return make_view_file(
+        file_, address_, fmt::format("{}/{}", store_.name, shown), SharedDataset{image_},
+        {&view::zarr_chunk_view(store_.encoding), view::derive_zarr_chunk(*number, store_.encoding)});
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    H5_ASSIGN(view::ZarrArray array, described(budget));
+    if (array.chunk_count() > limits::kMaxListedChunks)
+      return fail({ErrorCode::LimitExceeded, "more chunks than a directory can list"});
+    return std::make_shared<const ArrayListing>(store_, std::move(array));
+  }
+  bool listing_lasts() const override { return !image_->grows(); }
+
+ private:
+  // Computes names on demand.
+  class ArrayListing : public DirectoryListing {
+   public:
+    ArrayListing(const Store& store, view::ZarrArray array)
+        : files_(store.of_array), array_(std::move(array)) {}
+    std::size_t size() const override {
+      return files_.size() + static_cast<std::size_t>(array_.chunk_count());
+    }
+    Item at(std::size_t position, std::string& made) const override {
+      if (position < files_.size()) return {.name = files_[position].name, .type = NodeType::File};
+      made = array_.chunk_name(position - files_.size());
+      return {.name = made, .type = NodeType::File};
+    }
+
+   private:
+    std::span<const MetadataFile> files_;
+    view::ZarrArray array_;
+  };
+
+  Result<view::ZarrArray> described(RequestBudget& budget) {
+    H5_ASSIGN(const DatasetDescriptionPtr description, image_->newest_description(budget, true));
+    return view::ZarrArray::of(*description, store_.encoding);
+  }
+
+  const Store& store_;
+  ServedFilePtr file_;
+  std::uint64_t address_;
+  LinkPlace place_;
+  std::shared_ptr<DatasetImage> image_;
+};
+
+class ZarrGroupNode : public Node {
+ public:
+  ZarrGroupNode(const Store& store, const ServedFilePtr& file, std::uint64_t group, unsigned depth)
+      : Node({file.get(), NodeKey::Kind::ViewDirectory, group, std::string(store.name)}),
+        store_(store),
+        contents_(file, group, depth) {}
+
+  Subject subject() const override { return {file().get(), file()->path_of_object(key().address)}; }
+  const FollowedFilePtr& read_from() const override { return file()->file()->followed; }
+
+  Result<NodeStat> stat(StatDepth, RequestBudget&) override {
+    return plain_stat(*file(), NodeType::Directory, make_ino(file()->ino_of(key().address), key().name));
+  }
+
+  Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
+    if (const MetadataFile* found = find_file(files(), shown))
+      return std::make_shared<ZarrTextNode>(file(), key().address, store_.name, found->name, found->make);
+    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_.encoding, shown, budget));
+    if (child.symlink)
+      return make_symlink_node({file().get(), NodeKey::Kind::Link, key().address,
+                                fmt::format("{}/{}", store_.name, child.link.name)},
+                               file(), symlink_text(*child.symlink, store_.encode_name));
+    if (child.is_array()) return std::make_shared<ZarrArrayNode>(store_, contents_, child);
+    return std::make_shared<ZarrGroupNode>(store_, file(), child.link.address, contents_.depth() + 1);
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
+    auto out = std::make_shared<ZarrListing>();
+    for (const MetadataFile& metadata : files()) out->add(std::string(metadata.name), NodeType::File);
+    const auto each = [&](const ZarrChild& child) {
+      out->add(child.shown, child.type());
+      return Status();
+    };
+    H5_TRY(for_each_zarr_child(
+        contents_, store_.encoding, each, [&](const Error& error) { out->note(error); }, budget));
+    out->close();
+    return out;
+  }
+
+ private:
+  const ServedFilePtr& file() const { return contents_.file(); }
+  std::span<const MetadataFile> files() const {
+    return key().address == file()->root_address() ? store_.of_root : store_.of_group;
+  }
+
+  const Store& store_;
+  GroupContents contents_;
+};
+
+}  // namespace
+
+NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup) {
+  return std::make_shared<ZarrGroupNode>(kPlain, setup.main, setup.main->root_address(), 0);
+}
+
+NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup) {
+  return std::make_shared<ZarrGroupNode>(kStored, setup.main, setup.main->root_address(), 0);
+}
+
+NodePtr make_zarr3_directory(const VirtualDirectorySetup& setup) {
+  return std::make_shared<ZarrGroupNode>(kVersion3, setup.main, setup.main->root_address(), 0);
+}
+
+}  // namespace h5mount::tree

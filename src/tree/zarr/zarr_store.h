@@ -1,0 +1,56 @@
+// The content of a Zarr store: a file's groups at their own paths, its datasets as arrays, and the metadata
+// of both. A soft link to a dataset is an array; every further link to a group is a symlink, which the
+// consolidated metadata omit. Omitted are links to other files, datasets whose type Zarr lacks, and
+// dimensions of netCDF without values. Threads: any.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "../objects/group_contents.h"
+#include "../objects/object_facts.h"
+#include "../objects/tree_text.h"
+#include "h5mount/view/netcdf.h"
+#include "h5mount/view/zarr.h"
+
+namespace h5mount::tree {
+
+// A link's name as part of a key: the file name, with what version 2 or 3 of Zarr reserves percent-encoded.
+std::string encode_zarr_name(std::string_view name);
+std::string encode_zarr3_name(std::string_view name);
+
+struct ZarrChild {
+  std::string shown;
+  format::Link link;
+  OpenedObjectPtr object;              // a group or a dataset; null for a symlink
+  std::optional<SymlinkPath> symlink;  // to a group
+  NodeType type() const { return symlink ? NodeType::Symlink : NodeType::Directory; }
+  bool is_array() const { return object && object->object.kind == object::ObjectKind::Dataset; }
+};
+
+// NotFound where the store has no entry of that name.
+Result<ZarrChild> find_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
+                                  std::string_view shown, RequestBudget& budget);
+
+// In the order of readdir. Errors of what cannot be read are passed to `damaged` (may be null).
+Status for_each_zarr_child(const GroupContents& group, view::ZarrEncoding encoding,
+                           const std::function<Status(ZarrChild)>& each,
+                           const std::function<void(const Error&)>& damaged, RequestBudget& budget);
+
+// The texts of version 2: .zgroup, .zarray, .zattrs, and .zmetadata of all groups and arrays below the root,
+// which are walked for it.
+std::string zarr_group_text();
+Result<std::string> zarr_array_text(ServedFile& file, const OpenedObject& dataset,
+                                    view::ZarrEncoding encoding, RequestBudget& budget);
+Result<std::string> zarr_attributes_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+Status zarr_consolidated_text(const ServedFilePtr& file, view::ZarrEncoding encoding, TreeText& out,
+                              RequestBudget& budget);
+
+// The texts of version 3: zarr.json of a group or an array, and that of the root with those of all nodes
+// below it.
+Result<std::string> zarr3_node_text(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
+Status zarr3_root_text(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
+
+}  // namespace h5mount::tree
