@@ -5,15 +5,26 @@
 
 namespace h5mount::text {
 
-BigNumber::BigNumber(std::uint32_t value) {
+namespace {
+
+// Twice the width of a limb: a product of two, and what is carried.
+__extension__ using Wide = unsigned __int128;
+constexpr std::size_t kLimbBytes = sizeof(std::uint64_t), kLimbBits = 64;
+
+// The greatest power of ten that a limb holds.
+constexpr std::uint32_t kDigitsPerLimb = 19;
+constexpr std::uint64_t kPowerPerLimb = 10'000'000'000'000'000'000U;
+
+}  // namespace
+
+BigNumber::BigNumber(std::uint64_t value) {
   if (value != 0) limbs_.push_back(value);
 }
 
 BigNumber BigNumber::from_little_endian(ByteSpan bytes) {
   BigNumber number;
-  for (std::size_t at = 0; at < bytes.size(); at += 4)
-    number.limbs_.push_back(static_cast<std::uint32_t>(
-        load_le_width(bytes.data() + at, std::min<std::size_t>(4, bytes.size() - at))));
+  for (std::size_t at = 0; at < bytes.size(); at += kLimbBytes)
+    number.limbs_.push_back(load_le_width(bytes.data() + at, std::min(kLimbBytes, bytes.size() - at)));
   number.trim();
   return number;
 }
@@ -23,41 +34,42 @@ void BigNumber::trim() {
 }
 
 std::size_t BigNumber::bit_width() const {
-  return limbs_.empty() ? 0
-                        : 32 * (limbs_.size() - 1) + static_cast<std::size_t>(std::bit_width(limbs_.back()));
+  return limbs_.empty()
+             ? 0
+             : kLimbBits * (limbs_.size() - 1) + static_cast<std::size_t>(std::bit_width(limbs_.back()));
 }
 
-void BigNumber::multiply(std::uint32_t factor) {
-  std::uint64_t carry = 0;
-  for (std::uint32_t& limb : limbs_) {
-    carry += std::uint64_t{limb} * factor;
-    limb = static_cast<std::uint32_t>(carry);
-    carry >>= 32;
+void BigNumber::multiply(std::uint64_t factor) {
+  Wide carry = 0;
+  for (std::uint64_t& limb : limbs_) {
+    carry += Wide{limb} * factor;
+    limb = static_cast<std::uint64_t>(carry);
+    carry >>= kLimbBits;
   }
-  if (carry != 0) limbs_.push_back(static_cast<std::uint32_t>(carry));
+  if (carry != 0) limbs_.push_back(static_cast<std::uint64_t>(carry));
   trim();
 }
 
 void BigNumber::multiply_by_power_of_ten(std::uint32_t power) {
-  for (; power >= 9; power -= 9) multiply(1'000'000'000);
+  for (; power >= kDigitsPerLimb; power -= kDigitsPerLimb) multiply(kPowerPerLimb);
   for (; power > 0; --power) multiply(10);
 }
 
 void BigNumber::shift_left(std::size_t bits) {
   if (is_zero()) return;
-  const unsigned rest = static_cast<unsigned>(bits % 32);
-  if (rest != 0) multiply(std::uint32_t{1} << rest);
-  limbs_.insert(limbs_.begin(), bits / 32, 0);
+  const unsigned rest = static_cast<unsigned>(bits % kLimbBits);
+  if (rest != 0) multiply(std::uint64_t{1} << rest);
+  limbs_.insert(limbs_.begin(), bits / kLimbBits, 0);
 }
 
 void BigNumber::add(const BigNumber& other) {
   limbs_.resize(std::max(limbs_.size(), other.limbs_.size()) + 1);
-  std::uint64_t carry = 0;
+  Wide carry = 0;
   for (std::size_t i = 0; i < limbs_.size(); ++i) {
     carry += limbs_[i];
     if (i < other.limbs_.size()) carry += other.limbs_[i];
-    limbs_[i] = static_cast<std::uint32_t>(carry);
-    carry >>= 32;
+    limbs_[i] = static_cast<std::uint64_t>(carry);
+    carry >>= kLimbBits;
   }
   trim();
 }
@@ -65,22 +77,22 @@ void BigNumber::add(const BigNumber& other) {
 void BigNumber::subtract(const BigNumber& other) {
   std::uint64_t borrow = 0;
   for (std::size_t i = 0; i < limbs_.size(); ++i) {
-    const std::uint64_t taken = (i < other.limbs_.size() ? other.limbs_[i] : 0) + borrow;
+    const Wide taken = Wide{i < other.limbs_.size() ? other.limbs_[i] : 0} + borrow;
     borrow = limbs_[i] < taken ? 1 : 0;
-    limbs_[i] = static_cast<std::uint32_t>((borrow << 32) + limbs_[i] - taken);
+    limbs_[i] = static_cast<std::uint64_t>((Wide{borrow} << kLimbBits) + limbs_[i] - taken);
   }
   trim();
 }
 
-std::uint32_t BigNumber::divide(std::uint32_t divisor) {
-  std::uint64_t remainder = 0;
+std::uint64_t BigNumber::divide(std::uint64_t divisor) {
+  Wide remainder = 0;
   for (std::size_t i = limbs_.size(); i-- > 0;) {
-    remainder = remainder << 32 | limbs_[i];
-    limbs_[i] = static_cast<std::uint32_t>(remainder / divisor);
+    remainder = remainder << kLimbBits | limbs_[i];
+    limbs_[i] = static_cast<std::uint64_t>(remainder / divisor);
     remainder %= divisor;
   }
   trim();
-  return static_cast<std::uint32_t>(remainder);
+  return static_cast<std::uint64_t>(remainder);
 }
 
 std::strong_ordering BigNumber::operator<=>(const BigNumber& other) const {
@@ -95,8 +107,8 @@ std::string BigNumber::to_decimal() const {
   BigNumber rest = *this;
   std::string digits;  // least significant first
   while (!rest.is_zero()) {
-    std::uint32_t group = rest.divide(1'000'000'000);
-    for (int i = 0; i < 9 && (group != 0 || !rest.is_zero()); ++i, group /= 10)
+    std::uint64_t group = rest.divide(kPowerPerLimb);
+    for (std::uint32_t i = 0; i < kDigitsPerLimb && (group != 0 || !rest.is_zero()); ++i, group /= 10)
       digits.push_back(static_cast<char>('0' + group % 10));
   }
   std::ranges::reverse(digits);

@@ -12,19 +12,19 @@ namespace h5mount::text {
 
 class BigNumber {
  public:
-  explicit BigNumber(std::uint32_t value = 0);
+  explicit BigNumber(std::uint64_t value = 0);
   static BigNumber from_little_endian(ByteSpan bytes);
 
   bool is_zero() const { return limbs_.empty(); }
   bool is_odd() const { return !limbs_.empty() && (limbs_[0] & 1) != 0; }
   std::size_t bit_width() const;
 
-  void multiply(std::uint32_t factor);
+  void multiply(std::uint64_t factor);
   void multiply_by_power_of_ten(std::uint32_t power);
   void shift_left(std::size_t bits);
   void add(const BigNumber& other);
   void subtract(const BigNumber& other);        // other <= *this
-  std::uint32_t divide(std::uint32_t divisor);  // returns the remainder
+  std::uint64_t divide(std::uint64_t divisor);  // returns the remainder
   std::strong_ordering operator<=>(const BigNumber& other) const;
   bool operator==(const BigNumber& other) const = default;
 
@@ -32,7 +32,7 @@ class BigNumber {
 
  private:
   void trim();
-  std::vector<std::uint32_t> limbs_;  // least significant first, the last one not zero
+  std::vector<std::uint64_t> limbs_;  // least significant first, the last one not zero
 };
 
 }  // namespace h5mount::text
