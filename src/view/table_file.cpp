@@ -110,6 +110,13 @@ Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error 
   return fail(std::move(why));
 }
 
+// Whether parts of that size are made side by side: a part is text and block for a moment, and rows of many
+// MiB for each worker would exceed the memory that a mount may use.
+bool TableFile::together(std::uint64_t part_bytes) const {
+  constexpr std::size_t kPartsInBudget = 8;
+  return part_bytes <= blocks_->cache().budget() / kPartsInBudget;
+}
+
 // Submits the blocks that a forward reader will need next, two for each worker.
 void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const {
   const auto workers = source_.environment.workers;
@@ -118,6 +125,7 @@ void TableFile::read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) c
   const auto [begin, end] = pattern.claim_ahead(index, last);
   for (std::uint64_t i = begin; i < end; ++i) {
     const Part next = part(i);
+    if (!together(next.bytes)) return;
     if (blocks_->cache().contains_or_pending({blocks_->id(), next.rows, next.row})) continue;
     (void)workers->submit([self = shared_from_this(), next] { (void)self->block(next, nullptr); });
   }
@@ -159,7 +167,7 @@ Status TableFile::read_parts(std::uint64_t begin, std::uint64_t stop, bool forwa
   }
   std::vector<Result<cache::BlockPtr>> blocks(static_cast<std::size_t>(last - first + 1));
   const auto load = [&](std::size_t i) { blocks[i] = block(part(first + i), access.budget); };
-  if (blocks.size() > 1 && source_.environment.workers)
+  if (blocks.size() > 1 && source_.environment.workers && together(part(last).bytes))
     source_.environment.workers->for_each_index(blocks.size(), load);
   else
     for (std::size_t i = 0; i < blocks.size(); ++i) load(i);

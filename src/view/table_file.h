@@ -79,6 +79,7 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   // The bytes [begin, stop) of the parts.
   Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadAccess access,
                     dataset::Pieces& out) const;
+  bool together(std::uint64_t part_bytes) const;
   void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
   void drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const;
 
