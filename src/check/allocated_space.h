@@ -20,7 +20,7 @@ class AllocatedSpace {
   // Ranges may overlap; empty ones, and what lies beyond 2^64, are ignored. False where nothing of it was
   // new.
   bool add(std::uint64_t address, std::uint64_t bytes);
-  bool contains(std::uint64_t address) const;
+  bool contains(std::uint64_t address) const;  // whether the byte there is taken
 
   // Calls visit(SpaceRange) for each gap below `end`, in their order.
   template <class Visit>

@@ -8,6 +8,7 @@
 
 #include "h5mount/base/row_major.h"
 #include "h5mount/format/chunk_btree1.h"
+#include "h5mount/format/superblock.h"
 #include "index_kinds.h"
 #include "node_cache.h"
 
@@ -205,6 +206,8 @@ Result<format::ChunkBTree1Node> BTree1Index::read_node(std::uint64_t address,
   const format::FileSizes sizes = file_->sizes();
   const std::size_t rank = geometry().grid.size();
   const std::uint64_t usual = format::chunk_btree1_node_bytes(sizes, rank, kDefaultMaxChildren);
+  file_->covers(address, format::chunk_btree1_node_bytes(
+                             sizes, rank, std::uint64_t{2} * file_->superblock().k.indexed_storage));
   H5_ASSIGN(metadata::MetadataBlock block, file_->read_up_to(address, usual, kNode));
   format::Cursor prefix = block.cursor(kNode);
   H5_ASSIGN(const std::uint16_t entries, format::decode_chunk_btree1_entries(prefix));

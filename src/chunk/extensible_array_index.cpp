@@ -165,6 +165,8 @@ Result<ElementRun> ExtensibleArrayIndex::load_paged(const Place& place, std::uin
   const auto check = [&](format::Cursor& cursor) {
     return format::decode_extensible_array_data_block(cursor, header_, header_address_, elements, true);
   };
+  if (const auto bytes = checked_mul(pages, header_.page_bytes()))
+    file().covers(address, checked_add(prefix, *bytes).value_or(prefix));
   H5_TRY(load_block(address, prefix, kDataBlock, check));
   ElementRun run = span;
   H5_ASSIGN(run.block, load_page(*at, run.count, kPage));

@@ -78,6 +78,7 @@ Result<IndexPtr> open_fixed_array_index(metadata::FileMetadataPtr file, const fo
   format::Cursor cursor = block.cursor(kHeader);
   H5_ASSIGN(const format::FixedArrayHeader header,
             format::decode_fixed_array_header(cursor, array_of_chunks(*file, layout, geometry, order)));
+  file->covers(header.data_block_address, header.data_block_space());
   return std::make_unique<FixedArrayIndex>(std::move(file), geometry, std::move(order), header,
                                            layout.address);
 }

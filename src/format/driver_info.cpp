@@ -50,6 +50,12 @@ Result<DriverInfo> decode_driver_info_block(Cursor& cursor) {
   return cursor.finish(std::move(info));
 }
 
+Result<std::uint64_t> decode_driver_info_block_bytes(Cursor& cursor) {
+  cursor.version(0, 0);
+  cursor.skip(3, "reserved");
+  return cursor.finish(kDriverInfoHeaderBytes + cursor.u32("driver_information_size"));
+}
+
 Result<DriverInfo> decode_driver_info_message(Cursor& cursor) {
   DriverInfo info;
   cursor.version(0, 0);

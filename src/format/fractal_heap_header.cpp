@@ -55,7 +55,7 @@ void decode_statistics(Cursor& cursor, FractalHeapHeader& header) {
   cursor.length("next_huge_id");
   header.huge_btree_address = cursor.address("huge_btree_address");
   cursor.length("free_space");
-  cursor.address("free_space_manager_address");
+  header.free_space_manager_address = cursor.address("free_space_manager_address");
   cursor.skip(std::size_t{8} * cursor.sizes().lengths, "counts");
 }
 

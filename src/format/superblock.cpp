@@ -80,6 +80,7 @@ Result<Superblock> decode_superblock(Cursor& cursor) {
   cursor.signature(kFormatSignature);
   sb.version = cursor.version(0, 3);
   if (cursor.ok()) sb.version < 2 ? old_superblock(cursor, sb) : new_superblock(cursor, sb);
+  sb.bytes = cursor.position();
   return cursor.finish(sb);
 }
 

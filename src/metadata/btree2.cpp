@@ -194,6 +194,7 @@ class Tree final : public BTree2 {
     H5_TRY(check(child, level));
     auto read = file_->read(child.address, node_bytes(child, level), node_name(level));
     if (!read) return fail(read.error().within(format::kBTree2Header, offset_));
+    file_->covers(child.address, header_.node_size);
     format::Cursor cursor = read->cursor(node_name(level));
     auto node = format::decode_btree2_node(cursor, header_, level, child.record_count);
     if (!node) return fail(node.error().within(format::kBTree2Header, offset_));

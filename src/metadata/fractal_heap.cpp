@@ -357,6 +357,10 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::open(FileMetadataPtr fil
   format::Cursor cursor = block.cursor(kName);
   H5_ASSIGN(format::FractalHeapHeader header,
             format::decode_fractal_heap_header(cursor, header_address, id_length));
+  using Referred = FileMetadata::Referred;
+  file->refers_to(header.filters ? Referred::FilteredHugeObjects : Referred::HugeObjects,
+                  header.huge_btree_address);
+  file->refers_to(Referred::FreeSpaceManager, header.free_space_manager_address);
   H5_ASSIGN(auto pipeline, make_pipeline(header));
   return std::make_shared<const Heap>(std::move(file), std::move(header), block.file_offset(),
                                       std::move(pipeline));

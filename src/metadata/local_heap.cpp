@@ -35,6 +35,8 @@ Result<LocalHeap> LocalHeap::open(FileMetadataPtr file, std::uint64_t address) {
             file->read(address, format::local_heap_header_bytes(sizes), "LocalHeap"));
   format::Cursor cursor = block.cursor("LocalHeap");
   H5_ASSIGN(const format::LocalHeapHeader header, format::decode_local_heap_header(cursor));
+  file->covers(address, (block.bytes().size() + 7) / 8 * 8);  // the header is padded to a multiple of 8
+  file->covers(header.segment_address, header.segment_size);
   return LocalHeap(std::move(file), header);
 }
 

@@ -62,6 +62,7 @@ class HeaderLoader {
     total_bytes_ = prefix_.chunk0_bytes;
     take_prefix();
     const std::uint64_t whole = prefix_.prefix_bytes + prefix_.chunk0_bytes + checksum_bytes();
+    file_.covers(address, whole);
     if (whole > block.bytes().size()) {
       H5_ASSIGN(block, file_.read(address, whole, kHeader));
     }

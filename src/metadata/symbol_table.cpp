@@ -52,8 +52,10 @@ Result<format::GroupBTree1Node> SymbolTable::load_node(std::uint64_t address,
                                                        std::optional<std::uint8_t> level) const {
   H5_ASSIGN(const MetadataBlock block, read_counted(*file_, address, kUsualTreeEntries, kTree,
                                                     format::decode_group_btree1_entries, with_first_unused));
+  const std::uint64_t most = most_entries(file_->superblock().k.group_internal);
+  file_->covers(address, format::group_btree1_node_bytes(file_->sizes(), most));
   format::Cursor cursor = block.cursor(kTree);
-  return format::decode_group_btree1_node(cursor, most_entries(file_->superblock().k.group_internal), level);
+  return format::decode_group_btree1_node(cursor, most, level);
 }
 
 // Levels fall by one, so every path down ends.
@@ -66,8 +68,10 @@ Result<std::vector<format::SymbolTableEntry>> SymbolTable::load_symbols(std::uin
   H5_ASSIGN(const MetadataBlock block,
             read_counted(*file_, address, kUsualSymbolEntries, kSymbols,
                          format::decode_symbol_table_node_entries, format::symbol_table_node_bytes));
+  const std::uint64_t most = most_entries(file_->superblock().k.group_leaf);
+  file_->covers(address, format::symbol_table_node_bytes(file_->sizes(), most));
   format::Cursor cursor = block.cursor(kSymbols);
-  return format::decode_symbol_table_node(cursor, most_entries(file_->superblock().k.group_leaf));
+  return format::decode_symbol_table_node(cursor, most);
 }
 
 // ---- search

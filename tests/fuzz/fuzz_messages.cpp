@@ -15,6 +15,7 @@
 #include "h5mount/format/filter_pipeline.h"
 #include "h5mount/format/fixed_array.h"
 #include "h5mount/format/fractal_heap_blocks.h"
+#include "h5mount/format/free_space.h"
 #include "h5mount/format/global_heap_format.h"
 #include "h5mount/format/messages.h"
 #include "h5mount/format/object_header_format.h"
@@ -181,6 +182,14 @@ constexpr Decoder kDecoders[] = {
     [](Cursor& c) { (void)decode_header_continuation(c, 2); },
     [](Cursor& c) { (void)decode_shared_message_table_message(c); },
     [](Cursor& c) { (void)decode_shared_message_table(c, 3); },
+    [](Cursor& c) { (void)check_shared_message_list(c); },
+    [](Cursor& c) { (void)decode_file_space_info(c); },
+    [](Cursor& c) { (void)decode_free_space_manager(c); },
+    [](Cursor& c) {
+      const FreeSpaceManager manager{
+          .section_count = 1000, .address_width = 8, .size_width = 3, .count_width = 2};
+      (void)decode_free_sections(c, manager, [](std::uint64_t, std::uint64_t) {});
+    },
     [](Cursor& c) { (void)decode_local_heap_header(c); },
     [](Cursor& c) { (void)decode_local_heap_free_block(c); },
 };

@@ -2,13 +2,11 @@
 // structure, field and offset.
 #include "h5mount/base/limits.h"
 #include "h5mount/format/btree2_node.h"
-#include "h5mount/format/cache_image.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "h5mount/format/extensible_array.h"
 #include "h5mount/format/fractal_heap_blocks.h"
 #include "h5mount/format/global_heap_format.h"
 #include "h5mount/format/object_header_format.h"
-#include "h5mount/format/shared_message_table.h"
 #include "h5mount/format/superblock.h"
 #include "h5mount/format/symbol_table.h"
 #include "named_fields.h"
@@ -430,39 +428,6 @@ TEST(HostileFields, ObjectHeaders) {
                        {{"length", 7}});
   expect_rejected(c.with("length", 4), {"length", 3},
                   [](format::Cursor& k) { return format::decode_header_continuation(k, 1); });
-}
-
-TEST(HostileFields, SharedMessageTables) {
-  NamedFields m("SharedMessageTableMessage");
-  m.u8("version", 0).address("table", 0x100).u8("index_count", 8);
-  expect_each_rejected(m, format::decode_shared_message_table_message,
-                       {{"version", 1, kVersion}, {"index_count", 0}, {"index_count", 9}});
-  NamedFields t("SharedMessageTable");
-  t.text("signature", "SMTB")
-      .u8("version", 0)
-      .u8("index_kind", 0)
-      .u16("types", 2)
-      .u32("least", 0)
-      .u32("cutoffs", 0);
-  t.u16("count", 0).address("index", kNone).address("heap", kNone).checksum();
-  expect_each_rejected(
-      t, [](format::Cursor& c) { return format::decode_shared_message_table(c, 1); },
-      {{"signature", 0, kSignature}, {"version", 1, kVersion}, {"index_kind", 2}, {"checksum", 1, kSum}});
-}
-
-TEST(HostileFields, CacheImages) {
-  NamedFields i("MetadataCacheImage");
-  i.text("signature", "MDCI").u8("version", 0).u8("flags", 0).length("length", 0).u32("entry_count", 1);
-  i.u32("type", 0).u32("children", 0).u16("parents", 0).u32("lru", 0).address("entry.address", 0x100);
-  i.length("entry.size", 4).u32("bytes", 0).checksum();
-  expect_each_rejected(i, format::decode_cache_image,
-                       {{"signature", 0, kSignature},
-                        {"version", 1, kVersion},
-                        {"entry_count", 2, kShort},
-                        {"entry_count", (1U << 24) + 1, kLimit},
-                        {"entry.address", kNone},
-                        {"entry.size", 9, kShort},
-                        {"checksum", 1, kSum}});
 }
 
 }  // namespace

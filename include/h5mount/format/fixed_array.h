@@ -33,6 +33,10 @@ struct FixedArrayHeader {
   std::uint64_t data_block_bytes = 0;   // bytes before the first page where paged, else the whole block
 
   std::uint64_t page_bytes(std::uint64_t entries) const { return entries * entry_size + 4; }
+  // Of the data block with all its pages, those that were never written too.
+  std::uint64_t data_block_space() const {
+    return paged ? data_block_bytes + entry_count * entry_size + 4 * page_count : data_block_bytes;
+  }
 };
 
 std::uint64_t fixed_array_header_bytes(FileSizes sizes);

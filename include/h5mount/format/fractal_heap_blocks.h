@@ -48,6 +48,7 @@ struct FractalHeapHeader {
   bool checksummed_direct_blocks = false;
   std::uint32_t max_managed_size = 0;
   std::uint64_t huge_btree_address = kUndefinedAddress;
+  std::uint64_t free_space_manager_address = kUndefinedAddress;
   DoublingTable table;
   std::uint64_t root_address = kUndefinedAddress;  // undefined: no managed objects
   std::uint16_t root_rows = 0;                     // 0: the root is a direct block

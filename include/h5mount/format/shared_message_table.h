@@ -18,6 +18,10 @@ Result<SharedMessageTableMessage> decode_shared_message_table_message(Cursor& cu
 
 struct SharedMessageIndex {
   std::uint16_t message_types = 0;  // bit n: message type n (see metadata/shared_messages)
+  bool is_tree = false;             // the index is a B-tree (records of type 7), else a list
+  std::uint16_t list_capacity = 0;  // records for which a list has space
+  std::uint16_t message_count = 0;
+  std::uint64_t index_address = kUndefinedAddress;
   std::uint64_t heap_address = kUndefinedAddress;
 };
 
@@ -25,5 +29,11 @@ inline std::uint64_t shared_message_table_bytes(std::uint8_t index_count, FileSi
   return 8 + std::uint64_t{index_count} * (14 + std::uint64_t{2} * sizes.offsets);
 }
 Result<std::vector<SharedMessageIndex>> decode_shared_message_table(Cursor& cursor, std::uint8_t index_count);
+
+// A list of shared messages: the bytes allocated for it, and those of the records in use with their checksum,
+// which check_shared_message_list verifies.
+std::uint64_t shared_message_list_space(const SharedMessageIndex& index, FileSizes sizes);
+std::uint64_t shared_message_list_bytes(const SharedMessageIndex& index, FileSizes sizes);
+Status check_shared_message_list(Cursor& cursor);
 
 }  // namespace h5mount::format

@@ -23,6 +23,7 @@ struct BTreeKValues {
 
 struct Superblock {
   std::uint8_t version = 0;
+  std::size_t bytes = 0;  // of the superblock itself
   FileSizes sizes;
   BTreeKValues k;
   std::uint32_t status_flags = 0;  // file consistency flags; meaningful in version 3 only
@@ -58,6 +59,9 @@ struct DriverInfo {
   std::vector<Member> members;
 };
 Result<DriverInfo> decode_driver_info_block(Cursor& cursor);
+// The size of the whole block, from its first kDriverInfoHeaderBytes.
+inline constexpr std::uint64_t kDriverInfoHeaderBytes = 16;
+Result<std::uint64_t> decode_driver_info_block_bytes(Cursor& cursor);
 Result<DriverInfo> decode_driver_info_message(Cursor& cursor);
 
 }  // namespace h5mount::format

@@ -110,6 +110,16 @@ class FileMetadata {
   // where the file is not followed: then nothing was written meanwhile.
   virtual std::shared_ptr<const FileMetadata> reread() const { return nullptr; }
 
+  // ---- for a check that accounts for every byte of a file (check/accounting_metadata.h); others ignore it
+
+  // Said by whoever decodes the structure at `address`: it covers so many bytes, where that is not what was
+  // read of it (a node that is not full, a header whose size is stored in it). What lies beyond the address
+  // space, an undefined address for instance, is ignored.
+  virtual void covers(std::uint64_t /*address*/, std::uint64_t /*bytes*/) const {}
+  // A structure that the decoded one refers to and that nothing but a check reads, or only now and then.
+  enum class Referred : std::uint8_t { HugeObjects, FilteredHugeObjects, FreeSpaceManager };
+  virtual void refers_to(Referred /*structure*/, std::uint64_t /*address*/) const {}
+
   // Caches of decoded structures, shared by the functions of this module, by `number`; null: none.
   virtual MetadataCaches* caches() const { return nullptr; }
 };

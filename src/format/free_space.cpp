@@ -1,0 +1,116 @@
+// Message, version 0:  | version 0 | strategy | threshold (L) | strategy 1 only: 6 managers (O each) |
+// Message, version 1:  | version 1 | strategy | persists | threshold (L) | page size (L) |
+//                      | page end threshold (2) | end of the allocated space (O) |
+//                      | where it persists: 12 managers (O each) |
+// Early builds of libhdf5 1.10 wrote the fields of version 1 under number 0.
+//
+// Manager:
+//   | "FSHD" | version 0 | client | total space (L) | sections (L) | stored sections (L) | ghosts (L) |
+//   | classes (2) | shrink percent (2) | expand percent (2) | address bits (2) | largest section (L) |
+//   | list (O) | list bytes (L) | list space (L) | checksum (4) |
+//
+// List:
+//   | "FSSE" | version 0 | manager (O) | per size: { sections | size | per section: { address | class } } |
+//   | checksum (4) |
+#include "h5mount/format/free_space.h"
+
+#include <bit>
+
+#include "h5mount/base/limits.h"
+
+namespace h5mount::format {
+namespace {
+
+constexpr unsigned kOldManagers = 6, kManagers = 12;
+
+// Bytes that hold every number up to `most`.
+unsigned width_of(std::uint64_t most) {
+  return most == 0 ? 1 : static_cast<unsigned>(std::bit_width(most) - 1) / 8 + 1;
+}
+
+std::uint64_t list_overhead(FileSizes sizes) {
+  return std::uint64_t{4} + 1 + sizes.offsets + 4;
+}
+
+}  // namespace
+
+Result<std::vector<std::uint64_t>> decode_file_space_info(Cursor& cursor) {
+  const std::size_t offsets = cursor.sizes().offsets, lengths = cursor.sizes().lengths;
+  const std::uint8_t version = cursor.version(0, 1);
+  const std::size_t newer_bytes = 1 + 1 + 2 * lengths + 2 + (1 + kManagers) * offsets;
+  const bool old = version == 0 && cursor.remaining() < newer_bytes;
+  const std::uint8_t strategy = cursor.u8("strategy");
+  const bool persists = (old ? strategy : cursor.u8("persists")) == 1;
+  cursor.plain_length("threshold");
+  if (!old) {
+    cursor.plain_length("page_size");
+    cursor.skip(2, "page_end_threshold");
+    cursor.address("end_of_allocated_space");
+  }
+  std::vector<std::uint64_t> managers;
+  for (unsigned left = !persists ? 0 : old ? kOldManagers : kManagers; left > 0; --left)
+    if (const std::uint64_t address = cursor.address("manager_address"); address != kUndefinedAddress)
+      managers.push_back(address);
+  return cursor.finish(std::move(managers));
+}
+
+std::uint64_t free_space_manager_bytes(FileSizes sizes) {
+  return 4 + 1 + 1 + std::uint64_t{7} * sizes.lengths + 4 * 2 + sizes.offsets + 4;
+}
+
+Result<FreeSpaceManager> decode_free_space_manager(Cursor& cursor) {
+  FreeSpaceManager manager;
+  cursor.signature("FSHD");
+  cursor.version(0, 0);
+  cursor.u8("client");
+  cursor.plain_length("total_space");
+  cursor.plain_length("section_count");
+  manager.section_count = cursor.plain_length("stored_section_count");
+  cursor.plain_length("ghost_section_count");
+  cursor.skip(6, "classes_and_percentages");
+  manager.address_width = (cursor.u16("address_bits") + 7U) / 8;
+  manager.size_width = width_of(cursor.plain_length("largest_section"));
+  manager.count_width = width_of(manager.section_count);
+  manager.list_address = cursor.address("list_address");
+  manager.list_bytes = cursor.plain_length("list_bytes");
+  const Field used = cursor.last();
+  manager.list_space = cursor.plain_length("list_space");
+  const Field space = cursor.last();
+  cursor.checksum();
+  if (cursor.ok() && manager.list_address != kUndefinedAddress) {
+    cursor.require(used.value >= list_overhead(cursor.sizes()) && used.value <= space.value, used,
+                   "no size of a list of sections");
+    cursor.require_at_most(limits::kMaxNodeBytes, space, "too large");
+  }
+  return cursor.finish(manager);
+}
+
+Status decode_free_sections(Cursor& cursor, const FreeSpaceManager& manager,
+                            const std::function<void(std::uint64_t, std::uint64_t)>& visit) {
+  cursor.signature("FSSE");
+  cursor.version(0, 0);
+  cursor.address("manager_address");
+  if (!cursor.ok()) return cursor.finish();
+  // The checksum is verified before any section counts.
+  const std::size_t sections_at = cursor.position();
+  cursor.skip(cursor.remaining() - 4, "sections");
+  const std::size_t end = cursor.position();
+  cursor.checksum();
+  if (!cursor.ok() || manager.address_width > 8) return cursor.finish();
+  cursor.seek(sections_at);
+  for (std::uint64_t seen = 0; cursor.ok() && seen < manager.section_count && cursor.position() < end;) {
+    const std::uint64_t of_size = cursor.uint(manager.count_width, "section_count");
+    if (of_size == 0) break;  // what follows is unused
+    cursor.require(of_size <= manager.section_count - seen, "more sections than are counted");
+    const std::uint64_t bytes = cursor.uint(manager.size_width, "section_size");
+    for (std::uint64_t i = 0; i < of_size && cursor.ok(); ++i, ++seen) {
+      const std::uint64_t address = cursor.uint(manager.address_width, "section_address");
+      cursor.skip(1, "section_class");
+      if (cursor.require(cursor.position() <= end, "beyond the list", ErrorCode::Truncated))
+        visit(address, bytes);
+    }
+  }
+  return cursor.finish();
+}
+
+}  // namespace h5mount::format
