@@ -22,6 +22,15 @@ std::size_t utf8_length(std::string_view bytes) {
   return 0;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 std::string_view utf8_prefix(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   for (std::size_t back = 1; back <= 3 && back <= most; ++back)

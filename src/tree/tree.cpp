@@ -8,9 +8,9 @@
 #include "core/open_nodes.h"
 #include "core/served_file.h"
 #include "h5mount/base/thread_annotations.h"
+#include "hidden_root.h"
 #include "objects/object_nodes.h"
 #include "source_tree.h"
-#include "views/virtual_directories.h"
 
 namespace h5mount::tree {
 

@@ -4,7 +4,8 @@
 #include <cstring>
 
 #include "h5mount/base/bytes.h"
-#include "parquet_strings.h"
+#include "h5mount/base/utf8.h"
+#include "table.h"
 
 namespace h5mount::view {
 

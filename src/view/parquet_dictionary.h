@@ -10,7 +10,7 @@
 // Runs are of whole groups of eight. Threads: any.
 #pragma once
 
-#include "parquet_layout.h"
+#include "parquet_column.h"
 
 namespace h5mount::view {
 

@@ -133,15 +133,6 @@ bool same_columns(const ParquetLayout& a, const ParquetLayout& b) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t bytes = utf8_length(text);
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
-  }
-  return true;
-}
-
 Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
                               const text::ValueContext& context, std::string& out) {
   const std::size_t begin = out.size();

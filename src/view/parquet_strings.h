@@ -5,8 +5,6 @@
 
 namespace h5mount::view {
 
-bool is_utf8(std::string_view text);
-
 // Appends a column's strings of some rows.
 Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::uint64_t row_bytes,
                               const text::ValueContext& context, std::string& out);

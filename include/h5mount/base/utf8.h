@@ -11,6 +11,9 @@ namespace h5mount {
 // nothing above U+10FFFF. 0 for an empty string or where no such sequence begins.
 std::size_t utf8_length(std::string_view bytes);
 
+// Whether all of it is well-formed.
+bool is_utf8(std::string_view text);
+
 // The longest prefix of at most `most` bytes that does not split a well-formed sequence.
 std::string_view utf8_prefix(std::string_view text, std::size_t most);
 

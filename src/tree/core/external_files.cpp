@@ -4,7 +4,7 @@
 
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
-#include "node.h"
+#include "inode_numbers.h"
 
 namespace h5mount::tree {
 

@@ -1,19 +1,12 @@
 #include "node.h"
 
 #include "h5mount/tree/names.h"
+#include "inode_numbers.h"
 #include "served_file.h"
 
 namespace h5mount::tree {
 
 namespace {
-
-// The finaliser of splitmix64: every bit of the input affects every bit of the output.
-std::uint64_t mix(std::uint64_t value) {
-  value += 0x9E37'79B9'7F4A'7C15U;
-  value = (value ^ (value >> 30)) * 0xBF58'476D'1CE4'E5B9U;
-  value = (value ^ (value >> 27)) * 0x94D0'49BB'1331'11EBU;
-  return value ^ (value >> 31);
-}
 
 Error not_found() {
   return {ErrorCode::NotFound, "no such name"};
@@ -23,18 +16,9 @@ Error not_found() {
 
 std::size_t hash_of(const NodeKey& key) {
   const auto file = reinterpret_cast<std::uintptr_t>(key.file);
-  std::uint64_t hash = mix(file ^ (static_cast<std::uint64_t>(key.kind) << 56));
-  hash = mix(hash ^ key.address);
-  return key.name.empty() ? hash : mix(hash ^ fnv1a(key.name));
-}
-
-std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what) {
-  const std::uint64_t ino = mix(mix(parent) ^ what);
-  return ino > kRootNode ? ino : ino + 2;
-}
-
-std::uint64_t make_ino(std::uint64_t parent, std::string_view what) {
-  return make_ino(parent, fnv1a(what));
+  std::uint64_t hash = mix_bits(file ^ (static_cast<std::uint64_t>(key.kind) << 56));
+  hash = mix_bits(hash ^ key.address);
+  return key.name.empty() ? hash : mix_bits(hash ^ fnv1a(key.name));
 }
 
 // A node of its own under /.h5, or a link, whose key contains group and name.

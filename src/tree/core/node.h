@@ -38,16 +38,6 @@ struct NodeKey {
 
 std::size_t hash_of(const NodeKey& key);
 
-// A stable number for st_ino, never 0 or 1, computed from what does not change between mounts.
-std::uint64_t make_ino(std::uint64_t parent, std::uint64_t what);
-std::uint64_t make_ino(std::uint64_t parent, std::string_view what);
-
-// The link by which an object was first reached: in the group at `group`; undefined for a file's root.
-struct LinkPlace {
-  std::uint64_t group = format::kUndefinedAddress;
-  std::string name;
-};
-
 // The subject of a message about a node. No file: the mounted one.
 struct Subject {
   ServedFile* file = nullptr;

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "../zarr/zarr_dimensions.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/base/log.h"
-#include "node.h"
+#include "inode_numbers.h"
 
 namespace h5mount::tree {
 
@@ -43,8 +42,7 @@ ServedFile::ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsig
       file_(std::move(file)),
       depth_(depth),
       ino_seed_(ino_seed),
-      root_address_(file_->snapshot()->root_address()),
-      dimensions_(std::make_shared<FileDimensionsCache>()) {}
+      root_address_(file_->snapshot()->root_address()) {}
 
 std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
@@ -76,6 +74,13 @@ std::shared_ptr<const ObjectPaths> ServedFile::object_paths() {
   const auto made =
       paths_.get([&] { return Result<std::shared_ptr<const ObjectPaths>>(ObjectPaths::walk(metadata())); });
   return made ? *made : std::make_shared<const ObjectPaths>();
+}
+
+void* ServedFile::kept(std::type_index type, std::shared_ptr<void> (*make)()) {
+  const MutexLock lock(kept_mutex_);
+  std::shared_ptr<void>& kept = kept_[type];
+  if (!kept) kept = make();
+  return kept.get();
 }
 
 std::optional<std::vector<std::string>> ServedFile::other_place(std::uint64_t address, std::uint64_t parent,

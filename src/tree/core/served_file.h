@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <unordered_map>
 
 #include "byte_budget.h"
@@ -36,8 +37,11 @@ struct ViewContext {
 };
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
 
-struct LinkPlace;
-class FileDimensionsCache;
+// The link by which an object was first reached: in the group at `group`; undefined for a file's root.
+struct LinkPlace {
+  std::uint64_t group = format::kUndefinedAddress;
+  std::string name;
+};
 
 class ServedFile : public std::enable_shared_from_this<ServedFile> {
  public:
@@ -63,7 +67,13 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   void charge_again(const OpenedObject& object) { objects_.charge_again(object); }
 
   std::shared_ptr<const ObjectPaths> object_paths();
-  FileDimensionsCache& dimensions() { return *dimensions_; }
+
+  // What a higher room keeps for the file: the one object of that type, made at its first use.
+  template <class Kept>
+  Kept& kept() {
+    return *static_cast<Kept*>(
+        kept(typeid(Kept), []() -> std::shared_ptr<void> { return std::make_shared<Kept>(); }));
+  }
 
   // For a group whose header counts one link: nothing where `name` of `parent` is the first link to it that
   // was looked up, else the path of that first link. So a wrong link count cannot cause a loop.
@@ -90,6 +100,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   };
   std::vector<std::string> names_of_place(std::uint64_t address) const H5_REQUIRES(places_mutex_);
   std::string path_of_group(std::uint64_t address);
+  void* kept(std::type_index type, std::shared_ptr<void> (*make)());
 
   ViewContextPtr context_;
   object::OpenedFilePtr file_;
@@ -98,9 +109,10 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   const std::uint64_t root_address_;
   ObjectCache objects_;
   OnceValue<std::shared_ptr<const ObjectPaths>> paths_;
-  const std::shared_ptr<FileDimensionsCache> dimensions_;
   Mutex places_mutex_;
   std::unordered_map<std::uint64_t, Place> first_places_ H5_GUARDED_BY(places_mutex_);
+  Mutex kept_mutex_;
+  std::unordered_map<std::type_index, std::shared_ptr<void>> kept_ H5_GUARDED_BY(kept_mutex_);
   ReadFailures failures_;
 };
 using ServedFilePtr = std::shared_ptr<ServedFile>;

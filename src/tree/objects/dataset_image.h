@@ -7,10 +7,10 @@
 #include <memory>
 #include "../core/node.h"
 #include "../core/size_publisher.h"
-#include "../views/viewed_data.h"
 #include "h5mount/base/shared_slot.h"
 #include "h5mount/view/text_lines.h"
 #include "object_facts.h"
+#include "viewed_data.h"
 
 namespace h5mount::tree {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "dataset_image.h"
 #include "h5mount/base/checked.h"
 
 namespace h5mount::tree {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "../core/inode_numbers.h"
 #include "../core/open_files.h"
 #include "../core/open_nodes.h"
 #include "../prefetch/column_ahead.h"

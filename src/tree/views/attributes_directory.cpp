@@ -1,6 +1,7 @@
 // /.h5/attributes: attribute NAME of the object at PATH as the text file PATH@NAME, of any size; an attribute
 // of the root is @NAME. So an attribute and a child of the same name do not collide (AnnData's `_index`).
 
+#include "../core/inode_numbers.h"
 #include "../core/open_files.h"
 #include "../objects/attribute_values.h"
 #include "../objects/object_facts.h"
@@ -8,6 +9,7 @@
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/names.h"
 #include "mirror.h"
+#include "virtual_directories.h"
 
 namespace h5mount::tree {
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../core/inode_numbers.h"
 #include "../objects/object_facts.h"
 #include "../objects/object_nodes.h"
 #include "h5mount/object/list_damage.h"

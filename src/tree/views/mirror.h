@@ -4,7 +4,7 @@
 // of an object. A dangling link is omitted. A link to another file leads to that file's mirror, under
 // /.h5/external below the mirror, and is not followed to see whether the target exists.
 //
-// To add one: a class derived from Mirror, and a line in the table of virtual_directories.cpp. A view of
+// To add one: a class derived from Mirror, and a line in the table of hidden_root.cpp. A view of
 // datasets as computed files needs neither: see h5mount/view/view.h. Threads: any, as for nodes.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #include "../core/node.h"
 #include "../objects/group_contents.h"
-#include "virtual_directories.h"
+#include "virtual_nodes.h"
 
 namespace h5mount::tree {
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "../core/inode_numbers.h"
 #include "../objects/object_facts.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"

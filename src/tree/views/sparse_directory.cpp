@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <array>
 
+#include "../core/inode_numbers.h"
 #include "../core/open_files.h"
 #include "../objects/dataset_image.h"
 #include "../objects/object_facts.h"
 #include "mirror.h"
+#include "virtual_directories.h"
 
 namespace h5mount::tree {
 

@@ -1,5 +1,6 @@
 #include "view_nodes.h"
 
+#include "../core/inode_numbers.h"
 #include "../core/open_nodes.h"
 #include "../objects/object_facts.h"
 #include "categories.h"

@@ -5,7 +5,7 @@
 
 #include "../core/node.h"
 #include "view_image.h"
-#include "virtual_directories.h"
+#include "virtual_nodes.h"
 
 namespace h5mount::tree {
 

@@ -304,7 +304,7 @@ Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedO
     std::uint64_t length = (*described)->space.dims[0];
     if (is_unlimited((*described)->space, 0)) {
       if (!whole) {
-        H5_ASSIGN(whole, file.dimensions().get(file.shared_from_this(), budget));
+        H5_ASSIGN(whole, file.kept<FileDimensionsCache>().get(file.shared_from_this(), budget));
       }
       length = whole->length_of(scales[i]);
     }
@@ -314,7 +314,7 @@ Result<std::vector<std::string>> dimension_names(ServedFile& file, const OpenedO
   H5_TRY(budget.check());
   if (out.size() == dims.size()) return out;
   if (!whole) {
-    H5_ASSIGN(whole, file.dimensions().get(file.shared_from_this(), budget));
+    H5_ASSIGN(whole, file.kept<FileDimensionsCache>().get(file.shared_from_this(), budget));
   }
   const auto found = whole->dimensions_of(dataset.object.address);
   out.clear();

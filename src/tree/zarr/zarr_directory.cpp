@@ -1,10 +1,13 @@
 // /.h5/plain.zarr, /.h5/stored.zarr and /.h5/v3.zarr: the file as a Zarr store. Directories are groups and
 // arrays. In version 2 a group holds .zgroup and .zattrs, the root .zmetadata as well, an array .zarray,
 // .zattrs and its chunks; in version 3 each has zarr.json.
+#include "zarr_directory.h"
+
 #include <fmt/format.h>
 
 #include <array>
 
+#include "../core/inode_numbers.h"
 #include "../objects/object_nodes.h"
 #include "../views/view_nodes.h"
 #include "h5mount/base/thread_annotations.h"

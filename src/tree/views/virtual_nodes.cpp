@@ -1,38 +1,13 @@
-#include "virtual_directories.h"
-
-#include <algorithm>
-#include <array>
+#include "virtual_nodes.h"
 
 #include "../core/external_files.h"
+#include "../core/inode_numbers.h"
 #include "../objects/object_facts.h"
-#include "../objects/object_nodes.h"
 #include "h5mount/tree/names.h"
-#include "view_nodes.h"
 
 namespace h5mount::tree {
 
 namespace {
-
-struct VirtualDirectory {
-  std::string_view name;
-  NodePtr (*make)(const VirtualDirectorySetup& setup);  // null: this mount does not have it
-};
-
-constexpr std::array kVirtualDirectories = {
-    VirtualDirectory{"README", make_readme_file},
-    VirtualDirectory{"attributes", make_attributes_directory},
-    VirtualDirectory{"external", make_external_directory},
-    VirtualDirectory{"fields", make_fields_directory},
-    VirtualDirectory{"list.txt", make_list_file},
-    VirtualDirectory{"log", make_log_file},
-    VirtualDirectory{"plain.zarr", make_plain_zarr_directory},
-    VirtualDirectory{"metadata.jsonl", make_metadata_file},
-    VirtualDirectory{"slice", make_slice_directory},
-    VirtualDirectory{"sparse", make_sparse_directory},
-    VirtualDirectory{"status", make_status_file},
-    VirtualDirectory{"stored.zarr", make_stored_zarr_directory},
-    VirtualDirectory{"v3.zarr", make_zarr3_directory},
-};
 
 class FixedListing : public DirectoryListing {
  public:
@@ -124,24 +99,9 @@ NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
   return std::make_shared<FixedDirectory>(std::move(context), std::move(path), std::move(children));
 }
 
-NodePtr make_external_directory(const VirtualDirectorySetup& setup) {
-  return make_external_directory(setup.context, "external",
-                                 [](ServedFilePtr file) { return make_root_node(std::move(file), nullptr); });
-}
-
 NodePtr make_external_directory(ViewContextPtr context, std::string path,
                                 std::function<NodePtr(ServedFilePtr)> make_root) {
   return std::make_shared<ExternalDirectory>(std::move(context), std::move(path), std::move(make_root));
-}
-
-NodePtr make_hidden_root(const VirtualDirectorySetup& setup) {
-  std::vector<std::pair<std::string, NodePtr>> entries;
-  for (const VirtualDirectory& directory : kVirtualDirectories)
-    if (NodePtr made = directory.make(setup)) entries.emplace_back(directory.name, std::move(made));
-  for (const view::View& view : view::views())
-    if (!view.directory.empty()) entries.emplace_back(view.directory, make_view_directory(setup, view));
-  std::ranges::sort(entries, {}, &std::pair<std::string, NodePtr>::first);
-  return make_fixed_directory(setup.context, "", std::move(entries));
 }
 
 }  // namespace h5mount::tree

@@ -2,7 +2,7 @@
 // Threads: any.
 #pragma once
 
-#include "../objects/object_facts.h"
+#include "object_facts.h"
 
 namespace h5mount::tree {
 

@@ -1,0 +1,33 @@
+// Nodes of virtual directories: what those under /.h5 have in common. Threads: any, as for nodes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../core/node.h"
+#include "../core/served_file.h"
+
+namespace h5mount::tree {
+
+// The arguments of every virtual directory.
+struct VirtualDirectorySetup {
+  ViewContextPtr context;
+  ServedFilePtr main;
+};
+
+// A directory of known names. `path` distinguishes it from others.
+NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
+                             std::vector<std::pair<std::string, NodePtr>> children);
+
+// A directory of the files that external links lead to, whose roots `make_root` makes: they are opened when
+// looked up, and it lists those that links have named. `path` distinguishes it from others.
+NodePtr make_external_directory(ViewContextPtr context, std::string path,
+                                std::function<NodePtr(ServedFilePtr)> make_root);
+
+// The key and inode number of a virtual directory's own nodes.
+NodeKey virtual_key(std::string path);
+std::uint64_t virtual_ino(std::string_view path);
+
+}  // namespace h5mount::tree

@@ -1,0 +1,42 @@
+// A column of a Parquet file, and the names of one that is a dictionary's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "h5mount/object/object.h"
+
+namespace h5mount::view {
+
+// The names of a column, by their indices.
+struct ParquetDictionary {
+  std::string page;  // of each name its length (u32 LE) and its bytes
+  std::uint32_t count = 0;
+  bool utf8 = true;  // all names
+};
+using ParquetDictionaryPtr = std::shared_ptr<const ParquetDictionary>;
+
+struct ParquetColumn {
+  std::string name;                            // UTF-8
+  std::int32_t physical = 0;                   // parquet.thrift `Type`
+  std::optional<std::int32_t> converted = {};  // parquet.thrift `ConvertedType`
+  std::uint32_t value_bytes = 0;               // in the file; 0 for strings and booleans
+  std::uint64_t offset = 0;                    // bytes, within a row of the table
+  std::uint32_t stored_bytes = 0;              // bytes there
+  format::ByteOrder order = format::ByteOrder::Little;
+  enum class Conversion : std::uint8_t { Bytes, SignExtend, ZeroExtend, HalfFloat, Bits, Text, Index };
+  Conversion conversion = Conversion::Bytes;
+  // JSON object, name to number; null but for enumerations. Columns of one type share it.
+  std::shared_ptr<const std::string> enum_names = {};
+  format::DatatypePtr string_type = {};  // of strings
+  std::size_t string_index = 0;          // index among the columns of strings
+  ParquetDictionaryPtr dictionary = {};  // of indices, which have `value_bytes`
+  object::CategoriesPtr categories =
+      {};  // of indices that are codes of the type `code_type`; else they are bytes
+  format::DatatypePtr code_type = {};
+  bool optional = false;  // a code may stand for a missing value
+};
+
+}  // namespace h5mount::view
