@@ -3,7 +3,7 @@
 
     check_style.py [--rules RULE,…]
 
-Rules: includes (only along the arrows of MAY_USE), lengths (files of at most 500 lines, functions of at most 70),
+Rules: includes (only along the arrows of MAY_USE and MAY_USE_ROOMS, without circles), lengths (files of at most 500 lines, functions of at most 70),
 columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
 (functions that a header declares and nothing uses), promise (docs/promise.md names tests that exist). Prints
 `file:line: message`; exit code 1 where there is any.
@@ -34,6 +34,16 @@ MAY_USE = {
     "front": ["tree", "text", "dataset"],
     "serve": ["front", "tree", "text", "dataset"],
     "cli": ["serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+}
+# Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself. Files
+# beside the rooms may include all of them.
+MAY_USE_ROOMS = {
+    "tree": {
+        "core": [],
+        "objects": ["core"],
+        "views": ["objects", "core"],
+        "zarr": ["views", "objects", "core"],
+    },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\b([a-z]+)_dep\b")
@@ -100,6 +110,69 @@ def check_links(module):
     named = set(DEPENDENCY.findall(read(f"src/{module}/meson.build")))
     for other in sorted((named & MAY_USE.keys()) - {module, "base", *MAY_USE[module]}):
         yield 1, f"{module} may not link {other}"
+
+
+def room_of(name):
+    """The room of a source of a module that has rooms: "" beside them; None in other modules."""
+    parts = name.split("/")
+    if parts[0] != "src" or len(parts) < 3 or parts[1] not in MAY_USE_ROOMS:
+        return None
+    return parts[2] if len(parts) > 3 else ""
+
+
+def private_includes(name, text):
+    """(line, path from the root) of each private header that a source includes."""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = INCLUDE.match(line)
+        if match and match.group(1) == '"' and not match.group(2).startswith("h5mount/"):
+            yield number, os.path.normpath(os.path.join(os.path.dirname(name), match.group(2)))
+
+
+def check_rooms(name, text):
+    room = room_of(name)
+    if not room:
+        return
+    rooms = MAY_USE_ROOMS[name.split("/")[1]]
+    if room not in rooms:
+        yield 1, f"room {room} is not in MAY_USE_ROOMS"
+        return
+    for number, included in private_includes(name, text):
+        other = room_of(included)
+        if other is not None and other not in (room, *rooms[room]):
+            yield number, f"room {room} may not use {other or 'what is beside the rooms'}"
+
+
+def circles(arrows):
+    """Each circle of the graph once, as the list of its places; `arrows`: place to places."""
+    state, path, found = {}, [], []
+
+    def enter(place):
+        state[place] = "on the path"
+        path.append(place)
+        for other in sorted(arrows.get(place, ())):
+            if other not in state:
+                enter(other)
+            elif state[other] == "on the path":
+                found.append(path[path.index(other):])
+        path.pop()
+        state[place] = "left"
+
+    for place in sorted(arrows):
+        if place not in state:
+            enter(place)
+    return found
+
+
+def check_circles(texts):
+    """Circles of sources, a header and the source of its name being one place."""
+    arrows = collections.defaultdict(set)
+    for name, text in texts.items():
+        own = os.path.splitext(name)[0]
+        for _, included in private_includes(name, text):
+            if included in texts and os.path.splitext(included)[0] != own:
+                arrows[own].add(os.path.splitext(included)[0])
+    for circle in circles(arrows):
+        yield circle[0] + ".cpp", 1, "a circle of includes: " + " -> ".join([*circle, circle[0]])
 
 
 # ---- lengths -------------------------------------------------------------------------------------------------------
@@ -254,6 +327,9 @@ def findings():
     documents = {os.path.basename(name) for name in tracked("*.md", "*.py", "*.sh")}
     for name in sources:
         yield from ((name, number, "includes", words) for number, words in check_includes(name, texts[name]))
+        yield from ((name, number, "includes", words) for number, words in check_rooms(name, texts[name]))
+    yield from ((name, number, "includes", words)
+                for name, number, words in check_circles({name: texts[name] for name in sources}))
     for module in MAY_USE:
         yield from ((f"src/{module}/meson.build", number, "includes", words) for number, words in check_links(module))
     for name in sources:

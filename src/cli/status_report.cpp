@@ -11,7 +11,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/filter/filter.h"
-#include "h5mount/tree/page_counters.h"
+#include "h5mount/fuse/page_counters.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::cli {
@@ -71,9 +71,9 @@ std::vector<MountStatus::Counter> MountStatus::counters() const {
           {"row_blocks_made", read.row_blocks_made},
           {"units_ahead", read.units_ahead},
           {"pages_handed_on", read.pages_handed_on},
-          {"random_pages_stored", tree::page_counters().random_pages_stored},
-          {"probes", tree::page_counters().probes},
-          {"probes_used", tree::page_counters().probes_used},
+          {"random_pages_stored", fuse::page_counters().random_pages_stored},
+          {"probes", fuse::page_counters().probes},
+          {"probes_used", fuse::page_counters().probes_used},
           {"blocks_decoded", filter::filter_counters().blocks_decoded},
           {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
           {"cache_hits", cache.hits},

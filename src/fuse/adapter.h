@@ -32,6 +32,7 @@ class OpenCounts {
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
+  std::shared_ptr<tree::KernelPages> kernel;  // set before the first request
   OpenCounts open_files;
   OpenHandles handles;
   XattrAnswers xattr_answers;

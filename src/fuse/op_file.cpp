@@ -3,6 +3,7 @@
 
 #include "adapter.h"
 #include "guard.h"
+#include "page_prefetch.h"
 #include "reply_pieces.h"
 #include "serving_loop.h"
 
@@ -13,6 +14,7 @@ namespace {
 struct FileHandle final : OpenHandle {
   tree::NodeId node = 0;
   std::shared_ptr<tree::OpenNode> file;
+  std::unique_ptr<PagePrefetch> prefetch;  // may be null
 };
 using FileHandlePtr = std::shared_ptr<const FileHandle>;
 
@@ -39,6 +41,7 @@ void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, c
     tree::OpenNode& file = *handle->file;
     dataset::Pieces pieces;
     H5_TRY(file.read(static_cast<std::uint64_t>(offset), size, pieces, reply.budget()));
+    if (handle->prefetch) handle->prefetch->note(static_cast<std::uint64_t>(offset), size);
     H5_TRY(reply_pieces(reply, pieces, size));
     // The reply was sent already; but further reads fail, and the kernel's copy of it is dropped.
     return pieces.kernel_only() ? file.revalidate() : Status{};
@@ -59,6 +62,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     const bool file_is_direct = file->direct();
     auto handle = std::make_shared<FileHandle>();
     handle->node = node;
+    handle->prefetch = PagePrefetch::make(*file, node, adapter.kernel);
     handle->file = std::move(file);
     handle->pin = adapter.tree->pin();
     const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));

@@ -127,6 +127,7 @@ class FuseSession final : public Session {
   FuseSession(std::shared_ptr<tree::Tree> tree, SessionOptions options)
       : adapter_{.tree = std::move(tree),
                  .options = std::move(options),
+                 .kernel = nullptr,
                  .open_files = {},
                  .handles = {},
                  .xattr_answers = {},
@@ -204,6 +205,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
                         const std::function<void()>& on_ready) {
   const SignalsBlocked blocked;
   helpers.notifier = std::make_shared<KernelNotifier>(session_);
+  adapter_.kernel = helpers.notifier;
   adapter_.tree->set_kernel(helpers.notifier);
   helpers.watch.emplace(adapter_.tree);
   adapter_.requests.start();

@@ -114,6 +114,16 @@ class KernelPages {
   virtual bool store(NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) = 0;
 };
 
+// The bytes of an open file as they were when it was opened, for who passes some on before they are
+// requested.
+struct FixedImage {
+  std::shared_ptr<const dataset::DatasetReader> reader;  // of all the file's bytes
+  dataset::ReadEnvironment environment;
+  // Whether the file is unchanged since then: to be asked before bytes are passed on, and once more after
+  // `kernel_only` pieces were copied. Keeps the node.
+  std::function<bool()> as_opened;
+};
+
 // An open file.
 class OpenNode {
  public:
@@ -135,6 +145,8 @@ class OpenNode {
   // To be called after `kernel_only` pieces were copied: Stale where the file was written since `read`, so
   // that they may be mixed. The kernel then drops its pages of the node, and every later read fails.
   virtual Status revalidate() { return {}; }
+  // Nothing where bytes are computed, or may change while the file is open.
+  virtual std::optional<FixedImage> fixed_image() const { return std::nullopt; }
   // NotFound: ENXIO
   virtual Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) = 0;
   virtual Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) = 0;

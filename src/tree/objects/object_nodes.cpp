@@ -7,8 +7,6 @@
 #include "../core/inode_numbers.h"
 #include "../core/open_files.h"
 #include "../core/open_nodes.h"
-#include "../prefetch/column_ahead.h"
-#include "../prefetch/random_ahead.h"
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/names.h"
 
@@ -59,23 +57,8 @@ class OpenDataset : public OpenNode {
   OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
       : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {
     image_.context().open_nodes->add(keep_);
-    const auto kernel = image_.context().open_nodes->kernel();
-    if (!kernel || !bytes_.raw || image_.grows()) return;
-    const dataset::ReadEnvironment& environment = image_.context().environment;
-    const auto as_opened = [keep = keep_, &image] {
-      return !image.grows() && image.confirm_unchanged().has_value();
-    };
-    column_ahead_ =
-        std::make_shared<ColumnAhead>(bytes_.raw, environment.workers, kernel, keep_->id(), as_opened);
-    if (RandomAhead::fits(bytes_.raw->description(), environment.cache->budget()))
-      random_ahead_ =
-          std::make_shared<RandomAhead>(bytes_.raw, environment.workers, kernel, keep_->id(), as_opened);
   }
-  ~OpenDataset() override {
-    if (column_ahead_) column_ahead_->stop();
-    if (random_ahead_) random_ahead_->stop();
-    image_.context().open_nodes->remove(keep_);
-  }
+  ~OpenDataset() override { image_.context().open_nodes->remove(keep_); }
   OpenDataset(const OpenDataset&) = delete;
   OpenDataset& operator=(const OpenDataset&) = delete;
 
@@ -95,6 +78,13 @@ class OpenDataset : public OpenNode {
     Status same = image_.confirm_unchanged();
     if (!same) drop_pages();
     return same;
+  }
+
+  std::optional<FixedImage> fixed_image() const override {
+    if (!bytes_.raw || image_.grows()) return std::nullopt;
+    return FixedImage{bytes_.raw, image_.context().environment, [keep = keep_, &image = image_] {
+                        return !image.grows() && image.confirm_unchanged().has_value();
+                      }};
   }
 
   Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
@@ -128,7 +118,6 @@ class OpenDataset : public OpenNode {
       H5_TRY(image_.confirm_unchanged());
       if (!image_.grows()) {
         out = std::move(pieces);
-        note_pattern(offset, length);
         return {};
       }
     }
@@ -144,11 +133,6 @@ class OpenDataset : public OpenNode {
     // The reader of a virtual dataset makes the attempts itself, for each source.
     if (image_.is_virtual()) return attempt(nullptr);
     return metadata::retry_torn(image_.followed(), "dataset", budget, attempt);
-  }
-
-  void note_pattern(std::uint64_t offset, std::uint64_t length) {
-    if (!column_ahead_ || column_ahead_->note(offset, length)) return;
-    if (random_ahead_ && !pattern_.forward()) random_ahead_->note(offset, length);
   }
 
   // Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
@@ -182,8 +166,6 @@ class OpenDataset : public OpenNode {
   DatasetImage::Bytes bytes_;
   dataset::ReadPattern pattern_;
   std::atomic<bool> dropped_pages_ = false;
-  std::shared_ptr<ColumnAhead> column_ahead_;  // null where pages cannot be stored in the kernel
-  std::shared_ptr<RandomAhead> random_ahead_;  // null also for a dataset that is large beside the cache
 };
 
 class DatasetNode : public ObjectNode {

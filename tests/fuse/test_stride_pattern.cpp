@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "../../src/tree/prefetch/stride_pattern.h"
+#include "stride_pattern.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -130,4 +130,4 @@ TEST(StridePattern, NothingBehindTheEnd) {
 }
 
 }  // namespace
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -3,7 +3,7 @@
 #include "h5mount/base/checked.h"
 #include "page_store.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kCachePart = 4;           // a quarter, which one dataset may fill
@@ -37,8 +37,9 @@ PageCounters& page_counters() {
   return counters;
 }
 
-RandomAhead::RandomAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-                         std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened)
+RandomAhead::RandomAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+                         std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node,
+                         std::function<bool()> as_opened)
     : reader_(std::move(reader)),
       workers_(std::move(workers)),
       kernel_(std::move(kernel)),
@@ -77,4 +78,4 @@ void RandomAhead::store(const RandomPattern::Ranges& ranges) const {
   }
 }
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

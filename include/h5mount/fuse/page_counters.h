@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
 struct PageCounters {
   std::atomic<std::uint64_t> random_pages_stored{0};
@@ -14,4 +14,4 @@ struct PageCounters {
 };
 PageCounters& page_counters();
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -7,16 +7,16 @@
 #include <memory>
 
 #include "column_ahead.h"
-#include "h5mount/tree/page_counters.h"
+#include "h5mount/fuse/page_counters.h"
 #include "random_pattern.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
 class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
  public:
   // `as_opened`: as for ColumnAhead.
-  RandomAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-              std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened);
+  RandomAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+              std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node, std::function<bool()> as_opened);
 
   // Whether it is worth it: all of the dataset can be decoded once and stay in its part of a cache of so many
   // bytes, and what is decoded for a window is not far larger than the window.
@@ -29,14 +29,14 @@ class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
  private:
   void store(const RandomPattern::Ranges& ranges) const;
 
-  const DatasetReaderPtr reader_;
+  const FixedReaderPtr reader_;
   const std::shared_ptr<cache::WorkerPool> workers_;
-  const std::shared_ptr<KernelPages> kernel_;
-  const NodeId node_;
+  const std::shared_ptr<tree::KernelPages> kernel_;
+  const tree::NodeId node_;
   const std::function<bool()> as_opened_;
   std::atomic<bool> stopped_ = false;
   Mutex mutex_;
   RandomPattern pattern_ H5_GUARDED_BY(mutex_);
 };
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
 RandomPattern::Noted RandomPattern::note(std::uint64_t offset, std::uint64_t length) {
   Noted out;
@@ -68,4 +68,4 @@ void RandomPattern::take(std::uint64_t window, Noted& out) {
   probes_ += out.probes;
 }
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
 class StridePattern {
  public:
@@ -51,4 +51,4 @@ class StridePattern {
   std::uint64_t window_ = 0;          // and of the next
 };
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -5,9 +5,9 @@
 #include <random>
 #include <set>
 
-#include "../../src/tree/prefetch/random_pattern.h"
+#include "random_pattern.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kPage = RandomPattern::kPage;
@@ -120,4 +120,4 @@ TEST(RandomPattern, TheLastPageEndsWithTheImage) {
 }
 
 }  // namespace
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -5,7 +5,7 @@
 
 #include "page_store.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -25,8 +25,9 @@ std::vector<std::uint64_t> row_bytes_of(const object::DatasetDescription& descri
 
 }  // namespace
 
-ColumnAhead::ColumnAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-                         std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened)
+ColumnAhead::ColumnAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+                         std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node,
+                         std::function<bool()> as_opened)
     : reader_(std::move(reader)),
       workers_(std::move(workers)),
       kernel_(std::move(kernel)),
@@ -74,4 +75,4 @@ void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& bat
   }
 }
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -85,4 +85,4 @@ std::optional<StridePattern::Batch> StridePattern::next_batch() {
                .skipped = count < left ? count / 2 : count};
 }
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -1,8 +1,8 @@
 #include "page_store.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
-bool store_pages(KernelPages& kernel, NodeId node, const std::function<bool()>& as_opened,
+bool store_pages(tree::KernelPages& kernel, tree::NodeId node, const std::function<bool()>& as_opened,
                  std::span<const PreparedPages> pages) {
   constexpr std::uint64_t kPage = 4096;
   if (!as_opened()) return false;
@@ -20,4 +20,4 @@ bool store_pages(KernelPages& kernel, NodeId node, const std::function<bool()>& 
   return false;
 }
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

@@ -9,18 +9,17 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
-#include "h5mount/view/text_lines.h"
 #include "stride_pattern.h"
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
-using view::DatasetReaderPtr;
+using FixedReaderPtr = std::shared_ptr<const dataset::DatasetReader>;
 
 class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
  public:
   // `as_opened`: whether the file is unchanged since the reader was opened; checked before pages are stored.
-  ColumnAhead(DatasetReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-              std::shared_ptr<KernelPages> kernel, NodeId node, std::function<bool()> as_opened);
+  ColumnAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
+              std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node, std::function<bool()> as_opened);
 
   // True where the request is one of several at equal distances.
   bool note(std::uint64_t offset, std::uint64_t length);
@@ -32,14 +31,14 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
                    std::uint64_t last) const;
 
   static constexpr std::uint64_t kStopped = format::kUnlimited;
-  const DatasetReaderPtr reader_;
+  const FixedReaderPtr reader_;
   const std::shared_ptr<cache::WorkerPool> workers_;
-  const std::shared_ptr<KernelPages> kernel_;
-  const NodeId node_;
+  const std::shared_ptr<tree::KernelPages> kernel_;
+  const tree::NodeId node_;
   const std::function<bool()> as_opened_;
   std::atomic<std::uint64_t> run_ = 0;  // jobs of other runs do nothing
   Mutex mutex_;
   StridePattern pattern_ H5_GUARDED_BY(mutex_);
 };
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

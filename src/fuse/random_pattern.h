@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace h5mount::tree {
+namespace h5mount::fuse {
 
 class RandomPattern {
  public:
@@ -53,4 +53,4 @@ class RandomPattern {
   std::uint64_t rest_ = 0;  // windows before it have no unknown pages
 };
 
-}  // namespace h5mount::tree
+}  // namespace h5mount::fuse

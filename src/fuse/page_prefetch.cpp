@@ -1,0 +1,38 @@
+#include "page_prefetch.h"
+
+namespace h5mount::fuse {
+
+std::unique_ptr<PagePrefetch> PagePrefetch::make(const tree::OpenNode& file, tree::NodeId node,
+                                                 const std::shared_ptr<tree::KernelPages>& kernel) {
+  if (!kernel) return nullptr;
+  auto image = file.fixed_image();
+  if (!image || !image->environment.workers) return nullptr;
+  return std::make_unique<PagePrefetch>(*std::move(image), node, kernel);
+}
+
+PagePrefetch::PagePrefetch(tree::FixedImage image, tree::NodeId node,
+                           const std::shared_ptr<tree::KernelPages>& kernel) {
+  const auto as_opened = [asked = std::move(image.as_opened), changed = changed_] {
+    if (*changed) return false;
+    if (!asked()) *changed = true;
+    return !*changed;
+  };
+  const dataset::ReadEnvironment& environment = image.environment;
+  column_ = std::make_shared<ColumnAhead>(image.reader, environment.workers, kernel, node, as_opened);
+  if (RandomAhead::fits(image.reader->description(), environment.cache->budget()))
+    random_ = std::make_shared<RandomAhead>(image.reader, environment.workers, kernel, node, as_opened);
+}
+
+PagePrefetch::~PagePrefetch() {
+  column_->stop();
+  if (random_) random_->stop();
+}
+
+void PagePrefetch::note(std::uint64_t offset, std::uint64_t length) {
+  if (*changed_) return;
+  const bool forward = pattern_.note(offset, length);
+  if (column_->note(offset, length)) return;
+  if (random_ && !forward) random_->note(offset, length);
+}
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,34 @@
+// PagePrefetch: stores pages of an open file in the kernel's cache before they are requested, as its requests
+// so far suggest: those of a reader at equal distances (column_ahead.h), or at random places in a small
+// dataset (random_ahead.h). One per open file. Threads: any.
+#pragma once
+
+#include <memory>
+
+#include "column_ahead.h"
+#include "random_ahead.h"
+
+namespace h5mount::fuse {
+
+class PagePrefetch {
+ public:
+  // Null where no pages of the file can be stored.
+  static std::unique_ptr<PagePrefetch> make(const tree::OpenNode& file, tree::NodeId node,
+                                            const std::shared_ptr<tree::KernelPages>& kernel);
+  PagePrefetch(tree::FixedImage image, tree::NodeId node, const std::shared_ptr<tree::KernelPages>& kernel);
+  ~PagePrefetch();  // jobs that are running end soon
+  PagePrefetch(const PagePrefetch&) = delete;
+  PagePrefetch& operator=(const PagePrefetch&) = delete;
+
+  // Notes a request that was served.
+  void note(std::uint64_t offset, std::uint64_t length);
+
+ private:
+  // Once the file has changed no more is prepared.
+  const std::shared_ptr<std::atomic<bool>> changed_ = std::make_shared<std::atomic<bool>>(false);
+  dataset::ReadPattern pattern_;
+  std::shared_ptr<ColumnAhead> column_;
+  std::shared_ptr<RandomAhead> random_;  // null for a dataset that is large beside the cache
+};
+
+}  // namespace h5mount::fuse
