@@ -3,6 +3,7 @@
 #include "attribute_parts.h"
 #include "h5mount/base/checked.h"
 #include "h5mount/base/limits.h"
+#include "h5mount/object/no_such_attribute.h"
 
 namespace h5mount::object {
 
@@ -164,7 +165,7 @@ Result<Attribute> find_attribute(const metadata::FileMetadata& file, const Objec
   }
   if (met) return fail(*met);
   if (!info) return fail(info.error());
-  return fail(Error(ErrorCode::NotFound, "no such attribute"));
+  return fail(no_such_attribute());
 }
 
 }  // namespace h5mount::object

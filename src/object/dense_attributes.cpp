@@ -16,6 +16,7 @@
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
 #include "h5mount/metadata/shared_messages.h"
+#include "h5mount/object/no_such_attribute.h"
 #include "listing_budget.h"
 
 namespace h5mount::object::attribute_parts {
@@ -213,7 +214,7 @@ Result<Attribute> search_dense(const metadata::FileMetadata& file, const format:
   }));
   if (found) return *std::move(found);
   if (met) return fail(*met);
-  return fail(Error(ErrorCode::NotFound, "no such attribute"));
+  return fail(no_such_attribute());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "h5mount/object/list_damage.h"
+#include "h5mount/object/no_such_attribute.h"
 #include "h5mount/text/text_bounds.h"
 #include "h5mount/tree/names.h"
 
@@ -108,7 +109,7 @@ Result<object::Attribute> find_xattr(const OpenedObject& object, std::string_vie
       if (candidate == shown) name = std::move(own);
     if (!name && all.damage) return fail(*std::move(all.damage));
   }
-  if (!name) return fail({ErrorCode::NotFound, "no such attribute"});
+  if (!name) return fail(object::no_such_attribute());
   return object::find_attribute(*object.snapshot, object.object, *name);
 }
 

@@ -6,6 +6,7 @@
 #include "attribute_values.h"
 #include "damaged_lists.h"
 #include "dataset_image.h"
+#include "h5mount/object/no_such_attribute.h"
 #include "object_facts.h"
 #include "sources_text.h"
 
@@ -27,10 +28,6 @@ struct Subject {
   object::DatasetParts parts;
   std::optional<Error> problem;
 };
-
-Error absent() {
-  return {ErrorCode::NotFound, "no such attribute"};
-}
 
 std::string numbers_text(const std::vector<std::uint64_t>& numbers) {
   std::string out = "[";
@@ -311,7 +308,7 @@ Text large_attributes_text(ServedFile& file, const OpenedObject& object, Request
     if (!add(std::string("hdf5.").append(name))) return out;
   for (const std::string& name : names.attributes.large)
     if (!add(name)) return out;
-  if (out.size() == 1) return fail(absent());
+  if (out.size() == 1) return fail(object::no_such_attribute());
   out.back() = ']';
   return out;
 }
@@ -322,12 +319,12 @@ Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_vi
   for (const Line& line : kTable) {
     if (line.name != name) continue;
     const Gathered gathered = gather(file, opened, name == "error", budget);
-    if (!line.applies(gathered.subject)) return fail(absent());
+    if (!line.applies(gathered.subject)) return fail(object::no_such_attribute());
     Text text = line.text(gathered.subject);
     if (is_too_long(text)) return fail({ErrorCode::TooLarge, "longer than an extended attribute can be"});
     return text;
   }
-  return fail(absent());
+  return fail(object::no_such_attribute());
 }
 
 }  // namespace
@@ -349,7 +346,7 @@ Text get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_
                       RequestBudget& budget) {
   if (name.starts_with(kStructurePrefix))
     return structure_text(file, object, name.substr(kStructurePrefix.size()), budget);
-  if (!name.starts_with(kPrefix)) return fail(absent());
+  if (!name.starts_with(kPrefix)) return fail(object::no_such_attribute());
   H5_ASSIGN(const object::Attribute attribute, find_xattr(object, name.substr(kPrefix.size())));
   return attribute_text(file, attribute, kMaxXattrBytes, budget);
 }

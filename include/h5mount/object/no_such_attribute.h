@@ -1,0 +1,12 @@
+// The error of a name that no attribute of an object has, whether it is one of the file's or of user.hdf5.*.
+#pragma once
+
+#include "h5mount/base/error.h"
+
+namespace h5mount::object {
+
+inline Error no_such_attribute() {
+  return {ErrorCode::NotFound, "no such attribute"};
+}
+
+}  // namespace h5mount::object
