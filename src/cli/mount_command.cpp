@@ -12,6 +12,7 @@
 #include "drop_rights.h"
 #include "exit_codes.h"
 #include "h5mount/fuse/session.h"
+#include "h5mount/tree/names.h"
 #include "last_resort.h"
 #include "open_source.h"
 #include "release_notice.h"
@@ -56,7 +57,7 @@ void warn_of_hidden_files(const MountCommand& command) {
 
 // An entry of the file's own takes precedence.
 void warn_of_hidden_views(const MountCommand& command, tree::Tree& tree) {
-  const auto views = tree.lookup(tree::kRootNode, ".h5");
+  const auto views = tree.lookup(tree::kRootNode, tree::kHiddenName);
   if (!views) return;
   if (views->stat.type != tree::NodeType::Directory || tree.get_xattr(views->node, "user.hdf5.kind"))
     log(LogLevel::Warning, "{}: its root has an entry named .h5, which hides the views (/.h5) of this mount",

@@ -13,7 +13,6 @@
 #include "file_reader.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread_annotations.h"
-#include "own_data.h"
 #include "tree_walk.h"
 #include "xattrs.h"
 
@@ -216,7 +215,9 @@ class Copy : public Visitor {
 
   // Data of other files may change while this one does not, and are copied again.
   void note_whole(const Work& work, const std::string& key) {
-    if (record_ && has_own_data(tree_, work.found)) record_->add(key, *work.directory, work.name);
+    RequestBudget budget;
+    if (record_ && tree::shows_mounted_file_alone(*tree_, work.found.node.id(), budget))
+      record_->add(key, *work.directory, work.name);
   }
 
   Status write_content(FileReader& reader, TemporaryFile& file) {

@@ -14,6 +14,14 @@ constexpr double kMissing = 10.0;      // a name under /.h5/external may be crea
 constexpr double kMissingHere = 1.0;   // so may any name in a file that can be replaced
 constexpr std::uint64_t kBlockBytes = 4096;
 
+// The kernel refuses to write without a request, as the mount is read-only; these reply in case it sends one.
+template <class... Args>
+void refuse(fuse_req_t request, Args...) {
+  fuse_reply_err(request, EROFS);
+}
+
+}  // namespace
+
 ::mode_t type_bits(tree::NodeType type) {
   switch (type) {
     case tree::NodeType::Directory:
@@ -25,14 +33,6 @@ constexpr std::uint64_t kBlockBytes = 4096;
   }
   return S_IFREG;
 }
-
-// The kernel refuses to write without a request, as the mount is read-only; these reply in case it sends one.
-template <class... Args>
-void refuse(fuse_req_t request, Args...) {
-  fuse_reply_err(request, EROFS);
-}
-
-}  // namespace
 
 void OpenCounts::add(tree::NodeId node) {
   const MutexLock lock(mutex_);
@@ -50,11 +50,11 @@ bool OpenCounts::any(tree::NodeId node) const {
   return counts_.contains(node);
 }
 
-double Adapter::lasting_timeout() const {
-  return tree->follows() ? kWhileGrowing : kForever;
+double Adapter::lasting_timeout(const tree::NodeStat& stat) const {
+  return stat.follows ? kWhileGrowing : kForever;
 }
-double Adapter::missing_timeout() const {
-  return tree->follows() ? kWhileGrowing : tree->reloads() ? kMissingHere : kMissing;
+double Adapter::missing_timeout(tree::NodeId parent) const {
+  return tree->follows(parent) ? kWhileGrowing : tree->reloads() ? kMissingHere : kMissing;
 }
 
 struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
@@ -78,8 +78,8 @@ fuse_entry_param Adapter::to_entry(const tree::Entry& entry) const {
   out.ino = entry.node;
   out.generation = 1;
   out.attr = to_stat(entry.stat);
-  out.attr_timeout = entry.stat.complete ? lasting_timeout() : 0;
-  out.entry_timeout = lasting_timeout();
+  out.entry_timeout = lasting_timeout(entry.stat);
+  out.attr_timeout = entry.stat.complete ? out.entry_timeout : 0;
   return out;
 }
 

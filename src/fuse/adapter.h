@@ -29,6 +29,8 @@ class OpenCounts {
   std::unordered_map<tree::NodeId, std::uint32_t> counts_ H5_GUARDED_BY(mutex_);
 };
 
+::mode_t type_bits(tree::NodeType type);  // of st_mode
+
 struct Adapter {
   std::shared_ptr<tree::Tree> tree;
   SessionOptions options;
@@ -40,8 +42,8 @@ struct Adapter {
   RequestWatch requests;
   bool own_listing_advice = false;  // set by op_init; else the kernel decides which listings have attributes
 
-  double lasting_timeout() const;  // of names, and of attributes that are complete
-  double missing_timeout() const;  // of names that do not exist
+  double lasting_timeout(const tree::NodeStat& stat) const;  // of names, and of attributes that are complete
+  double missing_timeout(tree::NodeId parent) const;         // of names that do not exist
   struct stat to_stat(const tree::NodeStat& stat) const;
   fuse_entry_param to_entry(const tree::Entry& entry) const;
 };

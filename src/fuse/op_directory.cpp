@@ -26,10 +26,6 @@ struct PageRequest {
   bool operator==(const PageRequest&) const = default;
 };
 
-::mode_t type_bits(tree::NodeType type) {
-  return type == tree::NodeType::Directory ? S_IFDIR : type == tree::NodeType::Symlink ? S_IFLNK : S_IFREG;
-}
-
 // Fills one reply. Entries with attributes are looked up; until the kernel has accepted the reply, the
 // destructor drops these references.
 class Page {
@@ -169,7 +165,7 @@ void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
       return fail(*damage);
     const bool continues = handle->expected_position == wanted.position;
     std::unique_ptr<Page> page = std::exchange(handle->next_page, nullptr);
-    const bool lasting = !adapter.tree->follows();
+    const bool lasting = !adapter.tree->follows(node);
     if (!page || page->request() != wanted || !lasting)
       page = std::make_unique<Page>(adapter, node, wanted, *handle->listing, reply.budget());
     if (plus && adapter.own_listing_advice)
@@ -196,7 +192,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     auto handle = std::make_shared<DirectoryHandle>();
     handle->pin = tree.pin();
     const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));
-    const bool lasting = !tree.follows() && tree.listing_lasts(node);
+    const bool lasting = !tree.follows(node) && tree.lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;
     if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0)

@@ -58,7 +58,7 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
     }
     Adapter& adapter = reply.adapter();
     H5_ASSIGN(auto file, adapter.tree->open(node, reply.budget()));
-    const bool keeps_pages = !adapter.tree->follows() || file->keeps_pages();
+    const bool keeps_pages = !adapter.tree->follows(node) || file->keeps_pages();
     const bool file_is_direct = file->direct();
     auto handle = std::make_shared<FileHandle>();
     handle->node = node;

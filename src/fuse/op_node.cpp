@@ -19,7 +19,7 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     const auto found = adapter.tree->lookup(parent, name, reply.budget());
     if (!found && found.error().code() == ErrorCode::NotFound) {
       fuse_entry_param missing = {};  // node 0: a negative entry, which the kernel caches
-      missing.entry_timeout = adapter.missing_timeout();
+      missing.entry_timeout = adapter.missing_timeout(parent);
       reply.with([&](fuse_req_t r) { return fuse_reply_entry(r, &missing); });
       return {};
     }
@@ -60,7 +60,7 @@ void op_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* /*info*/) {
         adapter.open_files.any(node) ? tree::StatDepth::Size : tree::StatDepth::Full;
     H5_ASSIGN(const tree::NodeStat stat, adapter.tree->stat(node, depth, reply.budget()));
     const struct stat out = adapter.to_stat(stat);
-    const double timeout = stat.complete ? adapter.lasting_timeout() : 0;
+    const double timeout = stat.complete ? adapter.lasting_timeout(stat) : 0;
     reply.with([&](fuse_req_t r) { return fuse_reply_attr(r, &out, timeout); });
     return {};
   });

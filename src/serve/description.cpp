@@ -2,30 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "h5mount/base/utf8.h"
 #include "h5mount/text/value_text.h"
+#include "h5mount/tree/hidden_entries.h"
+#include "h5mount/tree/names.h"
 #include "url.h"
 
 namespace h5mount::serve {
 namespace {
-
-struct ViewPlace {
-  std::string_view name, suffix;
-  bool directory = false;  // the view of a dataset is a directory
-};
-constexpr std::array<ViewPlace, 11> kViewPlaces = {{{"npy", ".npy"},
-                                                    {"csv", ".csv"},
-                                                    {"tsv", ".tsv"},
-                                                    {"ndjson", ".ndjson"},
-                                                    {"parquet", ".parquet"},
-                                                    {"tiff", ".tif"},
-                                                    {"text", ""},
-                                                    {"fields", "", true},
-                                                    {"plain.zarr", "", true},
-                                                    {"stored.zarr", "", true},
-                                                    {"v3.zarr", "", true}}};
 
 // A longer value is cut, and named in "cut"; the whole one is a file below /.h5/attributes.
 constexpr std::size_t kMaxShownValue = 4096;
@@ -101,24 +85,33 @@ class Description {
     return view && (view->stat.type == tree::NodeType::Directory) == directory;
   }
 
+  // The path of an entry of /.h5, without a leading `/`.
+  static std::string hidden_path(std::string_view entry, std::string_view below,
+                                 std::string_view suffix = {}) {
+    return fmt::format("{}/{}/{}{}", tree::kHiddenName, entry, below, suffix);
+  }
+
   // A view's name that is cut and hashed because it is too long is not searched.
   void add_views() {
     out_ += ",\"views\":[";
-    const bool view_itself = found_.path == ".h5" || found_.path.starts_with(".h5/");
+    const bool view_itself = tree::is_hidden_path(found_.path);
     bool first = true;
-    for (const ViewPlace& place : kViewPlaces) {
+    for (const tree::HiddenEntry& entry : tree::hidden_entries()) {
       if (view_itself || found_.path.empty()) break;
-      const std::string path = fmt::format(".h5/{}/{}{}", place.name, found_.path, place.suffix);
-      if (!exists(path, place.directory)) continue;
-      out_ += fmt::format("{}{{\"name\":\"{}\",\"href\":\"{}{}{}\"}}", first ? "" : ",", place.name, source_,
-                          encode_path(path), place.directory ? "/" : "");
+      if (entry.shows == tree::HiddenEntry::Shows::Whole) continue;
+      const bool directory = entry.shows == tree::HiddenEntry::Shows::Directory;
+      const std::string path = hidden_path(entry.name, found_.path, entry.suffix);
+      if (!exists(path, directory)) continue;
+      out_ += fmt::format("{}{{\"name\":\"{}\",\"href\":\"{}{}{}\"}}", first ? "" : ",", entry.name, source_,
+                          encode_path(path), directory ? "/" : "");
       first = false;
     }
     out_ += ']';
-    const std::string slices = ".h5/slice/" + found_.path;
+    const std::string slices = hidden_path("slice", found_.path);
     if (!view_itself && found_.stat.type == tree::NodeType::File && exists(slices, true))
       out_ += fmt::format(",\"slices\":\"{}{}/\"", source_, encode_path(slices));
-    if (!view_itself && exists(".h5", true)) out_ += fmt::format(",\"special\":\"{}.h5/\"", source_);
+    if (!view_itself && exists(std::string(tree::kHiddenName), true))
+      out_ += fmt::format(",\"special\":\"{}{}/\"", source_, tree::kHiddenName);
   }
 
   const std::shared_ptr<tree::Tree>& tree_;

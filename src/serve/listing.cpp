@@ -122,7 +122,6 @@ struct EntryMaker {
   const Snapshot& snapshot;
   const front::FoundNode& directory;
   const tree::DirectoryListing& listing;
-  Tags& tags;
   tree::FilesRead& read;
   RequestBudget& budget;
 
@@ -144,8 +143,7 @@ struct EntryMaker {
         out.type = "file";
         // 0 where a size is not known without reading.
         if (entry->stat.complete || entry->stat.size > 0) out.size = entry->stat.size;
-        if (form == ListingForm::Json)
-          out.etag = tags.tag_of(front::joined_path(directory.path, out.name), node.id(), entry->stat.type);
+        if (form == ListingForm::Json) out.etag = tag_of(snapshot, node.id(), {}, budget);
         break;
       case tree::NodeType::Symlink:
         out.type = "symlink";
@@ -204,21 +202,20 @@ class ListingBody final : public Body {
   enum class Pause { Never, WhenOld };
   Status add(std::size_t bytes, Pause pause, RequestWork& work) {
     tree::FilesRead read;
-    Tags tags(*snapshot_, work.budget());
     while (!ended_ && pending_.size() < bytes &&
            (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {
       const std::size_t before = pending_.size();
       H5_TRY(work.budget().spend(kEntrySteps + directory_.path.size()));
-      H5_TRY(add_next(tags, read, work.budget()));
+      H5_TRY(add_next(read, work.budget()));
       work.gave(pending_.size() - before);
     }
     return read.confirm_unchanged();
   }
 
-  Status add_next(Tags& tags, tree::FilesRead& read, RequestBudget& budget) {
+  Status add_next(tree::FilesRead& read, RequestBudget& budget) {
     if (next_ < listing_->size()) {
       const ListedEntry entry =
-          EntryMaker{*snapshot_, directory_, *listing_, tags, read, budget}.make(next_, form_);
+          EntryMaker{*snapshot_, directory_, *listing_, read, budget}.make(next_, form_);
       // Where the request may not go on, the listing does not either: it must not look whole.
       if (!entry.error.empty()) H5_TRY(budget.check());
       pending_ += text_.entry(entry, next_ == 0);

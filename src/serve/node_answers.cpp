@@ -4,7 +4,6 @@
 #include <libdeflate.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 
 #include "assets.h"
@@ -35,40 +34,6 @@ constexpr std::uint64_t kMeasuredBytes = 1U << 20;
 
 // Of a field that refers to another place: clients and proxies take so much.
 constexpr std::size_t kMaxReference = 8000;
-
-// Files that differ from read to read.
-bool is_live(std::string_view path) {
-  return path == ".h5/log" || path == ".h5/status";
-}
-
-struct MediaType {
-  std::string_view suffix, type;
-};
-constexpr std::array<MediaType, 15> kViewTypes = {{{".npy", "application/octet-stream"},
-                                                   {".csv", "text/csv; charset=utf-8"},
-                                                   {".tsv", "text/tab-separated-values; charset=utf-8"},
-                                                   {".ndjson", "application/x-ndjson"},
-                                                   {".jsonl", "application/x-ndjson"},
-                                                   {".parquet", "application/vnd.apache.parquet"},
-                                                   {".tif", "image/tiff"},
-                                                   {"/.zgroup", "application/json"},
-                                                   {"/.zarray", "application/json"},
-                                                   {"/.zattrs", "application/json"},
-                                                   {"/.zmetadata", "application/json"},
-                                                   {"/zarr.json", "application/json"},
-                                                   {"/list.txt", "text/plain; charset=utf-8"},
-                                                   {"/log", "text/plain; charset=utf-8"},
-                                                   {"/README", "text/plain; charset=utf-8"}}};
-
-// Datasets are bytes, whatever they are called: a browser must never run what a file contains.
-std::string_view media_type(std::string_view path) {
-  if (!path.starts_with(".h5/")) return "application/octet-stream";
-  if (path.starts_with(".h5/text/") || path.starts_with(".h5/attributes/") || path == ".h5/status")
-    return "text/plain; charset=utf-8";
-  for (const MediaType& type : kViewTypes)
-    if (path.ends_with(type.suffix)) return type.type;
-  return "application/octet-stream";
-}
 
 void add_validators(const Validators& validators, Answer& answer) {
   if (!validators.etag.empty()) answer.add("ETag", (validators.weak ? "W/" : "") + validators.etag);
@@ -114,18 +79,17 @@ std::string multipart_boundary(const std::string& etag) {
 class FileAnswer {
  public:
   FileAnswer(const NodeRequest& request, const front::FoundNode& found)
-      : request_(request), found_(found), type_(media_type(found.path)) {}
+      : request_(request), found_(found), type_(request.snapshot->tree->media_type(found.node.id())) {}
 
   Answer make() {
-    validators_.etag =
-        Tags(*request_.snapshot, budget()).tag_of(found_.path, found_.node.id(), found_.stat.type);
+    validators_.etag = tag_of(*request_.snapshot, found_.node.id(), {}, budget());
     // A date of the source says nothing of other files either.
     if (!validators_.etag.empty())
       validators_.modified = std::max(request_.snapshot->modified, found_.stat.mtime);
     if (auto instead = conditional_answer(request_.request, validators_)) return *std::move(instead);
     auto file = request_.snapshot->tree->open(found_.node.id(), budget());
     if (!file) return failed(file.error());
-    if (is_live(found_.path)) return streamed(*std::move(file));
+    if (!request_.snapshot->tree->lasts(found_.node.id())) return streamed(*std::move(file));
     const auto size = size_of(**file);
     if (!size) return failed(size.error());
     return ranged(*std::move(file), *size);
@@ -240,9 +204,8 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
   const std::string_view variant = form == DirectoryForm::Json   ? "j"
                                    : form == DirectoryForm::Html ? "h"
                                                                  : "t";
-  const std::string etag =
-      Tags(snapshot, request.work.budget()).tag_of(found.path, found.node.id(), found.stat.type, variant);
-  const bool lasts = snapshot.tree->listing_lasts(found.node.id());
+  const std::string etag = tag_of(snapshot, found.node.id(), variant, request.work.budget());
+  const bool lasts = snapshot.tree->lasts(found.node.id());
   std::string path = request.name.empty() ? found.path : front::joined_path(request.name, found.path);
   if (path.ends_with('/')) path.pop_back();  // the root of one of several sources
   auto body = make_listing(request.snapshot, std::move(found), path, listing_form(form), request.work);
@@ -252,12 +215,9 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
 }
 
 Answer description_answer(const NodeRequest& request, const front::FoundNode& found) {
-  return listing_answer(request.request,
-                        make_text_body(describe_node(*request.snapshot, found, request.source, request.work)),
-                        true,
-                        Tags(*request.snapshot, request.work.budget())
-                            .tag_of(found.path, found.node.id(), found.stat.type, "d"),
-                        request.work);
+  return listing_answer(
+      request.request, make_text_body(describe_node(*request.snapshot, found, request.source, request.work)),
+      true, tag_of(*request.snapshot, found.node.id(), "d", request.work.budget()), request.work);
 }
 
 // A text of the page with its placeholders filled in.

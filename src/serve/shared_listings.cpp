@@ -6,7 +6,7 @@ Result<ListingPtr> SharedListings::open(tree::Tree& tree, tree::NodeId directory
                                         RequestBudget& budget) {
   const auto made = [&] { return tree.open_directory(directory, budget); };
   // One that may differ although the file does not change is made anew.
-  if (!tree.listing_lasts(directory)) return made();
+  if (!tree.lasts(directory)) return made();
   std::shared_ptr<Once> once;
   {
     const MutexLock lock(mutex_);

@@ -1,8 +1,12 @@
 #include "hidden_root.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "h5mount/tree/hidden_entries.h"
+#include "h5mount/view/zarr.h"
 #include "objects/object_nodes.h"
 #include "views/view_nodes.h"
 #include "views/virtual_directories.h"
@@ -18,35 +22,98 @@ NodePtr make_external_directory(const VirtualDirectorySetup& setup) {
                                  [](ServedFilePtr file) { return make_root_node(std::move(file), nullptr); });
 }
 
-struct VirtualDirectory {
+// The entries that are neither views of datasets nor Zarr stores: those have tables in the module `view`.
+struct OtherEntry {
   std::string_view name;
-  NodePtr (*make)(const VirtualDirectorySetup& setup);  // null: this mount does not have it
+  NodePtr (*make)(const VirtualDirectorySetup& setup);  // returns null where this mount does not have it
+  std::string_view form, summary;
+  HiddenEntry::Shows shows = HiddenEntry::Shows::Whole;
+};
+constexpr std::array kOthers = {
+    OtherEntry{"attributes", make_attributes_directory, "attributes/PATH@NAME",
+               "an attribute of any size as text"},
+    OtherEntry{"external", make_external_directory, "external/FILE/",
+               "the files that external links lead to"},
+    OtherEntry{"fields", make_fields_directory, "fields/PATH/MEMBER",
+               "a member of a compound dataset, packed; MEMBER.npy with a header",
+               HiddenEntry::Shows::Directory},
+    OtherEntry{"list.txt", make_list_file, "list.txt",
+               "the whole tree for people: shapes, types, filters, link targets, attributes"},
+    OtherEntry{"log", make_log_file, "log", "the mount's last thousand messages"},
+    OtherEntry{"metadata.jsonl", make_metadata_file, "metadata.jsonl",
+               "the whole tree, a JSON object a line: jq 'select(.kind == \"dataset\") | .path'"},
+    OtherEntry{"slice", make_slice_directory, "slice/PATH/SELECTION",
+               "what NumPy's indexing selects: slice/image/10:20,:,3 or ::100 or -1 or ...,0; with another "
+               "view's suffix as that: SELECTION.npy, .csv, .tif"},
+    OtherEntry{"sparse", make_sparse_directory, "sparse/PATH/", "coordinates and values of a sparse dataset"},
+    OtherEntry{"status", make_status_file, "status", "the mount's counters"},
 };
 
-constexpr std::array kVirtualDirectories = {
-    VirtualDirectory{"README", make_readme_file},
-    VirtualDirectory{"attributes", make_attributes_directory},
-    VirtualDirectory{"external", make_external_directory},
-    VirtualDirectory{"fields", make_fields_directory},
-    VirtualDirectory{"list.txt", make_list_file},
-    VirtualDirectory{"log", make_log_file},
-    VirtualDirectory{"plain.zarr", make_plain_zarr_directory},
-    VirtualDirectory{"metadata.jsonl", make_metadata_file},
-    VirtualDirectory{"slice", make_slice_directory},
-    VirtualDirectory{"sparse", make_sparse_directory},
-    VirtualDirectory{"status", make_status_file},
-    VirtualDirectory{"stored.zarr", make_stored_zarr_directory},
-    VirtualDirectory{"v3.zarr", make_zarr3_directory},
-};
+constexpr std::string_view kAboutAll =
+    "What the mount shows beside the file's own tree. PATH is an object's path; nothing here is stored, all "
+    "of it\nis computed when it is read. Sizes are exact; growing files are followed.\n\n";
+constexpr std::size_t kFormColumns = 27, kColumns = 105;
+
+std::vector<HiddenEntry> all_entries() {
+  using enum HiddenEntry::Shows;
+  std::vector<HiddenEntry> out;
+  for (const view::View& view : view::views())
+    out.push_back({view.directory, File, view.suffix, fmt::format("{}/PATH{}", view.directory, view.suffix),
+                   view.summary});
+  for (const OtherEntry& other : kOthers)
+    out.push_back({other.name, other.shows, "", std::string(other.form), other.summary});
+  for (const view::ZarrStore& store : view::zarr_stores())
+    out.push_back({store.name, Directory, "", fmt::format("{}/", store.name), store.summary});
+  return out;
+}
+
+// Appends the words in lines that begin at kFormColumns, where `out` already stands.
+void append_wrapped(std::string_view words, std::string& out) {
+  std::size_t column = kFormColumns;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(word.size() + 1, words.size()));
+    if (column > kFormColumns && column + 1 + word.size() > kColumns) {
+      out += '\n' + std::string(kFormColumns, ' ');
+      column = kFormColumns;
+    } else if (column > kFormColumns) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+}
 
 }  // namespace
 
+std::span<const HiddenEntry> hidden_entries() {
+  static const std::vector<HiddenEntry> entries = all_entries();
+  return entries;
+}
+
+std::string hidden_entries_text() {
+  const std::span<const HiddenEntry> all = hidden_entries();
+  std::vector<HiddenEntry> entries(all.begin(), all.end());
+  std::ranges::sort(entries, {}, &HiddenEntry::name);
+  std::string out(kAboutAll);
+  for (const HiddenEntry& entry : entries) {
+    out += fmt::format("{:<{}}", entry.form, kFormColumns);
+    append_wrapped(entry.summary, out);
+    out += '\n';
+  }
+  return out;
+}
+
 NodePtr make_hidden_root(const VirtualDirectorySetup& setup) {
-  std::vector<std::pair<std::string, NodePtr>> entries;
-  for (const VirtualDirectory& directory : kVirtualDirectories)
-    if (NodePtr made = directory.make(setup)) entries.emplace_back(directory.name, std::move(made));
+  std::vector<std::pair<std::string, NodePtr>> entries{
+      {"README", make_readme_file(setup, hidden_entries_text())}};
+  for (const OtherEntry& other : kOthers)
+    if (NodePtr made = other.make(setup)) entries.emplace_back(other.name, std::move(made));
   for (const view::View& view : view::views())
-    if (!view.directory.empty()) entries.emplace_back(view.directory, make_view_directory(setup, view));
+    entries.emplace_back(view.directory, make_view_directory(setup, view));
+  for (const view::ZarrStore& store : view::zarr_stores())
+    entries.emplace_back(store.name, make_zarr_directory(setup, store));
   std::ranges::sort(entries, {}, &std::pair<std::string, NodePtr>::first);
   return make_fixed_directory(setup.context, "", std::move(entries));
 }

@@ -61,7 +61,13 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     return (*tree)->get_xattr(id, name, budget);
   }
   void report(NodeId id, const Error& error) override { current()->report(id, error); }
-  bool follows() const override { return current()->follows(); }
+  bool follows(NodeId id) override { return current()->follows(id); }
+  bool lasts(NodeId id) override { return current()->lasts(id); }
+  Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->sources_of(id, budget);
+  }
+  std::string_view media_type(NodeId id) override { return current()->media_type(id); }
   std::vector<std::string> watchable() const override { return current()->watchable(); }
   FileStat statfs() const override { return current()->statfs(); }
   bool reloads() const override { return true; }
@@ -164,7 +170,8 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
 
   Result<std::shared_ptr<SourceTree>> make_next() {
     H5_ASSIGN(const Source source, again_());
-    H5_ASSIGN(auto tree, SourceTree::make(source.environment, source.options, ++generation_ << kNodeBits));
+    H5_ASSIGN(auto tree,
+              SourceTree::make(source.environment, source.options, {.below = ++generation_ << kNodeBits}));
     H5_TRY(tree->stat(kRootNode, StatDepth::Listing));
     return tree;
   }
@@ -224,7 +231,7 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
 }  // namespace
 
 Result<std::shared_ptr<Tree>> Tree::make_reloading(const Source& first, SourceOpener again) {
-  H5_ASSIGN(auto tree, SourceTree::make(first.environment, first.options, 0));
+  H5_ASSIGN(auto tree, SourceTree::make(first.environment, first.options, {}));
   return std::make_shared<ReloadingTree>(std::move(tree), std::move(again));
 }
 

@@ -5,11 +5,18 @@
 
 namespace h5mount::tree {
 
+// Where the tree of a source is among others, of whose ids and inode numbers its own are different.
+struct SourcePlace {
+  NodeId root = kRootNode;  // the root's id
+  NodeId below = 0;         // all other ids are above
+  std::uint64_t ino_seed =
+      0;  // 0: the source is mounted by itself; its root's inode number is then kRootNode
+};
+
 class SourceTree : public Tree {
  public:
-  // `first_node`: only the root has an id below it, so that the ids of two trees are disjoint.
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
-                                                  const TreeOptions& options, NodeId first_node);
+                                                  const TreeOptions& options, const SourcePlace& place);
 
   enum class State : std::uint8_t {
     Current,     // the name leads to it, and it is unchanged
@@ -18,6 +25,10 @@ class SourceTree : public Tree {
   };
   // Checks the file system. One thread only.
   virtual State state() = 0;
+
+  // How many nodes were looked up and not forgotten, the root apart: a tree of which none are known, and
+  // which nothing pins, may be dropped.
+  virtual std::size_t known_nodes() = 0;
 
   // Invalidates all that the kernel caches of the nodes.
   virtual void retire() = 0;

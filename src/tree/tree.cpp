@@ -22,8 +22,10 @@ constexpr std::chrono::seconds kSettled{1};
 
 class FileTree : public SourceTree {
  public:
-  FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, std::uint64_t first_node)
-      : context_(std::move(context)), main_(std::move(main)), nodes_(std::move(root), first_node) {}
+  FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, const SourcePlace& place)
+      : context_(std::move(context)),
+        main_(std::move(main)),
+        nodes_(std::move(root), place.root, place.below) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr directory, node(parent, budget));
@@ -40,7 +42,9 @@ class FileTree : public SourceTree {
 
   Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(const NodePtr found, node(id, budget));
-    return unchanged(*found, found->stat(depth, budget));
+    H5_ASSIGN(NodeStat stat, unchanged(*found, found->stat(depth, budget)));
+    stat.follows = found->follows();
+    return stat;
   }
 
   Result<std::string> readlink(NodeId id) override {
@@ -53,9 +57,24 @@ class FileTree : public SourceTree {
     return unchanged(*found, found->list(budget));
   }
 
-  bool listing_lasts(NodeId id) override {
+  bool lasts(NodeId id) override {
     const NodePtr found = nodes_.find(id);
-    return !found || found->listing_lasts();
+    return !found || found->lasts();
+  }
+
+  bool follows(NodeId id) override {
+    const NodePtr found = nodes_.find(id);
+    return found && found->follows();
+  }
+
+  Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const NodePtr found, node(id, budget));
+    return unchanged(*found, found->sources(budget));
+  }
+
+  std::string_view media_type(NodeId id) override {
+    const NodePtr found = nodes_.find(id);
+    return found ? found->media_type() : kPlainBytes;
   }
 
   Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
@@ -95,8 +114,6 @@ class FileTree : public SourceTree {
     if (error.code() == ErrorCode::Stale) notify();  // what the kernel has is to be dropped
   }
 
-  bool follows() const override { return files().follows(); }
-
   void set_kernel(std::shared_ptr<KernelPages> kernel) override {
     context_->open_nodes->set_kernel(std::move(kernel));
   }
@@ -111,12 +128,12 @@ class FileTree : public SourceTree {
     // The kernel caches its attributes and pages without a time limit.
     if (kernel && std::ranges::any_of(seen, [&](const Seen& now) { return became_another(now); })) retire();
     seen_ = std::move(seen);
-    if (!follows()) return;
+    if (!files().follows()) return;
     for (const NodePtr& open : context_->open_nodes->claim_all()) catch_up(open);
   }
 
   State state() override {
-    metadata::FollowedFile& main = *files().main()->followed;
+    metadata::FollowedFile& main = main_->followed();
     const bool stale = !main.revalidate_now();
     const auto& source = main.addresses();
     const bool taken = source->name_taken();
@@ -134,6 +151,8 @@ class FileTree : public SourceTree {
     }
     return now - last_change_ < kSettled ? State::Changing : State::Superseded;
   }
+
+  std::size_t known_nodes() override { return nodes_.size(); }
 
   void retire() override {
     if (const auto kernel = context_->open_nodes->kernel())
@@ -157,9 +176,7 @@ class FileTree : public SourceTree {
     files().when_opened(std::move(notify));
   }
 
-  FileStat statfs() const override {
-    return {context_->environment.files->main()->followed->addresses()->stored_bytes()};
-  }
+  FileStat statfs() const override { return {main_->followed().addresses()->stored_bytes()}; }
 
  private:
   // Allows the request the work that a file of that size may cause.
@@ -210,7 +227,10 @@ class FileTree : public SourceTree {
     const auto [id, known] = nodes_.adopt(*std::move(child));
     read.add(known->read_from());
     auto stat = known->stat(StatDepth::Listing, budget);
-    if (stat) return Entry{id, *stat};
+    if (stat) {
+      stat->follows = known->follows();
+      return Entry{id, *stat};
+    }
     nodes_.forget(id, 1);
     return fail(std::move(stat).error());
   }
@@ -237,7 +257,7 @@ class FileTree : public SourceTree {
     const auto before = std::ranges::find(seen_, now.file, &Seen::file);
     return before != seen_.end() && (before->sound != now.sound || before->follows != now.follows);
   }
-  std::vector<Seen> seen_{{files().main().get(), true, files().main()->followed->following()}};
+  std::vector<Seen> seen_{{main_->file().get(), true, main_->followed().following()}};
 
   // For `state`, which one thread calls: the last stamp of a file that changes, and the time when it was
   // first seen.
@@ -257,28 +277,37 @@ Result<Entry> Tree::lookup_listed(NodeId parent, const DirectoryListing& listing
   return fail(unchanged.error());
 }
 
+bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget) {
+  if (!tree.lasts(node)) return false;
+  const auto sources = tree.sources_of(node, budget);
+  return sources && std::ranges::all_of(*sources, [](const NodeSource& source) {
+           return source.mounted && source.all_in_file;
+         });
+}
+
 TreeCounters& tree_counters() {
   static TreeCounters counters;
   return counters;
 }
 
 Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironment& environment,
-                                                     const TreeOptions& options, NodeId first_node) {
-  const auto context = std::make_shared<const ViewContext>(
-      ViewContext{environment, options, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
-  const auto main = std::make_shared<ServedFile>(context, environment.files->main(), 0, 0);
+                                                     const TreeOptions& options, const SourcePlace& place) {
+  const auto context = std::make_shared<const ViewContext>(ViewContext{environment, options, place.ino_seed,
+                                                                       std::make_shared<ExternalFiles>(),
+                                                                       std::make_shared<OpenNodes>()});
+  const auto main = std::make_shared<ServedFile>(context, context->mounted_file(), 0, place.ino_seed);
   RequestBudget budget;
   H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address(), budget));
   if (root->object.kind != object::ObjectKind::Group)
     return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group")
                     .with_found(main->root_address()));
   NodePtr hidden = make_hidden_root({context, main});
-  return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(hidden)), first_node);
+  return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(hidden)), place);
 }
 
 Result<std::shared_ptr<Tree>> Tree::make(const dataset::ReadEnvironment& environment,
                                          const TreeOptions& options) {
-  return SourceTree::make(environment, options, 0);
+  return SourceTree::make(environment, options, {});
 }
 
 }  // namespace h5mount::tree

@@ -57,7 +57,12 @@ class FakeTree final : public tree::Tree {
     }
     return fail(Error(ErrorCode::NotFound, "no such name"));
   }
-  bool follows() const override { return false; }
+  bool follows(tree::NodeId) override { return false; }
+  bool lasts(tree::NodeId) override { return true; }
+  Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId, RequestBudget&) override {
+    return std::vector<tree::NodeSource>{};
+  }
+  std::string_view media_type(tree::NodeId) override { return tree::kPlainBytes; }
   void set_kernel(std::shared_ptr<tree::KernelPages> pages) override { kernel = std::move(pages); }
   void file_changed() override {}
   std::vector<std::string> watchable() const override { return {}; }

@@ -225,7 +225,7 @@ TEST(DamagedFile, IsNotWaitedForThoughItsTimeLiesInTheFuture) {
   ASSERT_TRUE(source);
   const auto tree = tree_of(*source, metadata::Follow::Auto);
   ASSERT_TRUE(tree);
-  EXPECT_TRUE(tree->follows());
+  EXPECT_TRUE(tree->follows(tree::kRootNode));
   const std::uint64_t before = metadata::retry_counters().milliseconds;
   const auto listing = tree->open_directory(tree::kRootNode);
   ASSERT_TRUE(listing) << listing.error().text();

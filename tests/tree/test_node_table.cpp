@@ -35,7 +35,7 @@ TEST(NodeTable, GivesOneNodeForAKeyAndNoIdTwice) {
 }
 
 TEST(NodeTable, IdsAreAboveTheOnesGivenElsewhere) {
-  NodeTable table(node_at(0), std::uint64_t{1} << 44);
+  NodeTable table(node_at(0), kRootNode, std::uint64_t{1} << 44);
   for (std::uint64_t i = 1; i < 100; ++i) EXPECT_GT(table.adopt(node_at(i)).first, std::uint64_t{1} << 44);
 }
 

@@ -55,6 +55,7 @@ struct NodeStat {
   // chunk index), or a later size is about to be published. The caller then lets the kernel ask again
   // (attribute timeout 0).
   bool complete = true;
+  bool follows = false;  // as Tree::follows
 };
 
 enum class StatDepth : std::uint8_t {
@@ -66,6 +67,14 @@ enum class StatDepth : std::uint8_t {
 struct Entry {
   NodeId node = 0;
   NodeStat stat;
+};
+
+// A file whose bytes a node shows, or a dataset of it.
+struct NodeSource {
+  std::string file;     // its path; empty where it has none
+  std::string object;   // path of the dataset whose elements are shown; empty: names, attributes, structure
+  bool mounted = true;  // it is the mounted file
+  bool all_in_file = true;  // false: elements of the dataset may lie in other files, which it names
 };
 
 // A directory's listing, made at opendir; positions are stable for its life.
@@ -160,6 +169,8 @@ class OpenNode {
   }
 };
 
+inline constexpr std::string_view kPlainBytes = "application/octet-stream";  // see Tree::media_type
+
 class Tree {
  public:
   static Result<std::shared_ptr<Tree>> make(const dataset::ReadEnvironment& environment,
@@ -197,8 +208,9 @@ class Tree {
   virtual Result<std::string> readlink(NodeId node) = 0;
   virtual Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId node,
                                                                          RequestBudget& budget) = 0;
-  // False for a directory whose listings may differ although no file changes.
-  virtual bool listing_lasts(NodeId node) { return (void)node, true; }
+  // False where what a node shows may differ although no file changes: the log, the directory of the files
+  // that links have named.
+  virtual bool lasts(NodeId node) = 0;
   // The entry at a position of a listing, looked up (counts a reference): readdirplus. What it was read from
   // is added to `read`, which the caller confirms after its last entry.
   virtual Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
@@ -209,6 +221,12 @@ class Tree {
   // (E2BIG).
   virtual Result<std::vector<std::string>> list_xattrs(NodeId node, RequestBudget& budget) = 0;
   virtual Result<std::string> get_xattr(NodeId node, std::string_view name, RequestBudget& budget) = 0;
+
+  // Whose bytes a node shows, whatever its path; none where it shows those of no file. Reads no elements.
+  // Errors: those of what says where the elements lie.
+  virtual Result<std::vector<NodeSource>> sources_of(NodeId node, RequestBudget& budget) = 0;
+  // What the bytes of a file are, as HTTP names it. A dataset's own are bytes, whatever its name ends in.
+  virtual std::string_view media_type(NodeId node) = 0;
 
   Result<Entry> lookup(NodeId parent, std::string_view name) {
     RequestBudget own;
@@ -243,9 +261,9 @@ class Tree {
 
   // ---- a file that changes
 
-  // True while the mounted file, or one that it names, is followed: sizes, attributes and listings are valid
-  // for a moment only.
-  virtual bool follows() const = 0;
+  // True while the node's file is followed, or one that its elements may lie in: its size, attributes and
+  // listing are valid for a moment only.
+  virtual bool follows(NodeId node) = 0;
   // A size is published only after the pages that it makes stale are dropped. To be set before the first
   // request.
   virtual void set_kernel(std::shared_ptr<KernelPages> kernel) = 0;
@@ -261,5 +279,9 @@ class Tree {
   };
   virtual FileStat statfs() const = 0;
 };
+
+// Whether what a node shows is the same as long as the mounted file is. Where that is not known, it is not
+// so.
+bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -6,8 +6,10 @@
 //      dataset and is immutable. `read` appends slices in order: text of its own (add_text), and pieces of
 //      the dataset, which DatasetReader::read appends without a copy. What `read` looks at itself it takes
 //      from DatasetReader::read_into: pieces that are `kernel_only` must not be touched.
-//   2. three functions beside it, those of struct View, and one line in the table of src/view/views.cpp.
-//   3. a line in docs/promise.md and its test.
+//   2. three functions beside it, those of struct View, and one entry of the table in src/view/views.cpp,
+//   with
+//      its media type and its summary.
+//   3. a line in docs/promise.md and its test, and one in docs/man/h5mount-views.7.md.
 // The module `tree` does the rest: the directory under /.h5 that mirrors the file's own tree, links, names,
 // stat, following a file that grows, and the kernel's pages.
 //
@@ -85,9 +87,13 @@ struct View {
   // Whether it also shows groups of equally long datasets of one dimension, as joined datasets
   // (dataset/joined_datasets.h).
   bool of_groups = false;
+
+  std::string_view media_type = "application/octet-stream";  // of its files, as HTTP names it
+  std::string_view summary = {};                             // for the mount's README
 };
 
-// All views, ordered by the names of their directories.
+// All views, in the order in which they are offered. Whatever names, explains or serves views takes it from
+// here. The stores of Zarr are in zarr.h.
 std::span<const View> views();
 
 // For parts of datasets (slices, members): the view whose suffix the name has; else the view with an empty

@@ -39,6 +39,14 @@ struct ZarrType {
 // elements as stored; compounds are packed and little-endian.
 enum class ZarrEncoding : std::uint8_t { Plain, Stored, Version3 };
 
+// One of the stores as which a file is shown.
+struct ZarrStore {
+  std::string_view name;  // of its directory under /.h5
+  ZarrEncoding encoding;
+  std::string_view summary;  // for the mount's README
+};
+std::span<const ZarrStore> zarr_stores();
+
 // UnsupportedFeature, with a short phrase as its text, where Zarr has no type with these stored bytes.
 Result<ZarrType> zarr_type(const format::Datatype& type, ZarrEncoding encoding);
 

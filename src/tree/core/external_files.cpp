@@ -72,7 +72,8 @@ Result<ServedFilePtr> ExternalFiles::open(const ViewContextPtr& context, std::st
   auto opened = files.open_hdf5(wanted.from, wanted.stored, object::NameUse::Link);
   ServedFilePtr made;
   if (opened)
-    made = std::make_shared<ServedFile>(context, *opened, kDepth, make_ino(fnv1a(kInoSeed), wanted.name));
+    made = std::make_shared<ServedFile>(context, *opened, kDepth,
+                                        make_ino(fnv1a(kInoSeed) + context->ino_seed, wanted.name));
   const MutexLock lock(mutex_);
   const auto known = by_shown_.find(shown);
   if (known != by_shown_.end()) {

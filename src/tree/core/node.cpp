@@ -1,5 +1,7 @@
 #include "node.h"
 
+#include <fmt/format.h>
+
 #include "h5mount/tree/names.h"
 #include "inode_numbers.h"
 #include "served_file.h"
@@ -27,9 +29,25 @@ const FollowedFilePtr& Node::read_from() const {
   return none;
 }
 
+ServedFile* Node::file_of_key() const {
+  return static_cast<ServedFile*>(const_cast<void*>(key_.file));
+}
+
+bool Node::follows() const {
+  const ServedFile* const file = file_of_key();
+  return file != nullptr && file->followed().following();
+}
+
+Result<std::vector<NodeSource>> Node::sources(RequestBudget&) {
+  std::vector<NodeSource> out;
+  if (const ServedFile* const file = file_of_key()) out.push_back(file->as_source());
+  return out;
+}
+
 Subject Node::subject() const {
-  auto* const file = static_cast<ServedFile*>(const_cast<void*>(key_.file));
-  if (key_.kind == NodeKey::Kind::VirtualDirectory || file == nullptr) return {nullptr, "/.h5/" + key_.name};
+  ServedFile* const file = file_of_key();
+  if (key_.kind == NodeKey::Kind::VirtualDirectory || file == nullptr)
+    return {nullptr, fmt::format("/{}/{}", kHiddenName, key_.name)};
   if (!key_.name.starts_with('/')) return {file, file->path_of_object(key_.address)};
   return {file, file->path_of({key_.address, key_.name.substr(1)})};
 }

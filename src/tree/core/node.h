@@ -44,6 +44,8 @@ struct Subject {
   std::string path;  // in the file, or of a view of it: "/a/b", "/.h5/log"
 };
 
+inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";  // see Node::media_type
+
 // For requests that answer with what they found so far: the error where nobody waits for it, or too late.
 inline Status ended_early(RequestBudget& budget) {
   Status goes_on = budget.check();
@@ -79,12 +81,17 @@ class Node : public std::enable_shared_from_this<Node> {
   // there is none.
   virtual const FollowedFilePtr& read_from() const;
 
+  // See the functions of Tree. By default of its file's structure, and followed as that is.
+  virtual bool follows() const;
+  virtual bool lasts() const { return true; }
+  virtual Result<std::vector<NodeSource>> sources(RequestBudget& budget);
+  virtual std::string_view media_type() const { return kPlainBytes; }
+
   virtual Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) = 0;
 
   // Directories. NotFound where no such name is listed.
   virtual Result<NodePtr> child(std::string_view shown, RequestBudget& budget);
   virtual Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget);
-  virtual bool listing_lasts() const { return true; }
   virtual Result<NodePtr> listed_child(const DirectoryListing& listing, std::size_t position,
                                        RequestBudget& budget);
 
@@ -99,6 +106,8 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual Result<std::string> get_xattr(std::string_view name, RequestBudget& budget);
 
  private:
+  ServedFile* file_of_key() const;  // null: of no file
+
   NodeKey key_;
   std::atomic<NodeId> id_ = 0;
 };

@@ -5,13 +5,13 @@
 
 namespace h5mount::tree {
 
-NodeTable::NodeTable(NodePtr root, NodeId below) : root_(std::move(root)) {
-  root_->set_id(kRootNode);
+NodeTable::NodeTable(NodePtr root, NodeId root_id, NodeId below) : root_(std::move(root)), root_id_(root_id) {
+  root_->set_id(root_id);
   for (Shard& shard : shards_) shard.next = below / kShards + 1;
 }
 
 std::vector<NodeId> NodeTable::ids() {
-  std::vector<NodeId> out{kRootNode};
+  std::vector<NodeId> out{root_id_};
   for (Shard& shard : shards_) {
     const MutexLock lock(shard.mutex);
     shard.slots.for_each([&](const Slot& slot) { out.push_back(slot.node->id()); });
@@ -20,7 +20,7 @@ std::vector<NodeId> NodeTable::ids() {
 }
 
 NodePtr NodeTable::find(NodeId id) {
-  if (id == kRootNode) return root_;
+  if (id == root_id_) return root_;
   Shard& shard = shard_of(id);
   const MutexLock lock(shard.mutex);
   const Slot* const found = shard.slots.find(id / kShards);
@@ -28,7 +28,7 @@ NodePtr NodeTable::find(NodeId id) {
 }
 
 std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
-  if (node->key() == root_->key()) return {kRootNode, root_};
+  if (node->key() == root_->key()) return {root_id_, root_};
   const std::uint64_t hash = hash_of(node->key());
   const std::size_t number = hash % kShards;
   Shard& shard = shards_[number];
@@ -48,7 +48,7 @@ std::pair<NodeId, NodePtr> NodeTable::adopt(NodePtr node) {
 }
 
 void NodeTable::forget(NodeId id, std::uint64_t count) {
-  if (id == kRootNode) return;
+  if (id == root_id_) return;
   NodePtr last;  // destroyed after the lock is released
   Shard& shard = shard_of(id);
   const MutexLock lock(shard.mutex);

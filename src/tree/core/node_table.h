@@ -16,7 +16,7 @@ namespace h5mount::tree {
 class NodeTable {
  public:
   // The root exists for ever. Other ids are above `below`.
-  explicit NodeTable(NodePtr root, NodeId below = 0);
+  explicit NodeTable(NodePtr root, NodeId root_id = kRootNode, NodeId below = 0);
 
   // The node of that id, or null.
   NodePtr find(NodeId id);
@@ -96,7 +96,8 @@ class NodeTable {
 
   Shard& shard_of(NodeId id) { return shards_[id % kShards]; }
 
-  NodePtr root_;
+  const NodePtr root_;
+  const NodeId root_id_;
   std::array<Shard, kShards> shards_;
 };
 

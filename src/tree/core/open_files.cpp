@@ -6,7 +6,7 @@ namespace h5mount::tree {
 
 namespace {
 
-class OpenText : public OpenNode {
+class OpenText : public OpenWithoutHoles {
  public:
   OpenText(std::uint64_t size, ReadText read, bool sized)
       : size_(size), read_(std::move(read)), sized_(sized) {}
@@ -19,17 +19,9 @@ class OpenText : public OpenNode {
     return {};
   }
 
-  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= size_) return fail({ErrorCode::NotFound, "beyond the end"});
-    return offset;
-  }
-
-  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= size_) return fail({ErrorCode::NotFound, "beyond the end"});
-    return size_;
-  }
-
  private:
+  std::uint64_t size() const override { return size_; }
+
   const std::uint64_t size_;
   const ReadText read_;
   const bool sized_;

@@ -1,4 +1,4 @@
-// Open files whose content is a text in memory.
+// Open files without holes; those whose content is a text in memory.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,29 @@
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::tree {
+
+// Nothing is at an offset that is the file's size or more (ENXIO).
+inline Status check_below_end(std::uint64_t offset, std::uint64_t size) {
+  if (offset < size) return {};
+  return fail({ErrorCode::NotFound, "beyond the end"});
+}
+
+// All of it is data.
+class OpenWithoutHoles : public OpenNode {
+ public:
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) final {
+    H5_TRY(check_below_end(offset, size()));
+    return offset;
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) final {
+    const std::uint64_t end = size();
+    H5_TRY(check_below_end(offset, end));
+    return end;
+  }
+
+ private:
+  virtual std::uint64_t size() const = 0;  // at this moment
+};
 
 // The text is held in memory as long as the file is open.
 std::shared_ptr<OpenNode> open_text(std::string text);

@@ -48,6 +48,10 @@ std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
 }
 
+NodeSource ServedFile::as_source() const {
+  return {.file = file_->path, .object = {}, .mounted = file_ == context_->mounted_file()};
+}
+
 Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget& budget) {
   metadata::FollowedFile& file = followed();
   H5_ASSIGN(metadata::FileMetadataPtr snapshot, file.current());

@@ -31,9 +31,12 @@ class OpenNodes;
 struct ViewContext {
   dataset::ReadEnvironment environment;
   TreeOptions options;
+  std::uint64_t ino_seed = 0;  // distinguishes the inode numbers of this mounted file from those of others
   std::shared_ptr<ExternalFiles> external;
   std::shared_ptr<OpenNodes> open_nodes;
   std::shared_ptr<ByteBudget> open_texts = std::make_shared<ByteBudget>(limits::kMaxOpenTextBytes);
+
+  const object::OpenedFilePtr& mounted_file() const { return environment.files->main(); }
 };
 using ViewContextPtr = std::shared_ptr<const ViewContext>;
 
@@ -57,6 +60,8 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   unsigned depth() const { return depth_; }
   std::uint64_t root_address() const { return root_address_; }
   std::uint64_t ino_of(std::uint64_t address) const;
+  // Its structure; for a dataset of it more is to be said.
+  NodeSource as_source() const;
 
   // The object in the newest snapshot. The caller confirms the file unchanged before it answers
   // (Node::read_from).

@@ -69,12 +69,13 @@ SymlinkPath soft_link_path(std::string_view target, unsigned depth) {
 }
 
 SymlinkPath external_link_path(std::string_view file_name, std::string_view target, unsigned depth_to_mount) {
-  return {.above = path_up(depth_to_mount) + ".h5/external/" + encode_name(file_name) + "/",
-          .path = std::string(target)};
+  return {
+      .above = fmt::format("{}{}/external/{}/", path_up(depth_to_mount), kHiddenName, encode_name(file_name)),
+      .path = std::string(target)};
 }
 
 SymlinkPath user_defined_link_path(unsigned link_class, unsigned depth_to_mount) {
-  return {.above = fmt::format("{}.h5/link-class/{}", path_up(depth_to_mount), link_class)};
+  return {.above = fmt::format("{}{}/link-class/{}", path_up(depth_to_mount), kHiddenName, link_class)};
 }
 
 }  // namespace h5mount::tree

@@ -69,6 +69,10 @@ class DatasetImage final : public ViewedData {
 
   bool grows() const override { return followed().following() || is_virtual(); }
   bool is_virtual() const override { return is_virtual_.load(std::memory_order_relaxed); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
+    H5_ASSIGN(NodeSource source, dataset_source(*file_, address_, place_, budget));
+    return std::vector{std::move(source)};
+  }
   bool repeats_attempts() const override { return is_virtual(); }
   metadata::FollowedFile& followed() const override { return file_->followed(); }
   const ViewContext& context() const override { return file_->context(); }

@@ -132,7 +132,7 @@ LinkTarget GroupContents::resolve_group(const format::Link& link, const OpenedOb
 // elsewhere are relative to that file's own directory.
 std::string GroupContents::external_name(const std::string& stored) const {
   const std::string& directory = file_->file()->directory;
-  const std::string& main = file_->context().environment.files->main()->directory;
+  const std::string& main = file_->context().mounted_file()->directory;
   if (file_->depth() == 0 || stored.starts_with('/') || directory.empty()) return stored;
   const std::filesystem::path full = (std::filesystem::path(directory) / stored).lexically_normal();
   const std::string relative = full.lexically_relative(main).string();

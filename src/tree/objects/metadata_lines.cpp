@@ -120,16 +120,11 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
   line.close();
 }
 
-constexpr std::array<std::pair<std::string_view, view::ZarrEncoding>, 3> kStores = {
-    {{"plain.zarr", view::ZarrEncoding::Plain},
-     {"stored.zarr", view::ZarrEncoding::Stored},
-     {"v3.zarr", view::ZarrEncoding::Version3}}};
-
 // Adds all views, with the reason for which none shows the dataset.
 void add_all_views(const std::string& why, Line& line) {
   line.open("views");
   for (const view::View& view : view::views()) line.text(view.directory, why);
-  for (const auto& [store, encoding] : kStores) line.text(store, why);
+  for (const view::ZarrStore& store : view::zarr_stores()) line.text(store.name, why);
   for (const std::string_view parts : {"fields", "slice"}) line.text(parts, why);
   line.close();
 }
@@ -146,8 +141,9 @@ void add_absent_views(const object::DatasetDescription& dataset, Line& line, Req
     if (!why) break;  // the walk ends: its budget is spent
     if (*why) add(view.directory, **why);
   }
-  for (const auto& [store, encoding] : kStores)
-    if (const auto array = view::ZarrArray::of(dataset, encoding); !array) add(store, array.error().text());
+  for (const view::ZarrStore& store : view::zarr_stores())
+    if (const auto array = view::ZarrArray::of(dataset, store.encoding); !array)
+      add(store.name, array.error().text());
   if (any) line.close();
 }
 

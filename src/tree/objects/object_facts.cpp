@@ -53,6 +53,16 @@ Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const Open
   return described;
 }
 
+Result<NodeSource> dataset_source(ServedFile& file, std::uint64_t address, const LinkPlace& place,
+                                  RequestBudget& budget) {
+  H5_ASSIGN(const OpenedObjectPtr object, file.object(address, budget));
+  H5_ASSIGN(const DatasetDescriptionPtr description, description_of(file, *object, nullptr));
+  NodeSource out = file.as_source();
+  out.object = file.path_of(place);
+  out.all_in_file = description->layout.cls != format::LayoutClass::Virtual && description->external.empty();
+  return out;
+}
+
 namespace {
 
 constexpr std::uint32_t kReadBits = 0444;
@@ -75,7 +85,7 @@ NodeStat stat_of(const object::FileAttributes& file, const TreeOptions& options,
 }  // namespace
 
 NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino) {
-  return stat_of(context.environment.files->main()->attributes, context.options, type, ino);
+  return stat_of(context.mounted_file()->attributes, context.options, type, ino);
 }
 
 NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino) {

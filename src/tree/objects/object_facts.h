@@ -21,6 +21,10 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
 // The same for a view; null where the dataset has more bytes than a file can: no view shows it.
 Result<DatasetDescriptionPtr> viewed_description_of(ServedFile& file, const OpenedObject& object);
 
+// The dataset at `address`, to which `place` leads, as what a node shows. Opens no sources.
+Result<NodeSource> dataset_source(ServedFile& file, std::uint64_t address, const LinkPlace& place,
+                                  RequestBudget& budget);
+
 // A stat with what all nodes of a file share: owner, mode and time, no size. The first is for nodes of no
 // particular file, which show the mounted one's.
 NodeStat plain_stat(const ViewContext& context, NodeType type, std::uint64_t ino);

@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::uint64_t kMostCopied = 64U << 10;
 
-constexpr std::string_view kHiddenName = ".h5";
-
 // A node with the extended attributes of its object.
 class ObjectNode : public Node {
  public:
@@ -181,6 +179,9 @@ class DatasetNode : public ObjectNode {
     return stat;
   }
 
+  bool follows() const override { return image_.follows(); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override { return image_.sources(budget); }
+
   void catch_up() override { image_.catch_up(id()); }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
@@ -242,7 +243,7 @@ class GroupNode : public ObjectNode {
   Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::Directory);
-    if (hidden_) stat.ino = kRootNode;
+    if (hidden_ && file()->context().ino_seed == 0) stat.ino = kRootNode;
     return stat;
   }
 

@@ -20,6 +20,12 @@ class ViewedData {
   virtual bool grows() const = 0;
   // Whether a source's file may change without this file changing: the kernel is then not notified.
   virtual bool is_virtual() const = 0;
+  // Whose elements they are.
+  virtual Result<std::vector<NodeSource>> sources(RequestBudget& budget) = 0;
+  // Whether they may change at any moment: their file is followed, or they lie in one that may be.
+  bool follows() const {
+    return followed().following() || (is_virtual() && context().environment.files->follows());
+  }
   // Whether a reader repeats attempts at torn structures itself.
   virtual bool repeats_attempts() const = 0;
 

@@ -73,6 +73,8 @@ class AttributeTextNode : public Node {
   AttributeTextNode(ServedFilePtr file, std::uint64_t object, std::string name)
       : Node({file.get(), NodeKey::Kind::AttributeText, object, std::move(name)}), file_(std::move(file)) {}
 
+  std::string_view media_type() const override { return kPlainText; }
+
   // A listing does not write a value to measure it.
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kName), key().name);

@@ -191,6 +191,19 @@ Result<DatasetDescriptionPtr> GroupTable::newest_description(RequestBudget& budg
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
+Result<std::vector<NodeSource>> GroupTable::sources(RequestBudget& budget) {
+  H5_ASSIGN(const Members all, members(budget));
+  std::vector<NodeSource> out;
+  for (const Member& member : *all) {
+    for (const auto& image : {member.image, member.names}) {
+      if (!image) continue;
+      H5_ASSIGN(std::vector<NodeSource> more, image->sources(budget));
+      out.insert(out.end(), more.begin(), more.end());
+    }
+  }
+  return out;
+}
+
 Result<std::vector<object::CategoriesPtr>> GroupTable::categories(const Members& all, Keep keep,
                                                                   RequestBudget& budget) {
   std::vector<Names> names;

@@ -37,6 +37,7 @@ class GroupTable final : public ViewedData {
   Result<DatasetReaderPtr> newest_reader(RequestBudget& budget) override;
   bool grows() const override { return followed().following() || is_virtual(); }
   bool is_virtual() const override { return is_virtual_.load(std::memory_order_relaxed); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override;
   bool repeats_attempts() const override { return false; }
   void note_failure(std::uint64_t offset, const Error& error) override;
   void note_missing_sources(const DatasetReaderPtr& reader) override;

@@ -25,22 +25,10 @@ namespace {
 
 constexpr std::uint64_t kMostReadBytes = 1U << 20;
 
-// Without holes; its end is the current one.
-class OpenLive : public OpenNode {
+class OpenLive : public OpenWithoutHoles {
  public:
   bool keeps_pages() const override { return false; }
   bool direct() const override { return true; }
-  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return offset;
-  }
-  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return size();
-  }
-
- private:
-  virtual std::uint64_t size() const = 0;
 };
 
 void add_text(std::string text, dataset::Pieces& out) {
@@ -70,9 +58,12 @@ class LogNode : public Node {
  public:
   explicit LogNode(ViewContextPtr context) : Node(virtual_key("log")), context_(std::move(context)) {}
 
+  bool lasts() const override { return false; }
+  std::string_view media_type() const override { return kPlainText; }
+
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
     const KeptLog kept = kept_log();
-    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    NodeStat stat = virtual_stat(*context_, NodeType::File, key().name);
     set_size(stat, kept.end - kept.begin);
     if (kept.last != 0) stat.mtime = kept.last;
     stat.complete = false;
@@ -111,6 +102,9 @@ class StatusNode : public Node {
  public:
   explicit StatusNode(ViewContextPtr context) : Node(virtual_key("status")), context_(std::move(context)) {}
 
+  bool lasts() const override { return false; }
+  std::string_view media_type() const override { return kPlainText; }
+
   // While a handle has a text open, it is that text's. Else a text is made, which the next opening shows
   // where it follows soon: programs that ask for the size and then read as many bytes (tar) get one whole
   // text.
@@ -120,7 +114,7 @@ class StatusNode : public Node {
       status = make();
       if (depth != StatDepth::Listing) measured(status);
     }
-    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    NodeStat stat = virtual_stat(*context_, NodeType::File, key().name);
     set_size(stat, status->text.size());
     stat.mtime = status->made;
     stat.complete = false;

@@ -1,5 +1,7 @@
 #include "mirror.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,8 +17,6 @@
 namespace h5mount::tree {
 
 namespace {
-
-constexpr std::string_view kHidden = ".h5";
 
 Error no_such_entry() {
   return {ErrorCode::NotFound, "no such entry of the view"};
@@ -152,7 +152,7 @@ class MirrorNode : public Node {
     if (!entry) return fail(no_such_entry());
     if (!entry->link) return root_part(entry->part, budget);
     const auto link = contents_.find_named(*entry->link, budget);
-    if (!link && hidden_ && shown == kHidden) return hidden_;
+    if (!link && hidden_ && shown == kHiddenName) return hidden_;
     if (!link) return fail(link.error());
     return node_of(*link, entry->part, budget);
   }
@@ -346,7 +346,7 @@ std::optional<MirrorEntry> Mirror::decode(std::string_view shown) const {
 }
 
 NodePtr make_mirror(const VirtualDirectorySetup& setup, MirrorPtr mirror) {
-  const std::string hidden = std::string(mirror->name()) + "/.h5";
+  const std::string hidden = fmt::format("{}/{}", mirror->name(), kHiddenName);
   NodePtr external = make_external_directory(
       setup.context, hidden + "/external", [mirror](const ServedFilePtr& file) -> NodePtr {
         const std::uint64_t root = file->root_address();

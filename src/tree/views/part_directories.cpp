@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "../core/inode_numbers.h"
+#include "../core/name_list.h"
 #include "../objects/object_facts.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
@@ -42,18 +43,6 @@ struct PartsOf {
   }
 };
 
-class PartNames : public DirectoryListing {
- public:
-  void add(std::string name, NodeType type) { items_.emplace_back(std::move(name), type); }
-  std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position, std::string&) const override {
-    return {.name = items_[position].first, .type = items_[position].second};
-  }
-
- private:
-  std::vector<std::pair<std::string, NodeType>> items_;
-};
-
 // `name` distinguishes the directory from others of the dataset's link.
 class PartsDirectory : public Node {
  public:
@@ -65,6 +54,8 @@ class PartsDirectory : public Node {
 
   Subject subject() const override { return {dataset_.file.get(), dataset_.file->path_of(dataset_.place)}; }
   const FollowedFilePtr& read_from() const override { return dataset_.file->file()->followed; }
+
+  bool follows() const override { return dataset_.image->follows(); }
 
   Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address, budget));
@@ -97,7 +88,7 @@ class SliceDirectory : public PartsDirectory {
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
-    auto out = std::make_shared<PartNames>();
+    auto out = std::make_shared<NameList>();
     const auto& dims = described->space.dims;
     const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
     for (std::uint64_t i = 0; i < count; ++i) out->add(fmt::format("{}", i), NodeType::File);
@@ -127,7 +118,7 @@ class FieldsDirectory : public PartsDirectory {
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(const std::vector<Shown> all, members(budget));
-    auto out = std::make_shared<PartNames>();
+    auto out = std::make_shared<NameList>();
     for (const Shown& member : all)
       out->add(member.shown, member.is_directory ? NodeType::Directory : NodeType::File);
     return out;

@@ -14,6 +14,7 @@
 #include <array>
 
 #include "../core/inode_numbers.h"
+#include "../core/name_list.h"
 #include "../core/open_files.h"
 #include "../objects/dataset_image.h"
 #include "../objects/object_facts.h"
@@ -68,7 +69,7 @@ Result<std::uint64_t> list_bytes(const dataset::DatasetReader& reader, const Lis
   return bytes;
 }
 
-class OpenList : public OpenNode {
+class OpenList : public OpenWithoutHoles {
  public:
   OpenList(ServedFilePtr file, DatasetReaderPtr reader, const List& list, std::uint64_t bytes)
       : file_(std::move(file)), reader_(std::move(reader)), list_(list), bytes_(bytes) {}
@@ -80,16 +81,10 @@ class OpenList : public OpenNode {
     H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out, &budget));
     return file_->followed().confirm_unchanged();
   }
-  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
-    return offset;
-  }
-  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget&) override {
-    if (offset >= bytes_) return fail({ErrorCode::NotFound, "beyond the end"});
-    return bytes_;
-  }
 
  private:
+  std::uint64_t size() const override { return bytes_; }
+
   ServedFilePtr file_;
   DatasetReaderPtr reader_;
   const List& list_;
@@ -122,6 +117,10 @@ class ListNode : public Node {
   ListNode(SparseDatasetPtr dataset, const List& list)
       : Node(dataset->key(list.name)), dataset_(std::move(dataset)), list_(list) {}
 
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
+    return dataset_->image.sources(budget);
+  }
+
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, list_.name, budget));
     stat.complete = depth != StatDepth::Listing;
@@ -152,6 +151,11 @@ class CountNode : public Node {
  public:
   explicit CountNode(SparseDatasetPtr dataset) : Node(dataset->key(kCount)), dataset_(std::move(dataset)) {}
 
+  std::string_view media_type() const override { return kPlainText; }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
+    return dataset_->image.sources(budget);
+  }
+
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::File, kCount, budget));
     stat.complete = depth != StatDepth::Listing;
@@ -177,14 +181,6 @@ class CountNode : public Node {
   SparseDatasetPtr dataset_;
 };
 
-class FilesListing : public DirectoryListing {
- public:
-  std::size_t size() const override { return kLists.size() + 1; }
-  Item at(std::size_t position, std::string&) const override {
-    return {.name = position < kLists.size() ? kLists[position].name : kCount, .type = NodeType::File};
-  }
-};
-
 // A sparse dataset, a directory of its own for each link: a directory cannot have two paths.
 class SparseDatasetNode : public Node {
  public:
@@ -207,7 +203,10 @@ class SparseDatasetNode : public Node {
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget&) override {
-    return std::make_shared<const FilesListing>();
+    auto out = std::make_shared<NameList>();
+    for (const List& list : kLists) out->add(std::string(list.name), NodeType::File);
+    out->add(std::string(kCount), NodeType::File);
+    return out;
   }
 
   Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {

@@ -13,33 +13,6 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::string_view kReadme =
-    "What the mount shows beside the file's own tree. PATH is an object's path; nothing here is stored, all "
-    "of it\n"
-    "is computed when it is read. Sizes are exact; growing files are followed.\n"
-    "\n"
-    "attributes/PATH@NAME       an attribute of any size as text\n"
-    "csv/, tsv/PATH.csv         tables with a header row: datasets of one or two dimensions, and groups of\n"
-    "                           equally long datasets of one dimension\n"
-    "external/FILE/             the files that external links lead to\n"
-    "fields/PATH/MEMBER         a member of a compound dataset, packed; MEMBER.npy with a header\n"
-    "list.txt                   the whole tree for people: shapes, types, filters, link targets, attributes\n"
-    "log                        the mount's last thousand messages\n"
-    "metadata.jsonl             the whole tree, a JSON object a line: jq 'select(.kind == \"dataset\") | "
-    ".path'\n"
-    "ndjson/PATH.ndjson         tables, a JSON object a row\n"
-    "npy/PATH.npy               a dataset for numpy.load, also with mmap_mode='r'\n"
-    "parquet/PATH.parquet       tables for DuckDB, Polars, pandas\n"
-    "plain.zarr/, stored.zarr/  the file as a Zarr store, decoded or as it is stored\n"
-    "slice/PATH/SELECTION       what NumPy's indexing selects: slice/image/10:20,:,3 or ::100 or -1 or "
-    "...,0;\n"
-    "                           with another view's suffix as that: SELECTION.npy, .csv, .tif\n"
-    "sparse/PATH/               coordinates and values of a sparse dataset\n"
-    "status                     the mount's counters\n"
-    "text/PATH                  any dataset as text, an element or a row of the last dimension a line\n"
-    "tiff/PATH.tif              images and stacks of images (pages), with RGB(A) and palettes\n"
-    "v3.zarr/                   the file as a Zarr store of version 3, decoded\n";
-
 using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
 
 Status append_list_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
@@ -50,11 +23,21 @@ Status append_list_lines(const ServedFilePtr& file, TreeText& out, RequestBudget
 // remembers their number: the text is the same as long as the snapshot and the failures that it names are.
 class TreeTextNode : public Node {
  public:
-  TreeTextNode(const VirtualDirectorySetup& setup, std::string name, MakeTreeText make)
-      : Node(virtual_key(std::move(name))), context_(setup.context), file_(setup.main), make_(make) {}
+  TreeTextNode(const VirtualDirectorySetup& setup, std::string name, std::string_view media_type,
+               MakeTreeText make)
+      : Node(virtual_key(std::move(name))),
+        context_(setup.context),
+        file_(setup.main),
+        media_type_(media_type),
+        make_(make) {}
+
+  std::string_view media_type() const override { return media_type_; }
+
+  bool follows() const override { return file_->followed().following(); }
+  Result<std::vector<NodeSource>> sources(RequestBudget&) override { return std::vector{file_->as_source()}; }
 
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
-    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
+    NodeStat stat = virtual_stat(*context_, NodeType::File, key().name);
     stat.complete = false;
     if (depth == StatDepth::Listing) {
       set_size(stat, known_size());
@@ -112,6 +95,7 @@ class TreeTextNode : public Node {
 
   ViewContextPtr context_;
   ServedFilePtr file_;
+  const std::string_view media_type_;
   const MakeTreeText make_;
   Mutex mutex_;
   std::shared_ptr<Measure> measure_ H5_GUARDED_BY(mutex_);
@@ -120,31 +104,38 @@ class TreeTextNode : public Node {
 
 class ReadmeNode : public Node {
  public:
-  explicit ReadmeNode(ViewContextPtr context) : Node(virtual_key("README")), context_(std::move(context)) {}
+  ReadmeNode(ViewContextPtr context, std::string text)
+      : Node(virtual_key("README")),
+        context_(std::move(context)),
+        text_(std::make_shared<const std::string>(std::move(text))) {}
+
+  std::string_view media_type() const override { return kPlainText; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    NodeStat stat = plain_stat(*context_, NodeType::File, virtual_ino(key().name));
-    set_size(stat, kReadme.size());
+    NodeStat stat = virtual_stat(*context_, NodeType::File, key().name);
+    set_size(stat, text_->size());
     return stat;
   }
-  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return open_text(std::string(kReadme)); }
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return open_text(text_); }
 
  private:
   ViewContextPtr context_;
+  const std::shared_ptr<const std::string> text_;
 };
 
 }  // namespace
 
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup) {
-  return std::make_shared<TreeTextNode>(setup, "metadata.jsonl", append_metadata_lines);
+  return std::make_shared<TreeTextNode>(setup, "metadata.jsonl", "application/x-ndjson",
+                                        append_metadata_lines);
 }
 
 NodePtr make_list_file(const VirtualDirectorySetup& setup) {
-  return std::make_shared<TreeTextNode>(setup, "list.txt", append_list_lines);
+  return std::make_shared<TreeTextNode>(setup, "list.txt", kPlainText, append_list_lines);
 }
 
-NodePtr make_readme_file(const VirtualDirectorySetup& setup) {
-  return std::make_shared<ReadmeNode>(setup.context);
+NodePtr make_readme_file(const VirtualDirectorySetup& setup, std::string text) {
+  return std::make_shared<ReadmeNode>(setup.context, std::move(text));
 }
 
 }  // namespace h5mount::tree

@@ -45,6 +45,7 @@ class ViewImage {
 
   // What the view shows at present; it remains valid as long as the image.
   ViewedData& data() const;
+  const ViewOf& of() const { return of_; }
   DatasetReaderPtr last_reader() const;  // null before the first `newest`
 
  private:

@@ -118,6 +118,11 @@ class ViewFileNode : public Node {
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
   const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
+  bool follows() const override { return image_.data().follows(); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
+    return image_.data().sources(budget);
+  }
+  std::string_view media_type() const override { return image_.of().view->media_type; }
   void catch_up() override {
     RequestBudget budget(RequestBudget::unbounded());
     NodeStat ignored;

@@ -18,9 +18,9 @@ NodePtr make_log_file(const VirtualDirectorySetup& setup);
 NodePtr make_status_file(const VirtualDirectorySetup& setup);
 
 // /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/list.txt: the same for people.
-// /.h5/README: what there is under /.h5.
+// /.h5/README: the given text.
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup);
 NodePtr make_list_file(const VirtualDirectorySetup& setup);
-NodePtr make_readme_file(const VirtualDirectorySetup& setup);
+NodePtr make_readme_file(const VirtualDirectorySetup& setup, std::string text);
 
 }  // namespace h5mount::tree

@@ -2,29 +2,13 @@
 
 #include "../core/external_files.h"
 #include "../core/inode_numbers.h"
+#include "../core/name_list.h"
 #include "../objects/object_facts.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
 
 namespace {
-
-class FixedListing : public DirectoryListing {
- public:
-  struct Stored {
-    std::string name;
-    NodeType type;
-    std::uint64_t ino;
-  };
-  explicit FixedListing(std::vector<Stored> items) : items_(std::move(items)) {}
-  std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position, std::string&) const override {
-    return {.name = items_[position].name, .type = items_[position].type, .ino = items_[position].ino};
-  }
-
- private:
-  std::vector<Stored> items_;
-};
 
 class FixedDirectory : public Node {
  public:
@@ -33,7 +17,7 @@ class FixedDirectory : public Node {
       : Node(virtual_key(std::move(path))), context_(std::move(context)), children_(std::move(children)) {}
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    return plain_stat(*context_, NodeType::Directory, virtual_ino(key().name));
+    return virtual_stat(*context_, NodeType::Directory, key().name);
   }
 
   Result<NodePtr> child(std::string_view shown, RequestBudget&) override {
@@ -43,12 +27,12 @@ class FixedDirectory : public Node {
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
-    std::vector<FixedListing::Stored> items;
+    auto out = std::make_shared<NameList>();
     for (const auto& [name, node] : children_) {
       H5_ASSIGN(const NodeStat stat, node->stat(StatDepth::Listing, budget));
-      items.push_back({name, stat.type, stat.ino});
+      out->add(name, stat.type, stat.ino);
     }
-    return std::make_shared<const FixedListing>(std::move(items));
+    return out;
   }
 
  private:
@@ -62,7 +46,7 @@ class ExternalDirectory : public Node {
       : Node(virtual_key(std::move(path))), context_(std::move(context)), make_root_(std::move(make_root)) {}
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    return plain_stat(*context_, NodeType::Directory, virtual_ino(key().name));
+    return virtual_stat(*context_, NodeType::Directory, key().name);
   }
 
   Result<NodePtr> child(std::string_view shown, RequestBudget&) override {
@@ -72,12 +56,11 @@ class ExternalDirectory : public Node {
 
   // Inode numbers are unknown before a file is opened.
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget&) override {
-    std::vector<FixedListing::Stored> items;
-    for (std::string& name : context_->external->used_names())
-      items.push_back({std::move(name), NodeType::Directory, 0});
-    return std::make_shared<const FixedListing>(std::move(items));
+    auto out = std::make_shared<NameList>();
+    for (std::string& name : context_->external->used_names()) out->add(std::move(name), NodeType::Directory);
+    return out;
   }
-  bool listing_lasts() const override { return false; }
+  bool lasts() const override { return false; }
 
  private:
   ViewContextPtr context_;
@@ -90,8 +73,8 @@ NodeKey virtual_key(std::string path) {
   return {nullptr, NodeKey::Kind::VirtualDirectory, 0, std::move(path)};
 }
 
-std::uint64_t virtual_ino(std::string_view path) {
-  return make_ino(fnv1a("room"), path);
+NodeStat virtual_stat(const ViewContext& context, NodeType type, std::string_view path) {
+  return plain_stat(context, type, make_ino(fnv1a("virtual directory") + context.ino_seed, path));
 }
 
 NodePtr make_fixed_directory(ViewContextPtr context, std::string path,

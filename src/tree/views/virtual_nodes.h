@@ -26,8 +26,8 @@ NodePtr make_fixed_directory(ViewContextPtr context, std::string path,
 NodePtr make_external_directory(ViewContextPtr context, std::string path,
                                 std::function<NodePtr(ServedFilePtr)> make_root);
 
-// The key and inode number of a virtual directory's own nodes.
+// The key of a virtual directory's own nodes, and what stat shows of them, without a size.
 NodeKey virtual_key(std::string path);
-std::uint64_t virtual_ino(std::string_view path);
+NodeStat virtual_stat(const ViewContext& context, NodeType type, std::string_view path);
 
 }  // namespace h5mount::tree

@@ -1,6 +1,5 @@
-// /.h5/plain.zarr, /.h5/stored.zarr and /.h5/v3.zarr: the file as a Zarr store. Directories are groups and
-// arrays. In version 2 a group holds .zgroup and .zattrs, the root .zmetadata as well, an array .zarray,
-// .zattrs and its chunks; in version 3 each has zarr.json.
+// Directories are groups and arrays. In version 2 a group holds .zgroup and .zattrs, the root .zmetadata as
+// well, an array .zarray, .zattrs and its chunks; in version 3 each has zarr.json.
 #include "zarr_directory.h"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <array>
 
 #include "../core/inode_numbers.h"
+#include "../core/name_list.h"
 #include "../objects/object_nodes.h"
 #include "../views/view_nodes.h"
 #include "h5mount/base/thread_annotations.h"
@@ -31,6 +31,18 @@ class ZarrTextNode : public Node {
 
   Subject subject() const override { return {file_.get(), file_->path_of_object(key().address)}; }
   const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
+  std::string_view media_type() const override { return "application/json"; }
+
+  // The shape of a virtual dataset may be that of its sources.
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file_->object(key().address, budget));
+    NodeSource out = file_->as_source();
+    if (object->object.kind == object::ObjectKind::Dataset) {
+      H5_ASSIGN(const DatasetDescriptionPtr description, description_of(*file_, *object, nullptr));
+      out.all_in_file = description->layout.cls != format::LayoutClass::Virtual;
+    }
+    return std::vector{std::move(out)};
+  }
 
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), "zarr"), key().name);
@@ -79,23 +91,6 @@ class ZarrTextNode : public Node {
   std::shared_ptr<State> state_ H5_GUARDED_BY(mutex_);
 };
 
-class ZarrListing : public DirectoryListing {
- public:
-  void add(std::string name, NodeType type) { items_.emplace_back(std::move(name), type); }
-  void note(const Error& error) { noted_.note(error); }
-  void close() { damage_ = noted_.error("groups and arrays"); }
-  std::size_t size() const override { return items_.size(); }
-  Item at(std::size_t position, std::string&) const override {
-    return {.name = items_[position].first, .type = items_[position].second};
-  }
-  const Error* damage() const override { return damage_ ? &*damage_ : nullptr; }
-
- private:
-  std::vector<std::pair<std::string, NodeType>> items_;
-  object::ListDamage noted_;
-  std::optional<Error> damage_;
-};
-
 struct MetadataFile {
   std::string_view name;
   ZarrTextNode::Make make;
@@ -135,13 +130,13 @@ Status root3_text(const ServedFilePtr& file, const OpenedObject&, TreeText& out,
   return zarr3_root_text(file, out, budget);
 }
 
-// One of the stores under /.h5.
+// A store under /.h5, and the files of its metadata.
 struct Store {
-  std::string_view name;
-  view::ZarrEncoding encoding;
+  view::ZarrStore shown;
   std::string (*encode_name)(std::string_view);
   std::span<const MetadataFile> of_array, of_group, of_root;
 };
+using StorePtr = std::shared_ptr<const Store>;
 
 template <view::ZarrEncoding kEncoding>
 struct Version2Files {
@@ -150,24 +145,31 @@ struct Version2Files {
   static constexpr std::array of_root = {MetadataFile{".zattrs", attributes_text},
                                          MetadataFile{".zgroup", group_text},
                                          MetadataFile{".zmetadata", consolidated_text<kEncoding>}};
-  static constexpr Store store(std::string_view name) {
-    return {name, kEncoding, encode_zarr_name, of_array, std::span(of_root).first(2), of_root};
+  static Store store(const view::ZarrStore& shown) {
+    return {shown, encode_zarr_name, of_array, std::span(of_root).first(2), of_root};
   }
 };
 constexpr std::array kNode3 = {MetadataFile{"zarr.json", node3_text}};
 constexpr std::array kRoot3 = {MetadataFile{"zarr.json", root3_text}};
 
-constexpr Store kPlain = Version2Files<view::ZarrEncoding::Plain>::store("plain.zarr");
-constexpr Store kStored = Version2Files<view::ZarrEncoding::Stored>::store("stored.zarr");
-constexpr Store kVersion3 = {"v3.zarr", view::ZarrEncoding::Version3, encode_zarr3_name, kNode3, kNode3,
-                             kRoot3};
+Store store_of(const view::ZarrStore& shown) {
+  switch (shown.encoding) {
+    case view::ZarrEncoding::Stored:
+      return Version2Files<view::ZarrEncoding::Stored>::store(shown);
+    case view::ZarrEncoding::Version3:
+      return {shown, encode_zarr3_name, kNode3, kNode3, kRoot3};
+    case view::ZarrEncoding::Plain:
+      break;
+  }
+  return Version2Files<view::ZarrEncoding::Plain>::store(shown);
+}
 
 // An array, a directory of its own for each link: a directory cannot have two paths.
 class ZarrArrayNode : public Node {
  public:
-  ZarrArrayNode(const Store& store, const GroupContents& parent, const ZarrChild& child)
+  ZarrArrayNode(const StorePtr& store, const GroupContents& parent, const ZarrChild& child)
       : Node({parent.file().get(), NodeKey::Kind::ViewDirectory, parent.address(),
-              fmt::format("{}/{}", store.name, child.link.name)}),
+              fmt::format("{}/{}", store->shown.name, child.link.name)}),
         store_(store),
         file_(parent.file()),
         address_(child.object->object.address),
@@ -182,24 +184,26 @@ class ZarrArrayNode : public Node {
   }
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
-    if (const MetadataFile* file = find_file(store_.of_array, shown))
-      return std::make_shared<ZarrTextNode>(file_, address_, store_.name, file->name, file->make);
+    if (const MetadataFile* file = find_file(store_->of_array, shown))
+      return std::make_shared<ZarrTextNode>(file_, address_, store_->shown.name, file->name, file->make);
     H5_ASSIGN(const view::ZarrArray array, described(budget));
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
       return fail({ErrorCode::NotFound, "no such chunk"});
-    return make_view_file(
-        file_, address_, fmt::format("{}/{}", store_.name, shown), SharedDataset{image_},
-        {&view::zarr_chunk_view(store_.encoding), view::derive_zarr_chunk(*number, store_.encoding)});
+    return make_view_file(file_, address_, fmt::format("{}/{}", store_->shown.name, shown),
+                          SharedDataset{image_},
+                          {&view::zarr_chunk_view(store_->shown.encoding),
+                           view::derive_zarr_chunk(*number, store_->shown.encoding)});
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
     H5_ASSIGN(view::ZarrArray array, described(budget));
     if (array.chunk_count() > limits::kMaxListedChunks)
       return fail({ErrorCode::LimitExceeded, "more chunks than a directory can list"});
-    return std::make_shared<const ArrayListing>(store_, std::move(array));
+    return std::make_shared<const ArrayListing>(*store_, std::move(array));
   }
-  bool listing_lasts() const override { return !image_->grows(); }
+  bool lasts() const override { return !image_->grows(); }
+  bool follows() const override { return image_->follows(); }
 
  private:
   // Computes names on demand.
@@ -223,10 +227,10 @@ class ZarrArrayNode : public Node {
 
   Result<view::ZarrArray> described(RequestBudget& budget) {
     H5_ASSIGN(const DatasetDescriptionPtr description, image_->newest_description(budget, true));
-    return view::ZarrArray::of(*description, store_.encoding);
+    return view::ZarrArray::of(*description, store_->shown.encoding);
   }
 
-  const Store& store_;
+  StorePtr store_;
   ServedFilePtr file_;
   std::uint64_t address_;
   LinkPlace place_;
@@ -235,8 +239,8 @@ class ZarrArrayNode : public Node {
 
 class ZarrGroupNode : public Node {
  public:
-  ZarrGroupNode(const Store& store, const ServedFilePtr& file, std::uint64_t group, unsigned depth)
-      : Node({file.get(), NodeKey::Kind::ViewDirectory, group, std::string(store.name)}),
+  ZarrGroupNode(const StorePtr& store, const ServedFilePtr& file, std::uint64_t group, unsigned depth)
+      : Node({file.get(), NodeKey::Kind::ViewDirectory, group, std::string(store->shown.name)}),
         store_(store),
         contents_(file, group, depth) {}
 
@@ -249,51 +253,46 @@ class ZarrGroupNode : public Node {
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     if (const MetadataFile* found = find_file(files(), shown))
-      return std::make_shared<ZarrTextNode>(file(), key().address, store_.name, found->name, found->make);
-    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_.encoding, shown, budget));
+      return std::make_shared<ZarrTextNode>(file(), key().address, store_->shown.name, found->name,
+                                            found->make);
+    H5_ASSIGN(const ZarrChild child, find_zarr_child(contents_, store_->shown.encoding, shown, budget));
     if (child.symlink)
       return make_symlink_node({file().get(), NodeKey::Kind::Link, key().address,
-                                fmt::format("{}/{}", store_.name, child.link.name)},
-                               file(), symlink_text(*child.symlink, store_.encode_name));
+                                fmt::format("{}/{}", store_->shown.name, child.link.name)},
+                               file(), symlink_text(*child.symlink, store_->encode_name));
     if (child.is_array()) return std::make_shared<ZarrArrayNode>(store_, contents_, child);
     return std::make_shared<ZarrGroupNode>(store_, file(), child.link.address, contents_.depth() + 1);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
-    auto out = std::make_shared<ZarrListing>();
+    auto out = std::make_shared<NameList>();
     for (const MetadataFile& metadata : files()) out->add(std::string(metadata.name), NodeType::File);
     const auto each = [&](const ZarrChild& child) {
       out->add(child.shown, child.type());
       return Status();
     };
+    object::ListDamage damage;
     H5_TRY(for_each_zarr_child(
-        contents_, store_.encoding, each, [&](const Error& error) { out->note(error); }, budget));
-    out->close();
+        contents_, store_->shown.encoding, each, [&](const Error& error) { damage.note(error); }, budget));
+    out->set_damage(damage.error("groups and arrays"));
     return out;
   }
 
  private:
   const ServedFilePtr& file() const { return contents_.file(); }
   std::span<const MetadataFile> files() const {
-    return key().address == file()->root_address() ? store_.of_root : store_.of_group;
+    return key().address == file()->root_address() ? store_->of_root : store_->of_group;
   }
 
-  const Store& store_;
+  StorePtr store_;
   GroupContents contents_;
 };
 
 }  // namespace
 
-NodePtr make_plain_zarr_directory(const VirtualDirectorySetup& setup) {
-  return std::make_shared<ZarrGroupNode>(kPlain, setup.main, setup.main->root_address(), 0);
-}
-
-NodePtr make_stored_zarr_directory(const VirtualDirectorySetup& setup) {
-  return std::make_shared<ZarrGroupNode>(kStored, setup.main, setup.main->root_address(), 0);
-}
-
-NodePtr make_zarr3_directory(const VirtualDirectorySetup& setup) {
-  return std::make_shared<ZarrGroupNode>(kVersion3, setup.main, setup.main->root_address(), 0);
+NodePtr make_zarr_directory(const VirtualDirectorySetup& setup, const view::ZarrStore& store) {
+  return std::make_shared<ZarrGroupNode>(std::make_shared<const Store>(store_of(store)), setup.main,
+                                         setup.main->root_address(), 0);
 }
 
 }  // namespace h5mount::tree
