@@ -1,8 +1,5 @@
 #include "h5mount/cache/worker_pool.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -14,6 +11,7 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 
 namespace h5mount::cache {
@@ -107,19 +105,13 @@ struct WorkerPool::Impl {
 };
 
 WorkerPool::WorkerPool(unsigned threads) : impl_(std::make_shared<Impl>()) {
-  // Signals that end the program are handled by the thread that waits to unmount.
-  sigset_t ending, before;
-  sigemptyset(&ending);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, s);
-  pthread_sigmask(SIG_BLOCK, &ending, &before);
   try {
     for (unsigned i = 0; i < std::max(1U, threads); ++i)
-      impl_->threads.emplace_back([impl = impl_] { impl->work(); });
+      impl_->threads.push_back(start_thread("h5-decode", [impl = impl_] { impl->work(); }));
   } catch (const std::system_error& error) {  // a limit on threads or memory: callers work alone
     log(LogLevel::Warning, "only {} of {} worker threads could be started: {}", impl_->threads.size(),
         threads, error.what());
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 WorkerPool::~WorkerPool() {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "h5mount/base/thread.h"
+
 namespace h5mount::cli {
 namespace {
 
@@ -40,7 +42,7 @@ std::string progress_text(const front::CopyProgress& progress, std::chrono::dura
 }
 
 ProgressLine::ProgressLine(const front::CopyProgress& progress) : progress_(progress) {
-  thread_ = std::thread([this] {
+  thread_ = start_thread("h5-progress", [this] {
     MutexLock lock(mutex_);
     auto next = std::chrono::steady_clock::now() + kInterval;
     while (!ended_) {

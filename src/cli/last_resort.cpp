@@ -9,11 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "exit_codes.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/watchdog.h"
 
 namespace h5mount::cli {
 
@@ -38,13 +38,14 @@ void detach_mount(const std::string& mountpoint) {
 void end_within(const std::string& mountpoint, std::chrono::milliseconds grace,
                 const std::shared_ptr<const std::atomic<bool>>& unmounted) {
   try {
-    std::thread([mountpoint, grace, unmounted] {
-      std::this_thread::sleep_for(grace);
+    // Lives as long as the process. Its last look may wait: the watchdog has nothing to do any more.
+    new Watchdog::Check(grace, [mountpoint, unmounted, end = Watchdog::Clock::now() + grace](auto now) {
+      if (now < end) return true;
       log(LogLevel::Error, "{}: requests that do not end: the mount is ended without them", mountpoint);
       if (!*unmounted) detach_mount(mountpoint);
       ::_exit(kExitMountFailed);
-    }).detach();
-  } catch (const std::exception&) {  // no thread to be had; the kernel ends a mount without a process
+    });
+  } catch (const std::exception&) {  // no memory; the kernel ends a mount without a process
     ::signal(SIGALRM, [](int) { ::_exit(kExitMountFailed); });
     ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(grace).count()));
   }

@@ -5,10 +5,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/fuse/page_counters.h"
@@ -41,6 +43,25 @@ void append_failures(std::string& out) {
     std::ranges::replace(name, ' ', '_');
     out += fmt::format("failures_{}: {}\n", name, count);
   }
+}
+
+constexpr std::chrono::milliseconds kAskedWithin{50};
+
+std::atomic<bool> g_asked = false;
+std::atomic<Watchdog::Check*> g_check = nullptr;
+
+extern "C" void on_usr1(int /*signal*/) {
+  const int saved = errno;
+  g_asked = true;
+  if (Watchdog::Check* const check = g_check.load(); check != nullptr) check->wake();
+  errno = saved;
+}
+
+// Whoever reads the log may not read on, and the watchdog does not wait.
+void log_status(const std::shared_ptr<const MountStatus>& status) try {
+  start_thread("h5-status", [status] { log_line(LogLevel::Warning, status->line()); }).detach();
+} catch (const std::system_error& error) {
+  log(LogLevel::Warning, "no thread to answer SIGUSR1: {}", error.what());
 }
 
 }  // namespace
@@ -104,35 +125,25 @@ std::string MountStatus::line() const {
   return out;
 }
 
-StatusReport::StatusReport(std::shared_ptr<const MountStatus> status) : status_(std::move(status)) {
+StatusReport::StatusReport(std::shared_ptr<const MountStatus> status)
+    : check_(kAskedWithin, [status = std::move(status)](Watchdog::Clock::time_point) {
+        if (g_asked.exchange(false)) log_status(status);
+        return false;
+      }) {
+  g_check = &check_;
+  struct sigaction asking = {};
+  asking.sa_handler = on_usr1;
+  asking.sa_flags = SA_RESTART;
+  ::sigaction(SIGUSR1, &asking, nullptr);
   sigset_t usr1;
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
-  pthread_sigmask(SIG_BLOCK, &usr1, nullptr);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { wait_for_signals(); });
-  } catch (const std::system_error& error) {
-    log(LogLevel::Warning, "no thread to answer SIGUSR1: {}", error.what());
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_sigmask(SIG_UNBLOCK, &usr1, nullptr);  // the parent process may have blocked it
 }
 
 StatusReport::~StatusReport() {
-  if (!thread_.joinable()) return;
-  ending_ = true;
-  pthread_kill(thread_.native_handle(), SIGUSR1);
-  thread_.join();
-}
-
-void StatusReport::wait_for_signals() {
-  sigset_t usr1;
-  sigemptyset(&usr1);
-  sigaddset(&usr1, SIGUSR1);
-  for (int signal = 0; sigwait(&usr1, &signal) == 0 && !ending_;)
-    log_line(LogLevel::Warning, status_->line());
+  ::signal(SIGUSR1, SIG_IGN);
+  g_check = nullptr;
 }
 
 }  // namespace h5mount::cli

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/watchdog.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/object/file_set.h"
 
@@ -44,7 +44,8 @@ class MountStatus {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Logs the line on SIGUSR1. To be made before any other thread, so that they inherit the blocked signal.
+// Logs the line on SIGUSR1, which the main thread takes: it makes this and ends it. One at a time. Throws
+// std::system_error where the system gives no thread for the watchdog.
 class StatusReport {
  public:
   explicit StatusReport(std::shared_ptr<const MountStatus> status);
@@ -53,11 +54,7 @@ class StatusReport {
   StatusReport& operator=(const StatusReport&) = delete;
 
  private:
-  void wait_for_signals();
-
-  std::shared_ptr<const MountStatus> status_;
-  std::atomic<bool> ending_ = false;
-  std::thread thread_;
+  Watchdog::Check check_;
 };
 
 }  // namespace h5mount::cli

@@ -1,6 +1,7 @@
 #include "scratch_pool.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -50,13 +51,13 @@ void ScratchPool::wait_for_place(const DecodeMemory& memory, Line line, MutexLoc
   FairTurns& turns = large ? large_ : small_;
   if (large) note_long_work();
   if (!fits(memory) || turns.longest_wait() > kPatience) {
+    look_for_hanging();
     FairTurns::Turn turn{memory.owner};
     if (line == Line::First)
       turns.join_first(turn);
     else
       turns.join(turn);
-    while (!turns.is_next(turn) || !fits(memory))
-      if (!turn.next.wait_for(lock, hangs_after_)) give_places_of_hanging();
+    while (!turns.is_next(turn) || !fits(memory)) turn.next.wait(lock);
     turns.leave();
   }
   if (large)
@@ -101,6 +102,20 @@ void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
   if (scratch->place_given_) return;
   give_place(scratch->memory_);
   if (!large && kept_.size() < leases_) kept_.push_back(std::move(scratch));
+}
+
+// While decodes wait, the watchdog looks at those that run.
+void ScratchPool::look_for_hanging() {
+  if (check_) return check_->wake();
+  try {
+    check_.emplace(hangs_after_, [this](Watchdog::Clock::time_point) {
+      const MutexLock lock(mutex_);
+      if (small_.waiting() + large_.waiting() == 0) return false;
+      give_places_of_hanging();
+      return true;
+    });
+  } catch (const std::system_error&) {  // no thread for the watchdog now; the next one that waits asks again
+  }
 }
 
 void ScratchPool::give_places_of_hanging() {

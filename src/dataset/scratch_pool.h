@@ -13,11 +13,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fair_turns.h"
 #include "h5mount/base/scratch_buffer.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/watchdog.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/metadata/file_metadata.h"
 
@@ -95,6 +97,7 @@ class ScratchPool {
   void wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) H5_REQUIRES(mutex_);
   void take_place_again(DecodeScratch& scratch);
   void give_place(const DecodeMemory& memory) H5_REQUIRES(mutex_);
+  void look_for_hanging() H5_REQUIRES(mutex_);
   void give_places_of_hanging() H5_REQUIRES(mutex_);
   bool fits(const DecodeMemory& memory) const H5_REQUIRES(mutex_);
 
@@ -107,6 +110,7 @@ class ScratchPool {
   std::vector<DecodeScratch*> leased_ H5_GUARDED_BY(mutex_);
   std::uint64_t in_flight_ H5_GUARDED_BY(mutex_) = 0;  // bytes of large decodes
   std::uint64_t most_in_flight_ H5_GUARDED_BY(mutex_) = 0;
+  std::optional<Watchdog::Check> check_;  // from the first decode on that has waited
 };
 
 }  // namespace h5mount::dataset

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -28,24 +29,24 @@ std::string name_of(const std::string& path) {
   return name.ends_with(" (deleted)") ? std::string() : name;
 }
 
-void wake(int eventfd) {
+void wake(const UniqueFd& eventfd) {
   const std::uint64_t one = 1;
-  (void)!::write(eventfd, &one, sizeof one);
+  (void)!::write(eventfd.get(), &one, sizeof one);
 }
 
 }  // namespace
 
 ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tree)) {
-  events_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  stop_ = ::eventfd(0, EFD_CLOEXEC);
-  more_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (events_ < 0 || stop_ < 0 || more_ < 0 || (!watch_all() && !tree_->reloads())) {
+  events_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
+  more_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!events_ || !stop_ || !more_ || (!watch_all() && !tree_->reloads())) {
     log(LogLevel::Debug, "the file cannot be watched; changes are noticed when it is used");
     return;
   }
   tree_->when_more_to_watch([this] { wake(more_); });
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread("h5-changes", [this] { run(); });
   } catch (const std::system_error& error) {
     tree_->when_more_to_watch(nullptr);
     log(LogLevel::Warning, "no thread to watch the file; changes are noticed when it is used: {}",
@@ -54,13 +55,10 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
 }
 
 ChangeWatch::~ChangeWatch() {
-  if (thread_.joinable()) {
-    tree_->when_more_to_watch(nullptr);
-    wake(stop_);
-    thread_.join();
-  }
-  for (const int fd : {events_, stop_, more_})
-    if (fd >= 0) ::close(fd);
+  if (!thread_.joinable()) return;
+  tree_->when_more_to_watch(nullptr);
+  wake(stop_);
+  thread_.join();
 }
 
 // Adding a watch twice has no effect; watches of files that the tree no longer names are removed.
@@ -68,20 +66,20 @@ bool ChangeWatch::watch_all() {
   std::set<int> watched;
   std::map<std::string, std::string> names;
   for (const std::string& path : tree_->watchable()) {
-    const int file = ::inotify_add_watch(events_, path.c_str(), IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF);
+    const int file = ::inotify_add_watch(events_.get(), path.c_str(), IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF);
     if (file < 0) continue;
     watched.insert(file);
     names.emplace(path, names_.contains(path) ? names_[path] : name_of(path));
   }
   for (const int file : watched_)
-    if (!watched.contains(file)) ::inotify_rm_watch(events_, file);
+    if (!watched.contains(file)) ::inotify_rm_watch(events_.get(), file);
   watched_ = std::move(watched);
   names_ = std::move(names);
   return !watched_.empty();
 }
 
 bool ChangeWatch::stopped_within(int milliseconds) const {
-  pollfd waiting{stop_, POLLIN, 0};
+  pollfd waiting{stop_.get(), POLLIN, 0};
   return ::poll(&waiting, 1, milliseconds) > 0;
 }
 
@@ -97,7 +95,7 @@ bool ChangeWatch::name_missing() const {
 bool ChangeWatch::drain() const {
   alignas(inotify_event) std::array<char, 4096> buffer;
   bool any = false;
-  while (::read(events_, buffer.data(), buffer.size()) > 0) any = true;
+  while (::read(events_.get(), buffer.data(), buffer.size()) > 0) any = true;
   return any;
 }
 
@@ -106,15 +104,15 @@ void ChangeWatch::run() {
   // it.
   bool again = false;
   for (;;) {
-    std::array<pollfd, 3> waiting{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0},
-                                  pollfd{more_, POLLIN, 0}};
+    std::array<pollfd, 3> waiting{pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0},
+                                  pollfd{more_.get(), POLLIN, 0}};
     const int ready = ::poll(waiting.data(), waiting.size(), again || tree_->reloads() ? kPeriod : -1);
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
     if (ready < 0) continue;
     const bool any = again = drain();
     std::uint64_t count = 0;
-    (void)!::read(more_, &count, sizeof count);
+    (void)!::read(more_.get(), &count, sizeof count);
     try {
       // The check below detects writes that were made before the watch.
       if (count != 0) (void)watch_all();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "h5mount/base/unique_fd.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::fuse {
@@ -31,9 +32,8 @@ class ChangeWatch {
   bool name_missing() const;
 
   std::shared_ptr<tree::Tree> tree_;
-  int events_ = -1;
-  int stop_ = -1;
-  int more_ = -1;  // eventfd: there are more files to watch
+  UniqueFd events_, stop_;
+  UniqueFd more_;  // eventfd: there are more files to watch
   std::set<int> watched_;
   std::map<std::string, std::string> names_;  // the first names of watched files, by watched paths
   std::thread thread_;

@@ -1,21 +1,8 @@
 #include "client_affinity.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <charconv>
-#include <cstdio>
-#include <string_view>
-
-#include "h5mount/base/unique_fd.h"
+#include "thread_stat.h"
 
 namespace h5mount::fuse {
-namespace {
-
-constexpr std::size_t kProcessorField = 37;  // of /proc/PID/stat, counted behind the name (proc(5): 39)
-
-}  // namespace
 
 void ClientAffinity::bind() {
   const std::optional<int> processor = processor_of_(client_);
@@ -35,28 +22,9 @@ void ClientAffinity::release() {
   bound_to_ = -1;
 }
 
-// The name may contain spaces and parentheses, so that fields are counted from the last parenthesis on.
 std::optional<int> ClientAffinity::processor_of_thread(pid_t thread) {
-  std::array<char, 32> path{};
-  std::snprintf(path.data(), path.size(), "/proc/%d/stat", thread);
-  const UniqueFd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return std::nullopt;
-  std::array<char, 1024> text{};
-  const ssize_t length = ::read(file.get(), text.data(), text.size());
-  if (length <= 0) return std::nullopt;
-  std::string_view rest(text.data(), static_cast<std::size_t>(length));
-  const std::size_t name_end = rest.rfind(')');
-  if (name_end == std::string_view::npos) return std::nullopt;
-  rest.remove_prefix(name_end + 1);
-  for (std::size_t field = 0; field < kProcessorField; ++field) {
-    const std::size_t space = rest.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    rest.remove_prefix(space + 1);
-  }
-  int processor = -1;
-  if (std::from_chars(rest.data(), rest.data() + rest.size(), processor).ec != std::errc{})
-    return std::nullopt;
-  return processor;
+  const auto stat = thread_stat(thread);
+  return stat && stat->processor >= 0 ? std::optional(stat->processor) : std::nullopt;
 }
 
 }  // namespace h5mount::fuse

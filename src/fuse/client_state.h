@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "thread_stat.h"
+
 namespace h5mount::fuse {
 
 enum class ClientKind : std::uint8_t {
@@ -19,8 +21,8 @@ enum class ClientKind : std::uint8_t {
 // `thread`: as in the request; 0: unknown. False where that cannot be found out.
 bool client_is_gone(pid_t thread, ClientKind kind);
 
-// From the text of /proc/PID/stat: whether the thread has ended or is about to.
-bool stat_line_is_gone(std::string_view line, ClientKind kind);
+// Whether the thread has ended or is about to.
+bool is_gone(const ThreadStat& thread, ClientKind kind);
 // From the text of /proc/PID/status: whether a signal is pending that the thread neither blocks nor ignores.
 bool status_text_is_interrupted(std::string_view text);
 

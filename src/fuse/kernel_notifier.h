@@ -6,15 +6,12 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <shared_mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/job_queue.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::fuse {
@@ -32,29 +29,21 @@ class KernelNotifier final : public tree::KernelPages {
   bool store(tree::NodeId node, std::uint64_t offset, const dataset::Pieces& pieces) override;
 
   // To be called before the session's descriptor is closed: afterwards nothing is written to the kernel.
-  // Waits for running writes, so requests must still be answered, or the connection be dead. Further calls do
-  // nothing.
+  // Waits for running writes, so requests must still be answered, or the connection be dead.
   void stop();
+  // The same, without waiting: `then` is called by another thread after the last write.
+  void stop(std::function<void()> then);
 
  private:
-  struct Order {
-    tree::NodeId node;
-    dataset::ByteRange range = {};
-    std::string name = {};            // in the directory `node`, instead of the range; empty: none
-    std::function<void()> done = {};  // null: nothing to call
-  };
-  void notify(const Order& order);
-  void run();
+  void invalidate_range(tree::NodeId node, const dataset::ByteRange& range) const;
+  void end_stores();
 
   fuse_session* const session_;
-  Mutex mutex_;
-  Condition wake_;
-  std::deque<Order> orders_ H5_GUARDED_BY(mutex_);
-  bool stop_ H5_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> refusing_ = false;
-  std::shared_mutex storing_;  // held (shared) while pages are stored
-  std::once_flag stopped_;
-  std::thread thread_;
+  std::atomic<bool> refusing_ = false;  // pages to be stored
+  std::shared_mutex storing_;           // held (shared) while pages are stored
+  // Not bounded: an order may not be dropped, and who gives it must not wait for the reads that it waits for.
+  // There are a few for each node that changes.
+  JobQueue orders_{{.name = "h5-notify", .limit = JobQueue::kUnlimited}};
 };
 
 }  // namespace h5mount::fuse

@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "h5mount/base/error.h"
-#include "h5mount/base/log.h"
-#include "signals_blocked.h"
 
 namespace h5mount::fuse {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{50};
-// The watch sleeps after so many ticks without a request: an idle mount wakes no processor.
-constexpr unsigned kQuietTicks = 40;
 // The time for the thread that works for a request to answer it after its budget has ended: a chunk may have
 // to be decoded to its end.
 constexpr std::chrono::milliseconds kGraceAfterInterrupt{200};
@@ -74,31 +69,19 @@ void ActiveRequest::look(Clock::time_point now) {
 }
 
 void RequestWatch::start() {
-  const SignalsBlocked blocked;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error& error) {
-    log(LogLevel::Warning, "no thread to watch requests; those of killed processes run to their ends: {}",
-        error.what());
-  }
-}
-
-void RequestWatch::stop() {
-  {
-    const MutexLock lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  check_.emplace(kTick, [this](Watchdog::Clock::time_point now) { return look(now); });
 }
 
 RequestWatch::Place RequestWatch::add(std::shared_ptr<ActiveRequest> request) {
   std::list<std::shared_ptr<ActiveRequest>> one;
   one.push_back(std::move(request));
-  const MutexLock lock(mutex_);
-  active_.splice(active_.end(), one);
-  if (std::exchange(sleeping_, false)) wake_.notify_all();
-  return std::prev(active_.end());
+  const Place place = one.begin();
+  {
+    const MutexLock lock(mutex_);
+    active_.splice(active_.end(), one);
+  }
+  if (check_) check_->wake();
+  return place;
 }
 
 void RequestWatch::remove(Place place) {
@@ -107,42 +90,24 @@ void RequestWatch::remove(Place place) {
   one.splice(one.end(), active_, place);
 }
 
-// Where memory is short, some of them.
-void RequestWatch::collect_old(ActiveRequest::Clock::time_point now,
-                               std::vector<std::shared_ptr<ActiveRequest>>& old) const {
+// Where memory is short, some of them are looked at.
+bool RequestWatch::look(Watchdog::Clock::time_point now) {
+  std::vector<std::shared_ptr<ActiveRequest>> old;
+  bool any = false;
   try {
+    const MutexLock lock(mutex_);
+    any = !active_.empty();
     for (const auto& request : active_) {
       if (request->young(now)) break;
       old.push_back(request);
     }
   } catch (const std::bad_alloc&) {
   }
-}
-
-void RequestWatch::run() {
-  std::vector<std::shared_ptr<ActiveRequest>> old;
-  unsigned quiet = 0;
-  MutexLock lock(mutex_);
-  while (!stop_) {
-    quiet = active_.empty() ? quiet + 1 : 0;
-    if (quiet > kQuietTicks) {
-      sleeping_ = true;
-      while (!stop_ && sleeping_) wake_.wait(lock);
-      quiet = 0;
-    }
-    const auto tick_end = ActiveRequest::Clock::now() + kTick;
-    while (!stop_ && wake_.wait_until(lock, tick_end)) {
-    }
-    const auto now = ActiveRequest::Clock::now();
-    collect_old(now, old);
-    lock.unlock();
-    try {
-      for (const auto& request : old) request->look(now);
-    } catch (const std::bad_alloc&) {  // of an error's words; there is a next tick
-    }
-    old.clear();
-    lock.lock();
+  try {
+    for (const auto& request : old) request->look(now);
+  } catch (const std::bad_alloc&) {  // of an error's words; there is a next tick
   }
+  return any;
 }
 
 }  // namespace h5mount::fuse

@@ -1,5 +1,5 @@
-// ActiveRequest: a request of the kernel from its arrival to its answer. RequestWatch: a thread that looks
-// after the requests that take long. It interrupts those whose client is gone, and where the thread that
+// ActiveRequest: a request of the kernel from its arrival to its answer. RequestWatch: the watchdog's look at
+// the requests that take long. It interrupts those whose client is gone, and where the thread that
 // works for a request does not notice (it may wait for a source that hangs), the watch answers in its place:
 // the client goes on, and the kernel counts one request less. The thread ends its work when it can.
 #pragma once
@@ -11,12 +11,11 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <thread>
-#include <vector>
 
 #include "client_state.h"
 #include "h5mount/base/request_budget.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/watchdog.h"
 
 namespace h5mount::fuse {
 
@@ -77,27 +76,21 @@ class RequestWatch {
   };
 
   RequestWatch() = default;
-  ~RequestWatch() { stop(); }
   RequestWatch(const RequestWatch&) = delete;
   RequestWatch& operator=(const RequestWatch&) = delete;
 
-  void start();
-  void stop();  // also where it was not started
+  void start();  // before the first request
+  void stop() { check_.reset(); }
 
  private:
   using Place = std::list<std::shared_ptr<ActiveRequest>>::iterator;
   Place add(std::shared_ptr<ActiveRequest> request);
   void remove(Place place);
-  void collect_old(ActiveRequest::Clock::time_point now,
-                   std::vector<std::shared_ptr<ActiveRequest>>& old) const H5_REQUIRES(mutex_);
-  void run();
+  bool look(Watchdog::Clock::time_point now);
 
   Mutex mutex_;
-  Condition wake_;
   std::list<std::shared_ptr<ActiveRequest>> active_ H5_GUARDED_BY(mutex_);  // the oldest first
-  bool sleeping_ H5_GUARDED_BY(mutex_) = false;
-  bool stop_ H5_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // used by start and stop alone
+  std::optional<Watchdog::Check> check_;
 };
 
 }  // namespace h5mount::fuse

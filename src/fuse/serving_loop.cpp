@@ -11,18 +11,15 @@
 
 #include "client_affinity.h"
 #include "h5mount/base/log.h"
-#include "signals_blocked.h"
+#include "h5mount/base/thread.h"
 #include "wait_choice.h"
 
 namespace h5mount::fuse {
 namespace {
 
-// The watch sleeps after so many ticks without a request: an idle mount wakes no processor.
-constexpr unsigned kQuietTicks = 200;
-
 constexpr std::size_t kLongReply = 128U << 10;
 
-// How often the watch looks for threads that have worked long.
+// Between two looks for threads that have worked long.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 // How long a thread polls for a request: about what it takes a client to wake on a processor that slept, and
@@ -67,8 +64,8 @@ struct ServingLoop::Worker final : LongWorkListener {
   // Who changes `phase` from Processing to Lost appoints the next leader; the leader changes it back to
   // Receiving, unless it was Lost.
   std::atomic<Phase> phase = Phase::Lost;
-  std::atomic<std::uint64_t> requests =
-      0;  // received as leader: shows the watch whether it is still the same one
+  // Received as leader: shows the watchdog whether it is still the same one.
+  std::atomic<std::uint64_t> requests = 0;
   std::atomic<std::int64_t> at_work_since = kIdle;  // milliseconds of Clock
   Condition wake;
   bool woken = false;  // guarded by the loop's mutex
@@ -92,7 +89,10 @@ void ServingLoop::reply_ahead(std::size_t bytes) {
 
 int ServingLoop::run() {
   Worker* first = nullptr;
-  std::thread watcher;
+  if (options_.max_threads > 1) {
+    leader_check_.emplace(options_.tick, [this](Watchdog::Clock::time_point) { return look_at_leader(); });
+    threads_check_.emplace(kBetweenLooks, [this](Watchdog::Clock::time_point) { return look_at_threads(); });
+  }
   {
     const MutexLock lock(mutex_);
     idle_.reserve(options_.max_threads + kMaxReplaced);  // so that a thread that becomes idle needs no memory
@@ -101,13 +101,10 @@ int ServingLoop::run() {
     first->thread = ::pthread_self();
     note_spare();
   }
-  if (options_.max_threads > 1) {
-    const SignalsBlocked blocked;
-    watcher = std::thread([this] { watch(); });
-  }
   serve(*first);
   join_all();
-  if (watcher.joinable()) watcher.join();
+  leader_check_.reset();
+  threads_check_.reset();
   std::deque<Deferred> left;
   MutexLock lock(mutex_);
   left.swap(deferred_);
@@ -222,9 +219,8 @@ void ServingLoop::lead(Worker& me) {
     }
     without_memory = 0;
     me.requests.store(me.requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    me.phase.store(
-        Phase::Processing);  // sequentially consistent: the watch sleeps only if it cannot see this
-    if (watch_sleeps_.load()) wake_watch();
+    me.phase.store(Phase::Processing);  // in one order with all: the check sleeps only where it cannot see it
+    if (leader_check_) leader_check_->wake();
     const pid_t client = channel_.client_of(me.buffer);
     const Clock::time_point received = Clock::now();
     me.at_work_since.store(milliseconds(received), std::memory_order_relaxed);
@@ -259,6 +255,7 @@ void ServingLoop::pass_lead(Worker& from, std::atomic<std::uint64_t>& counter) {
   if (stop_ || !from.phase.compare_exchange_strong(processing, Phase::Lost)) return;
   counter.fetch_add(1, std::memory_order_relaxed);
   at_long_work_.fetch_add(1, std::memory_order_relaxed);
+  threads_check_->wake();
   leader_ = nullptr;
   appoint_leader();
 }
@@ -284,8 +281,7 @@ ServingLoop::Worker* ServingLoop::start_worker() {
     auto made = std::make_unique<Worker>(*this);
     Worker& worker = *made;
     workers_.reserve(workers_.size() + 1);
-    const SignalsBlocked blocked;
-    worker.own = std::thread([this, &worker] { serve(worker); });
+    worker.own = start_thread("h5-serve", [this, &worker] { serve(worker); });
     worker.thread = worker.own.native_handle();
     workers_.push_back(std::move(made));
     return &worker;
@@ -322,7 +318,10 @@ void ServingLoop::defer(Deferred job) {
   deferred_count_.fetch_add(1, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   deferred_.push_back(std::move(job));
-  if (idle_.empty()) return;
+  if (idle_.empty()) {
+    if (threads_check_) threads_check_->wake();
+    return;
+  }
   Worker& free = *idle_.back();
   idle_.pop_back();
   note_spare();
@@ -337,59 +336,42 @@ void ServingLoop::end(int result) {
   leader_ = nullptr;
   for (Worker* const worker : idle_) wake(*worker);
   idle_.clear();
-  watch_wake_.notify_all();
 }
 
-// ---- the watch
+// ---- the watchdog's looks
 
-void ServingLoop::wake_watch() {
-  const MutexLock lock(mutex_);
-  watch_sleeps_ = false;
-  watch_wake_.notify_all();
-}
-
-void ServingLoop::watch() {
-  const Worker* seen = nullptr;
-  std::uint64_t seen_requests = 0;
-  Clock::time_point looked = Clock::now();
-  unsigned quiet = kQuietTicks;
-  MutexLock lock(mutex_);
-  while (!stop_) {
-    bool is_quiet = quiet >= kQuietTicks;
-    if (is_quiet && deferred_.empty()) {
-      watch_sleeps_ = true;
-      if (leader_ != nullptr && leader_->phase.load() == Phase::Processing) watch_sleeps_ = false;
-      while (!stop_ && watch_sleeps_) watch_wake_.wait(lock);
-      quiet = 0;
-      is_quiet = false;
-    }
-    const auto tick_end = Clock::now() + (is_quiet ? kBetweenLooks : options_.tick);
-    while (!stop_ && watch_wake_.wait_until(lock, tick_end)) {
-    }
-    if (const auto now = Clock::now(); !stop_ && now - looked >= kBetweenLooks) {
-      looked = now;
-      replace_long_at_work();
-      const auto ended = take_ended();
-      lock.unlock();
-      for (const auto& worker : ended) worker->own.join();
-      lock.lock();
-    }
-    Worker* const leader = leader_;
+bool ServingLoop::look_at_leader() {
+  Worker* leader = nullptr;
+  bool same = false;
+  {
+    const MutexLock lock(mutex_);
+    if (stop_) return false;
+    leader = leader_;
     const std::uint64_t requests = leader == nullptr ? 0 : leader->requests.load(std::memory_order_relaxed);
-    const bool same = leader != nullptr && leader == seen && requests == seen_requests;
-    seen = leader;
-    seen_requests = requests;
-    if (stop_ || !same) {
-      quiet = 0;
-    } else if (leader->phase.load() == Phase::Processing) {
-      quiet = 0;
-      lock.unlock();
-      pass_lead(*leader, taken_);
-      lock.lock();
-    } else {
-      ++quiet;
-    }
+    same = leader != nullptr && leader == seen_leader_ && requests == seen_requests_;
+    seen_leader_ = leader;
+    seen_requests_ = requests;
   }
+  if (!same) return true;
+  if (leader->phase.load() != Phase::Processing) return false;
+  pass_lead(*leader, taken_);
+  return true;
+}
+
+// The threads that have ended are joined here alone while the loop runs, so that a leader that was seen lives
+// on.
+bool ServingLoop::look_at_threads() {
+  std::vector<std::unique_ptr<Worker>> ended;
+  bool any = false;
+  {
+    const MutexLock lock(mutex_);
+    if (stop_) return false;
+    replace_long_at_work();
+    ended = take_ended();
+    any = at_long_work_ > 0 || !deferred_.empty() || workers_.size() > options_.max_threads;
+  }
+  for (const auto& worker : ended) worker->own.join();
+  return any;
 }
 
 void ServingLoop::replace_long_at_work() {

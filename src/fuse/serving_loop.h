@@ -5,12 +5,14 @@
 // (libfuse's loop has every idle thread wait for requests in turn, which costs a wake of another thread
 // each.) Before work that takes long (base/long_work.h) the leader passes the lead to an idle thread, the one
 // that was idle last, or to a new one. What takes long without notice, such as a page fault on a slow disk,
-// loses the lead within two ticks to a thread that watches. So no request waits for another's decoding.
+// loses the lead to another thread within two looks of the watchdog. So no request waits for another's
+// decoding.
 //
 // Where all threads are at work, reads are deferred (`defer`) in the order of their arrival, and the leader
 // goes on to answer what is quick. A thread that has worked for one request for more than a second may wait
 // for a source that hangs: another is started in its place, up to kMaxReplaced, and as many end when it is
-// done. Threads: `run` once; all else from any thread while it runs.
+// done. The reads that are deferred are no JobQueue: a thread that is free takes the lead, or else a read,
+// and one lock decides. Threads: `run` once; all else from any thread while it runs.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -22,11 +24,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/watchdog.h"
 
 namespace h5mount::fuse {
 
@@ -49,9 +53,9 @@ class RequestChannel {
 class ServingLoop {
  public:
   struct Options {
-    unsigned max_threads = 64;                     // that serve; 1: the calling one only, without a watch
-    int wake_signal = 0;                           // its handler does nothing; `interrupt` sends it
-    std::chrono::milliseconds tick{1};             // a request that outlasts two ticks loses the lead
+    unsigned max_threads = 64;          // that serve; 1: the calling one only, which is not watched
+    int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
+    std::chrono::milliseconds tick{1};  // a request that outlasts two ticks loses the lead
     std::chrono::milliseconds long_at_work{1000};  // after which a thread is replaced
     std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
@@ -87,7 +91,7 @@ class ServingLoop {
 
   struct Counters {
     std::uint64_t passed = 0;    // the lead, by its holder before long work
-    std::uint64_t taken = 0;     // the lead, by the watch
+    std::uint64_t taken = 0;     // the lead, by the watchdog
     std::uint64_t deferred = 0;  // reads
     unsigned threads = 0, idle = 0, replaced = 0;
   };
@@ -108,8 +112,8 @@ class ServingLoop {
   void wake(Worker& worker) H5_REQUIRES(mutex_);
   void note_spare() H5_REQUIRES(mutex_);
   void end(int result);
-  void watch();
-  void wake_watch();
+  bool look_at_leader();
+  bool look_at_threads();
   void replace_long_at_work() H5_REQUIRES(mutex_);
   // Whether this thread was started in place of one that has come back.
   bool superfluous(const Worker& me) const H5_REQUIRES(mutex_);
@@ -121,13 +125,11 @@ class ServingLoop {
 
   RequestChannel& channel_;
   const Options options_;
-  std::atomic<bool> spare_ = true;  // a thread is idle or may be started, or there is but one
-  std::atomic<bool> watch_sleeps_ = true;
+  std::atomic<bool> spare_ = true;          // a thread is idle or may be started, or there is but one
   std::atomic<unsigned> at_long_work_ = 0;  // threads that answer a request without the lead
   std::atomic<std::uint64_t> passed_ = 0, taken_ = 0, deferred_count_ = 0;
 
   mutable Mutex mutex_;
-  Condition watch_wake_;
   // The first is the thread that called `run`.
   std::vector<std::unique_ptr<Worker>> workers_ H5_GUARDED_BY(mutex_);
   unsigned replaced_ H5_GUARDED_BY(mutex_) = 0;  // threads that work for one request for long
@@ -138,6 +140,12 @@ class ServingLoop {
   bool refused_ H5_GUARDED_BY(mutex_) = false;  // it was logged that no thread could be started
   bool stop_ H5_GUARDED_BY(mutex_) = false;
   int result_ H5_GUARDED_BY(mutex_) = 0;
+
+  // The leader as the last look found it.
+  const Worker* seen_leader_ = nullptr;
+  std::uint64_t seen_requests_ = 0;
+  // While the loop runs, where there may be more than one thread.
+  std::optional<Watchdog::Check> leader_check_, threads_check_;
 };
 
 }  // namespace h5mount::fuse

@@ -17,12 +17,12 @@
 #include "adapter.h"
 #include "change_watch.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 #include "kernel_notifier.h"
 #include "mount_answers.h"
 #include "mount_trouble.h"
 #include "read_ahead.h"
 #include "serving_loop.h"
-#include "signals_blocked.h"
 #include "stop_request.h"
 #include "wait_choice.h"
 
@@ -64,16 +64,18 @@ Status check_threads() {
   constexpr std::size_t kNeeded = 10;
   std::promise<void> end;
   const std::shared_future<void> ended = end.get_future().share();
-  std::vector<std::jthread> threads;
+  std::vector<std::thread> threads;
   Status out;
   try {
-    const SignalsBlocked blocked;
-    for (std::size_t i = 0; i < kNeeded; ++i) threads.emplace_back([ended] { ended.wait(); });
+    threads.reserve(kNeeded);
+    for (std::size_t i = 0; i < kNeeded; ++i)
+      threads.push_back(start_thread("h5-check", [ended] { ended.wait(); }));
   } catch (const std::exception& error) {  // no thread, or no memory for one
     out = fail({ErrorCode::Io, fmt::format("the system allows {} of {} threads that a mount needs: {}",
                                            threads.size(), kNeeded, error.what())});
   }
   end.set_value();
+  for (std::thread& thread : threads) thread.join();
   return out;
 }
 
@@ -203,7 +205,6 @@ struct FuseSession::Helpers {
 // Throws std::system_error where the system refuses a thread or a descriptor.
 void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
                         const std::function<void()>& on_ready) {
-  const SignalsBlocked blocked;
   helpers.notifier = std::make_shared<KernelNotifier>(session_);
   adapter_.kernel = helpers.notifier;
   adapter_.tree->set_kernel(helpers.notifier);
@@ -212,13 +213,15 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
   // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
   // still answered.
   stop_request_.begin(
-      [this, &channel, notifier = helpers.notifier] {
+      [this, &channel, &loop, notifier = helpers.notifier] {
         if (adapter_.options.on_stop) adapter_.options.on_stop();
-        notifier->stop();
-        channel.stop();
+        notifier->stop([&channel, &loop] {
+          channel.stop();
+          loop.interrupt();
+        });
       },
       [&loop] { loop.interrupt(); });
-  helpers.announcer = std::thread([this, &on_ready] { announce(on_ready); });
+  helpers.announcer = start_thread("h5-announce", [this, &on_ready] { announce(on_ready); });
 }
 
 int FuseSession::serve(std::function<void()> on_ready) {

@@ -1,14 +1,9 @@
 #include "stop_request.h"
 
 #include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
-#include <system_error>
 #include <utility>
 
 namespace h5mount::fuse {
@@ -16,16 +11,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenWakes{20};
 
-std::atomic<int> g_event = -1;
-
-void write_event(int event) {
-  const std::uint64_t one = 1;
-  (void)!::write(event, &one, sizeof one);
-}
+// Signals are blocked in all threads but the main one, which makes and ends it.
+std::atomic<StopRequest*> g_request = nullptr;
 
 extern "C" void on_signal(int /*signal*/) {
   const int saved = errno;
-  if (const int event = g_event.load(); event >= 0) write_event(event);
+  if (StopRequest* const request = g_request.load(); request != nullptr) request->ask();
   errno = saved;
 }
 
@@ -43,23 +34,23 @@ int StopRequest::wake_signal() {
   return SIGRTMIN;
 }
 
-StopRequest::StopRequest(bool handle_signals) : event_(::eventfd(0, EFD_CLOEXEC)), signals_(handle_signals) {
+StopRequest::StopRequest(bool handle_signals)
+    : signals_(handle_signals),
+      check_(kBetweenWakes, [this](Watchdog::Clock::time_point) { return look(); }) {
   const struct sigaction waking = handler(ignore);
   ::sigaction(wake_signal(), &waking, nullptr);
   if (signals_) take_signals();
 }
 
 StopRequest::~StopRequest() {
-  if (signals_) {
-    g_event = -1;
-    for (std::size_t i = 0; i < kAlways.size(); ++i) ::sigaction(kAlways[i], &before_[i], nullptr);
-    ::sigaction(kUnlessIgnored, &before_.back(), nullptr);
-  }
-  if (event_ >= 0) ::close(event_);
+  if (!signals_) return;
+  g_request = nullptr;
+  for (std::size_t i = 0; i < kAlways.size(); ++i) ::sigaction(kAlways[i], &before_[i], nullptr);
+  ::sigaction(kUnlessIgnored, &before_.back(), nullptr);
 }
 
 void StopRequest::take_signals() {
-  g_event = event_;
+  g_request = this;
   const struct sigaction asking = handler(on_signal);
   sigset_t taken;
   sigemptyset(&taken);
@@ -74,39 +65,32 @@ void StopRequest::take_signals() {
 }
 
 void StopRequest::begin(std::function<void()> on_stop, std::function<void()> interrupt) {
-  if (event_ < 0) throw std::system_error(EMFILE, std::generic_category(), "no event for signals");
-  on_stop_ = std::move(on_stop);
-  interrupt_ = std::move(interrupt);
-  thread_ = std::thread([this] { wait_and_stop(); });
+  {
+    const MutexLock lock(mutex_);
+    on_stop_ = std::move(on_stop);
+    interrupt_ = std::move(interrupt);
+  }
+  check_.wake();
 }
 
 void StopRequest::end() {
-  {
-    const MutexLock lock(mutex_);
-    ended_ = true;
-  }
-  changed_.notify_all();
-  ask();
-  if (thread_.joinable()) thread_.join();
+  const MutexLock lock(mutex_);
+  on_stop_ = interrupt_ = nullptr;
 }
 
-void StopRequest::ask() const {
-  write_event(event_);
+void StopRequest::ask() noexcept {
+  asked_ = true;
+  check_.wake();
 }
 
-void StopRequest::wait_and_stop() {
-  std::uint64_t asked = 0;
-  while (::read(event_, &asked, sizeof asked) < 0 && errno == EINTR) {
-  }
-  MutexLock lock(mutex_);
-  if (ended_) return;
-  lock.unlock();
-  on_stop_();
-  lock.lock();
-  while (!ended_) {
+bool StopRequest::look() {
+  const MutexLock lock(mutex_);
+  if (!asked_ || !interrupt_) return false;
+  if (on_stop_)
+    std::exchange(on_stop_, nullptr)();
+  else
     interrupt_();
-    changed_.wait_for(lock, kBetweenWakes);
-  }
+  return true;
 }
 
 }  // namespace h5mount::fuse

@@ -10,24 +10,33 @@
 namespace h5mount::fuse {
 namespace {
 
-// A line of /proc/PID/stat, of a program whose name is a trap.
-std::string line(const std::string& state, const std::string& flags, const std::string& pending) {
+// From a line of /proc/PID/stat, of a program whose name is a trap.
+std::optional<ThreadStat> stat_of(const std::string& state, const std::string& flags,
+                                  const std::string& pending) {
   std::string out = "77 (a) Z ( b) " + state + " 1 77 77 0 -1 " + flags;
   for (int field = 10; field < 31; ++field) out += " 9";
-  return out + " " + pending + " 0 0 0";
+  return parse_thread_stat(out + " " + pending + " 0 0 0 0 17 5 0");
 }
 
 TEST(ClientState, IsGoneWhenItHasEndedOrIsKilled) {
   for (const ClientKind kind : {ClientKind::Waiting, ClientKind::Direct}) {
-    EXPECT_FALSE(stat_line_is_gone(line("S", "4194304", "0"), kind));
-    EXPECT_FALSE(stat_line_is_gone(line("D", "4194304", "2"), kind));   // SIGINT, with a handler
-    EXPECT_TRUE(stat_line_is_gone(line("D", "4194304", "256"), kind));  // SIGKILL
-    EXPECT_TRUE(stat_line_is_gone(line("D", "4195332", "0"), kind));    // ended by a signal
-    EXPECT_EQ(stat_line_is_gone(line("Z", "4194304", "0"), kind), kind == ClientKind::Waiting);
-    EXPECT_EQ(stat_line_is_gone(line("S", "4194308", "0"), kind), kind == ClientKind::Waiting);
-    for (const char* nonsense : {"", "77", "77 (x)", "77 (x) ", ")", ") S"})
-      EXPECT_FALSE(stat_line_is_gone(nonsense, kind)) << nonsense;
+    EXPECT_FALSE(is_gone(*stat_of("S", "4194304", "0"), kind));
+    EXPECT_FALSE(is_gone(*stat_of("D", "4194304", "2"), kind));   // SIGINT, with a handler
+    EXPECT_TRUE(is_gone(*stat_of("D", "4194304", "256"), kind));  // SIGKILL
+    EXPECT_TRUE(is_gone(*stat_of("D", "4195332", "0"), kind));    // ended by a signal
+    EXPECT_EQ(is_gone(*stat_of("Z", "4194304", "0"), kind), kind == ClientKind::Waiting);
+    EXPECT_EQ(is_gone(*stat_of("S", "4194308", "0"), kind), kind == ClientKind::Waiting);
+    for (const char* nonsense : {"", "77", "77 (x)", "77 (x) ", ")"})
+      EXPECT_FALSE(parse_thread_stat(nonsense)) << nonsense;
+    EXPECT_FALSE(is_gone(*parse_thread_stat(") S"), kind));  // cut short
   }
+}
+
+TEST(ThreadStat, HasTheProcessor) {
+  EXPECT_EQ(stat_of("S", "0", "0")->processor, 5);
+  EXPECT_EQ(parse_thread_stat(") S")->processor, -1);
+  EXPECT_EQ(thread_stat(::getpid())->state, 'R');
+  EXPECT_FALSE(thread_stat(-1));
 }
 
 TEST(ClientState, IsInterruptedByASignalThatItTakes) {

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <map>
+#include <sstream>
 #include <thread>
 #include <tuple>
 
@@ -40,6 +42,7 @@ class Served {
   Served(const Served&) = delete;
   Served& operator=(const Served&) = delete;
 
+  pid_t pid() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
   // The exit code, 128 and more for a signal's number; -1 where it does not end within ten seconds.
   int end(int number) {
@@ -59,6 +62,68 @@ class Served {
  private:
   pid_t pid_;
 };
+
+struct Threads {
+  std::map<std::string, unsigned> names;  // how many have each name
+  unsigned count = 0;
+  std::uint64_t wakes = 0;  // of all of them since the process began
+};
+
+Threads threads_of(pid_t process) {
+  Threads out;
+  std::error_code gone;
+  const std::string all = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& thread : std::filesystem::directory_iterator(all, gone)) {
+    std::string name = slurp(thread.path() / "comm");
+    if (name.empty()) continue;  // it has ended meanwhile
+    name.pop_back();
+    ++out.names[name];
+    ++out.count;
+    std::istringstream status(slurp(thread.path() / "status"));
+    for (std::string word; status >> word;)
+      if (std::uint64_t switches = 0; word == "voluntary_ctxt_switches:" && status >> switches)
+        out.wakes += switches;
+  }
+  return out;
+}
+
+std::string text_of(const Threads& threads) {
+  std::string out;
+  for (const auto& [name, count] : threads.names) out += name + " " + std::to_string(count) + "; ";
+  return out;
+}
+
+// Of a mount that has listed a directory, once what begins it has ended and nothing wakes it any more.
+Threads threads_at_rest(const Served& program, const MountPoint& mount) {
+  EXPECT_EQ(run("ls -l " + mount.path()).code, 0);
+  Threads before = threads_of(program.pid());
+  for (int i = 0; i < 100; ++i) {
+    ::usleep(500'000);
+    Threads now = threads_of(program.pid());
+    if (now.wakes == before.wakes && now.count == before.count) return now;
+    before = std::move(now);
+  }
+  ADD_FAILURE() << "it does not come to rest: " << text_of(before);
+  return before;
+}
+
+// Where the machine does not run the thread that answers, another one takes its place: so one of some mounts.
+TEST_F(EndingsTest, AMountAtRestHasFewThreadsEachWithItsName) {
+  const unsigned decoders = std::max(1U, std::thread::hardware_concurrency());
+  Threads fewest;
+  for (int i = 0; i < 5 && (fewest.count == 0 || fewest.count > decoders + 5); ++i) {
+    Served program(mount, "true");
+    Threads found = threads_at_rest(program, mount);
+    if (fewest.count == 0 || found.count < fewest.count) fewest = std::move(found);
+    EXPECT_EQ(program.end(SIGTERM), 0);
+  }
+  EXPECT_LE(fewest.count, decoders + 5) << text_of(fewest);
+  fewest.names.erase("h5-serve");
+  EXPECT_EQ(
+      fewest.names,
+      (std::map<std::string, unsigned>{
+          {"h5mount", 1}, {"h5-decode", decoders}, {"h5-watchdog", 1}, {"h5-notify", 1}, {"h5-changes", 1}}));
+}
 
 // A shell without job control starts what it has in its background with SIGINT and SIGQUIT ignored.
 TEST_F(EndingsTest, InterruptAndQuitEndAMountThatInheritedThemIgnored) {
