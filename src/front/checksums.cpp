@@ -1,11 +1,12 @@
 #include "h5mount/front/checksums.h"
 
+#include <algorithm>
 #include <deque>
 #include <future>
 #include <unordered_map>
 
-#include "copy_jobs.h"
 #include "file_reader.h"
+#include "h5mount/base/job_queue.h"
 #include "h5mount/base/limits.h"
 #include "sha256.h"
 #include "tree_walk.h"
@@ -34,7 +35,9 @@ std::string line_of(const std::string& digest, const std::string& path) {
 class Checksums final : public Visitor {
  public:
   Checksums(const Context& context, const ChecksumOptions& options)
-      : context_(context), options_(options), jobs_(options.threads) {}
+      : context_(context),
+        options_(options),
+        jobs_({.name = "h5-checksum", .threads = std::max(options.threads, 1U), .limit = kMaxPending}) {}
 
   Result<bool> visit(FoundNode& found) override {
     if (options_.stop != nullptr && options_.stop->load())
@@ -48,11 +51,11 @@ class Checksums final : public Visitor {
       lines_.push_back({found.path, promise->get_future().share()});
       if (linked && linked_.size() < limits::kMaxWalkedObjects)
         linked_.emplace(found.stat.ino, lines_.back().digest);
-      jobs_.add([this, promise, node = std::make_shared<NodeReference>(std::move(found.node))] {
+      jobs_.submit([this, promise, node = std::make_shared<NodeReference>(std::move(found.node))] {
         promise->set_value(digest_of(*node));
       });
     }
-    if (lines_.size() >= kMostPending) H5_TRY(write_first());
+    if (lines_.size() >= kMaxPending) H5_TRY(write_first());
     return true;
   }
 
@@ -62,7 +65,7 @@ class Checksums final : public Visitor {
   }
 
  private:
-  static constexpr std::size_t kMostPending = 256;
+  static constexpr std::size_t kMaxPending = 256;
   struct Line {
     std::string path;
     std::shared_future<Digest> digest;
@@ -111,7 +114,7 @@ class Checksums final : public Visitor {
   std::deque<Line> lines_;  // not written yet, in the order of the tree
   std::unordered_map<std::uint64_t, std::shared_future<Digest>> linked_;  // by inode number
   std::atomic<std::uint64_t> bytes_{0};
-  CopyJobs jobs_;  // last: its threads end before the rest
+  JobQueue jobs_;  // last: its threads end before the rest
 };
 
 }  // namespace

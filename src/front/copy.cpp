@@ -8,10 +8,11 @@
 #include <unordered_map>
 
 #include "copy_file.h"
-#include "copy_jobs.h"
 #include "copy_record.h"
 #include "file_reader.h"
+#include "h5mount/base/job_queue.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
 #include "tree_walk.h"
 #include "xattrs.h"
@@ -20,6 +21,7 @@ namespace h5mount::front {
 namespace {
 
 constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of one file
+constexpr std::size_t kMaxQueued = 64;  // files to be copied; each holds its directory open
 
 // The first copy of a file with several names, to which the others are linked.
 struct FirstCopy {
@@ -82,9 +84,10 @@ class Copy : public Visitor {
     }
     Status walked;
     {
-      CopyJobs jobs(std::max(options_.threads, 1U));
+      JobQueue jobs({.name = "h5-copy", .threads = std::max(options_.threads, 1U), .limit = kMaxQueued});
       jobs_ = &jobs;
       walked = walk(tree_, std::move(start), *this, failed_);
+      jobs.drain();
     }
     directories_.clear();
     const MutexLock lock(mutex_);
@@ -102,7 +105,7 @@ class Copy : public Visitor {
     std::string below = directories_.empty() ? name : found.path.substr(start_length_);
     const auto work = std::make_shared<Work>(
         Work{std::move(found), directories_.empty() ? top_ : directories_.back(), name, std::move(below)});
-    jobs_->add([this, work] { copy_one(*work); });
+    jobs_->submit([this, work] { copy_one(*work); });
     return true;
   }
 
@@ -282,7 +285,7 @@ class Copy : public Visitor {
   const std::shared_ptr<tree::Tree>& tree_;
   const CopyOptions& options_;
   const FailureHandler failed_;  // one at a time
-  CopyJobs* jobs_ = nullptr;
+  JobQueue* jobs_ = nullptr;
   CopyDirectoryPtr top_;                       // the directory from which `below` of each job is counted
   std::string top_name_;                       // of the start, in `top_`
   std::size_t start_length_ = 0;               // of the start's path and its `/`
@@ -318,7 +321,7 @@ class CountThread {
  public:
   CountThread(const std::shared_ptr<tree::Tree>& tree, const CopyOptions& options) {
     if (options.progress == nullptr) return;
-    thread_ = std::thread([this, tree, path = options.path, progress = options.progress] {
+    thread_ = start_thread("h5-count", [this, tree, path = options.path, progress = options.progress] {
       Count count(done_, *progress);
       auto start = find_path(tree, path, LastLink::Keep);
       // Errors are reported by the copy itself.

@@ -134,7 +134,8 @@ MHD_Result Exchange::advance(const char* method, const char* url, const char* ve
 // The loop does not touch the connection until the job has resumed it, which is the last that the job does.
 void Exchange::suspend_for(void (Exchange::*job)()) {
   MHD_suspend_connection(connection_);
-  context_.jobs.submit(work_.is_long() ? Pace::Long : Pace::Quick, [this, job, connection = connection_] {
+  JobQueue& jobs = work_.is_long() ? context_.long_jobs : context_.quick_jobs;
+  jobs.submit([this, job, connection = connection_] {
     work_.begin_job();
     (this->*job)();
     work_.end_job();

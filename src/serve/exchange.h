@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "connections.h"
-#include "job_queue.h"
+#include "h5mount/base/job_queue.h"
 #include "message.h"
 #include "site.h"
 
@@ -20,7 +20,8 @@ namespace h5mount::serve {
 // What the exchanges of a server share.
 struct ExchangeContext {
   Site& site;
-  JobQueue& jobs;
+  JobQueue& quick_jobs;
+  JobQueue& long_jobs;  // of requests that have taken long before
   Connections& connections;
   std::function<void(const std::string&)> log_answer;
   std::atomic<bool> draining = false;

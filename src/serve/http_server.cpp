@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "exchange.h"
-#include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/unique_fd.h"
+#include "h5mount/base/watchdog.h"
 #include "h5mount/serve/server.h"
 #include "listener.h"
 
@@ -16,9 +16,24 @@ namespace h5mount::serve {
 namespace {
 
 constexpr unsigned kMaxLoops = 4;  // threads that send and receive
-// Threads that read trees: for quick requests and for long ones, each beside one for each processor; and at
-// most, where sources hang.
-constexpr unsigned kQuickReaders = 4, kSlowReaders = 8, kMostReaders = 512;
+// Threads that read trees, beside one for each processor, and at most, where sources hang. A job may take
+// long: it must not hold up those of other clients. So those of requests that have taken long before share a
+// few threads, and where jobs that were thought to be quick take long after all, or long ones wait rather
+// than work, further threads are started for those that wait.
+JobQueue::Options quick_readers() {
+  return {.name = "h5-quick",
+          .threads = std::thread::hardware_concurrency() + 4,
+          .limit = JobQueue::kUnlimited,  // a job for each connection
+          .patience = std::chrono::milliseconds(50),
+          .max_threads = 384};
+}
+JobQueue::Options long_readers() {
+  return {.name = "h5-long",
+          .threads = std::thread::hardware_concurrency() + 8,
+          .limit = JobQueue::kUnlimited,
+          .patience = std::chrono::milliseconds(1000),
+          .max_threads = 128};
+}
 constexpr std::chrono::milliseconds kLongestTick{1000};
 constexpr std::chrono::milliseconds kDrainTick{10};
 
@@ -35,9 +50,13 @@ class HttpServer final : public Server {
         site_({options.cors_origin, listener_.loopback, options.token, listener_.port}, std::move(sources)),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
-        jobs_({std::thread::hardware_concurrency() + kQuickReaders,
-               std::thread::hardware_concurrency() + kSlowReaders, kMostReaders}),
-        context_{site_, jobs_, connections_, options.log_answer, false} {}
+        quick_jobs_(quick_readers()),
+        long_jobs_(long_readers()),
+        context_{site_, quick_jobs_, long_jobs_, connections_, options.log_answer, false},
+        check_(check_interval(), [this](Watchdog::Clock::time_point) {
+          connections_.shut_late();
+          return connections_.count() > 0;
+        }) {}
 
   Status listen() {
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
@@ -53,19 +72,12 @@ class HttpServer final : public Server {
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     if (daemon_ == nullptr) return fail(Error(ErrorCode::Io, "libmicrohttpd does not start"));
     (void)listener_.socket.release();  // the daemon's, until it is quiesced
-    watch_ = std::thread([this] { watch(); });
     return {};
   }
 
   ~HttpServer() override {
     if (daemon_ != nullptr) drain(std::chrono::hours(1));
     if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
-    {
-      const MutexLock lock(mutex_);
-      ending_ = true;
-    }
-    wake_.notify_all();
-    if (watch_.joinable()) watch_.join();
   }
 
   std::string url() const override { return listener_.url; }
@@ -106,33 +118,27 @@ class HttpServer final : public Server {
       const MHD_ConnectionInfo* const info =
           MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
       *context = server.connections_.add(info->connect_fd);
+      server.check_.wake();
     } else if (*context != nullptr) {
       server.connections_.remove(static_cast<Connection*>(*context));
       *context = nullptr;
     }
   }
 
-  void watch() {
+  std::chrono::milliseconds check_interval() const {
     const auto tick = std::min({options_.header_deadline / 4, options_.stall_deadline / 4, kLongestTick});
-    MutexLock lock(mutex_);
-    while (!ending_) {
-      wake_.wait_for(lock, std::max(tick, std::chrono::milliseconds(1)));
-      connections_.shut_late();
-    }
+    return std::max(tick, std::chrono::milliseconds(1));
   }
 
   const ServerOptions options_;
   Listener listener_;
   Site site_;
   Connections connections_;
-  JobQueue jobs_;
+  JobQueue quick_jobs_, long_jobs_;
   ExchangeContext context_;
   MHD_Daemon* daemon_ = nullptr;
   UniqueFd listening_;  // once the daemon is quiesced; closed after it has ended
-  Mutex mutex_;
-  Condition wake_;
-  bool ending_ H5_GUARDED_BY(mutex_) = false;
-  std::thread watch_;
+  Watchdog::Check check_;
 };
 
 }  // namespace
