@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "exit_codes.h"
 #include "h5mount/base/log.h"
@@ -39,11 +40,10 @@ int exit_code_of(pid_t child) {
 void let_go_of_terminal() {
   ::setsid();
   if (::chdir("/") != 0) log(LogLevel::Debug, "cannot leave the working directory");
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null < 0) return;
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return;
   set_log_to_syslog(true);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
-  ::close(null);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
 }
 
 }  // namespace
@@ -53,17 +53,18 @@ Result<Background> Background::fork_process() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
     return fail(io_error(errno, "socketpair"));
   }
+  UniqueFd parents(sockets[0]), childs(sockets[1]);
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) return fail(io_error(errno, "fork"));
-  ::close(sockets[child == 0 ? 0 : 1]);
-  if (child != 0) wait_for_child(child, sockets[0]);
-  return Background(sockets[1]);
+  if (child == 0) return Background(std::move(childs));
+  childs.reset();
+  wait_for_child(child, parents.get());
 }
 
 bool Background::ready() const {
   let_go_of_terminal();
-  return ::send(parent_, "+", 1, MSG_NOSIGNAL) == 1;
+  return ::send(parent_.get(), "+", 1, MSG_NOSIGNAL) == 1;
 }
 
 }  // namespace h5mount::cli

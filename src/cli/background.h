@@ -3,7 +3,10 @@
 // stderr and the caller's exit code shows success or failure.
 #pragma once
 
+#include <utility>
+
 #include "h5mount/base/error.h"
+#include "h5mount/base/unique_fd.h"
 
 namespace h5mount::cli {
 
@@ -18,8 +21,8 @@ class Background {
   bool ready() const;
 
  private:
-  explicit Background(int parent) : parent_(parent) {}
-  int parent_;
+  explicit Background(UniqueFd parent) : parent_(std::move(parent)) {}
+  UniqueFd parent_;
 };
 
 }  // namespace h5mount::cli

@@ -133,12 +133,12 @@ int run_mount(const MountCommand& command) {
   if (command.check_only) return 0;
   drop_capabilities(!command.options.plugins.empty());
   if (command.foreground) return serve(command, std::move(source.files), std::nullopt);
-  const auto background = Background::fork_process();
+  auto background = Background::fork_process();
   if (!background) {
     print_error(command.file, background.error().text());
     return kExitMountFailed;
   }
-  return serve(command, std::move(source.files), *background);
+  return serve(command, std::move(source.files), *std::move(background));
 }
 
 }  // namespace h5mount::cli

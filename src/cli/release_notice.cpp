@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "h5mount/fuse/mount_table.h"
 
@@ -61,31 +62,26 @@ void publish_release_notice(const std::string& mountpoint) {
   const auto mounted = fuse::find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return;
-  if (!bind_with_retries(socket, *address) || ::listen(socket, kMostWaiting) != 0) ::close(socket);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return;
+  if (bind_with_retries(socket.get(), *address) && ::listen(socket.get(), kMostWaiting) == 0)
+    (void)socket.release();  // the kernel closes it
 }
 
 ReleaseWait::ReleaseWait(const std::string& mountpoint) {
   const auto mounted = fuse::find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
-  connected_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (connected_ < 0) return;
-  if (::connect(connected_, generic(*address), address->length) == 0 &&
-      is_mounter(connected_, mounted->options))
-    return;
-  ::close(connected_);
-  connected_ = -1;
-}
-
-ReleaseWait::~ReleaseWait() {
-  if (connected_ >= 0) ::close(connected_);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return;
+  if (::connect(socket.get(), generic(*address), address->length) == 0 &&
+      is_mounter(socket.get(), mounted->options))
+    connected_ = std::move(socket);
 }
 
 void ReleaseWait::await(std::chrono::milliseconds most) const {
-  if (connected_ < 0) return;
-  pollfd end{.fd = connected_, .events = POLLIN, .revents = 0};
+  if (!connected_) return;
+  pollfd end{.fd = connected_.get(), .events = POLLIN, .revents = 0};
   ::poll(&end, 1, static_cast<int>(most.count()));
 }
 

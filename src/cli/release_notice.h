@@ -9,6 +9,8 @@
 #include <chrono>
 #include <string>
 
+#include "h5mount/base/unique_fd.h"
+
 namespace h5mount::cli {
 
 // For the serving process, once the mount answers. The socket is closed when the process exits, after
@@ -20,16 +22,13 @@ void publish_release_notice(const std::string& mountpoint);
 class ReleaseWait {
  public:
   explicit ReleaseWait(const std::string& mountpoint);
-  ~ReleaseWait();
-  ReleaseWait(const ReleaseWait&) = delete;
-  ReleaseWait& operator=(const ReleaseWait&) = delete;
 
   // Waits until the serving process has exited, but no longer than `most`; returns at once where there is no
   // socket.
   void await(std::chrono::milliseconds most) const;
 
  private:
-  int connected_ = -1;
+  UniqueFd connected_;
 };
 
 }  // namespace h5mount::cli

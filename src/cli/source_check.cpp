@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "foreign_format.h"
+#include "h5mount/base/unique_fd.h"
 #include "h5mount/io/drivers.h"
 
 namespace h5mount::cli {
@@ -78,9 +79,8 @@ Status check_source(const std::string& path) {
   if (S_ISDIR(st.st_mode))
     return fail(unreadable(file + " is a directory; name the HDF5 file to be mounted"));
   if (!S_ISREG(st.st_mode)) return fail(unreadable(file + " is not a regular file"));
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return fail(not_opened(file, st, errno));
-  ::close(fd);
+  const UniqueFd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!opened) return fail(not_opened(file, st, errno));
   return {};
 }
 

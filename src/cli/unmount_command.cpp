@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "exit_codes.h"
+#include "h5mount/base/unique_fd.h"
 #include "open_source.h"
 #include "release_notice.h"
 
@@ -49,11 +50,10 @@ int unmount(const UnmountCommand& command) {
 bool enter_mount_namespace(const std::string& name) {
   const bool number = name.find_first_not_of("0123456789") == std::string::npos;
   const std::string path = number ? "/proc/" + name + "/ns/mnt" : name;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool entered = fd >= 0 && ::setns(fd, CLONE_NEWNS) == 0;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const bool entered = file && ::setns(file.get(), CLONE_NEWNS) == 0;
   if (!entered)
     print_error(name, std::string("the mount namespace cannot be entered: ") + std::strerror(errno));
-  if (fd >= 0) ::close(fd);
   return entered;
 }
 

@@ -18,14 +18,14 @@ namespace {
 constexpr std::uint64_t kStripeBytes = 4U << 20;
 
 // An unlinked file: it vanishes with its descriptor, however the program ends.
-Result<int> open_unlinked(const char* directory) {
-  const int fd = ::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) return fd;
+Result<UniqueFd> open_unlinked(const char* directory) {
+  UniqueFd file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file) return file;
   std::string name = std::string(directory) + "/h5mount-XXXXXX";  // for file systems without O_TMPFILE
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named < 0) return fail(io_error(errno, std::string("a spill file in ") + directory));
+  file = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file) return fail(io_error(errno, std::string("a spill file in ") + directory));
   ::unlink(name.c_str());
-  return named;
+  return file;
 }
 
 Status write_all(int fd, ByteSpan bytes, std::uint64_t offset) {
@@ -101,7 +101,7 @@ class SpillFiles {
 };
 
 SpilledRowBlocks::Spilled::~Spilled() {
-  if (fd >= 0) ::close(fd);
+  file.reset();  // before its bytes count as free
   if (bytes > 0) SpillFiles::all().release(bytes);
 }
 
@@ -170,11 +170,11 @@ Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spill
 Status SpilledRowBlocks::open_file(Spilled& spilled) const {
   const char* named = std::getenv("TMPDIR");
   const char* directory = named != nullptr && *named == '/' ? named : "/var/tmp";
-  H5_ASSIGN(spilled.fd, open_unlinked(directory));
+  H5_ASSIGN(spilled.file, open_unlinked(directory));
   struct statvfs space{};
   const auto needed = checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes());
   const std::uint64_t free =
-      ::fstatvfs(spilled.fd, &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
+      ::fstatvfs(spilled.file.get(), &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
   if (!needed || !SpillFiles::all().reserve(slot_, *needed, free))
     return fail(
         Error(ErrorCode::LimitExceeded, "a row of chunks larger than cache_size needs a spill file, and " +
@@ -195,7 +195,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
     ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(true));
     const MutableByteSpan plain = scratch->plain(static_cast<std::size_t>(plan_.chunk_bytes()));
     H5_TRY(store.decode(first + i, record, plain, *scratch));
-    return write_all(spilled.fd, plain, i * plan_.chunk_bytes());
+    return write_all(spilled.file.get(), plain, i * plan_.chunk_bytes());
   };
   Mutex mutex;
   Status failure;
@@ -217,7 +217,7 @@ Status SpilledRowBlocks::gather(const Spilled& spilled, ChunkPlan::Rows rows, Mu
   const std::uint64_t skipped = rows.first * chunk_row_bytes_;
   const MutableByteSpan part = scratch->plain(static_cast<std::size_t>(rows.count * chunk_row_bytes_));
   for (std::uint64_t i = 0; i < plan_.chunks_per_row_block(); ++i) {
-    H5_TRY(read_all(spilled.fd, part, i * plan_.chunk_bytes() + skipped));
+    H5_TRY(read_all(spilled.file.get(), part, i * plan_.chunk_bytes() + skipped));
     plan_.for_each_chunk_run(
         first_chunk + i, rows, [&](std::uint64_t from, std::uint64_t to, std::uint64_t n) {
           std::memcpy(out.data() + to, part.data() + (from - skipped), static_cast<std::size_t>(n));

@@ -15,6 +15,7 @@
 
 #include "chunked_blocks.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/unique_fd.h"
 
 namespace h5mount::dataset {
 
@@ -40,7 +41,7 @@ class SpilledRowBlocks {
 
     const std::uint64_t row_block;
     std::uint64_t bytes = 0;  // of its file, counted in the bound on all
-    int fd = -1;
+    UniqueFd file;
     Mutex mutex;
     Condition ready;
     bool done H5_GUARDED_BY(mutex) = false;

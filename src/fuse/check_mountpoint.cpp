@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "h5mount/base/unique_fd.h"
 #include "h5mount/fuse/mount_table.h"
 #include "h5mount/fuse/session.h"
 
@@ -77,13 +78,11 @@ Status check_device() {
     return trouble(
         "there is no /dev/fuse here: modprobe fuse, or start the container with --device /dev/fuse");
   }
-  const int fd = ::open(kDevice, O_RDWR | O_CLOEXEC);
-  if (fd < 0) {
+  if (const UniqueFd device_file(::open(kDevice, O_RDWR | O_CLOEXEC)); !device_file) {
     const int reason = errno;
     return trouble(fmt::format("{} cannot be opened ({}); {}", kDevice, std::strerror(reason),
                                device_cure(reason, device)));
   }
-  ::close(fd);
   return {};
 }
 

@@ -70,11 +70,11 @@ std::string with_cure(std::string said) {
 
 CaughtMessages::CaughtMessages() {
   fuse_set_log_func(to_stderr);
-  memory_ = ::memfd_create("messages", MFD_CLOEXEC);
-  if (memory_ < 0) return;
+  memory_ = UniqueFd(::memfd_create("messages", MFD_CLOEXEC));
+  if (!memory_) return;
   std::fflush(stderr);
-  saved_stderr_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (saved_stderr_ >= 0) ::dup2(memory_, STDERR_FILENO);
+  saved_stderr_ = UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (saved_stderr_) ::dup2(memory_.get(), STDERR_FILENO);
 }
 
 CaughtMessages::~CaughtMessages() {
@@ -82,17 +82,15 @@ CaughtMessages::~CaughtMessages() {
 }
 
 std::string CaughtMessages::finish() {
-  if (saved_stderr_ >= 0) {
+  if (saved_stderr_) {
     std::fflush(stderr);
-    ::dup2(saved_stderr_, STDERR_FILENO);
-    ::close(saved_stderr_);
-    saved_stderr_ = -1;
+    ::dup2(saved_stderr_.get(), STDERR_FILENO);
+    saved_stderr_.reset();
   }
-  if (memory_ < 0) return {};
+  if (!memory_) return {};
   std::array<char, kMostMessageBytes> text{};
-  const ssize_t length = ::pread(memory_, text.data(), text.size(), 0);
-  ::close(memory_);
-  memory_ = -1;
+  const ssize_t length = ::pread(memory_.get(), text.data(), text.size(), 0);
+  memory_.reset();
   return length > 0 ? first_line({text.data(), static_cast<std::size_t>(length)}) : std::string();
 }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "h5mount/base/unique_fd.h"
+
 namespace h5mount::fuse {
 
 // While it exists, stderr and libfuse's own messages go into memory. Only one at a time, before there are
@@ -19,8 +21,7 @@ class CaughtMessages {
   std::string finish();
 
  private:
-  int memory_ = -1;
-  int saved_stderr_ = -1;
+  UniqueFd memory_, saved_stderr_;
 };
 
 // Adds a known remedy to a message.

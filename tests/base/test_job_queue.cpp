@@ -209,6 +209,25 @@ TEST(JobQueue, NoMoreThreadsAreStartedThanMayBe) {
   EXPECT_EQ(done, 100);
 }
 
+TEST(JobQueue, JobsWithinItsPatienceShareItsThreads) {
+  std::atomic<int> running = 0, most = 0, done = 0;
+  JobQueue::Options options = replacing(3, 100);
+  options.patience = std::chrono::hours(1);
+  JobQueue jobs(options);
+  for (int i = 0; i < 60; ++i)
+    jobs.submit([&] {
+      const int now = ++running;
+      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+      }
+      std::this_thread::sleep_for(milliseconds(5));
+      --running;
+      ++done;
+    });
+  jobs.drain();
+  EXPECT_EQ(done, 60);
+  EXPECT_LE(most, 3);
+}
+
 TEST(JobQueue, EndsWhileFurtherThreadsAreStarted) {
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> done = 0;
