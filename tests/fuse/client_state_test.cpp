@@ -15,7 +15,7 @@ std::optional<ThreadStat> stat_of(const std::string& state, const std::string& f
                                   const std::string& pending) {
   std::string out = "77 (a) Z ( b) " + state + " 1 77 77 0 -1 " + flags;
   for (int field = 10; field < 31; ++field) out += " 9";
-  return parse_thread_stat(out + " " + pending + " 0 0 0 0 17 5 0");
+  return parse_thread_stat(out + " " + pending + " 0 0 0 0 0 0 17 5 0");
 }
 
 TEST(ClientState, IsGoneWhenItHasEndedOrIsKilled) {

@@ -1,6 +1,9 @@
-// WorkerPool: a fixed number of threads for decoding and read-ahead. SIGINT, SIGTERM, SIGHUP and SIGQUIT are
-// blocked in them. An exception in a submitted job is caught and logged; one in for_each_index reaches its
-// caller.
+// WorkerPool: a fixed number of threads for decoding and read-ahead. An exception in a submitted job is
+// caught and logged; one in for_each_index reaches its caller.
+//
+// It is no JobQueue (base/job_queue.h), because what its threads take next is the point: calls that somebody
+// waits for come before jobs that nobody waits for, and an index of one call follows one of another, while
+// the caller takes part. Jobs are refused rather than waited for.
 #pragma once
 
 #include <cstddef>
