@@ -311,7 +311,7 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   }
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
                                              *std::move(files)};
-  Printer printer(command, source, environment.files->main()->snapshot()->addresses()->stored_bytes());
+  Printer printer(command, source, environment.files->main()->snapshot()->source()->stored_bytes());
   check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
   if (command.checksums && !g_interrupted.load())
     if (const Status written = print_checksums(environment, threads, printer, totals); !written)

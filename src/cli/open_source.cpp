@@ -75,7 +75,7 @@ std::string grouped(std::uint64_t number) {
 // A file that ends before the end in its superblock is an incomplete copy. Empty for others.
 std::string missing_end(const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
-  const std::uint64_t end = file.base_address() + file.addresses()->size();
+  const std::uint64_t end = file.base_address() + file.source()->size();
   if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return {};
   return fmt::format("{} of {} bytes: an incomplete copy?", grouped(end), grouped(superblock.end_of_file));
 }

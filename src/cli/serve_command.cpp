@@ -48,7 +48,7 @@ std::uint64_t version_of(const io::SourceStamp& stamp) {
 serve::SourceState state_of(const std::shared_ptr<object::FileSet>& files) {
   serve::SourceState out;
   metadata::FollowedFile& main = *files->main()->followed;
-  const auto stamp = main.addresses()->stamp();
+  const auto stamp = main.source()->state().stamp();
   out.current = stamp && !stamp->replaced && main.revalidate_now();
   if (stamp) {
     out.version = version_of(*stamp);

@@ -20,7 +20,7 @@ std::uint64_t stored_limit(std::uint64_t chunk_bytes) {
 
 ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetDescription& description,
                        const chunk::ChunkGeometry& geometry)
-    : source_(file->followed->addresses()),
+    : source_(file->followed->source()),
       base_address_(file->followed->base_address()),
       plan_(geometry),
       fill_(description.fill, description.element_size),
@@ -80,7 +80,7 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
   // Refreshes the size: a growing file may contain the chunk although it did not when the size was read.
-  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->refresh());
+  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->state().refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
                     .with_found(record.stored_size)

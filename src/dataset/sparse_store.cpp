@@ -27,7 +27,7 @@ Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& en
 SparseStore::SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
                          const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry)
     : cache_(environment.cache),
-      source_(file.addresses()),
+      source_(file.source()),
       base_address_(file.base_address()),
       plan_(geometry),
       dims_(description.space.dims),

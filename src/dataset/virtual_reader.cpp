@@ -253,7 +253,7 @@ void VirtualReader::make_unit(std::uint64_t unit) const {
 Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
   if (budget != nullptr) return read_range(offset, out, *budget);
   RequestBudget own;
-  own.allow_for(file_->followed->addresses()->stored_bytes());
+  own.allow_for(file_->followed->source()->stored_bytes());
   return read_range(offset, out, own);
 }
 

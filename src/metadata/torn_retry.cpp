@@ -37,7 +37,7 @@ bool TornRetry::pause(const Error& error) {
   PauseBudget& pauses = budget_.pauses();
   if (pauses.spent_ms >= file_.retry_for().count() || !budget_.check()) {
     if (!pauses.logged.exchange(true))
-      log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.addresses()->name(),
+      log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.source()->name(),
           what_, attempts_ + 1, error.text());
     return false;
   }

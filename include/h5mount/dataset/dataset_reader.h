@@ -167,10 +167,7 @@ struct MissingSources {
   std::string first;  // "file:dataset"
 };
 
-struct ByteRange {
-  std::uint64_t begin = 0, end = 0;
-  bool operator==(const ByteRange&) const = default;
-};
+using ByteRange = h5mount::ByteRange;
 
 // A range of consecutive bytes of an image.
 struct ByteRun {

@@ -82,7 +82,7 @@ class FileMetadata {
   virtual std::uint64_t root_address() const = 0;  // of the root group's object header
 
   // Raw data and metadata by address (0 = base address). Raw data is read directly from here.
-  virtual const std::shared_ptr<io::ByteSource>& addresses() const = 0;
+  virtual const std::shared_ptr<io::ByteSource>& source() const = 0;
 
   // `length` bytes at `address`, through the window cache (structures lie together: one read brings several).
   // Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated, LimitExceeded, Io.

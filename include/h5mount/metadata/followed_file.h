@@ -43,7 +43,8 @@ class FollowedFile {
   // Checks whatever the time of the last check.
   Status revalidate_now();
   // For a caller that has read from the file and is about to pass the bytes on: `revalidate_now`, unless the
-  // file is followed. Success means that all bytes read before the call are of the state in which the file
+  // file is followed. Where the source checks each read itself (io/source_state.h) nothing is asked. Success
+  // means that all bytes read before the call are of the state in which the file
   // was opened: write(2) updates a file's times before it changes bytes. Not detected are writes within the
   // clock tick in which the file was opened (open waits for its end), and writes through a shared mapping
   // until the kernel notes them.
@@ -58,7 +59,7 @@ class FollowedFile {
   std::chrono::milliseconds retry_for() const { return retry_for_; }
 
   // Raw data and metadata by address; the same for all snapshots.
-  const std::shared_ptr<io::ByteSource>& addresses() const { return addresses_; }
+  const std::shared_ptr<io::ByteSource>& source() const { return source_; }
   std::uint64_t base_address() const { return base_address_; }
 
  private:
@@ -66,9 +67,10 @@ class FollowedFile {
                const io::SourceStamp& opened, const FileMetadataPtr& first);
   Status check(bool at_once);
 
-  const std::shared_ptr<io::ByteSource> addresses_;
+  const std::shared_ptr<io::ByteSource> source_;
   const std::uint64_t base_address_;
   const std::chrono::milliseconds retry_for_;
+  const bool checks_reads_;  // the source tells a change in the read
   SharedSlot<const FileMetadata> newest_;
   const std::unique_ptr<FileWatch> watch_;  // null: the file never changes
 };
