@@ -135,16 +135,16 @@ class FileTree : public SourceTree {
   State state() override {
     metadata::FollowedFile& main = main_->followed();
     const bool stale = !main.revalidate_now();
-    const auto& source = main.addresses();
-    const bool taken = source->name_taken();
+    const auto& source = main.source();
+    const bool taken = source->state().name_taken();
     if (!stale && !taken) {
       last_.reset();
       return State::Current;
     }
-    if (!stale && source->watchable().size() == 1)
+    if (!stale && source->state().watchable().size() == 1)
       return State::Superseded;  // renamed over: complete at once
     const auto now = std::chrono::steady_clock::now();
-    const auto stamp = source->stamp();
+    const auto stamp = source->state().stamp();
     if (!stamp || !last_ || *last_ != *stamp) {
       last_ = stamp ? std::optional(*stamp) : std::nullopt;
       last_change_ = now;
@@ -162,7 +162,7 @@ class FileTree : public SourceTree {
   std::vector<std::string> watchable() const override {
     std::vector<std::string> out;
     for (const object::OpenedFilePtr& file : files().open_files()) {
-      const std::vector<std::string> paths = file->followed->addresses()->watchable();
+      const std::vector<std::string> paths = file->followed->source()->state().watchable();
       out.insert(out.end(), paths.begin(), paths.end());
     }
     return out;
@@ -176,14 +176,14 @@ class FileTree : public SourceTree {
     files().when_opened(std::move(notify));
   }
 
-  FileStat statfs() const override { return {main_->followed().addresses()->stored_bytes()}; }
+  FileStat statfs() const override { return {main_->followed().source()->stored_bytes()}; }
 
  private:
   // Allows the request the work that a file of that size may cause.
   Result<NodePtr> node(NodeId id, RequestBudget& budget) {
     H5_ASSIGN(NodePtr found, known_node(id));
     const auto* const file = static_cast<const ServedFile*>(found->key().file);
-    budget.allow_for((file != nullptr ? *file : *main_).followed().addresses()->stored_bytes());
+    budget.allow_for((file != nullptr ? *file : *main_).followed().source()->stored_bytes());
     return found;
   }
 

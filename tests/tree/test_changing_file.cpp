@@ -17,12 +17,13 @@
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/tree.h"
 #include "support/h5py_file.h"
+#include "support/stamped_source.h"
 
 namespace h5mount::test {
 namespace {
 
 // Two states of a file; every read calls a hook first.
-class TwoStates final : public io::ByteSource {
+class TwoStates final : public StampedSource {
  public:
   TwoStates(std::vector<std::byte> first, std::vector<std::byte> second)
       : states_{std::move(first), std::move(second)} {}

@@ -142,7 +142,7 @@ std::string ServedFile::path_of_object(std::uint64_t address) {
 }
 
 void ServedFile::report(std::string_view path, const Error& error) const {
-  const std::string& file = file_->path.empty() ? followed().addresses()->name() : file_->path;
+  const std::string& file = file_->path.empty() ? followed().source()->name() : file_->path;
   // An error with an offset in the file is one cause, whatever operation met it.
   const std::string cause =
       error.structure().empty()
