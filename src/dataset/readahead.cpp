@@ -12,8 +12,8 @@ constexpr std::uint64_t kMaxUnitsAhead = 16;
 
 Readahead::Readahead(const std::shared_ptr<cache::BlockCache>& cache,
                      std::shared_ptr<cache::WorkerPool> workers, std::uint64_t unit_bytes,
-                     std::uint64_t unit_count)
-    : workers_(std::move(workers)), unit_count_(unit_count) {
+                     std::uint64_t unit_count, bool far)
+    : workers_(std::move(workers)), unit_count_(unit_count), far_(far) {
   unit_bytes = std::max<std::uint64_t>(1, unit_bytes);
   if (unit_bytes > cache->budget() / 3) return;
   const std::uint64_t allowed = std::min<std::uint64_t>(kAheadBytes, cache->budget() / 4);
@@ -25,6 +25,8 @@ void Readahead::advance(const std::shared_ptr<const ReadaheadUnits>& units, std:
   if (depth_ == 0 || current + 1 >= unit_count_) return;
   const std::uint64_t until = std::min(std::max(current, next) + depth_, unit_count_ - 1);
   const auto [first, last] = pattern.claim_ahead(current, until);
+  // A job, as the chunks' records may have to be read first.
+  if (far_ && first < last) workers_->submit([units, first, last] { units->will_make(first, last); });
   for (std::uint64_t unit = first; unit < last; ++unit) {
     if (units->unit_cached(unit)) continue;
     workers_->submit([units, unit, reader_at = pattern.position()] {

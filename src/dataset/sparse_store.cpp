@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "chunk_decode.h"
 #include "h5mount/metadata/filter_pipeline.h"
-#include "scratch_pool.h"
 
 namespace h5mount::dataset {
 
@@ -108,10 +108,9 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
     H5_TRY(source_->read_at(address, plain->bytes()));
     return plain;
   }
-  ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = this});
-  const MutableByteSpan stored = scratch->stored(static_cast<std::size_t>(section.stored));
-  H5_TRY(scratch->read(*source_, address, stored));
-  H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), scratch->filters));
+  ChunkDecode work(*source_, {.owner = this});
+  H5_ASSIGN(const ByteSpan stored, work.fetch(address, static_cast<std::size_t>(section.stored)));
+  H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), work.filters()));
   return plain;
 }
 
