@@ -12,6 +12,7 @@
 
 #include "drop_rights.h"
 #include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
 #include "h5mount/serve/server.h"
 #include "open_source.h"
 #include "serve_token.h"
@@ -105,15 +106,18 @@ MountOptions serving_options(const MountOptions& options) {
 // The code is not 0 where a source cannot be opened.
 int open_sources(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
   for (const std::string& file : command.files) {
-    const OpenedSource source = open_source(file, shared.options);
-    if (source.code != 0) return source.code;
-    auto opened = serve_files(file, shared, source.files);
+    const auto files = open_source(file, shared.options);
+    if (!files) {
+      print_error(file, files.error().text());
+      return exit_code_of(files.error());
+    }
+    auto opened = serve_files(file, shared, *files);
     if (!opened) {
       print_error(file, opened.error().text());
       return kExitBadFile;
     }
     const auto again = [file, shared]() -> Result<serve::OpenedSource> {
-      H5_ASSIGN(const auto files, open_files(file, shared.options));
+      H5_ASSIGN(const auto files, open_source(file, shared.options));
       return serve_files(file, shared, files);
     };
     out.push_back({std::filesystem::path(file).filename().string(), again, *std::move(opened)});
@@ -179,6 +183,7 @@ int run_serve(const ServeCommand& command) {
   }
   const bool open_to_all = token->empty() && command.place.socket_path.empty();
   const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
+  filter::use_filter_plugins({.directories = options.plugins});
   std::vector<serve::Source> sources;
   // While files are opened, which starts no threads, a signal ends the program as usual.
   ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "h5mount/metadata/followed_file.h"
-#include "h5mount/object/external_access.h"
+#include "h5mount/object/source_opener.h"
 
 namespace h5mount::object {
 
@@ -41,10 +41,14 @@ using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
 class FileSet {
  public:
-  // `path`: of the mounted file, or a set's name ("run-%05d.h5"); empty for a file without a directory
-  // (memory): then nothing else can be opened.
+  // `name`: of the mounted file, or a set's name ("run-%05d.h5"), as `opener` understands it; the opener is
+  // the set's from then on.
+  static Result<std::shared_ptr<FileSet>> open(const std::string& name, std::shared_ptr<SourceOpener> opener,
+                                               const metadata::MetadataOptions& options);
+  // The same for a local file.
   static Result<std::shared_ptr<FileSet>> open(const std::string& path, const ExternalAccess& access,
                                                const metadata::MetadataOptions& options);
+  // A source that is open already, from which nothing else can be opened.
   static Result<std::shared_ptr<FileSet>> open(std::shared_ptr<io::ByteSource> source,
                                                const metadata::MetadataOptions& options);
   virtual ~FileSet() = default;
