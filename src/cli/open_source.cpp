@@ -109,13 +109,15 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
           failed_reads == FailedReads::Logged};
 }
 
-Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount) {
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,
+                                                     const std::shared_ptr<SharedCache>& memory) {
   metadata::MetadataOptions options;
   options.force = mount.force;
   options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
                    : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
                                               : metadata::Follow::Never;
   options.keep_replaced = mount.reload;
+  options.memory = memory;
   return open_source(file, external_access(mount), options);
 }
 
@@ -147,9 +149,9 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
                                               FailedReads failed_reads) {
   const auto workers = make_workers(options);
   status->set_files(files);
-  const auto again = [file = absolute(file), options, status, failed_reads, cache,
-                      workers]() -> Result<tree::Tree::Source> {
-    H5_ASSIGN(auto opened, open_source(file, options));
+  const auto again = [file = absolute(file), options, status, failed_reads, cache, workers,
+                      memory = files->memory()]() -> Result<tree::Tree::Source> {
+    H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);
     return tree::Tree::Source{{cache, workers, std::move(opened)},
                               tree_options(options, status, failed_reads)};

@@ -30,6 +30,7 @@ struct Shared {
   bool open_to_all;  // whoever reaches the port reads
   std::shared_ptr<cache::BlockCache> cache;
   std::shared_ptr<cache::WorkerPool> workers;
+  std::shared_ptr<SharedCache> memory = std::make_shared<SharedCache>();
 };
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -106,7 +107,7 @@ MountOptions serving_options(const MountOptions& options) {
 // The code is not 0 where a source cannot be opened.
 int open_sources(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
   for (const std::string& file : command.files) {
-    const auto files = open_source(file, shared.options);
+    const auto files = open_source(file, shared.options, shared.memory);
     if (!files) {
       print_error(file, files.error().text());
       return exit_code_of(files.error());
@@ -117,7 +118,7 @@ int open_sources(const ServeCommand& command, const Shared& shared, std::vector<
       return kExitBadFile;
     }
     const auto again = [file, shared]() -> Result<serve::OpenedSource> {
-      H5_ASSIGN(const auto files, open_source(file, shared.options));
+      H5_ASSIGN(const auto files, open_source(file, shared.options, shared.memory));
       return serve_files(file, shared, files);
     };
     out.push_back({std::filesystem::path(file).filename().string(), again, *std::move(opened)});

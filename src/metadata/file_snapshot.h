@@ -16,15 +16,16 @@ namespace h5mount::metadata {
 // its own entries.
 struct SnapshotParts {
   SnapshotParts(std::shared_ptr<io::ByteSource> opened, std::uint64_t place,
-                const format::Superblock& decoded)
+                const format::Superblock& decoded, const std::shared_ptr<SharedCache>& memory)
       : file(std::move(opened)),
         base(place),
         source(place == 0 ? file : io::make_sub_range_source(file, place)),
         superblock(decoded),
-        windows(file) {}
+        windows(file, memory),
+        caches(memory) {}
 
   const std::shared_ptr<io::ByteSource> file;
-  const std::uint64_t base;  // of addresses: the superblock's offset
+  const std::uint64_t base;                      // of addresses: the superblock's offset
   const std::shared_ptr<io::ByteSource> source;  // `file` from its base address on
   format::Superblock superblock;
   ImageOverlay overlay;

@@ -15,7 +15,8 @@ Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::Byt
     return fail(Error(ErrorCode::AccessDenied,
                       file->name() + " is open for writing, or its writer died (superblock status flags); "
                                      "the option force opens it"));
-  const auto parts = std::make_shared<SnapshotParts>(file, place, superblock);
+  const auto parts = std::make_shared<SnapshotParts>(
+      file, place, superblock, options.memory ? options.memory : std::make_shared<SharedCache>());
   H5_ASSIGN(FileMetadataPtr first,
             FileSnapshot::open_first(parts, FileWatch::follows(options, superblock.open_for_swmr_writing())));
   std::shared_ptr<FollowedFile> followed(
@@ -31,7 +32,11 @@ Result<FileMetadataPtr> FileMetadata::open(std::shared_ptr<io::ByteSource> file,
 }
 
 FollowedFile::FollowedFile(const FileMetadataPtr& only)
-    : source_(only->source()), base_address_(only->base_address()), retry_for_(0), checks_reads_(true), newest_(only) {}
+    : source_(only->source()),
+      base_address_(only->base_address()),
+      retry_for_(0),
+      checks_reads_(true),
+      newest_(only) {}
 
 FollowedFile::FollowedFile(std::shared_ptr<io::ByteSource> file, const MetadataOptions& options,
                            const io::SourceStamp& opened, const FileMetadataPtr& first)

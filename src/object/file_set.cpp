@@ -11,10 +11,16 @@ namespace {
 
 constexpr std::size_t kCrowd = 256;  // files with their caches
 
+// All files of a set share one bound.
+metadata::MetadataOptions with_memory(metadata::MetadataOptions options) {
+  if (!options.memory) options.memory = std::make_shared<SharedCache>();
+  return options;
+}
+
 class OpenFileSet final : public FileSet {
  public:
   OpenFileSet(std::shared_ptr<SourceOpener> opener, const metadata::MetadataOptions& options)
-      : opener_(std::move(opener)), options_(options) {}
+      : opener_(std::move(opener)), options_(with_memory(options)) {}
 
   Status open_main(const std::string& name) {
     H5_ASSIGN(FoundSource found, opener_->find_main(name));
@@ -34,6 +40,7 @@ class OpenFileSet final : public FileSet {
   const OpenedFilePtr& main() const override { return main_; }
 
   const ExternalAccess& access() const override { return opener_->access(); }
+  const std::shared_ptr<SharedCache>& memory() const override { return options_.memory; }
 
   Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) override {
     if (name == "." || name.empty()) return from;

@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "h5mount/base/shared_cache.h"
 #include "h5mount/format/cursor.h"
 #include "h5mount/io/byte_source.h"
 
@@ -60,6 +61,8 @@ struct MetadataOptions {
   // structures are read again.
   std::chrono::milliseconds revalidate_interval{50};
   std::chrono::milliseconds retry_for{500};
+  // What bounds all that is kept decoded, shared with other files; null: a bound of its own.
+  std::shared_ptr<SharedCache> memory = nullptr;
 };
 
 class FileMetadata {

@@ -65,6 +65,8 @@ class FileSet {
                                                            std::string_view name) = 0;
 
   virtual const ExternalAccess& access() const = 0;
+  // What bounds all that is kept decoded of these files (MetadataOptions::memory).
+  virtual const std::shared_ptr<SharedCache>& memory() const = 0;
 
   // All open HDF5 files, the mounted one first; whether any is followed (SWMR); and the callback that is run,
   // on the opening thread, after another file was opened (null: none).
