@@ -42,7 +42,8 @@ ServedFile::ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsig
       file_(std::move(file)),
       depth_(depth),
       ino_seed_(ino_seed),
-      root_address_(file_->snapshot()->root_address()) {}
+      root_address_(file_->snapshot()->root_address()),
+      objects_(context_->environment.files->memory()) {}
 
 std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
