@@ -153,10 +153,11 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
                       memory = files->memory()]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);
-    return tree::Tree::Source{{cache, workers, std::move(opened)},
+    return tree::Tree::Source{{cache, workers, std::move(opened), nullptr, status->counters()},
                               tree_options(options, status, failed_reads)};
   };
-  const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status, failed_reads)};
+  const tree::Tree::Source first{{cache, workers, files, nullptr, status->counters()},
+                                 tree_options(options, status, failed_reads)};
   auto tree = options.reload ? tree::Tree::make_reloading(first, again)
                              : tree::Tree::make(first.environment, first.options);
   if (tree)

@@ -82,7 +82,7 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
   H5_TRY(check_readers(*files, shared));
   const auto status = std::make_shared<MountStatus>(file, shared.cache);
   status->set_files(files);
-  H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files},
+  H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files, nullptr, status->counters()},
                                         tree_options(shared.options, status, FailedReads::Logged)));
   H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
   const auto shown = [files](const tree::NodeStat& node) {

@@ -33,9 +33,11 @@ ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetD
 Result<std::unique_ptr<ChunkStore>> ChunkStore::open(const object::OpenedFilePtr& file,
                                                      const object::DatasetDescription& description,
                                                      const chunk::ChunkGeometry& geometry,
-                                                     std::size_t cache_bytes) {
+                                                     std::size_t cache_bytes,
+                                                     std::shared_ptr<Counters> counters) {
   std::unique_ptr<ChunkStore> store(new ChunkStore(file, description, geometry));
   store->cache_bytes_ = cache_bytes;
+  store->counters_ = std::move(counters);
   H5_ASSIGN(store->pipeline_,
             metadata::make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
   store->scratch_bytes_ = store->pipeline_->scratch_bytes(geometry.chunk_bytes);
@@ -135,7 +137,7 @@ MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan o
 
 Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
                                  MutableByteSpan out, ChunkDecode& work) const {
-  read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+  Counters::add(counters_->chunks_decoded);
   if (stored_plain(chunk, record)) {
     if (stored.size() != out.size())
       return fail(located(Error(ErrorCode::InvalidValue, "Chunk", "stored_size", record.address)
@@ -169,9 +171,9 @@ Status ChunkStore::decode(std::uint64_t chunk, const chunk::ChunkRecord& record,
   }
   if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
   const auto stored_size = static_cast<std::size_t>(record.stored_size);
-  read_counters().stored_bytes_read.fetch_add(stored_size, std::memory_order_relaxed);
+  Counters::add(counters_->stored_bytes_read, stored_size);
   if (stored_plain(chunk, record) && stored_size == out.size()) {
-    read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+    Counters::add(counters_->chunks_decoded);
     if (Status read = work.fetch_into(record.address, out); !read)
       return fail(located(read.error(), chunk, &record));
     return {};

@@ -9,6 +9,7 @@
 #include "chunk_decode.h"
 #include "chunk_plan.h"
 #include "fill_pattern.h"
+#include "h5mount/base/counters.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/object/file_set.h"
@@ -20,7 +21,8 @@ class ChunkStore {
   static Result<std::unique_ptr<ChunkStore>> open(const object::OpenedFilePtr& file,
                                                   const object::DatasetDescription& description,
                                                   const chunk::ChunkGeometry& geometry,
-                                                  std::size_t cache_bytes);
+                                                  std::size_t cache_bytes,
+                                                  std::shared_ptr<Counters> counters);
 
   const ChunkPlan& plan() const { return plan_; }
   const FillPattern& fill() const { return fill_; }
@@ -67,6 +69,7 @@ class ChunkStore {
   // True where the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
   bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   const io::ByteSource& source() const { return *source_; }
+  const std::shared_ptr<Counters>& counters() const { return counters_; }
 
   // Adds the chunk's location to the error: its coordinates, those of its first element and, where its record
   // is known, the absolute offset of its stored bytes.
@@ -83,6 +86,7 @@ class ChunkStore {
                        MutableByteSpan out, ChunkDecode& work) const;
 
   std::shared_ptr<io::ByteSource> source_;
+  std::shared_ptr<Counters> counters_;
   std::uint64_t base_address_;  // of addresses in source_; for error messages
   ChunkPlan plan_;
   FillPattern fill_;
@@ -135,13 +139,13 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const chunk::ChunkR
     }
     const auto stored = work.fetch(head.address, static_cast<std::size_t>(end - head.address));
     if (!stored) return fail(located(stored.error(), first + i, &head));
-    read_counters().stored_bytes_read.fetch_add(stored->size(), std::memory_order_relaxed);
+    Counters::add(counters_->stored_bytes_read, stored->size());
     for (; i < next; ++i) {
       const auto at = static_cast<std::size_t>(records[i].address - head.address);
       const ByteSpan bytes = stored->subspan(at, static_cast<std::size_t>(records[i].stored_size));
       MutableByteSpan out = into(i);
       if (out.empty() && bytes.size() == chunk_bytes && stored_plain(first + i, records[i])) {
-        read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+        Counters::add(counters_->chunks_decoded);
         done(i, bytes);
         continue;
       }

@@ -24,8 +24,9 @@ class ChunkStrategy final : public ReadStrategy,
  public:
   explicit ChunkStrategy(ChunkedBlocksPtr blocks)
       : blocks_(std::move(blocks)),
-        readahead_(blocks_->cache(), blocks_->workers(), blocks_->plan().full_row_block_bytes(),
-                   blocks_->plan().row_block_count(), blocks_->store().far()) {}
+        readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
+                   blocks_->plan().full_row_block_bytes(), blocks_->plan().row_block_count(),
+                   blocks_->store().far()) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
 

@@ -13,7 +13,8 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
     growth = std::make_unique<GrowthState>(environment.cache,
                                            previous ? previous->blocks_->growth()->growth() : nullptr);
   }
-  H5_ASSIGN(auto store, ChunkStore::open(file, description, geometry, environment.cache->budget()));
+  H5_ASSIGN(auto store,
+            ChunkStore::open(file, description, geometry, environment.cache->budget(), environment.counters));
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
   return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }

@@ -28,7 +28,8 @@ class Readahead {
  public:
   // `unit_bytes`: image bytes of a whole unit. `far`: whether units are told before they are made.
   Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
-            std::uint64_t unit_bytes, std::uint64_t unit_count, bool far = false);
+            std::shared_ptr<Counters> counters, std::uint64_t unit_bytes, std::uint64_t unit_count,
+            bool far = false);
 
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
@@ -39,6 +40,7 @@ class Readahead {
 
  private:
   std::shared_ptr<cache::WorkerPool> workers_;
+  std::shared_ptr<Counters> counters_;
   std::uint64_t unit_count_;
   bool far_;
   std::uint64_t depth_ = 0;  // units made ahead; 0: a unit exceeds the budget

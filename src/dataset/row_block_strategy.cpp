@@ -34,8 +34,8 @@ class RowBlockStrategy final : public ReadStrategy,
         per_stripe_(std::max<std::uint64_t>(1, stripe_bytes / plan_.full_row_block_bytes())),
         stripe_count_(divide_up(plan_.row_block_count(), per_stripe_)),
         tail_(std::move(tail)),
-        readahead_(blocks_->cache(), blocks_->workers(), per_stripe_ * plan_.full_row_block_bytes(),
-                   stripe_count_, blocks_->store().far()) {}
+        readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
+                   per_stripe_ * plan_.full_row_block_bytes(), stripe_count_, blocks_->store().far()) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
   bool decodes_neighbours() const override { return true; }
@@ -114,8 +114,7 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, Req
   const auto load = [&](cache::Block& block) -> Status {
     Status decoded = decode_stripe(stripe, block.bytes(), budget);
     if (decoded) {
-      read_counters().row_blocks_made.fetch_add(last_of(stripe) - first_of(stripe),
-                                                std::memory_order_relaxed);
+      Counters::add(blocks_->counters()->row_blocks_made, last_of(stripe) - first_of(stripe));
     } else if (!concerns_one_request(decoded.error())) {
       const MutexLock lock(damaged_mutex_);
       if (damaged_.size() < kMaxDamaged) damaged_.insert(stripe);

@@ -27,6 +27,7 @@ Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& en
 SparseStore::SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
                          const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry)
     : cache_(environment.cache),
+      counters_(environment.counters),
       source_(file.source()),
       base_address_(file.base_address()),
       plan_(geometry),
@@ -85,7 +86,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chun
   if (bypass) sections.selection.filter_mask = sections.values.filter_mask = ~0U;
   H5_ASSIGN(const auto selection, load_section(record, sections.selection, 0));
   H5_ASSIGN(const auto values, load_section(record, sections.values, 1));
-  read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+  Counters::add(counters_->chunks_decoded);
   const std::uint64_t offset = base_address_ + record.address;
   return SparseChunk::make_block(std::as_const(*selection).bytes(), offset, std::as_const(*values).bytes(),
                                  chunk_dims_, plan_.element_size());

@@ -70,7 +70,8 @@ VirtualReader::VirtualReader(const ReadEnvironment& environment, object::OpenedF
       fill_(this->description().fill, this->description().element_size),
       sources_(std::move(sources)),
       parts_(std::move(parts)),
-      readahead_(environment.cache, environment.workers, kUnitBytes, divide_up(size(), kUnitBytes)) {
+      readahead_(environment.cache, environment.workers, environment.counters, kUnitBytes,
+                 divide_up(size(), kUnitBytes)) {
   for (const Part& part : parts_)
     if (!problem_) problem_ = part.problem;
 }

@@ -214,7 +214,7 @@ bool MemoryDataset::touches_damage(std::uint64_t offset, std::uint64_t length) c
 
 dataset::ReadEnvironment MemoryDataset::environment(std::size_t cache_bytes, unsigned threads) const {
   return {std::make_shared<cache::BlockCache>(cache_bytes), std::make_shared<cache::WorkerPool>(threads),
-          nullptr};
+          nullptr, nullptr, counters_};
 }
 
 object::OpenedFilePtr MemoryDataset::open_file(OnRead on_read) const {

@@ -36,6 +36,8 @@ class MemoryDataset {
   bool deflated(std::uint64_t chunk) const { return deflated_.contains(chunk); }
   void damage(std::uint64_t chunk);
 
+  // All environments of a dataset count together.
+  const Counters& counters() const { return *counters_; }
   dataset::ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
   // Opens the current bytes. `on_read` (may be null) is called before each read of them with its length.
   using OnRead = std::function<void(std::size_t)>;
@@ -60,6 +62,7 @@ class MemoryDataset {
   void write_chunk(std::uint64_t chunk, std::mt19937& random);
 
   DatasetShape shape_;
+  std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   Coordinates grid_;
   std::uint64_t chunk_count_ = 1, chunk_bytes_ = 1, end_of_chunks_ = 0;
   object::DatasetDescription description_;

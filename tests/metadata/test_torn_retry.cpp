@@ -126,7 +126,7 @@ TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
 // A listing of many damaged structures waits no longer than a read of one.
 TEST_F(TornRetries, ARequestHasOneBudget) {
   ::testing::internal::CaptureStderr();
-  const auto slept = [] { return retry_counters().milliseconds.load(); };
+  const auto slept = [&] { return file.retries().milliseconds.load(); };
   const std::uint64_t before = slept();
   {
     RequestBudget request;

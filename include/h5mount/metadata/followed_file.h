@@ -9,6 +9,7 @@
 // superblock and the others continue with the previous snapshot.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -18,6 +19,12 @@
 namespace h5mount::metadata {
 
 class FileWatch;  // private to the module
+
+// Attempts to read torn structures (metadata/torn_retry.h).
+struct RetryCounters {
+  std::atomic<std::uint64_t> attempts{0};      // attempts after the first one
+  std::atomic<std::uint64_t> milliseconds{0};  // slept before them
+};
 
 class FollowedFile {
  public:
@@ -58,6 +65,8 @@ class FollowedFile {
   bool changed_lately() const;
   std::chrono::milliseconds retry_for() const { return retry_for_; }
 
+  RetryCounters& retries() { return retries_; }
+
   // Raw data and metadata by address; the same for all snapshots.
   const std::shared_ptr<io::ByteSource>& source() const { return source_; }
   std::uint64_t base_address() const { return base_address_; }
@@ -72,6 +81,7 @@ class FollowedFile {
   const std::chrono::milliseconds retry_for_;
   const bool checks_reads_;  // the source tells a change in the read
   SharedSlot<const FileMetadata> newest_;
+  RetryCounters retries_;
   const std::unique_ptr<FileWatch> watch_;  // null: the file never changes
 };
 
