@@ -23,7 +23,8 @@ constexpr std::chrono::seconds kSettled{1};
 class FileTree : public SourceTree {
  public:
   FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, const SourcePlace& place)
-      : context_(std::move(context)),
+      : SourceTree(context->environment.counters),
+        context_(std::move(context)),
         main_(std::move(main)),
         nodes_(std::move(root), place.root, place.below) {}
 
@@ -107,7 +108,7 @@ class FileTree : public SourceTree {
 
   void report(NodeId id, const Error& error) override {
     const auto code = static_cast<std::size_t>(error.code());
-    tree_counters().failures[code].fetch_add(1, std::memory_order_relaxed);
+    Counters::add(counters()->failures[code]);
     const NodePtr found = nodes_.find(id);
     const Subject subject = found ? found->subject() : Subject{nullptr, fmt::format("node {}", id)};
     (subject.file != nullptr ? *subject.file : *main_).report(subject.path, error);
@@ -283,11 +284,6 @@ bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget) {
   return sources && std::ranges::all_of(*sources, [](const NodeSource& source) {
            return source.mounted && source.all_in_file;
          });
-}
-
-TreeCounters& tree_counters() {
-  static TreeCounters counters;
-  return counters;
 }
 
 Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironment& environment,
