@@ -28,7 +28,7 @@ class AccountingMetadata final : public metadata::FileMetadata,
   format::FileSizes sizes() const override { return file_->sizes(); }
   std::uint64_t base_address() const override { return file_->base_address(); }
   std::uint64_t root_address() const override { return file_->root_address(); }
-  const std::shared_ptr<io::ByteSource>& addresses() const override { return file_->addresses(); }
+  const std::shared_ptr<io::ByteSource>& source() const override { return file_->source(); }
   Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
                                        std::string_view structure) const override;
   // A guess: the decoder of what was read says what it covers.

@@ -17,8 +17,8 @@ namespace {
 void check_length(const Context& context) {
   const metadata::FileMetadata& file = *context.metadata;
   const format::Superblock& superblock = file.superblock();
-  const std::uint64_t end = file.base_address() + file.addresses()->size();
-  const bool set = file.addresses()->stored_bytes() != file.addresses()->size();
+  const std::uint64_t end = file.base_address() + file.source()->size();
+  const bool set = file.source()->stored_bytes() != file.source()->size();
   if (set || superblock.open_for_swmr_writing() || superblock.end_of_file == end) return;
   const bool cut = superblock.end_of_file > end;
   const Error error = Error(cut ? ErrorCode::Truncated : ErrorCode::InvalidValue, "Superblock",
@@ -42,7 +42,7 @@ void check_objects(const Context& context) {
 UnaccountedSpace unaccounted_in(const AllocatedSpace& space, const metadata::FileMetadata& file) {
   UnaccountedSpace out;
   const std::uint64_t end =
-      std::min(file.addresses()->size(), file.superblock().end_of_file - file.base_address());
+      std::min(file.source()->size(), file.superblock().end_of_file - file.base_address());
   space.for_each_gap(end, [&](const SpaceRange& gap) {
     UnaccountedSpace::Range range{file.base_address() + gap.begin, gap.end - gap.begin};
     out.bytes += range.bytes;
@@ -63,8 +63,8 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
       file->snapshot(), space, [&tally](const Error& error) { tally.found("", error); });
   metadata->note_file_structures();
   Places places(metadata->root_address());
-  Extents extents(metadata->addresses()->size());
-  ValueWork values(metadata->addresses()->stored_bytes(), tally);
+  Extents extents(metadata->source()->size());
+  ValueWork values(metadata->source()->stored_bytes(), tally);
   const Context context{environment, file, metadata, tally, places, extents, values};
   check_length(context);
   check_objects(context);
@@ -72,7 +72,7 @@ Totals check_file(const dataset::ReadEnvironment& environment, const Options& op
   if (!options.quick) read_unfiltered(found, *metadata, environment.workers.get(), places, tally);
   if (tally.go_on()) report_overlaps(found, *metadata, places, tally);
   Totals totals = tally.totals();
-  const std::uint64_t size = metadata->addresses()->size(), stored = metadata->addresses()->stored_bytes();
+  const std::uint64_t size = metadata->source()->size(), stored = metadata->source()->stored_bytes();
   const bool set = stored != size && stored != metadata->base_address() + size;
   if (!tally.go_on() || places.full() || set) return totals;
   for (const Extent& extent : found) space.add(extent.begin, extent.end - extent.begin);

@@ -26,7 +26,7 @@ class DataCheck {
       : context_(context),
         place_(place),
         description_(description),
-        file_bytes_(context.metadata->addresses()->size()) {}
+        file_bytes_(context.metadata->source()->size()) {}
 
   void run() {
     const auto opened = dataset::DatasetReader::open(context_.environment, context_.file, description_);

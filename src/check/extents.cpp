@@ -46,7 +46,7 @@ void read_unfiltered(std::span<const Extent> extents, const metadata::FileMetada
   const auto read = [&](std::uint64_t i) {
     const Extent& part = parts[i];
     std::vector<std::byte> bytes(static_cast<std::size_t>(part.end - part.begin));
-    if (const Status done = file.addresses()->read_at(part.begin, bytes); !done)
+    if (const Status done = file.source()->read_at(part.begin, bytes); !done)
       tally.found(places.path(part.owner), done.error().within("raw data", file.base_address() + part.begin));
   };
   const auto read_parts = [&] {

@@ -10,7 +10,7 @@ namespace h5mount::check {
 
 // The open file itself is opened once more, as its own descriptor's position belongs to others.
 StoredData::StoredData(const metadata::FileMetadata& file) : base_address_(file.base_address()) {
-  const std::vector<std::string> paths = file.addresses()->watchable();
+  const std::vector<std::string> paths = file.source()->state().watchable();
   if (paths.size() == 1 && paths[0].starts_with("/proc/self/fd/"))
     fd_ = UniqueFd(::open(paths[0].c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }

@@ -70,7 +70,7 @@ class ImplicitIndex final : public ChunkIndex {
 
  private:
   Status check_within_file(const ChunkRecord& chunk) const {
-    if (chunk.address < file_->addresses()->size()) return {};
+    if (chunk.address < file_->source()->size()) return {};
     return fail(Error(ErrorCode::OutOfRange, "DataLayoutMessage", "address", format::kUndefinedAddress)
                     .with_found(chunk.address)
                     .with_detail("a chunk of the implicit index lies beyond the end of file"));

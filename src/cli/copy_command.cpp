@@ -36,7 +36,7 @@ void catch_signals() {
 
 // The stamp is taken before anything is copied, so that the version is never newer than what is copied.
 std::string source_version(const FrontCommand& command, const object::FileSet& files) {
-  const auto stamp = io::settled_stamp(*files.main()->followed->addresses());
+  const auto stamp = io::settled_stamp(files.main()->followed->source()->state());
   if (!stamp) return {};
   const MountOptions& options = command.options;
   return fmt::format("{} {:x}-{:x}-{:x}-{:x} {}:{} {:o}:{:o}", H5MOUNT_VERSION, stamp->size, stamp->modified,

@@ -6,6 +6,7 @@
 
 #include "copy_command.h"
 #include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
 #include "open_source.h"
 
@@ -59,11 +60,15 @@ front::FailureHandler failure_handler(const std::string& file, bool& any) {
 
 int run_front(const FrontCommand& command) {
   set_log_level(command.options.log_level.value_or(LogLevel::Warning));
-  OpenedSource source = open_source(command.file, command.options);
-  if (source.code != 0) return source.code;
+  filter::use_filter_plugins({.directories = command.options.plugins});
+  const auto files = open_source(command.file, command.options);
+  if (!files) {
+    print_error(command.file, files.error().text());
+    return exit_code_of(files.error());
+  }
   const auto cache = make_cache(command.options);
   const auto status = std::make_shared<MountStatus>(command.file, cache);
-  const auto tree = make_tree(command.file, command.options, source.files, cache, status, FailedReads::Named);
+  const auto tree = make_tree(command.file, command.options, *files, cache, status, FailedReads::Named);
   if (!tree) {
     print_error(command.file, tree.error().text());
     return kExitBadFile;
@@ -71,8 +76,7 @@ int run_front(const FrontCommand& command) {
   const auto pin = (*tree)->pin();  // the same file throughout, also where it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
-  const Status done =
-      run_command(command, *source.files, {*tree, out, failure_handler(command.file, any_failed)});
+  const Status done = run_command(command, **files, {*tree, out, failure_handler(command.file, any_failed)});
   if (!done) {
     const std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);

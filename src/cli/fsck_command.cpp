@@ -19,6 +19,7 @@
 #include "h5mount/front/checksums.h"
 #include "h5mount/text/value_text.h"
 #include "mount_options.h"
+#include "open_source.h"
 
 namespace h5mount::cli {
 
@@ -301,7 +302,7 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   metadata::MetadataOptions options;
   options.force = true;
   options.follow = metadata::Follow::Never;
-  auto files = object::FileSet::open(source, access, options);
+  auto files = open_source(source, access, options);
   if (!files) {
     const ErrorCode code = files.error().code();
     if (code == ErrorCode::Io || code == ErrorCode::NotFound || code == ErrorCode::AccessDenied)
@@ -311,7 +312,7 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   }
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
                                              *std::move(files)};
-  Printer printer(command, source, environment.files->main()->snapshot()->addresses()->stored_bytes());
+  Printer printer(command, source, environment.files->main()->snapshot()->source()->stored_bytes());
   check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
   if (command.checksums && !g_interrupted.load())
     if (const Status written = print_checksums(environment, threads, printer, totals); !written)

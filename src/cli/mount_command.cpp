@@ -11,6 +11,7 @@
 #include "background.h"
 #include "drop_rights.h"
 #include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/tree/names.h"
 #include "last_resort.h"
@@ -123,8 +124,12 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
 
 int run_mount(const MountCommand& command) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
-  OpenedSource source = open_source(command.file, command.options);
-  if (source.code != 0) return source.code;
+  filter::use_filter_plugins({.directories = command.options.plugins});
+  auto files = open_source(command.file, command.options);
+  if (!files) {
+    print_error(command.file, files.error().text());
+    return exit_code_of(files.error());
+  }
   if (const Status place = fuse::check_mountpoint(command.mountpoint); !place) {
     print_error(command.file, place.error().text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
@@ -132,13 +137,13 @@ int run_mount(const MountCommand& command) {
   warn_of_hidden_files(command);
   if (command.check_only) return 0;
   drop_capabilities(!command.options.plugins.empty());
-  if (command.foreground) return serve(command, std::move(source.files), std::nullopt);
+  if (command.foreground) return serve(command, *std::move(files), std::nullopt);
   auto background = Background::fork_process();
   if (!background) {
     print_error(command.file, background.error().text());
     return kExitMountFailed;
   }
-  return serve(command, std::move(source.files), *std::move(background));
+  return serve(command, *std::move(files), *std::move(background));
 }
 
 }  // namespace h5mount::cli

@@ -10,7 +10,6 @@
 
 #include "exit_codes.h"
 #include "h5mount/base/log_notes.h"
-#include "h5mount/filter/plugins.h"
 #include "h5mount/format/superblock.h"
 #include "memory_limit.h"
 #include "source_check.h"
@@ -57,6 +56,11 @@ object::ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
+// By what FILE is: a path.
+std::shared_ptr<object::SourceOpener> make_opener(const object::ExternalAccess& access, bool force) {
+  return object::make_local_opener(access, force);
+}
+
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
 // another file when it is opened again.
 std::string absolute(const std::string& file) {
@@ -75,7 +79,7 @@ std::string grouped(std::uint64_t number) {
 // A file that ends before the end in its superblock is an incomplete copy. Empty for others.
 std::string missing_end(const metadata::FileMetadata& file) {
   const format::Superblock& superblock = file.superblock();
-  const std::uint64_t end = file.base_address() + file.addresses()->size();
+  const std::uint64_t end = file.base_address() + file.source()->size();
   if (superblock.open_for_swmr_writing() || superblock.end_of_file <= end) return {};
   return fmt::format("{} of {} bytes: an incomplete copy?", grouped(end), grouped(superblock.end_of_file));
 }
@@ -105,26 +109,29 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
           failed_reads == FailedReads::Logged};
 }
 
-Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& mount) {
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,
+                                                     const std::shared_ptr<SharedCache>& memory) {
   metadata::MetadataOptions options;
   options.force = mount.force;
   options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
                    : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
                                               : metadata::Follow::Never;
   options.keep_replaced = mount.reload;
-  return object::FileSet::open(file, external_access(mount), options);
+  options.memory = memory;
+  return open_source(file, external_access(mount), options);
 }
 
-OpenedSource open_source(const std::string& file, const MountOptions& options) {
-  if (const Status readable = check_source(file); !readable) {
-    print_error(file, readable.error().text());
-    return {kExitUnreadable, nullptr};
-  }
-  filter::use_filter_plugins({.directories = options.plugins});
-  auto files = open_files(file, options);
-  if (files) return {0, *std::move(files)};
-  print_error(file, explain_refusal(file, files.error()).text());
-  return {files.error().code() == ErrorCode::Io ? kExitUnreadable : kExitBadFile, nullptr};
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
+                                                     const object::ExternalAccess& access,
+                                                     const metadata::MetadataOptions& options) {
+  auto files = object::FileSet::open(file, make_opener(access, options.force), options);
+  if (!files) return fail(why_not_opened(file, files.error()));
+  return files;
+}
+
+int exit_code_of(const Error& error) {
+  return error.code() == ErrorCode::Io || error.code() == ErrorCode::NotFound ? kExitUnreadable
+                                                                              : kExitBadFile;
 }
 
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options) {
@@ -142,14 +149,15 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
                                               FailedReads failed_reads) {
   const auto workers = make_workers(options);
   status->set_files(files);
-  const auto again = [file = absolute(file), options, status, failed_reads, cache,
-                      workers]() -> Result<tree::Tree::Source> {
-    H5_ASSIGN(auto opened, open_files(file, options));
+  const auto again = [file = absolute(file), options, status, failed_reads, cache, workers,
+                      memory = files->memory()]() -> Result<tree::Tree::Source> {
+    H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);
-    return tree::Tree::Source{{cache, workers, std::move(opened)},
+    return tree::Tree::Source{{cache, workers, std::move(opened), nullptr, status->counters()},
                               tree_options(options, status, failed_reads)};
   };
-  const tree::Tree::Source first{{cache, workers, files}, tree_options(options, status, failed_reads)};
+  const tree::Tree::Source first{{cache, workers, files, nullptr, status->counters()},
+                                 tree_options(options, status, failed_reads)};
   auto tree = options.reload ? tree::Tree::make_reloading(first, again)
                              : tree::Tree::make(first.environment, first.options);
   if (tree)

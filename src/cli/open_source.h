@@ -14,15 +14,16 @@
 
 namespace h5mount::cli {
 
-// Where `code` is not 0 the source cannot be opened, and the reason has been printed.
-struct OpenedSource {
-  int code = 0;
-  std::shared_ptr<object::FileSet> files;
-};
-OpenedSource open_source(const std::string& file, const MountOptions& options);
-
-// The same for a file that was opened before, without messages.
-Result<std::shared_ptr<object::FileSet>> open_files(const std::string& file, const MountOptions& options);
+// Opens FILE, once. The error is one line that says why it cannot be opened, and the remedy: missing, not to
+// be read by this user, no regular file, another format, damaged. `memory`: what bounds all that is kept
+// decoded, shared by all files that a program has open; null: a bound for FILE and those that it names.
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& options,
+                                                     const std::shared_ptr<SharedCache>& memory = nullptr);
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
+                                                     const object::ExternalAccess& access,
+                                                     const metadata::MetadataOptions& options);
+// Of a program that ends with such an error.
+int exit_code_of(const Error& error);
 
 // The cache of decoded data: of the given size, else of a part of the machine's or the container's memory.
 std::shared_ptr<cache::BlockCache> make_cache(const MountOptions& options);

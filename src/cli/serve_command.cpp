@@ -12,6 +12,7 @@
 
 #include "drop_rights.h"
 #include "exit_codes.h"
+#include "h5mount/filter/plugins.h"
 #include "h5mount/serve/server.h"
 #include "open_source.h"
 #include "serve_token.h"
@@ -29,6 +30,7 @@ struct Shared {
   bool open_to_all;  // whoever reaches the port reads
   std::shared_ptr<cache::BlockCache> cache;
   std::shared_ptr<cache::WorkerPool> workers;
+  std::shared_ptr<SharedCache> memory = std::make_shared<SharedCache>();
 };
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -48,7 +50,7 @@ std::uint64_t version_of(const io::SourceStamp& stamp) {
 serve::SourceState state_of(const std::shared_ptr<object::FileSet>& files) {
   serve::SourceState out;
   metadata::FollowedFile& main = *files->main()->followed;
-  const auto stamp = main.addresses()->stamp();
+  const auto stamp = main.source()->state().stamp();
   out.current = stamp && !stamp->replaced && main.revalidate_now();
   if (stamp) {
     out.version = version_of(*stamp);
@@ -80,7 +82,7 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
   H5_TRY(check_readers(*files, shared));
   const auto status = std::make_shared<MountStatus>(file, shared.cache);
   status->set_files(files);
-  H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files},
+  H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files, nullptr, status->counters()},
                                         tree_options(shared.options, status, FailedReads::Logged)));
   H5_TRY(tree->stat(tree::kRootNode, tree::StatDepth::Listing));
   const auto shown = [files](const tree::NodeStat& node) {
@@ -105,15 +107,18 @@ MountOptions serving_options(const MountOptions& options) {
 // The code is not 0 where a source cannot be opened.
 int open_sources(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
   for (const std::string& file : command.files) {
-    const OpenedSource source = open_source(file, shared.options);
-    if (source.code != 0) return source.code;
-    auto opened = serve_files(file, shared, source.files);
+    const auto files = open_source(file, shared.options, shared.memory);
+    if (!files) {
+      print_error(file, files.error().text());
+      return exit_code_of(files.error());
+    }
+    auto opened = serve_files(file, shared, *files);
     if (!opened) {
       print_error(file, opened.error().text());
       return kExitBadFile;
     }
     const auto again = [file, shared]() -> Result<serve::OpenedSource> {
-      H5_ASSIGN(const auto files, open_files(file, shared.options));
+      H5_ASSIGN(const auto files, open_source(file, shared.options, shared.memory));
       return serve_files(file, shared, files);
     };
     out.push_back({std::filesystem::path(file).filename().string(), again, *std::move(opened)});
@@ -179,6 +184,7 @@ int run_serve(const ServeCommand& command) {
   }
   const bool open_to_all = token->empty() && command.place.socket_path.empty();
   const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
+  filter::use_filter_plugins({.directories = options.plugins});
   std::vector<serve::Source> sources;
   // While files are opened, which starts no threads, a signal ends the program as usual.
   ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);

@@ -70,9 +70,8 @@ Error not_opened(const std::string& path, const struct stat& st, int reason) {
                   path, std::strerror(reason), st.st_uid, st.st_mode & 07777, ::geteuid()));
 }
 
-}  // namespace
-
-Status check_source(const std::string& path) {
+// Errors: NotFound, Io.
+Status check_readable(const std::string& path) {
   const std::string file = existing(path).value_or(path);
   struct stat st = {};
   if (::stat(file.c_str(), &st) != 0) return fail(not_reached(path, errno));
@@ -84,7 +83,10 @@ Status check_source(const std::string& path) {
   return {};
 }
 
-Error explain_refusal(const std::string& path, Error error) {
+}  // namespace
+
+Error why_not_opened(const std::string& path, const Error& error) {
+  if (const Status readable = check_readable(path); !readable) return readable.error();
   if (error.code() != ErrorCode::BadSignature) return error;
   const std::string file = existing(path).value_or(path);
   if (const auto format = foreign_file(file)) return {ErrorCode::BadSignature, file + " is " + *format};

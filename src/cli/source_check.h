@@ -1,4 +1,4 @@
-// Checks whether SOURCE can be read before it is opened, and explains what a file that is not HDF5 is.
+// Says why SOURCE could not be opened.
 #pragma once
 
 #include <string>
@@ -7,12 +7,10 @@
 
 namespace h5mount::cli {
 
-// Errors: NotFound, or Io: missing, not readable by this user, or no regular file. One line with the remedy.
-// `path` as libhdf5 names files: for a file set the first member is checked.
-Status check_source(const std::string& path);
-
-// `error` is the error of opening `path` as HDF5; for a file of another known format, returns an error that
-// says so.
-Error explain_refusal(const std::string& path, Error error);
+// `error` is that of opening `path`, which names files as libhdf5 does: of a file set the first member is
+// looked at. Returns an error of one line, with the remedy: NotFound or Io where the file is missing, not
+// readable by this user, or no regular file; what the file is where it is of another known format; else
+// `error`.
+Error why_not_opened(const std::string& path, const Error& error);
 
 }  // namespace h5mount::cli

@@ -11,10 +11,7 @@
 
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
-#include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/filter/filter.h"
-#include "h5mount/fuse/page_counters.h"
-#include "h5mount/tree/tree.h"
 
 namespace h5mount::cli {
 namespace {
@@ -26,23 +23,6 @@ std::uint64_t memory_kib(std::string_view which) {
     if (word == which && status >> kib) return kib;
   }
   return 0;
-}
-
-std::uint64_t all_failures() {
-  std::uint64_t sum = 0;
-  for (const auto& count : tree::tree_counters().failures) sum += count.load(std::memory_order_relaxed);
-  return sum;
-}
-
-// "failures_checksum_mismatch: 3", for every cause that has occurred.
-void append_failures(std::string& out) {
-  for (std::size_t i = 0; i < tree::TreeCounters::kErrorCodes; ++i) {
-    const std::uint64_t count = tree::tree_counters().failures[i].load(std::memory_order_relaxed);
-    if (count == 0) continue;
-    std::string name(error_code_name(static_cast<ErrorCode>(i)));
-    std::ranges::replace(name, ' ', '_');
-    out += fmt::format("failures_{}: {}\n", name, count);
-  }
 }
 
 constexpr std::chrono::milliseconds kAskedWithin{50};
@@ -79,22 +59,38 @@ std::shared_ptr<object::FileSet> MountStatus::files() const {
   return files_.lock();
 }
 
-std::vector<MountStatus::Counter> MountStatus::counters() const {
-  const dataset::ReadCounters& read = dataset::read_counters();
+std::uint64_t MountStatus::all_failures() const {
+  std::uint64_t sum = 0;
+  for (const auto& count : counters_->failures) sum += count.load(std::memory_order_relaxed);
+  return sum;
+}
+
+// "failures_checksum_mismatch: 3", for every cause that has occurred.
+void MountStatus::append_failures(std::string& out) const {
+  for (std::size_t i = 0; i < Counters::kErrorCodes; ++i) {
+    const std::uint64_t count = counters_->failures[i].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    std::string name(error_code_name(static_cast<ErrorCode>(i)));
+    std::ranges::replace(name, ' ', '_');
+    out += fmt::format("failures_{}: {}\n", name, count);
+  }
+}
+
+std::vector<MountStatus::Counter> MountStatus::numbers() const {
   const cache::BlockCache::Counters cache = cache_->counters();
   const auto files = this->files();
-  return {{"requests", tree::tree_counters().requests},
+  return {{"requests", counters_->requests},
           {"failures", all_failures()},
-          {"missing_sources", tree::tree_counters().missing_sources},
+          {"missing_sources", counters_->missing_sources},
           {"open_files", files ? files->open_files().size() : 0},
-          {"chunks_decoded", read.chunks_decoded},
-          {"stored_bytes_read", read.stored_bytes_read},
-          {"row_blocks_made", read.row_blocks_made},
-          {"units_ahead", read.units_ahead},
-          {"pages_handed_on", read.pages_handed_on},
-          {"random_pages_stored", fuse::page_counters().random_pages_stored},
-          {"probes", fuse::page_counters().probes},
-          {"probes_used", fuse::page_counters().probes_used},
+          {"chunks_decoded", counters_->chunks_decoded},
+          {"stored_bytes_read", counters_->stored_bytes_read},
+          {"row_blocks_made", counters_->row_blocks_made},
+          {"units_ahead", counters_->units_ahead},
+          {"pages_handed_on", counters_->pages_handed_on},
+          {"random_pages_stored", counters_->random_pages_stored},
+          {"probes", counters_->probes},
+          {"probes_used", counters_->probes_used},
           {"blocks_decoded", filter::filter_counters().blocks_decoded},
           {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
           {"cache_hits", cache.hits},
@@ -114,14 +110,14 @@ std::string MountStatus::text() const {
   std::string out =
       fmt::format("file: {}\nversion: {}\nuptime_seconds: {}\nfollowed: {}\n", escape_for_log(file_),
                   H5MOUNT_VERSION, uptime, files && files->follows() ? "yes" : "no");
-  for (const Counter& counter : counters()) out += fmt::format("{}: {}\n", counter.name, counter.value);
+  for (const Counter& counter : numbers()) out += fmt::format("{}: {}\n", counter.name, counter.value);
   append_failures(out);
   return out;
 }
 
 std::string MountStatus::line() const {
   std::string out = file_ + ": status:";
-  for (const Counter& counter : counters()) out += fmt::format(" {}={}", counter.name, counter.value);
+  for (const Counter& counter : numbers()) out += fmt::format(" {}={}", counter.name, counter.value);
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "h5mount/base/counters.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/watchdog.h"
 #include "h5mount/cache/block_cache.h"
@@ -26,6 +27,9 @@ class MountStatus {
   // The files of the mount; a weak reference.
   void set_files(const std::shared_ptr<object::FileSet>& files);
 
+  // Of the mount, to be handed down to all that works for it.
+  const std::shared_ptr<Counters>& counters() const { return counters_; }
+
   std::string text() const;  // a line each: "name: value"
   std::string line() const;  // "file: status: name=value name=value…", numbers only
 
@@ -35,12 +39,15 @@ class MountStatus {
     std::uint64_t value;
   };
   std::shared_ptr<object::FileSet> files() const;
-  std::vector<Counter> counters() const;
+  std::vector<Counter> numbers() const;
+  std::uint64_t all_failures() const;
+  void append_failures(std::string& out) const;
 
   const std::string file_;
   mutable Mutex mutex_;
   std::weak_ptr<object::FileSet> files_ H5_GUARDED_BY(mutex_);
   const std::shared_ptr<cache::BlockCache> cache_;
+  const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

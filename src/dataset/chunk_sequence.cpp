@@ -4,8 +4,8 @@ namespace h5mount::dataset {
 
 ChunkSequence::ChunkSequence(ChunkedBlocksPtr blocks)
     : blocks_(std::move(blocks)),
-      readahead_(blocks_->cache(), blocks_->workers(), blocks_->plan().chunk_bytes(),
-                 blocks_->plan().chunk_count()) {}
+      readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(), blocks_->plan().chunk_bytes(),
+                 blocks_->plan().chunk_count(), blocks_->store().far()) {}
 
 void ChunkSequence::chunk_read(std::uint64_t chunk) const {
   if (last_.exchange(chunk, std::memory_order_relaxed) == chunk || chunk > kMaxChunk) return;

@@ -22,6 +22,9 @@ class ChunkSequence final : public ReadaheadUnits, public std::enable_shared_fro
     return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
   }
   void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
+  void will_make(std::uint64_t first, std::uint64_t last) const override {
+    blocks_->store().will_read(first, last - first);
+  }
 
  private:
   // ReadPattern counts requests that are near one another as consecutive. So chunks are noted as if each had

@@ -20,7 +20,7 @@ std::uint64_t stored_limit(std::uint64_t chunk_bytes) {
 
 ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetDescription& description,
                        const chunk::ChunkGeometry& geometry)
-    : source_(file->followed->addresses()),
+    : source_(file->followed->source()),
       base_address_(file->followed->base_address()),
       plan_(geometry),
       fill_(description.fill, description.element_size),
@@ -33,9 +33,11 @@ ChunkStore::ChunkStore(const object::OpenedFilePtr& file, const object::DatasetD
 Result<std::unique_ptr<ChunkStore>> ChunkStore::open(const object::OpenedFilePtr& file,
                                                      const object::DatasetDescription& description,
                                                      const chunk::ChunkGeometry& geometry,
-                                                     std::size_t cache_bytes) {
+                                                     std::size_t cache_bytes,
+                                                     std::shared_ptr<Counters> counters) {
   std::unique_ptr<ChunkStore> store(new ChunkStore(file, description, geometry));
   store->cache_bytes_ = cache_bytes;
+  store->counters_ = std::move(counters);
   H5_ASSIGN(store->pipeline_,
             metadata::make_filter_pipeline(description.pipeline.filters, geometry.chunk_bytes));
   store->scratch_bytes_ = store->pipeline_->scratch_bytes(geometry.chunk_bytes);
@@ -67,6 +69,24 @@ Status ChunkStore::find_run(std::uint64_t first, std::span<chunk::ChunkRecord> o
   return {};
 }
 
+void ChunkStore::will_read(std::span<const chunk::ChunkRecord> records) const {
+  if (!far()) return;
+  std::vector<ByteRange> ranges;
+  for (const chunk::ChunkRecord& record : records)
+    if (record.allocated() && range_within(record.address, record.stored_size, source_->size()))
+      ranges.push_back({record.address, record.address + record.stored_size});
+  if (!ranges.empty()) source_->will_read(ranges);
+}
+
+// An index that cannot be read is met by the read of the chunk.
+void ChunkStore::will_read(std::uint64_t first, std::uint64_t count) const {
+  constexpr std::uint64_t kMaxTold = 4096;  // chunks
+  if (!far() || first >= plan_.chunk_count()) return;
+  std::vector<chunk::ChunkRecord> records(
+      static_cast<std::size_t>(std::min({count, plan_.chunk_count() - first, kMaxTold})));
+  if (find_run(first, records)) will_read(records);
+}
+
 bool ChunkStore::stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const {
   if (pipeline_->empty()) return true;
   const std::uint32_t all = filter_count_ >= 32 ? ~0U : (1U << filter_count_) - 1;
@@ -80,7 +100,7 @@ Status ChunkStore::check_stored(const chunk::ChunkRecord& record) const {
                     .with_found(record.stored_size)
                     .with_expected(stored_limit(plan_.chunk_bytes())));
   // Refreshes the size: a growing file may contain the chunk although it did not when the size was read.
-  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->refresh());
+  if (!range_within(record.address, record.stored_size, source_->size())) H5_TRY(source_->state().refresh());
   if (!range_within(record.address, record.stored_size, source_->size()))
     return fail(Error(ErrorCode::Truncated, "Chunk", "address", record.address)
                     .with_found(record.stored_size)
@@ -116,8 +136,8 @@ MutableByteSpan ChunkStore::worth_filling(std::uint64_t chunk, MutableByteSpan o
 }
 
 Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
-                                 MutableByteSpan out, DecodeScratch& scratch) const {
-  read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+                                 MutableByteSpan out, ChunkDecode& work) const {
+  Counters::add(counters_->chunks_decoded);
   if (stored_plain(chunk, record)) {
     if (stored.size() != out.size())
       return fail(located(Error(ErrorCode::InvalidValue, "Chunk", "stored_size", record.address)
@@ -128,7 +148,7 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& 
     return {};
   }
   H5_TRY(check_memory(chunk, record));
-  const auto decoded = pipeline_->decode_up_to(stored, record.filter_mask, out, scratch.filters);
+  const auto decoded = pipeline_->decode_up_to(stored, record.filter_mask, out, work.filters());
   if (!decoded) return fail(located(decoded.error(), chunk, &record));
   if (*decoded == out.size()) return {};
   // Some writers cut the last chunk at the end of the data; the part within the extent must be complete.
@@ -144,37 +164,35 @@ Status ChunkStore::decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& 
 }
 
 Status ChunkStore::decode(std::uint64_t chunk, const chunk::ChunkRecord& record, MutableByteSpan out,
-                          DecodeScratch& scratch) const {
+                          ChunkDecode& work) const {
   if (!record.allocated()) {
     fill_.write(0, worth_filling(chunk, out));
     return {};
   }
   if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
   const auto stored_size = static_cast<std::size_t>(record.stored_size);
-  read_counters().stored_bytes_read.fetch_add(stored_size, std::memory_order_relaxed);
+  Counters::add(counters_->stored_bytes_read, stored_size);
   if (stored_plain(chunk, record) && stored_size == out.size()) {
-    read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
-    if (Status read = scratch.read(*source_, record.address, out); !read)
+    Counters::add(counters_->chunks_decoded);
+    if (Status read = work.fetch_into(record.address, out); !read)
       return fail(located(read.error(), chunk, &record));
     return {};
   }
   if (!stored_plain(chunk, record)) H5_TRY(check_memory(chunk, record));
-  const MutableByteSpan stored = scratch.stored(stored_size);
-  if (Status read = scratch.read(*source_, record.address, stored); !read)
-    return fail(located(read.error(), chunk, &record));
-  return decode_stored(chunk, record, stored, out, scratch);
+  const auto stored = work.fetch(record.address, stored_size);
+  if (!stored) return fail(located(stored.error(), chunk, &record));
+  return decode_stored(chunk, record, *stored, out, work);
 }
 
 Result<ChunkStore::Part> ChunkStore::decode_part(std::uint64_t chunk, const chunk::ChunkRecord& record,
                                                  std::uint64_t begin, std::uint64_t end,
-                                                 DecodeScratch& scratch) const {
+                                                 ChunkDecode& work) const {
   if (!record.allocated() || stored_plain(chunk, record)) return Part{};
   if (Status sound = check_stored(record); !sound) return fail(located(sound.error(), chunk, &record));
-  const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(record.stored_size));
-  if (Status read = scratch.read(*source_, record.address, stored); !read)
-    return fail(located(read.error(), chunk, &record));
+  const auto stored = work.fetch(record.address, static_cast<std::size_t>(record.stored_size));
+  if (!stored) return fail(located(stored.error(), chunk, &record));
   auto opened =
-      pipeline_->open_partial(stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
+      pipeline_->open_partial(*stored, record.filter_mask, static_cast<std::size_t>(plan_.chunk_bytes()));
   if (!opened) return fail(located(opened.error(), chunk, &record));
   if (!*opened) return Part{};
   // The smallest box that is one run of the chunk: equal coordinates, then one range, then whole dimensions.

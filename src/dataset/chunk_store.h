@@ -6,12 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "chunk_decode.h"
 #include "chunk_plan.h"
 #include "fill_pattern.h"
+#include "h5mount/base/counters.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/filter/filter.h"
 #include "h5mount/object/file_set.h"
-#include "scratch_pool.h"
 
 namespace h5mount::dataset {
 
@@ -20,13 +21,14 @@ class ChunkStore {
   static Result<std::unique_ptr<ChunkStore>> open(const object::OpenedFilePtr& file,
                                                   const object::DatasetDescription& description,
                                                   const chunk::ChunkGeometry& geometry,
-                                                  std::size_t cache_bytes);
+                                                  std::size_t cache_bytes,
+                                                  std::shared_ptr<Counters> counters);
 
   const ChunkPlan& plan() const { return plan_; }
   const FillPattern& fill() const { return fill_; }
   bool filtered() const { return !pipeline_->empty(); }
   bool unallocated() const { return unallocated_; }
-  // Of the decode of a chunk, for its lease: stored bytes, buffers between filters, and where `aside` the
+  // Of the decode of a chunk, for its place: stored bytes, buffers between filters, and where `aside` the
   // decoded chunk, which a caller otherwise has memory for.
   DecodeMemory memory(bool aside) const;
   std::optional<Error> problem() const { return pipeline_->missing(); }
@@ -38,7 +40,7 @@ class ChunkStore {
 
   // Decodes the whole chunk to exactly chunk_bytes at `out`; an absent chunk is the fill value.
   Status decode(std::uint64_t chunk, const chunk::ChunkRecord& record, MutableByteSpan out,
-                DecodeScratch& scratch) const;
+                ChunkDecode& work) const;
 
   // A run of a chunk's decoded bytes that contains [begin, end), where its filter supports blocks (Blosc2)
   // and the run costs at most half of them: the block holds chunk bytes [Part::begin, Part::begin + size).
@@ -48,19 +50,26 @@ class ChunkStore {
     std::uint64_t begin = 0;
   };
   Result<Part> decode_part(std::uint64_t chunk, const chunk::ChunkRecord& record, std::uint64_t begin,
-                           std::uint64_t end, DecodeScratch& scratch) const;
+                           std::uint64_t end, ChunkDecode& work) const;
   bool may_decode_partially() const { return pipeline_->may_decode_partially(); }
 
   // Decodes several chunks in order; chunks that lie together in the file are read at once. `into(i)` returns
   // the memory for chunk first + i (chunk_bytes), or an empty span to decode into scratch memory; `done(i,
   // bytes)` receives the decoded bytes (empty: the chunk is absent and reads as fill values).
   template <class Into, class Done>
-  Status decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records, DecodeScratch& scratch,
+  Status decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records, ChunkDecode& work,
                     Into into, Done done) const;
+
+  // Tells a far source which chunks will be decoded soon; does nothing for others.
+  void will_read(std::span<const chunk::ChunkRecord> records) const;
+  // The same for the chunks first, first + 1, …, a bounded number of them: looks up their records.
+  void will_read(std::uint64_t first, std::uint64_t count) const;
+  bool far() const { return source_->far(); }
 
   // True where the stored bytes are the decoded ones: chunk_bytes at record.address of `source`.
   bool stored_plain(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   const io::ByteSource& source() const { return *source_; }
+  const std::shared_ptr<Counters>& counters() const { return counters_; }
 
   // Adds the chunk's location to the error: its coordinates, those of its first element and, where its record
   // is known, the absolute offset of its stored bytes.
@@ -74,9 +83,10 @@ class ChunkStore {
   Status check_memory(std::uint64_t chunk, const chunk::ChunkRecord& record) const;
   MutableByteSpan worth_filling(std::uint64_t chunk, MutableByteSpan out) const;
   Status decode_stored(std::uint64_t chunk, const chunk::ChunkRecord& record, ByteSpan stored,
-                       MutableByteSpan out, DecodeScratch& scratch) const;
+                       MutableByteSpan out, ChunkDecode& work) const;
 
   std::shared_ptr<io::ByteSource> source_;
+  std::shared_ptr<Counters> counters_;
   std::uint64_t base_address_;  // of addresses in source_; for error messages
   ChunkPlan plan_;
   FillPattern fill_;
@@ -99,7 +109,8 @@ inline constexpr std::uint64_t kGatherGap = 4U << 10;
 
 template <class Into, class Done>
 Status ChunkStore::decode_run(std::uint64_t first, std::span<const chunk::ChunkRecord> records,
-                              DecodeScratch& scratch, Into into, Done done) const {
+                              ChunkDecode& work, Into into, Done done) const {
+  will_read(records);
   const std::size_t chunk_bytes = static_cast<std::size_t>(plan_.chunk_bytes());
   for (std::size_t i = 0; i < records.size();) {
     const chunk::ChunkRecord& head = records[i];
@@ -120,27 +131,26 @@ Status ChunkStore::decode_run(std::uint64_t first, std::span<const chunk::ChunkR
     }
     if (next == i + 1) {
       MutableByteSpan out = into(i);
-      if (out.empty()) out = scratch.plain(chunk_bytes);
-      H5_TRY(decode(first + i, head, out, scratch));
+      if (out.empty()) out = work.plain(chunk_bytes);
+      H5_TRY(decode(first + i, head, out, work));
       done(i, ByteSpan(out));
       ++i;
       continue;
     }
-    const MutableByteSpan stored = scratch.stored(static_cast<std::size_t>(end - head.address));
-    if (Status read = scratch.read(*source_, head.address, stored); !read)
-      return fail(located(read.error(), first + i, &head));
-    read_counters().stored_bytes_read.fetch_add(stored.size(), std::memory_order_relaxed);
+    const auto stored = work.fetch(head.address, static_cast<std::size_t>(end - head.address));
+    if (!stored) return fail(located(stored.error(), first + i, &head));
+    Counters::add(counters_->stored_bytes_read, stored->size());
     for (; i < next; ++i) {
       const auto at = static_cast<std::size_t>(records[i].address - head.address);
-      const ByteSpan bytes = ByteSpan(stored).subspan(at, static_cast<std::size_t>(records[i].stored_size));
+      const ByteSpan bytes = stored->subspan(at, static_cast<std::size_t>(records[i].stored_size));
       MutableByteSpan out = into(i);
       if (out.empty() && bytes.size() == chunk_bytes && stored_plain(first + i, records[i])) {
-        read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+        Counters::add(counters_->chunks_decoded);
         done(i, bytes);
         continue;
       }
-      if (out.empty()) out = scratch.plain(chunk_bytes);
-      H5_TRY(decode_stored(first + i, records[i], bytes, out, scratch));
+      if (out.empty()) out = work.plain(chunk_bytes);
+      H5_TRY(decode_stored(first + i, records[i], bytes, out, work));
       done(i, ByteSpan(out));
     }
   }

@@ -24,8 +24,9 @@ class ChunkStrategy final : public ReadStrategy,
  public:
   explicit ChunkStrategy(ChunkedBlocksPtr blocks)
       : blocks_(std::move(blocks)),
-        readahead_(blocks_->cache(), blocks_->workers(), blocks_->plan().full_row_block_bytes(),
-                   blocks_->plan().row_block_count()) {}
+        readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
+                   blocks_->plan().full_row_block_bytes(), blocks_->plan().row_block_count(),
+                   blocks_->store().far()) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
 
@@ -41,6 +42,9 @@ class ChunkStrategy final : public ReadStrategy,
     return blocks_->cache()->contains_or_pending(blocks_->chunk_key(chunk));
   }
   void make_unit(std::uint64_t chunk) const override { (void)blocks_->chunk_block(chunk); }
+  void will_make(std::uint64_t first, std::uint64_t last) const override {
+    blocks_->store().will_read(first, last - first);
+  }
 
  private:
   using Part = ChunkStore::Part;
@@ -49,6 +53,7 @@ class ChunkStrategy final : public ReadStrategy,
   Result<Part> sound_part(const WantedPart& wanted, const Error& damage, RequestBudget* budget) const;
   void load_all(const std::vector<WantedPart>& chunks, std::vector<Result<Part>>& parts,
                 RequestBudget* budget) const;
+  void tell_source(const std::vector<WantedPart>& chunks, const std::vector<std::size_t>& missing) const;
   bool decode_in_parts(std::uint64_t chunk) const;
 
   ChunkedBlocksPtr blocks_;
@@ -80,8 +85,8 @@ Result<ChunkStore::Part> ChunkStrategy::sound_part(const WantedPart& wanted, con
   if (!store.may_decode_partially() || !is_about_bytes(damage.code())) return fail(damage);
   H5_TRY(spend(budget, wanted.end - wanted.begin));
   H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
-  ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(false));
-  auto part = store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, *scratch);
+  ChunkDecode work(store.source(), store.memory(false));
+  auto part = store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, work);
   if (!part || !part->block) return fail(damage);
   return part;
 }
@@ -96,14 +101,23 @@ Result<ChunkStore::Part> ChunkStrategy::load(const WantedPart& wanted, RequestBu
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
     if (large && !record.allocated()) return Part{};
     if (decode_in_parts(wanted.chunk)) {
-      ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(false));
-      H5_ASSIGN(auto part, store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, *scratch));
+      ChunkDecode work(store.source(), store.memory(false));
+      H5_ASSIGN(auto part, store.decode_part(wanted.chunk, record, wanted.begin, wanted.end, work));
       if (part.block) return part;
     }
   }
   auto block = blocks_->chunk_block(wanted.chunk, budget);
   if (!block) return sound_part(wanted, block.error(), budget);
   return Part{*std::move(block), 0};
+}
+
+// A far source is told of all chunks before the first of them is waited for.
+void ChunkStrategy::tell_source(const std::vector<WantedPart>& chunks,
+                                const std::vector<std::size_t>& missing) const {
+  std::vector<chunk::ChunkRecord> records;
+  for (const std::size_t i : missing)
+    if (const auto record = blocks_->store().find(chunks[i].chunk)) records.push_back(*record);
+  blocks_->store().will_read(records);
 }
 
 // Cached chunks need no other thread: a reader down a column of tiles finds those of its last rows.
@@ -116,6 +130,7 @@ void ChunkStrategy::load_all(const std::vector<WantedPart>& chunks, std::vector<
     else
       missing.push_back(i);
   }
+  if (blocks_->store().far()) tell_source(chunks, missing);
   if (missing.size() == 1)
     parts[missing[0]] = load(chunks[missing[0]], budget);
   else

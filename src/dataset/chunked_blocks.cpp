@@ -11,7 +11,7 @@ ChunkedBlocks::ChunkedBlocks(const ReadEnvironment& environment, std::unique_ptr
       store_(std::move(store)),
       growth_(std::move(growth)),
       owner_(growth_ ? growth_->shared_owner() : cache::BlockCache::new_owner()) {
-  ScratchPool::shared().allow(workers_->threads() + 1);  // a thread that serves a request decodes too
+  Admission::decodes().allow(workers_->threads() + 1);  // a thread that serves a request decodes too
 }
 
 ChunkedBlocks::~ChunkedBlocks() {
@@ -44,8 +44,8 @@ Result<cache::BlockPtr> ChunkedBlocks::chunk_block(std::uint64_t chunk, RequestB
   const auto decode = [&](cache::Block& block) -> Status {
     H5_TRY(spend(budget, plan().chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store_->find(chunk));
-    ScratchPool::Lease scratch(ScratchPool::shared(), store_->memory(false));
-    return store_->decode(chunk, record, block.bytes(), *scratch);
+    ChunkDecode work(store_->source(), store_->memory(false));
+    return store_->decode(chunk, record, block.bytes(), work);
   };
   return cache_->get_or_load(chunk_key(chunk), static_cast<std::size_t>(plan().chunk_bytes()), decode,
                              budget);

@@ -27,6 +27,7 @@ class ChunkedBlocks {
   const ChunkPlan& plan() const { return store_->plan(); }
   const std::shared_ptr<cache::BlockCache>& cache() const { return cache_; }
   const std::shared_ptr<cache::WorkerPool>& workers() const { return workers_; }
+  const std::shared_ptr<Counters>& counters() const { return store_->counters(); }
   GrowthState* growth() const { return growth_.get(); }
 
   cache::BlockKey chunk_key(std::uint64_t chunk) const;

@@ -13,7 +13,8 @@ Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvir
     growth = std::make_unique<GrowthState>(environment.cache,
                                            previous ? previous->blocks_->growth()->growth() : nullptr);
   }
-  H5_ASSIGN(auto store, ChunkStore::open(file, description, geometry, environment.cache->budget()));
+  H5_ASSIGN(auto store,
+            ChunkStore::open(file, description, geometry, environment.cache->budget(), environment.counters));
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
   return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }
@@ -24,7 +25,8 @@ ChunkedReader::ChunkedReader(object::DatasetDescription description, ChunkedBloc
       allocation_(blocks_->plan(), blocks_->store().index()),
       sequence_(std::make_shared<const ChunkSequence>(blocks_)) {
   const ChunkStore& store = blocks_->store();
-  const StrategyFacts facts{blocks_->plan(), store.filtered(), store.may_decode_partially(),
+  // A far source has no pages for the kernel: its chunks are made ahead and kept, as filtered ones are.
+  const StrategyFacts facts{blocks_->plan(), store.filtered() || store.far(), store.may_decode_partially(),
                             store.unallocated(), blocks_->cache()->budget()};
   strategy(StrategyKind::Chunks);  // the fallback of the others
   for (std::size_t access = 0; access < kAccessKinds; ++access)

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "chunked_reader.h"
-#include "scratch_pool.h"
 
 namespace h5mount::dataset {
 namespace {
@@ -129,10 +128,8 @@ class PlainCopies {
         H5_TRY(source_.read_at(address_ + copies_[i].in_chunk, place(copies_[i])));
       return {};
     }
-    if (!scratch_)
-      scratch_.emplace(ScratchPool::shared(), DecodeMemory{.bytes = kSpanBytes, .owner = &store_});
-    const MutableByteSpan span = (*scratch_)->stored(static_cast<std::size_t>(bytes));
-    H5_TRY((*scratch_)->read(source_, address_ + begin, span));
+    if (!work_) work_.emplace(source_, DecodeMemory{.bytes = kSpanBytes, .owner = &store_});
+    H5_ASSIGN(const ByteSpan span, work_->fetch(address_ + begin, static_cast<std::size_t>(bytes)));
     for (std::size_t i = first; i < last; ++i)
       std::memcpy(place(copies_[i]).data(), span.data() + (copies_[i].in_chunk - begin), copies_[i].bytes);
     return {};
@@ -143,7 +140,7 @@ class PlainCopies {
   std::uint64_t address_;
   const std::vector<Copy>& copies_;
   MutableByteSpan out_;
-  std::optional<ScratchPool::Lease> scratch_;  // from the first span on
+  std::optional<ChunkDecode> work_;  // from the first span on
 };
 
 Status copy_parts(const ChunkStore& store, const WantedChunk& wanted, const chunk::ChunkRecord& record,
@@ -171,6 +168,13 @@ std::uint64_t spanned_bytes(const std::vector<WantedChunk>& wanted) {
     bytes += end - begin;
   }
   return bytes;
+}
+
+void tell_source(const ChunkStore& store, const std::vector<WantedChunk>& wanted) {
+  std::vector<chunk::ChunkRecord> records;
+  for (const WantedChunk& chunk : wanted)
+    if (const auto record = store.find(chunk.chunk)) records.push_back(*record);
+  store.will_read(records);
 }
 
 // In a followed file every block goes through the cache, which records those that may still change.
@@ -202,6 +206,7 @@ Status ChunkedReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
     for (const WantedChunk& chunk : wanted) H5_TRY(copy_chunk(*blocks_, chunk, out, budget));
     return {};
   }
+  if (blocks_->store().far()) tell_source(blocks_->store(), wanted);
   std::vector<Status> done(wanted.size());
   blocks_->workers()->for_each_index(
       wanted.size(), [&](std::size_t i) { done[i] = copy_chunk(*blocks_, wanted[i], out, budget); });

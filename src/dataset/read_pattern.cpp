@@ -51,9 +51,4 @@ std::pair<std::uint64_t, std::uint64_t> ReadPattern::claim_behind(std::uint64_t 
   return {0, 0};
 }
 
-ReadCounters& read_counters() {
-  static ReadCounters counters;
-  return counters;
-}
-
 }  // namespace h5mount::dataset

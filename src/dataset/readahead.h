@@ -20,13 +20,16 @@ class ReadaheadUnits {
   virtual bool unit_cached(std::uint64_t unit) const = 0;        // or being made
   // Loads the unit into the cache. Errors are dropped: a read of these bytes reports them.
   virtual void make_unit(std::uint64_t unit) const = 0;
+  // Tells a far source which bytes making the units [first, last) will read.
+  virtual void will_make(std::uint64_t first, std::uint64_t last) const { (void)first, (void)last; }
 };
 
 class Readahead {
  public:
-  // `unit_bytes`: image bytes of a whole unit.
+  // `unit_bytes`: image bytes of a whole unit. `far`: whether units are told before they are made.
   Readahead(const std::shared_ptr<cache::BlockCache>& cache, std::shared_ptr<cache::WorkerPool> workers,
-            std::uint64_t unit_bytes, std::uint64_t unit_count);
+            std::shared_ptr<Counters> counters, std::uint64_t unit_bytes, std::uint64_t unit_count,
+            bool far = false);
 
   // To be called after a forward reader received bytes up to unit `current`: submits the units after it that
   // this reader has not claimed yet. Jobs keep `units` alive; a job for a unit that the reader has passed
@@ -37,7 +40,9 @@ class Readahead {
 
  private:
   std::shared_ptr<cache::WorkerPool> workers_;
+  std::shared_ptr<Counters> counters_;
   std::uint64_t unit_count_;
+  bool far_;
   std::uint64_t depth_ = 0;  // units made ahead; 0: a unit exceeds the budget
 };
 

@@ -34,8 +34,8 @@ class RowBlockStrategy final : public ReadStrategy,
         per_stripe_(std::max<std::uint64_t>(1, stripe_bytes / plan_.full_row_block_bytes())),
         stripe_count_(divide_up(plan_.row_block_count(), per_stripe_)),
         tail_(std::move(tail)),
-        readahead_(blocks_->cache(), blocks_->workers(), per_stripe_ * plan_.full_row_block_bytes(),
-                   stripe_count_) {}
+        readahead_(blocks_->cache(), blocks_->workers(), blocks_->counters(),
+                   per_stripe_ * plan_.full_row_block_bytes(), stripe_count_, blocks_->store().far()) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, Pieces& out, RequestBudget* budget) const override;
   bool decodes_neighbours() const override { return true; }
@@ -51,6 +51,11 @@ class RowBlockStrategy final : public ReadStrategy,
     return blocks_->cache()->contains_or_pending(key_of(stripe));
   }
   void make_unit(std::uint64_t stripe) const override { (void)stripe_block(stripe, nullptr); }
+  void will_make(std::uint64_t first, std::uint64_t last) const override {
+    const std::uint64_t begin = first_of(first), end = last_of(last - 1);
+    blocks_->store().will_read(begin * plan_.chunks_per_row_block(),
+                               (end - begin) * plan_.chunks_per_row_block());
+  }
 
  private:
   struct Chunks {
@@ -109,8 +114,7 @@ Result<cache::BlockPtr> RowBlockStrategy::stripe_block(std::uint64_t stripe, Req
   const auto load = [&](cache::Block& block) -> Status {
     Status decoded = decode_stripe(stripe, block.bytes(), budget);
     if (decoded) {
-      read_counters().row_blocks_made.fetch_add(last_of(stripe) - first_of(stripe),
-                                                std::memory_order_relaxed);
+      Counters::add(blocks_->counters()->row_blocks_made, last_of(stripe) - first_of(stripe));
     } else if (!concerns_one_request(decoded.error())) {
       const MutexLock lock(damaged_mutex_);
       if (damaged_.size() < kMaxDamaged) damaged_.insert(stripe);
@@ -129,6 +133,7 @@ Status RowBlockStrategy::decode_stripe(std::uint64_t stripe, MutableByteSpan out
   const std::uint64_t by_bytes = std::max<std::uint64_t>(1, kJobBytes / plan_.chunk_bytes());
   const std::uint64_t by_threads = divide_up(count, std::uint64_t{2} * (blocks_->workers()->threads() + 1));
   const std::uint64_t per_job = std::min(count, std::clamp<std::uint64_t>(by_threads, 1, by_bytes));
+  blocks_->store().will_read(first_chunk, count);
   Mutex mutex;
   Status first_failure;
   std::atomic<bool> failed{false};
@@ -172,8 +177,8 @@ Status RowBlockStrategy::decode_chunks(Chunks chunks, std::uint64_t stripe_offse
     if (!cached.empty() && cached[i]) decoded = cached[i]->bytes();
     if (decoded.data() != row_block.data()) place(chunks.first + i, decoded, row_block);
   };
-  ScratchPool::Lease scratch(ScratchPool::shared(), blocks_->store().memory(!plan_.linear()));
-  return blocks_->store().decode_run(chunks.first, records, *scratch, into, done);
+  ChunkDecode work(blocks_->store().source(), blocks_->store().memory(!plan_.linear()));
+  return blocks_->store().decode_run(chunks.first, records, work, into, done);
 }
 
 // Two stripes of this size and what is decoded into them exceed the caches, so they are written past them.

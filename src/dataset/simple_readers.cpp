@@ -104,7 +104,7 @@ class ContiguousReader final : public PlainReader {
  public:
   ContiguousReader(const object::OpenedFilePtr& file, object::DatasetDescription d)
       : PlainReader(std::move(d), false),
-        source_(file->followed->addresses()),
+        source_(file->followed->source()),
         address_(description().layout.address) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess, Pieces& out) const override {
@@ -247,7 +247,7 @@ class ExternalReader final : public PlainReader {
       const MutexLock lock(mutex_);
       if (const auto known = first_stamps_.find(name); known != first_stamps_.end()) first = known->second;
     }
-    H5_ASSIGN(const io::SourceStamp now, first ? source.stamp() : io::settled_stamp(source));
+    H5_ASSIGN(const io::SourceStamp now, first ? source.state().stamp() : io::settled_stamp(source.state()));
     const MutexLock lock(mutex_);
     io::SourceStamp& seen = first_stamps_.try_emplace(name, now).first->second;
     if (!io::same_bytes(seen, now))

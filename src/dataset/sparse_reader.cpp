@@ -26,7 +26,7 @@ SparseReader::SparseReader(const ReadEnvironment& environment, object::DatasetDe
       fill_(this->description().fill, this->description().element_size),
       allocation_(plan_, store_->index()),
       list_(*store_),
-      readahead_(environment.cache, environment.workers, plan_.full_row_block_bytes(),
+      readahead_(environment.cache, environment.workers, environment.counters, plan_.full_row_block_bytes(),
                  plan_.chunks_per_row_block() <= kMaxChunksAhead ? plan_.row_block_count() : 0) {}
 
 Status SparseReader::read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "chunk_decode.h"
 #include "h5mount/metadata/filter_pipeline.h"
-#include "scratch_pool.h"
 
 namespace h5mount::dataset {
 
@@ -27,7 +27,8 @@ Result<std::unique_ptr<SparseStore>> SparseStore::open(const ReadEnvironment& en
 SparseStore::SparseStore(const ReadEnvironment& environment, const metadata::FollowedFile& file,
                          const object::DatasetDescription& description, const chunk::ChunkGeometry& geometry)
     : cache_(environment.cache),
-      source_(file.addresses()),
+      counters_(environment.counters),
+      source_(file.source()),
       base_address_(file.base_address()),
       plan_(geometry),
       dims_(description.space.dims),
@@ -85,7 +86,7 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_chunk(std::uint64_t chun
   if (bypass) sections.selection.filter_mask = sections.values.filter_mask = ~0U;
   H5_ASSIGN(const auto selection, load_section(record, sections.selection, 0));
   H5_ASSIGN(const auto values, load_section(record, sections.values, 1));
-  read_counters().chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+  Counters::add(counters_->chunks_decoded);
   const std::uint64_t offset = base_address_ + record.address;
   return SparseChunk::make_block(std::as_const(*selection).bytes(), offset, std::as_const(*values).bytes(),
                                  chunk_dims_, plan_.element_size());
@@ -108,10 +109,9 @@ Result<std::shared_ptr<cache::Block>> SparseStore::load_section(const chunk::Chu
     H5_TRY(source_->read_at(address, plain->bytes()));
     return plain;
   }
-  ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = this});
-  const MutableByteSpan stored = scratch->stored(static_cast<std::size_t>(section.stored));
-  H5_TRY(scratch->read(*source_, address, stored));
-  H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), scratch->filters));
+  ChunkDecode work(*source_, {.owner = this});
+  H5_ASSIGN(const ByteSpan stored, work.fetch(address, static_cast<std::size_t>(section.stored)));
+  H5_TRY(pipeline->second->decode(stored, section.filter_mask, plain->bytes(), work.filters()));
   return plain;
 }
 

@@ -54,6 +54,7 @@ class SparseStore {
   Error located(const Error& error, std::uint64_t chunk, const chunk::ChunkRecord* record = nullptr) const;
 
   std::shared_ptr<cache::BlockCache> cache_;
+  const std::shared_ptr<Counters> counters_;
   std::shared_ptr<const io::ByteSource> source_;
   std::uint64_t base_address_;  // of addresses in source_; for error messages
   ChunkPlan plan_;

@@ -192,11 +192,12 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
   const auto decode = [&](std::uint64_t i) -> Status {
     H5_TRY(spend(budget, plan_.chunk_bytes()));
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(first + i));
-    ScratchPool::Lease scratch(ScratchPool::shared(), store.memory(true));
-    const MutableByteSpan plain = scratch->plain(static_cast<std::size_t>(plan_.chunk_bytes()));
-    H5_TRY(store.decode(first + i, record, plain, *scratch));
+    ChunkDecode work(store.source(), store.memory(true));
+    const MutableByteSpan plain = work.plain(static_cast<std::size_t>(plan_.chunk_bytes()));
+    H5_TRY(store.decode(first + i, record, plain, work));
     return write_all(spilled.file.get(), plain, i * plan_.chunk_bytes());
   };
+  store.will_read(first, plan_.chunks_per_row_block());
   Mutex mutex;
   Status failure;
   std::atomic<bool> failed{false};
@@ -212,7 +213,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
 }
 
 Status SpilledRowBlocks::gather(const Spilled& spilled, ChunkPlan::Rows rows, MutableByteSpan out) const {
-  ScratchPool::Lease scratch(ScratchPool::shared(), {.owner = this});
+  Admission::Lease scratch(Admission::decodes(), {.owner = this});
   const std::uint64_t first_chunk = spilled.row_block * plan_.chunks_per_row_block();
   const std::uint64_t skipped = rows.first * chunk_row_bytes_;
   const MutableByteSpan part = scratch->plain(static_cast<std::size_t>(rows.count * chunk_row_bytes_));

@@ -70,7 +70,8 @@ VirtualReader::VirtualReader(const ReadEnvironment& environment, object::OpenedF
       fill_(this->description().fill, this->description().element_size),
       sources_(std::move(sources)),
       parts_(std::move(parts)),
-      readahead_(environment.cache, environment.workers, kUnitBytes, divide_up(size(), kUnitBytes)) {
+      readahead_(environment.cache, environment.workers, environment.counters, kUnitBytes,
+                 divide_up(size(), kUnitBytes)) {
   for (const Part& part : parts_)
     if (!problem_) problem_ = part.problem;
 }
@@ -253,7 +254,7 @@ void VirtualReader::make_unit(std::uint64_t unit) const {
 Status VirtualReader::read_into(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const {
   if (budget != nullptr) return read_range(offset, out, *budget);
   RequestBudget own;
-  own.allow_for(file_->followed->addresses()->stored_bytes());
+  own.allow_for(file_->followed->source()->stored_bytes());
   return read_range(offset, out, own);
 }
 

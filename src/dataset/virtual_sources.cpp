@@ -75,7 +75,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
                                           : environment_.files->open_hdf5(from_, file_name,
                                                                           object::NameUse::VirtualSource));
   metadata::FollowedFile& followed = *source.file->followed;
-  if (source.file != from_) budget.allow_more(followed.addresses()->stored_bytes());
+  if (source.file != from_) budget.allow_more(followed.source()->stored_bytes());
   (void)followed.revalidate();  // if the file is stale, the reads fail
   const metadata::FileMetadataPtr newest = followed.snapshot();
   source.snapshot = newest->number();

@@ -26,10 +26,11 @@ std::vector<std::uint64_t> row_bytes_of(const object::DatasetDescription& descri
 }  // namespace
 
 ColumnAhead::ColumnAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-                         std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node,
-                         std::function<bool()> as_opened)
+                         std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
+                         tree::NodeId node, std::function<bool()> as_opened)
     : reader_(std::move(reader)),
       workers_(std::move(workers)),
+      counters_(std::move(counters)),
       kernel_(std::move(kernel)),
       node_(node),
       as_opened_(std::move(as_opened)),
@@ -70,7 +71,7 @@ void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& bat
     // A read of these bytes reports the error.
     if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, page.pieces)) return;
     if (pages.size() < kTogether && i + 1 < last) continue;
-    if (!store_pages(*kernel_, node_, as_opened_, pages)) return;
+    if (!store_pages(*kernel_, node_, as_opened_, pages, *counters_)) return;
     pages.clear();
   }
 }

@@ -19,7 +19,8 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
  public:
   // `as_opened`: whether the file is unchanged since the reader was opened; checked before pages are stored.
   ColumnAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-              std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node, std::function<bool()> as_opened);
+              std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
+              tree::NodeId node, std::function<bool()> as_opened);
 
   // True where the request is one of several at equal distances.
   bool note(std::uint64_t offset, std::uint64_t length);
@@ -33,6 +34,7 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
   static constexpr std::uint64_t kStopped = format::kUnlimited;
   const FixedReaderPtr reader_;
   const std::shared_ptr<cache::WorkerPool> workers_;
+  const std::shared_ptr<Counters> counters_;
   const std::shared_ptr<tree::KernelPages> kernel_;
   const tree::NodeId node_;
   const std::function<bool()> as_opened_;

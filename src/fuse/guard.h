@@ -71,7 +71,7 @@ void guard(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, cons
   }
   Reply& reply = *made;
   tree::Tree& tree = *adapter.tree;
-  tree::tree_counters().requests.fetch_add(1, std::memory_order_relaxed);
+  Counters::add(tree.counters()->requests);
   try {
     const std::shared_ptr<void> pin = tree.pin();
     const Status status = std::forward<Body>(body)(reply);

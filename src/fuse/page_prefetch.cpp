@@ -18,9 +18,11 @@ PagePrefetch::PagePrefetch(tree::FixedImage image, tree::NodeId node,
     return !*changed;
   };
   const dataset::ReadEnvironment& environment = image.environment;
-  column_ = std::make_shared<ColumnAhead>(image.reader, environment.workers, kernel, node, as_opened);
+  column_ = std::make_shared<ColumnAhead>(image.reader, environment.workers, environment.counters, kernel,
+                                          node, as_opened);
   if (RandomAhead::fits(image.reader->description(), environment.cache->budget()))
-    random_ = std::make_shared<RandomAhead>(image.reader, environment.workers, kernel, node, as_opened);
+    random_ = std::make_shared<RandomAhead>(image.reader, environment.workers, environment.counters, kernel,
+                                            node, as_opened);
 }
 
 PagePrefetch::~PagePrefetch() {

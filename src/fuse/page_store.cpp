@@ -3,7 +3,7 @@
 namespace h5mount::fuse {
 
 bool store_pages(tree::KernelPages& kernel, tree::NodeId node, const std::function<bool()>& as_opened,
-                 std::span<const PreparedPages> pages) {
+                 std::span<const PreparedPages> pages, Counters& counters) {
   constexpr std::uint64_t kPage = 4096;
   if (!as_opened()) return false;
   bool kernel_only = false, taken = true;
@@ -11,8 +11,7 @@ bool store_pages(tree::KernelPages& kernel, tree::NodeId node, const std::functi
     kernel_only = kernel_only || pieces.kernel_only();
     taken = kernel.store(node, begin, pieces);
     if (!taken) break;
-    dataset::read_counters().pages_handed_on.fetch_add((pieces.total() + kPage - 1) / kPage,
-                                                       std::memory_order_relaxed);
+    Counters::add(counters.pages_handed_on, (pieces.total() + kPage - 1) / kPage);
   }
   if (!kernel_only || as_opened()) return taken;
   // The file was written while the kernel copied.

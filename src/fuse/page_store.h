@@ -17,6 +17,6 @@ struct PreparedPages {
 // stored, and once after where the kernel copied them from the file itself. False where no more are to be
 // stored: the file has changed, or the kernel takes no more.
 bool store_pages(tree::KernelPages& kernel, tree::NodeId node, const std::function<bool()>& as_opened,
-                 std::span<const PreparedPages> pages);
+                 std::span<const PreparedPages> pages, Counters& counters);
 
 }  // namespace h5mount::fuse

@@ -32,16 +32,12 @@ std::uint64_t decoded_for_window(const object::DatasetDescription& dataset) {
 
 }  // namespace
 
-PageCounters& page_counters() {
-  static PageCounters counters;
-  return counters;
-}
-
 RandomAhead::RandomAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-                         std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node,
-                         std::function<bool()> as_opened)
+                         std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
+                         tree::NodeId node, std::function<bool()> as_opened)
     : reader_(std::move(reader)),
       workers_(std::move(workers)),
+      counters_(std::move(counters)),
       kernel_(std::move(kernel)),
       node_(node),
       as_opened_(std::move(as_opened)),
@@ -60,9 +56,9 @@ void RandomAhead::note(std::uint64_t offset, std::uint64_t length) {
     const MutexLock lock(mutex_);
     noted = pattern_.note(offset, length);
   }
-  if (noted.probe_used) page_counters().probes_used.fetch_add(1, std::memory_order_relaxed);
+  if (noted.probe_used) Counters::add(counters_->probes_used);
   if (noted.store.empty()) return;
-  page_counters().probes.fetch_add(noted.probes, std::memory_order_relaxed);
+  Counters::add(counters_->probes, noted.probes);
   // With a limit of one: not where another job waits already.
   workers_->submit([self = shared_from_this(), ranges = std::move(noted.store)] { self->store(ranges); }, 1);
 }
@@ -72,9 +68,9 @@ void RandomAhead::store(const RandomPattern::Ranges& ranges) const {
     PreparedPages prepared{begin, {}};
     // A read of these bytes reports the error.
     if (stopped_ || !reader_->read(begin, end - begin, nullptr, prepared.pieces)) return;
-    if (!store_pages(*kernel_, node_, as_opened_, {&prepared, 1})) return;
+    if (!store_pages(*kernel_, node_, as_opened_, {&prepared, 1}, *counters_)) return;
     const std::uint64_t pages = (end - begin + RandomPattern::kPage - 1) / RandomPattern::kPage;
-    page_counters().random_pages_stored.fetch_add(pages, std::memory_order_relaxed);
+    Counters::add(counters_->random_pages_stored, pages);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "column_ahead.h"
-#include "h5mount/fuse/page_counters.h"
 #include "random_pattern.h"
 
 namespace h5mount::fuse {
@@ -16,7 +15,8 @@ class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
  public:
   // `as_opened`: as for ColumnAhead.
   RandomAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-              std::shared_ptr<tree::KernelPages> kernel, tree::NodeId node, std::function<bool()> as_opened);
+              std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
+              tree::NodeId node, std::function<bool()> as_opened);
 
   // Whether it is worth it: all of the dataset can be decoded once and stay in its part of a cache of so many
   // bytes, and what is decoded for a window is not far larger than the window.
@@ -31,6 +31,7 @@ class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
 
   const FixedReaderPtr reader_;
   const std::shared_ptr<cache::WorkerPool> workers_;
+  const std::shared_ptr<Counters> counters_;
   const std::shared_ptr<tree::KernelPages> kernel_;
   const tree::NodeId node_;
   const std::function<bool()> as_opened_;

@@ -7,6 +7,53 @@
 namespace h5mount::io {
 namespace {
 
+// Of all members together: one that changes changes the set.
+class ExtentState final : public SourceState {
+ public:
+  ExtentState(const std::vector<SourceExtent>& extents, const ByteSource& set)
+      : extents_(extents), set_(set) {}
+
+  bool checks_reads() const override {
+    return std::ranges::all_of(
+        extents_, [](const SourceExtent& extent) { return extent.source->state().checks_reads(); });
+  }
+
+  Status refresh() override {
+    for (const auto& extent : extents_) H5_TRY(extent.source->state().refresh());
+    return {};
+  }
+
+  Result<SourceStamp> stamp() override {
+    SourceStamp all;
+    for (const auto& extent : extents_) {
+      H5_ASSIGN(const SourceStamp one, extent.source->state().stamp());
+      all.modified = std::max(all.modified, one.modified);
+      all.sum += one.sum;
+      all.changed += one.changed;
+      all.attributes += one.attributes;
+      all.replaced = all.replaced || one.replaced;
+    }
+    all.size = set_.size();
+    return all;
+  }
+
+  bool name_taken() const override {
+    return std::ranges::any_of(
+        extents_, [](const SourceExtent& extent) { return extent.source->state().name_taken(); });
+  }
+
+  std::vector<std::string> watchable() const override {
+    std::vector<std::string> all;
+    for (const auto& extent : extents_)
+      std::ranges::copy(extent.source->state().watchable(), std::back_inserter(all));
+    return all;
+  }
+
+ private:
+  const std::vector<SourceExtent>& extents_;
+  const ByteSource& set_;
+};
+
 class ExtentSource final : public ByteSource {
  public:
   ExtentSource(std::vector<SourceExtent> extents, std::string name)
@@ -45,36 +92,33 @@ class ExtentSource final : public ByteSource {
     return sum;
   }
 
-  Status refresh() override {
-    for (const auto& extent : extents_) H5_TRY(extent.source->refresh());
-    return {};
-  }
-
-  Result<SourceStamp> stamp() override {
-    SourceStamp all;
-    for (const auto& extent : extents_) {
-      H5_ASSIGN(const SourceStamp one, extent.source->stamp());
-      all.modified = std::max(all.modified, one.modified);
-      all.sum += one.sum;
-      all.changed += one.changed;
-      all.attributes += one.attributes;
-      all.replaced = all.replaced || one.replaced;
+  // Each member is told of its part.
+  void will_read(std::span<const ByteRange> ranges) const override {
+    std::vector<ByteRange> inside;
+    for (const SourceExtent& extent : extents_) {
+      inside.clear();
+      for (const ByteRange& range : ranges) {
+        const std::uint64_t begin = std::max(range.begin, extent.start);
+        const std::uint64_t length = std::min(extent.length, range.end > begin ? range.end - begin : 0);
+        if (begin - extent.start >= extent.length || length == 0) continue;
+        const std::uint64_t inner = begin - extent.start;
+        inside.push_back({inner, inner + std::min(length, extent.length - inner)});
+      }
+      if (!inside.empty()) extent.source->will_read(inside);
     }
-    all.size = size();
-    return all;
   }
 
-  bool name_taken() const override {
-    return std::ranges::any_of(extents_,
-                               [](const SourceExtent& extent) { return extent.source->name_taken(); });
+  bool far() const override {
+    return std::ranges::any_of(extents_, [](const SourceExtent& extent) { return extent.source->far(); });
   }
 
-  std::vector<std::string> watchable() const override {
-    std::vector<std::string> all;
-    for (const auto& extent : extents_)
-      std::ranges::copy(extent.source->watchable(), std::back_inserter(all));
-    return all;
+  std::size_t block_bytes() const override {
+    std::size_t most = ByteSource::block_bytes();
+    for (const SourceExtent& extent : extents_) most = std::max(most, extent.source->block_bytes());
+    return most;
   }
+
+  SourceState& state() override { return state_; }
 
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     const SourceExtent* extent = find(offset);
@@ -94,6 +138,7 @@ class ExtentSource final : public ByteSource {
 
   std::vector<SourceExtent> extents_;
   const std::string name_;
+  ExtentState state_{extents_, *this};
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ bool denotes_descriptor(const std::filesystem::path& path) {
          in_proc(std::filesystem::read_symlink(path, code));
 }
 
-class FileSource final : public ByteSource {
+class FileSource final : public ByteSource, private SourceState {
  public:
   FileSource(UniqueFd fd, std::string name, const struct stat& st, ReopenFile reopen)
       : descriptor_(std::move(fd), std::move(reopen)),
@@ -115,6 +115,10 @@ class FileSource final : public ByteSource {
   }
 
   std::uint64_t size() const override { return size_.load(std::memory_order_acquire); }
+
+  SourceState& state() override { return *this; }
+
+  bool checks_reads() const override { return false; }
 
   Status refresh() override {
     H5_ASSIGN(const DescriptorLease open, use());

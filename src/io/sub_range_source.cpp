@@ -25,10 +25,19 @@ class SubRangeSource final : public ByteSource {
     return length_ ? std::min(*length_, left) : left;
   }
   std::uint64_t stored_bytes() const override { return length_ ? size() : parent_->stored_bytes(); }
-  Status refresh() override { return parent_->refresh(); }
-  Result<SourceStamp> stamp() override { return parent_->stamp(); }
-  bool name_taken() const override { return parent_->name_taken(); }
-  std::vector<std::string> watchable() const override { return parent_->watchable(); }
+  void will_read(std::span<const ByteRange> ranges) const override {
+    std::vector<ByteRange> shifted;
+    shifted.reserve(ranges.size());
+    const std::uint64_t length = size();
+    for (const ByteRange& range : ranges) {
+      const std::uint64_t end = std::min(range.end, length);
+      if (range.begin < end) shifted.push_back({start_ + range.begin, start_ + end});
+    }
+    parent_->will_read(shifted);
+  }
+  bool far() const override { return parent_->far(); }
+  std::size_t block_bytes() const override { return parent_->block_bytes(); }
+  SourceState& state() override { return parent_->state(); }
   ByteSpan mapped(std::uint64_t offset, std::uint64_t length) const override {
     const auto absolute = inside(offset, length);
     return absolute ? parent_->mapped(*absolute, length) : ByteSpan{};

@@ -83,7 +83,7 @@ Result<std::uint64_t> FileSnapshot::bytes_left(std::uint64_t address, std::uint6
     return fail(Error(ErrorCode::OutOfRange, structure, "address", address).with_detail("undefined address"));
   std::uint64_t size = parts_->file->size();
   if (*offset >= size || wanted > size - *offset) {
-    H5_TRY(parts_->file->refresh());  // it may have grown
+    H5_TRY(parts_->file->state().refresh());  // it may have grown
     size = parts_->file->size();
   }
   std::uint64_t left = *offset < size ? size - *offset : 0;

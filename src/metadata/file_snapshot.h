@@ -16,16 +16,17 @@ namespace h5mount::metadata {
 // its own entries.
 struct SnapshotParts {
   SnapshotParts(std::shared_ptr<io::ByteSource> opened, std::uint64_t place,
-                const format::Superblock& decoded)
+                const format::Superblock& decoded, const std::shared_ptr<SharedCache>& memory)
       : file(std::move(opened)),
         base(place),
-        addresses(place == 0 ? file : io::make_sub_range_source(file, place)),
+        source(place == 0 ? file : io::make_sub_range_source(file, place)),
         superblock(decoded),
-        windows(file) {}
+        windows(file, memory),
+        caches(memory) {}
 
   const std::shared_ptr<io::ByteSource> file;
-  const std::uint64_t base;  // of addresses: the superblock's offset
-  const std::shared_ptr<io::ByteSource> addresses;
+  const std::uint64_t base;                      // of addresses: the superblock's offset
+  const std::shared_ptr<io::ByteSource> source;  // `file` from its base address on
   format::Superblock superblock;
   ImageOverlay overlay;
   WindowCache windows;
@@ -43,7 +44,7 @@ class FileSnapshot final : public FileMetadata {
   format::FileSizes sizes() const override { return parts_->superblock.sizes; }
   std::uint64_t base_address() const override { return parts_->base; }
   std::uint64_t root_address() const override { return parts_->superblock.root_address; }
-  const std::shared_ptr<io::ByteSource>& addresses() const override { return parts_->addresses; }
+  const std::shared_ptr<io::ByteSource>& source() const override { return parts_->source; }
   const SharedMessages* shared_messages() const override { return shared_messages_.get(); }
   std::uint64_t source_reads() const override { return parts_->windows.source_reads(); }
   std::uint64_t number() const override { return number_; }

@@ -60,7 +60,7 @@ void FileWatch::check(bool at_once, const Changed& changed) {
     return;
   const std::int64_t after = now + nanoseconds(options_.revalidate_interval).count();
   if (!next_check_.compare_exchange_strong(next, after, std::memory_order_relaxed) && !at_once) return;
-  auto stamp = file_->stamp();
+  auto stamp = file_->state().stamp();
   if (!stamp) return;
   if (options_.keep_replaced) stamp->replaced = false;
   if (settled(*stamp, changed)) return;

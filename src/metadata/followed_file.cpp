@@ -8,14 +8,15 @@ namespace h5mount::metadata {
 
 Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::ByteSource> file,
                                                          const MetadataOptions& options) {
-  H5_ASSIGN(const io::SourceStamp opened, io::settled_stamp(*file));
+  H5_ASSIGN(const io::SourceStamp opened, io::settled_stamp(file->state()));
   H5_ASSIGN(const std::uint64_t place, locate_superblock(*file));
   H5_ASSIGN(const format::Superblock superblock, load_superblock(*file, place));
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing() && !options.force)
     return fail(Error(ErrorCode::AccessDenied,
                       file->name() + " is open for writing, or its writer died (superblock status flags); "
                                      "the option force opens it"));
-  const auto parts = std::make_shared<SnapshotParts>(file, place, superblock);
+  const auto parts = std::make_shared<SnapshotParts>(
+      file, place, superblock, options.memory ? options.memory : std::make_shared<SharedCache>());
   H5_ASSIGN(FileMetadataPtr first,
             FileSnapshot::open_first(parts, FileWatch::follows(options, superblock.open_for_swmr_writing())));
   std::shared_ptr<FollowedFile> followed(
@@ -31,13 +32,18 @@ Result<FileMetadataPtr> FileMetadata::open(std::shared_ptr<io::ByteSource> file,
 }
 
 FollowedFile::FollowedFile(const FileMetadataPtr& only)
-    : addresses_(only->addresses()), base_address_(only->base_address()), retry_for_(0), newest_(only) {}
+    : source_(only->source()),
+      base_address_(only->base_address()),
+      retry_for_(0),
+      checks_reads_(true),
+      newest_(only) {}
 
 FollowedFile::FollowedFile(std::shared_ptr<io::ByteSource> file, const MetadataOptions& options,
                            const io::SourceStamp& opened, const FileMetadataPtr& first)
-    : addresses_(first->addresses()),
+    : source_(first->source()),
       base_address_(first->base_address()),
       retry_for_(options.retry_for),
+      checks_reads_(file->state().checks_reads()),
       newest_(first),
       watch_(
           std::make_unique<FileWatch>(std::move(file), base_address_, options, first->following(), opened)) {}
@@ -61,7 +67,9 @@ Status FollowedFile::revalidate_now() {
 }
 
 Status FollowedFile::confirm_unchanged() {
-  return following() ? Status{} : check(true);
+  if (following()) return {};
+  if (checks_reads_) return watch_ ? watch_->status() : Status{};
+  return check(true);
 }
 
 Result<FileMetadataPtr> FollowedFile::current() {

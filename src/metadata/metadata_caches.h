@@ -1,17 +1,23 @@
-// A file's decoded structures, cached for the functions of this module, bounded in bytes.
+// A file's decoded structures, cached for the functions of this module; bounded with those of all files.
 #pragma once
 
+#include <memory>
+
 #include "global_heap_collection.h"
+#include "h5mount/base/shared_cache.h"
 #include "h5mount/metadata/object_header.h"
-#include "snapshot_cache.h"
 
 namespace h5mount::metadata {
 
 struct MetadataCaches {
-  SnapshotCache<GlobalHeapCollection> collections{8U << 20};
+  explicit MetadataCaches(const std::shared_ptr<SharedCache>& memory)
+      : collections(memory), shared_headers(memory) {}
+
+  // By snapshot (FileMetadata::number) and address.
+  CachePart<GlobalHeapCollection> collections;
   // Headers of committed datatypes and other shared messages: thousands of attributes may share one. Other
   // headers are not cached: a walk of the file needs each once.
-  SnapshotCache<ObjectHeader> shared_headers{1U << 20};
+  CachePart<ObjectHeader> shared_headers;
 };
 
 }  // namespace h5mount::metadata

@@ -12,11 +12,6 @@ constexpr std::chrono::milliseconds kLongestPause{64};
 
 }  // namespace
 
-RetryCounters& retry_counters() {
-  static RetryCounters counters;
-  return counters;
-}
-
 bool may_be_torn(const Error& error) {
   return is_about_bytes(error.code());
 }
@@ -26,7 +21,7 @@ bool TornRetry::again(const Error& error, FileMetadataPtr& snapshot) {
   // The first attempt is repeated without a pause: the snapshot may only have been old.
   if (attempts_ > 0 && !pause(error)) return false;
   ++attempts_;
-  retry_counters().attempts.fetch_add(1, std::memory_order_relaxed);
+  file_.retries().attempts.fetch_add(1, std::memory_order_relaxed);
   snapshot = file_.snapshot_after(snapshot);
   return true;
 }
@@ -37,15 +32,15 @@ bool TornRetry::pause(const Error& error) {
   PauseBudget& pauses = budget_.pauses();
   if (pauses.spent_ms >= file_.retry_for().count() || !budget_.check()) {
     if (!pauses.logged.exchange(true))
-      log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.addresses()->name(),
+      log(LogLevel::Warning, "{}: {} still cannot be read after {} attempts: {}", file_.source()->name(),
           what_, attempts_ + 1, error.text());
     return false;
   }
   const auto pause = std::min(kLongestPause, std::chrono::milliseconds(1U << std::min(attempts_, 10U)));
   std::this_thread::sleep_for(pause);
   pauses.spent_ms += pause.count();
-  retry_counters().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()),
-                                          std::memory_order_relaxed);
+  file_.retries().milliseconds.fetch_add(static_cast<std::uint64_t>(pause.count()),
+                                         std::memory_order_relaxed);
   return true;
 }
 

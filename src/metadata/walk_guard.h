@@ -26,7 +26,7 @@ class WalkGuard {
 
   Status charge(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
     bytes_ += std::max(bytes, kLeastNode);
-    if (bytes_ > most_bytes_) most_bytes_ = file_.addresses()->stored_bytes();  // the file may have grown
+    if (bytes_ > most_bytes_) most_bytes_ = file_.source()->stored_bytes();  // the file may have grown
     if (bytes_ > most_bytes_)
       return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
                       .with_detail("the nodes together are larger than the file"));

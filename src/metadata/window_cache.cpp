@@ -10,10 +10,10 @@ Status WindowCache::read_source(std::uint64_t offset, MutableByteSpan out) {
 }
 
 bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uint64_t offset,
-                            MutableByteSpan out) {
-  const std::uint64_t start = number * kWindowBytes;
+                            MutableByteSpan out) const {
+  const std::uint64_t start = number * window_bytes_;
   const std::uint64_t from = std::max(start, offset);
-  const std::uint64_t to = std::min(start + kWindowBytes, offset + out.size());
+  const std::uint64_t to = std::min(start + window_bytes_, offset + out.size());
   if (to - start > window.size()) return false;
   std::memcpy(out.data() + (from - offset), window.bytes().data() + (from - start),
               static_cast<std::size_t>(to - from));
@@ -22,12 +22,12 @@ bool WindowCache::copy_from(const Window& window, std::uint64_t number, std::uin
 
 Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out) {
   if (out.empty()) return {};
-  if (out.size() > kWindowBytes || offset > ~std::uint64_t{0} - 4 * kWindowBytes)
+  if (out.size() > window_bytes_ || offset > ~std::uint64_t{0} - 4 * window_bytes_)
     return read_source(offset, out);
-  std::uint64_t first = offset / kWindowBytes;
-  std::uint64_t last = (offset + out.size() - 1) / kWindowBytes;  // the first window or the one after it
+  std::uint64_t first = offset / window_bytes_;
+  std::uint64_t last = (offset + out.size() - 1) / window_bytes_;  // the first window or the one after it
   const auto held = [&](std::uint64_t number) {
-    const auto window = shard(number).find(snapshot, number);
+    const auto window = windows_.find(snapshot, number);
     return window && copy_from(*window, number, offset, out);
   };
   const bool have_first = held(first);
@@ -41,20 +41,21 @@ Status WindowCache::read(std::uint64_t snapshot, std::uint64_t offset, MutableBy
 // Reads windows `first` to `last` at once, so that a structure across their border costs one read.
 Status WindowCache::fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last,
                           std::uint64_t offset, MutableByteSpan out) {
-  const std::uint64_t start = first * kWindowBytes;
-  const std::uint64_t end = std::min((last + 1) * kWindowBytes, source_->size());
-  if (offset + out.size() > end && last * kWindowBytes + kWindowBytes > end) return read_source(offset, out);
+  const std::uint64_t start = first * window_bytes_;
+  const std::uint64_t end = std::min((last + 1) * window_bytes_, source_->size());
+  if (offset + out.size() > end && last * window_bytes_ + window_bytes_ > end)
+    return read_source(offset, out);
   const auto read = std::make_shared<Window>(static_cast<std::size_t>(end - start));
   if (!read_source(start, read->bytes())) return read_source(offset, out);
   for (std::uint64_t number = first; number <= last; ++number) {
     auto window = read;
     if (first != last) {
-      const ByteSpan part = read->bytes().subspan(static_cast<std::size_t>((number - first) * kWindowBytes));
-      window = std::make_shared<Window>(std::min(part.size(), kWindowBytes));
+      const ByteSpan part = read->bytes().subspan(static_cast<std::size_t>((number - first) * window_bytes_));
+      window = std::make_shared<Window>(std::min(part.size(), window_bytes_));
       std::ranges::copy(part.first(window->size()), window->bytes().begin());
     }
     if (!copy_from(*window, number, offset, out)) return read_source(offset, out);
-    shard(number).insert(snapshot, number, window, window->size());
+    windows_.insert(snapshot, number, window, window->size());
   }
   return {};
 }

@@ -1,24 +1,23 @@
 // Reads of metadata in aligned windows: structures lie together, so one read loads the next ones too.
 //
 // A read larger than a window bypasses the cache. Where a window cannot be read whole (it contains a bad
-// sector), the requested bytes are read alone. All snapshots of a file share the cache; each finds only the
-// windows that were read for it. Threads: any; no lock is held while reading.
+// sector), the requested bytes are read alone. The source says how large a window is. All snapshots of a file
+// share the cache; each finds only the windows that were read for it. Windows are bounded together with what
+// else is kept decoded, of all files. Threads: any; no lock is held while reading.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 
+#include "h5mount/base/shared_cache.h"
 #include "h5mount/io/byte_source.h"
-#include "snapshot_cache.h"
 
 namespace h5mount::metadata {
 
 class WindowCache {
  public:
-  static constexpr std::size_t kWindowBytes = 16U << 10;
-
-  explicit WindowCache(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
+  WindowCache(std::shared_ptr<io::ByteSource> source, std::shared_ptr<SharedCache> memory)
+      : source_(std::move(source)), window_bytes_(source_->block_bytes()), windows_(std::move(memory)) {}
 
   // `snapshot`: FileMetadata::number.
   Status read(std::uint64_t snapshot, std::uint64_t offset, MutableByteSpan out);
@@ -38,23 +37,16 @@ class WindowCache {
     std::unique_ptr<std::byte[]> data_;
     std::size_t size_;
   };
-  using Shard = SnapshotCache<Window>;
-  static constexpr std::size_t kShards = 8;
-  static constexpr std::size_t kShardBytes = 512U << 10;
-
-  Shard& shard(std::uint64_t number) { return shards_[number % kShards]; }
   Status read_source(std::uint64_t offset, MutableByteSpan out);
   // Copies the part of `out` that window `number` covers; false where the window ends before that part does.
-  static bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset,
-                        MutableByteSpan out);
+  bool copy_from(const Window& window, std::uint64_t number, std::uint64_t offset, MutableByteSpan out) const;
   Status fetch(std::uint64_t snapshot, std::uint64_t first, std::uint64_t last, std::uint64_t offset,
                MutableByteSpan out);
 
   const std::shared_ptr<io::ByteSource> source_;
+  const std::size_t window_bytes_;
   std::atomic<std::uint64_t> source_reads_ = 0;
-  std::array<Shard, kShards> shards_{Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
-                                     Shard{kShardBytes}, Shard{kShardBytes}, Shard{kShardBytes},
-                                     Shard{kShardBytes}, Shard{kShardBytes}};
+  CachePart<Window> windows_;
 };
 
 }  // namespace h5mount::metadata

@@ -8,6 +8,7 @@
 // Where a record's flags say "shared", its id belongs to the shared message heap instead. The hash is lookup3
 // of the name; a search compares the names of all records with the same hash.
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "attribute_parts.h"
@@ -18,6 +19,7 @@
 #include "h5mount/metadata/shared_messages.h"
 #include "h5mount/object/no_such_attribute.h"
 #include "listing_budget.h"
+#include "read_ahead.h"
 
 namespace h5mount::object::attribute_parts {
 
@@ -174,6 +176,10 @@ Status for_each_dense(const metadata::FileMetadata& file, const format::Attribut
                       const std::function<void(const Error&)>& damaged, AttributeDetail detail,
                       const std::function<void(Attribute&)>& examine) {
   const metadata::FileMetadataPtr borrowed = borrow(file);
+  const std::array<metadata::StructureAt, 2> wanted{
+      {{metadata::Structure::FractalHeap, info.fractal_heap_address},
+       {metadata::Structure::BTree2, info.name_index_address}}};
+  read_ahead(file, wanted);
   H5_ASSIGN(const auto heap, open_heap(borrowed, info));
   Listing listing(file, detail, examine);
   // Records missing from the name index may be in the creation order index.

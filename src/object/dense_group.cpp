@@ -4,12 +4,14 @@
 //   creation order index record (type 6):  | creation order (8) | heap id (7) |
 //
 // Records with equal hash are adjacent and ordered by the names' bytes.
+#include <array>
 #include <unordered_set>
 
 #include "group_kinds.h"
 #include "h5mount/base/checksum.h"
 #include "h5mount/metadata/btree2.h"
 #include "h5mount/metadata/fractal_heap.h"
+#include "read_ahead.h"
 
 namespace h5mount::object {
 
@@ -43,6 +45,13 @@ Result<Index> open_index(const metadata::FileMetadataPtr& file, std::uint64_t ad
   return Index{std::move(tree), key_bytes};
 }
 
+std::array<metadata::StructureAt, 2> links_of(const format::LinkInfo& info) {
+  const bool by_name = info.name_index_address != format::kUndefinedAddress;
+  return {
+      {{metadata::Structure::FractalHeap, info.fractal_heap_address},
+       {metadata::Structure::BTree2, by_name ? info.name_index_address : info.creation_order_index_address}}};
+}
+
 class DenseGroup final : public Group {
  public:
   DenseGroup(metadata::FileMetadataPtr file, std::shared_ptr<const metadata::FractalHeap> heap,
@@ -65,6 +74,7 @@ class DenseGroup final : public Group {
 
   Status for_each(const std::function<bool(const format::Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
+    read_ahead(*file_, links_of(info_));
     return within_budget(*file_, visit, [&](const std::function<bool(const format::Link&)>& each) -> Status {
       const Note note = [&](const Error& error) {
         if (damaged) damaged(error);
@@ -203,6 +213,7 @@ class DenseGroup final : public Group {
 
 Result<std::unique_ptr<Group>> open_dense_group(metadata::FileMetadataPtr file,
                                                 const format::LinkInfo& info) {
+  read_ahead(*file, links_of(info), 1);
   H5_ASSIGN(auto heap, metadata::FractalHeap::open(file, info.fractal_heap_address));
   auto group = std::make_unique<DenseGroup>(std::move(file), std::move(heap), info);
   // A damaged index is permanent, so the group is opened without it; an I/O error may be temporary and is

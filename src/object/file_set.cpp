@@ -1,82 +1,33 @@
 #include "h5mount/object/file_set.h"
 #include "h5mount/base/thread_annotations.h"
 
-#include <sys/file.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <map>
-
-#include "file_access.h"
-#include "h5mount/base/log.h"
-#include "member_files.h"
 
 namespace h5mount::object {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kCrowd = 256;  // files with their caches
 
-// The directory is part of the key: names in the same file denote other files where it was opened through
-// another directory.
-using FileKey = std::pair<FileIdentity, std::string>;
-
-// Fails where a writer holds an exclusive lock. A lock that cannot be acquired for any other reason is no
-// error. The lock is released at once: a long mount must not block writers; afterwards the superblock's
-// status flags and change detection are used.
-Status check_lock(int fd, const std::string& name, bool force) {
-  if (force) return {};
-  if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
-    ::flock(fd, LOCK_UN);
-    return {};
-  }
-  if (errno == EWOULDBLOCK)
-    return fail(Error(ErrorCode::AccessDenied, name + " is locked by a writer; the option force opens it"));
-  return {};
-}
-
-std::string directory_of(const std::string& path) {
-  return fs::path(path).parent_path().string();
-}
-
-// The directory of a path's target where it differs from the path's own directory.
-std::string target_directory_of(const std::string& path, const std::string& real_path) {
-  std::string target = real_path.empty() ? std::string() : directory_of(real_path);
-  return target == directory_of(path) ? std::string() : target;
+// All files of a set share one bound.
+metadata::MetadataOptions with_memory(metadata::MetadataOptions options) {
+  if (!options.memory) options.memory = std::make_shared<SharedCache>();
+  return options;
 }
 
 class OpenFileSet final : public FileSet {
  public:
-  OpenFileSet(const ExternalAccess& access, const metadata::MetadataOptions& options)
-      : access_(std::make_shared<FileAccess>(access)), options_(options) {}
+  OpenFileSet(std::shared_ptr<SourceOpener> opener, const metadata::MetadataOptions& options)
+      : opener_(std::move(opener)), options_(with_memory(options)) {}
 
-  Status open_main(const std::string& path) {
-    std::error_code code;
-    const fs::path absolute = fs::absolute(path, code);
-    if (code) return fail(Error(ErrorCode::Io, "no current directory: " + code.message()));
-    const fs::path directory = fs::canonical(absolute.parent_path(), code);
-    const std::string root = (code ? absolute.parent_path() : directory).string();
-    const std::string named = (fs::path(root) / absolute.filename()).string();
-    First first;
-    const MemberOpeners open{
-        [&](const std::string& member) {
-          return keep_first(access_->open_user_path(member, first ? &first->attributes : nullptr), first);
-        },
-        [&](const std::string& member) {
-          return keep_first(access_->open_member(member, first->attributes), first);
-        }};
-    // Opened by the given name, not the resolved one: a symlink in it may be redirected later
-    // (ByteSource::name_taken).
-    H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
-    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
-    main_ = std::make_shared<OpenedFile>(
-        OpenedFile{std::move(followed), named, root, first->target_directory, first->attributes});
+  Status open_main(const std::string& name) {
+    H5_ASSIGN(FoundSource found, opener_->find_main(name));
+    const std::string key = found.key;
+    H5_ASSIGN(main_, open_found(std::move(found)));
     const MutexLock lock(mutex_);
-    opened_[{first->identity, root}] = main_;
+    opened_[key] = main_;
     return {};
   }
 
@@ -88,28 +39,22 @@ class OpenFileSet final : public FileSet {
 
   const OpenedFilePtr& main() const override { return main_; }
 
-  const ExternalAccess& access() const override { return access_->options(); }
+  const ExternalAccess& access() const override { return opener_->access(); }
+  const std::shared_ptr<SharedCache>& memory() const override { return options_.memory; }
 
   Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) override {
     if (name == "." || name.empty()) return from;
-    H5_ASSIGN(FoundFile found, find(*from, name, use));
-    const std::string directory = directory_of(found.path);
-    std::error_code code;
-    const fs::path one_spelling = fs::canonical(directory, code);
-    const FileKey key{found.identity, code ? directory : one_spelling.string()};
+    H5_ASSIGN(FoundSource found, opener_->find_named(*from, name, use));
+    const std::string key = found.key;
     if (auto known = already_open(key)) return known;
-    const std::string path = found.path, target_directory = target_directory_of(path, found.real_path);
-    const FileAttributes attributes = found.attributes;
-    H5_ASSIGN(auto source, locked_source(std::move(found)));
-    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
-    return remember(key, std::make_shared<OpenedFile>(
-                             OpenedFile{std::move(followed), path, directory, target_directory, attributes}));
+    H5_ASSIGN(OpenedFilePtr opened, open_found(std::move(found)));
+    return remember(key, std::move(opened));
   }
 
   Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
                                                    std::string_view name) override {
-    H5_ASSIGN(FoundFile found, find(*from, name, NameUse::RawData));
-    return io::make_file_source(found.fd.release(), found.path, std::move(found.reopen));
+    H5_ASSIGN(FoundSource found, opener_->find_named(*from, name, NameUse::RawData));
+    return found.open();
   }
 
   std::vector<OpenedFilePtr> open_files() const override {
@@ -143,47 +88,22 @@ class OpenFileSet final : public FileSet {
   }
 
  private:
-  struct FirstMember {
-    FileIdentity identity;
-    FileAttributes attributes;
-    std::string target_directory;
-  };
-  using First = std::optional<FirstMember>;
-
-  // The attributes of a set are those of its first member, whose descriptor stays open.
-  Result<std::shared_ptr<io::ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
-    if (!found) return fail(found.error());
-    if (!first) {
-      first =
-          FirstMember{found->identity, found->attributes, target_directory_of(found->path, found->real_path)};
-      access_->allow_own_directories({directory_of(found->path), first->target_directory});
-      found->reopen = nullptr;
-    }
-    return locked_source(*std::move(found));
+  Result<OpenedFilePtr> open_found(FoundSource found) const {
+    H5_ASSIGN(auto source, found.open());
+    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
+    return std::make_shared<const OpenedFile>(
+        OpenedFile{std::move(followed), std::move(found.path), std::move(found.directory),
+                   std::move(found.target_directory), found.attributes});
   }
 
-  Result<std::shared_ptr<io::ByteSource>> locked_source(FoundFile found) const {
-    H5_TRY(check_lock(found.fd.get(), found.path, options_.force));
-    return io::make_file_source(found.fd.release(), found.path, std::move(found.reopen));
-  }
-
-  Result<FoundFile> find(const OpenedFile& from, std::string_view name, NameUse use) const {
-    H5_ASSIGN(FoundFile found,
-              access_->open_named({from.directory, from.target_directory}, std::string(name), use));
-    const bool shown_as_itself = use == NameUse::Link || !access_->options().for_others;
-    if (shown_as_itself || readable_by_all_readers(from.attributes, found.attributes)) return found;
-    return fail(Error(ErrorCode::AccessDenied,
-                      found.path + " has fewer readers than " + from.path + ", which other users may read"));
-  }
-
-  OpenedFilePtr already_open(const FileKey& key) const {
+  OpenedFilePtr already_open(const std::string& key) const {
     const MutexLock lock(mutex_);
     const auto found = opened_.find(key);
     return found == opened_.end() ? nullptr : found->second.lock();
   }
 
   // Where two threads opened the same file concurrently, both use the one registered first.
-  OpenedFilePtr remember(const FileKey& key, OpenedFilePtr file) {
+  OpenedFilePtr remember(const std::string& key, OpenedFilePtr file) {
     {
       const MutexLock lock(mutex_);
       if (opened_.size() >= sweep_at_) {
@@ -201,7 +121,7 @@ class OpenFileSet final : public FileSet {
     return file;
   }
 
-  const std::shared_ptr<FileAccess> access_;
+  const std::shared_ptr<SourceOpener> opener_;
   const metadata::MetadataOptions options_;
   OpenedFilePtr main_;
   std::atomic<std::size_t> opened_count_ = 0;  // files opened by name so far
@@ -213,22 +133,26 @@ class OpenFileSet final : public FileSet {
   mutable Mutex mutex_;
   // The number of entries at which those of closed files are removed.
   std::size_t sweep_at_ H5_GUARDED_BY(mutex_) = kCrowd;
-  std::map<FileKey, std::weak_ptr<const OpenedFile>> opened_ H5_GUARDED_BY(mutex_);
+  std::map<std::string, std::weak_ptr<const OpenedFile>> opened_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
+Result<std::shared_ptr<FileSet>> FileSet::open(const std::string& name, std::shared_ptr<SourceOpener> opener,
+                                               const metadata::MetadataOptions& options) {
+  auto set = std::make_shared<OpenFileSet>(std::move(opener), options);
+  H5_TRY(set->open_main(name));
+  return set;
+}
+
 Result<std::shared_ptr<FileSet>> FileSet::open(const std::string& path, const ExternalAccess& access,
                                                const metadata::MetadataOptions& options) {
-  auto set = std::make_shared<OpenFileSet>(access, options);
-  if (path.empty()) return fail(Error(ErrorCode::NotFound, "no file is named"));
-  H5_TRY(set->open_main(path));
-  return set;
+  return open(path, make_local_opener(access, options.force), options);
 }
 
 Result<std::shared_ptr<FileSet>> FileSet::open(std::shared_ptr<io::ByteSource> source,
                                                const metadata::MetadataOptions& options) {
-  auto set = std::make_shared<OpenFileSet>(ExternalPolicy::None, options);
+  auto set = std::make_shared<OpenFileSet>(make_no_opener(), options);
   H5_TRY(set->open_main(std::move(source)));
   return set;
 }

@@ -10,7 +10,7 @@ namespace h5mount::object {
 class ListingBudget {
  public:
   explicit ListingBudget(const metadata::FileMetadata& file)
-      : left_(kFree + kPerFileByte * file.addresses()->stored_bytes()) {}
+      : left_(kFree + kPerFileByte * file.source()->stored_bytes()) {}
 
   // False once more than the budget was taken.
   bool take(std::size_t bytes) {

@@ -1,7 +1,9 @@
+#include <array>
 #include <atomic>
 
 #include "group_kinds.h"
 #include "h5mount/metadata/symbol_table.h"
+#include "read_ahead.h"
 
 namespace h5mount::object {
 
@@ -20,10 +22,16 @@ Result<format::Link> make_link(const metadata::LocalHeap& heap, std::string name
   return link;
 }
 
+std::array<metadata::StructureAt, 2> structures_of(const format::SymbolTableMessage& message) {
+  return {{{metadata::Structure::GroupTree, message.btree_address},
+           {metadata::Structure::LocalHeap, message.local_heap_address}}};
+}
+
 class OldGroup final : public Group {
  public:
-  OldGroup(metadata::FileMetadataPtr file, metadata::SymbolTable table)
-      : file_(std::move(file)), table_(std::move(table)) {}
+  OldGroup(metadata::FileMetadataPtr file, metadata::SymbolTable table,
+           const format::SymbolTableMessage& message)
+      : file_(std::move(file)), table_(std::move(table)), message_(message) {}
 
   Result<format::Link> find(std::string_view name) const override {
     // A stored name cannot contain a NUL, and the search would match the text before it.
@@ -38,6 +46,7 @@ class OldGroup final : public Group {
 
   Status for_each(const std::function<bool(const format::Link&)>& visit,
                   const std::function<void(const Error&)>& damaged) const override {
+    read_ahead(*file_, structures_of(message_));
     const metadata::SymbolTable table = table_.with_names();
     const auto note = [&](const Error& error) {
       damaged_.store(true, std::memory_order_relaxed);
@@ -59,6 +68,7 @@ class OldGroup final : public Group {
  private:
   metadata::FileMetadataPtr file_;
   metadata::SymbolTable table_;
+  const format::SymbolTableMessage message_;
   mutable std::atomic<bool> damaged_ = false;  // damage was found, so a search may miss a name
 };
 
@@ -66,9 +76,10 @@ class OldGroup final : public Group {
 
 Result<std::unique_ptr<Group>> open_old_group(metadata::FileMetadataPtr file,
                                               const format::SymbolTableMessage& message) {
+  read_ahead(*file, structures_of(message), 1);
   H5_ASSIGN(metadata::SymbolTable table,
             metadata::SymbolTable::open(file, message.btree_address, message.local_heap_address));
-  return std::make_unique<OldGroup>(std::move(file), std::move(table));
+  return std::make_unique<OldGroup>(std::move(file), std::move(table), message);
 }
 
 }  // namespace h5mount::object

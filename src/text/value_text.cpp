@@ -17,7 +17,7 @@ constexpr std::uint64_t kStepsPerPart = 32;  // of an array or a variable-length
 // parts that refer to each other could produce any amount of text.
 std::size_t max_text_bytes(const ValueContext& context) {
   constexpr std::uint64_t kMost = 1ULL << 30, kBase = 64ULL << 20, kPerFileByte = 64;
-  const std::uint64_t file_bytes = context.file ? context.file->addresses()->stored_bytes() : 0;
+  const std::uint64_t file_bytes = context.file ? context.file->source()->stored_bytes() : 0;
   return static_cast<std::size_t>(std::min(kMost, kBase + kPerFileByte * std::min(file_bytes, kMost)));
 }
 

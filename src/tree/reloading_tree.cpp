@@ -18,7 +18,7 @@ constexpr unsigned kNodeBits = 44;
 class ReloadingTree final : public Tree, public std::enable_shared_from_this<ReloadingTree> {
  public:
   ReloadingTree(std::shared_ptr<SourceTree> first, SourceOpener again)
-      : again_(std::move(again)), current_(std::move(first)) {}
+      : Tree(first->counters()), again_(std::move(again)), current_(std::move(first)) {}
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());

@@ -32,6 +32,9 @@ class SourceTree : public Tree {
 
   // Invalidates all that the kernel caches of the nodes.
   virtual void retire() = 0;
+
+ protected:
+  using Tree::Tree;
 };
 
 }  // namespace h5mount::tree

@@ -23,7 +23,8 @@ constexpr std::chrono::seconds kSettled{1};
 class FileTree : public SourceTree {
  public:
   FileTree(ViewContextPtr context, ServedFilePtr main, NodePtr root, const SourcePlace& place)
-      : context_(std::move(context)),
+      : SourceTree(context->environment.counters),
+        context_(std::move(context)),
         main_(std::move(main)),
         nodes_(std::move(root), place.root, place.below) {}
 
@@ -107,7 +108,7 @@ class FileTree : public SourceTree {
 
   void report(NodeId id, const Error& error) override {
     const auto code = static_cast<std::size_t>(error.code());
-    tree_counters().failures[code].fetch_add(1, std::memory_order_relaxed);
+    Counters::add(counters()->failures[code]);
     const NodePtr found = nodes_.find(id);
     const Subject subject = found ? found->subject() : Subject{nullptr, fmt::format("node {}", id)};
     (subject.file != nullptr ? *subject.file : *main_).report(subject.path, error);
@@ -135,16 +136,16 @@ class FileTree : public SourceTree {
   State state() override {
     metadata::FollowedFile& main = main_->followed();
     const bool stale = !main.revalidate_now();
-    const auto& source = main.addresses();
-    const bool taken = source->name_taken();
+    const auto& source = main.source();
+    const bool taken = source->state().name_taken();
     if (!stale && !taken) {
       last_.reset();
       return State::Current;
     }
-    if (!stale && source->watchable().size() == 1)
+    if (!stale && source->state().watchable().size() == 1)
       return State::Superseded;  // renamed over: complete at once
     const auto now = std::chrono::steady_clock::now();
-    const auto stamp = source->stamp();
+    const auto stamp = source->state().stamp();
     if (!stamp || !last_ || *last_ != *stamp) {
       last_ = stamp ? std::optional(*stamp) : std::nullopt;
       last_change_ = now;
@@ -162,7 +163,7 @@ class FileTree : public SourceTree {
   std::vector<std::string> watchable() const override {
     std::vector<std::string> out;
     for (const object::OpenedFilePtr& file : files().open_files()) {
-      const std::vector<std::string> paths = file->followed->addresses()->watchable();
+      const std::vector<std::string> paths = file->followed->source()->state().watchable();
       out.insert(out.end(), paths.begin(), paths.end());
     }
     return out;
@@ -176,14 +177,14 @@ class FileTree : public SourceTree {
     files().when_opened(std::move(notify));
   }
 
-  FileStat statfs() const override { return {main_->followed().addresses()->stored_bytes()}; }
+  FileStat statfs() const override { return {main_->followed().source()->stored_bytes()}; }
 
  private:
   // Allows the request the work that a file of that size may cause.
   Result<NodePtr> node(NodeId id, RequestBudget& budget) {
     H5_ASSIGN(NodePtr found, known_node(id));
     const auto* const file = static_cast<const ServedFile*>(found->key().file);
-    budget.allow_for((file != nullptr ? *file : *main_).followed().addresses()->stored_bytes());
+    budget.allow_for((file != nullptr ? *file : *main_).followed().source()->stored_bytes());
     return found;
   }
 
@@ -283,11 +284,6 @@ bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget) {
   return sources && std::ranges::all_of(*sources, [](const NodeSource& source) {
            return source.mounted && source.all_in_file;
          });
-}
-
-TreeCounters& tree_counters() {
-  static TreeCounters counters;
-  return counters;
 }
 
 Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironment& environment,

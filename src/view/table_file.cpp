@@ -45,7 +45,7 @@ std::uint64_t max_variable_text(const Source& source) {
   const metadata::FileMetadataPtr& file = source.values.file;
   const format::Datatype& type = *source.reader->description().type;
   if (!file || (!type.has_variable_part && !type.has_reference)) return format::kUnlimited;
-  return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->addresses()->stored_bytes();
+  return limits::kMaxVariableText + limits::kMaxVariableTextPerFileByte * file->source()->stored_bytes();
 }
 
 TableFile::TableFile(Source source, Table table, std::string header, std::string trailer,

@@ -85,6 +85,12 @@ class MappedSource final : public io::ByteSource {
   std::vector<std::byte> bytes_;
 };
 
+object::OpenedFilePtr file_of(std::shared_ptr<io::ByteSource> source) {
+  return std::make_shared<object::OpenedFile>(
+      object::OpenedFile{.followed = std::make_shared<metadata::FollowedFile>(
+                             std::make_shared<MemoryFile>(std::move(source), format::FileSizes{8, 8}))});
+}
+
 }  // namespace
 
 std::string text_of(const DatasetShape& shape) {
@@ -128,6 +134,7 @@ MemoryDataset::MemoryDataset(const DatasetShape& shape, unsigned seed) : shape_(
   index.chunk_dims = shape.chunk_dims;
   index.element_size = shape.element_size;
   index.records = records_;
+  end_of_chunks_ = bytes_.size();
   index.data = std::move(bytes_);
   BuiltIndex built = build_index(index);
   bytes_ = std::move(built.bytes);
@@ -207,7 +214,7 @@ bool MemoryDataset::touches_damage(std::uint64_t offset, std::uint64_t length) c
 
 dataset::ReadEnvironment MemoryDataset::environment(std::size_t cache_bytes, unsigned threads) const {
   return {std::make_shared<cache::BlockCache>(cache_bytes), std::make_shared<cache::WorkerPool>(threads),
-          nullptr};
+          nullptr, nullptr, counters_};
 }
 
 object::OpenedFilePtr MemoryDataset::open_file(OnRead on_read) const {
@@ -217,9 +224,14 @@ object::OpenedFilePtr MemoryDataset::open_file(OnRead on_read) const {
   else
     source = io::make_memory_source(bytes_);
   if (on_read) source = std::make_shared<ObservedSource>(std::move(source), std::move(on_read));
-  return std::make_shared<object::OpenedFile>(
-      object::OpenedFile{.followed = std::make_shared<metadata::FollowedFile>(
-                             std::make_shared<MemoryFile>(std::move(source), format::FileSizes{8, 8}))});
+  return file_of(std::move(source));
+}
+
+std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader_of(
+    const dataset::ReadEnvironment& environment, std::shared_ptr<io::ByteSource> source) const {
+  auto reader = dataset::DatasetReader::open(environment, file_of(std::move(source)), description_);
+  EXPECT_TRUE(reader) << reader.error().text();
+  return reader ? *reader : nullptr;
 }
 
 std::shared_ptr<const dataset::DatasetReader> MemoryDataset::open_reader(

@@ -36,17 +36,23 @@ class MemoryDataset {
   bool deflated(std::uint64_t chunk) const { return deflated_.contains(chunk); }
   void damage(std::uint64_t chunk);
 
+  // All environments of a dataset count together.
+  const Counters& counters() const { return *counters_; }
   dataset::ReadEnvironment environment(std::size_t cache_bytes, unsigned threads = 2) const;
   // Opens the current bytes. `on_read` (may be null) is called before each read of them with its length.
   using OnRead = std::function<void(std::size_t)>;
   object::OpenedFilePtr open_file(OnRead on_read = nullptr) const;
   std::shared_ptr<const dataset::DatasetReader> open_reader(const dataset::ReadEnvironment& environment,
                                                             OnRead on_read = nullptr) const;
+  // The same on a source that has the same bytes.
+  std::shared_ptr<const dataset::DatasetReader> open_reader_of(const dataset::ReadEnvironment& environment,
+                                                               std::shared_ptr<io::ByteSource> source) const;
 
   const DatasetShape& shape() const { return shape_; }
   const object::DatasetDescription& description() const { return description_; }
   const std::vector<std::byte>& image() const { return image_; }
   std::uint64_t chunk_count() const { return chunk_count_; }
+  std::uint64_t end_of_chunks() const { return end_of_chunks_; }  // in the file: the index follows
   bool written(std::uint64_t chunk) const { return !missing_.contains(chunk); }
   std::uint64_t written_count() const { return chunk_count_ - missing_.size(); }
   std::uint64_t chunk_of(std::uint64_t image_byte) const;  // by the definition
@@ -56,8 +62,9 @@ class MemoryDataset {
   void write_chunk(std::uint64_t chunk, std::mt19937& random);
 
   DatasetShape shape_;
+  std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   Coordinates grid_;
-  std::uint64_t chunk_count_ = 1, chunk_bytes_ = 1;
+  std::uint64_t chunk_count_ = 1, chunk_bytes_ = 1, end_of_chunks_ = 0;
   object::DatasetDescription description_;
   std::vector<std::byte> image_, bytes_;
   std::map<Coordinates, chunk::ChunkRecord> records_;

@@ -24,8 +24,8 @@ class ChunkSequence : public testing::Test {
         }
     });
   }
-  static std::uint64_t ahead() { return dataset::read_counters().units_ahead; }
-  static std::uint64_t decoded() { return dataset::read_counters().chunks_decoded; }
+  std::uint64_t ahead() const { return environment_.counters->units_ahead; }
+  std::uint64_t decoded() const { return environment_.counters->chunks_decoded; }
 
   MemoryDataset data_{{.dims = {65'536}, .chunk_dims = {1024}, .filtered = true}, 3};
   dataset::ReadEnvironment environment_ = data_.environment(16U << 20, 1);

@@ -119,32 +119,34 @@ struct Example {
 };
 
 // Reads [begin, end) as random readers do; returns the number of chunks decoded for it.
-std::uint64_t read_randomly(const dataset::DatasetReader& reader, std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t before = dataset::read_counters().chunks_decoded;
+std::uint64_t read_randomly(const Example& example, const dataset::DatasetReader& reader, std::uint64_t begin,
+                            std::uint64_t end) {
+  const std::uint64_t before = example.environment.counters->chunks_decoded;
   for (std::uint64_t at = begin; at < end; at += 4096) {
     dataset::Pieces pieces;
     EXPECT_TRUE(reader.read(at, std::min<std::uint64_t>(4096, end - at), nullptr, pieces));
   }
-  return dataset::read_counters().chunks_decoded - before;
+  return example.environment.counters->chunks_decoded - before;
 }
 
 TEST(GrowingDataset, FinishedChunksStayAndTheLastOnesAreReadAgain) {
   Example example("radar/reflectivity");
   const auto first = example.open({14, 96, 128}, nullptr);  // the last row block has 2 of its 4 rows
   ASSERT_TRUE(first);
-  EXPECT_EQ(read_randomly(*first, 0, first->size()), 16U);
-  EXPECT_EQ(read_randomly(*first, 0, first->size()), 0U);
+  EXPECT_EQ(read_randomly(example, *first, 0, first->size()), 16U);
+  EXPECT_EQ(read_randomly(example, *first, 0, first->size()), 0U);
 
   const auto second = example.open({20, 96, 128}, first);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->take_outdated(), (Ranges{{12 * kRow, 14 * kRow}}));
   EXPECT_EQ(second->take_outdated(), Ranges{});
-  EXPECT_EQ(read_randomly(*second, 0, second->size()), 8U) << "the row block that was begun and the new one";
+  EXPECT_EQ(read_randomly(example, *second, 0, second->size()), 8U)
+      << "the row block that was begun and the new one";
 
   const auto third = example.open({20, 96, 128}, second);
   ASSERT_TRUE(third);
   EXPECT_EQ(third->take_outdated(), (Ranges{{16 * kRow, 20 * kRow}}));
-  EXPECT_EQ(read_randomly(*third, 0, third->size()), 4U)
+  EXPECT_EQ(read_randomly(example, *third, 0, third->size()), 4U)
       << "nothing behind tells that the last row block is finished";
 }
 
@@ -152,7 +154,7 @@ TEST(GrowingDataset, OnlyWhatWasReadIsOutdated) {
   Example example("radar/reflectivity");
   const auto first = example.open({18, 96, 128}, nullptr);
   ASSERT_TRUE(first);
-  (void)read_randomly(*first, 0, 8 * kRow);
+  (void)read_randomly(example, *first, 0, 8 * kRow);
   const auto second = example.open({24, 96, 128}, first);
   EXPECT_EQ(second->take_outdated(), Ranges{});
   const auto third = example.open({24, 96, 128}, second);
@@ -164,7 +166,7 @@ TEST(GrowingDataset, WhatWasReadBeforeTheFileWasFollowedIsOutdated) {
   Example quiet("radar/reflectivity", metadata::Follow::Never), followed("radar/reflectivity");
   const auto first = quiet.open({18, 96, 128}, nullptr);
   ASSERT_TRUE(first);
-  (void)read_randomly(*first, 0, first->size());
+  (void)read_randomly(quiet, *first, 0, first->size());
   const auto second = followed.open({18, 96, 128}, first);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->take_outdated(), (Ranges{{0, format::kUnlimited}}));
@@ -176,7 +178,7 @@ TEST(GrowingDataset, RowsThatGetLongerMoveEverything) {
   ASSERT_TRUE(first);
   const auto second = example.open({24, 96, 128}, first);
   EXPECT_EQ(second->take_outdated(), (Ranges{{0, format::kUnlimited}}));
-  EXPECT_EQ(read_randomly(*second, 0, 4 * kRow), 4U);
+  EXPECT_EQ(read_randomly(example, *second, 0, 4 * kRow), 4U);
 }
 
 TEST(GrowingDataset, AHoleThatWasShownMayBeFilled) {
@@ -187,7 +189,7 @@ TEST(GrowingDataset, AHoleThatWasShownMayBeFilled) {
   const auto data = first->find_data(0);
   ASSERT_TRUE(data);
   const std::uint64_t hole = *data == 0 ? chunk : 0;
-  (void)read_randomly(*first, hole, hole + 10);
+  (void)read_randomly(example, *first, hole, hole + 10);
   const auto second = example.open(example.description.space.dims, first);
   EXPECT_EQ(second->take_outdated(), (Ranges{{hole, hole + chunk}}));
 }

@@ -28,7 +28,8 @@ dataset::ChunkedBlocksPtr blocks_of(const MemoryDataset& dataset,
   const object::DatasetDescription& d = dataset.description();
   auto geometry = chunk::ChunkGeometry::make(d.space, d.layout, dataset.shape().filtered);
   EXPECT_TRUE(geometry) << geometry.error().text();
-  auto store = dataset::ChunkStore::open(dataset.open_file(), d, *geometry, std::size_t{64} << 20);
+  auto store = dataset::ChunkStore::open(dataset.open_file(), d, *geometry, std::size_t{64} << 20,
+                                         environment.counters);
   EXPECT_TRUE(store) << store.error().text();
   return std::make_shared<const dataset::ChunkedBlocks>(environment, *std::move(store), nullptr);
 }
@@ -158,12 +159,28 @@ TEST(ReadStrategies, ARequestThatMayDoNoMoreIsNoDamage) {
   EXPECT_FALSE(other->storage_bytes(&none));
 }
 
+// ---- counters
+
+// Two mounts in one process are counted apart.
+TEST(ReadStrategies, EachEnvironmentCountsItsOwn) {
+  const MemoryDataset dataset({.dims = {64}, .chunk_dims = {16}, .element_size = 8, .filtered = true}, 1);
+  const dataset::ReadEnvironment first = dataset.environment(1U << 20);
+  dataset::ReadEnvironment second = first;
+  second.counters = std::make_shared<Counters>();
+  const auto reader = dataset.open_reader(second);
+  std::vector<std::byte> read(dataset.image().size());
+  ASSERT_TRUE(reader->read_into(0, read));
+  EXPECT_EQ(second.counters->chunks_decoded, 4U);
+  EXPECT_GT(second.counters->stored_bytes_read, 0U);
+  EXPECT_EQ(first.counters->chunks_decoded, 0U);
+}
+
 // ---- hits and misses
 
-std::uint64_t decoded_by(const std::function<void()>& work) {
-  const std::uint64_t before = dataset::read_counters().chunks_decoded;
+std::uint64_t decoded_by(const MemoryDataset& dataset, const std::function<void()>& work) {
+  const std::uint64_t before = dataset.counters().chunks_decoded;
   work();
-  return dataset::read_counters().chunks_decoded - before;
+  return dataset.counters().chunks_decoded - before;
 }
 
 const DatasetShape kTiles{
@@ -180,8 +197,8 @@ TEST(ReadStrategies, ACachedChunkIsNotDecodedAgain) {
       for (std::uint64_t at = 0; at < dataset.image().size(); at += 100)
         check_range(*strategy, dataset, at, std::min<std::uint64_t>(100, dataset.image().size() - at));
     };
-    EXPECT_EQ(decoded_by(all), 20U);
-    EXPECT_EQ(decoded_by(all), 0U);
+    EXPECT_EQ(decoded_by(dataset, all), 20U);
+    EXPECT_EQ(decoded_by(dataset, all), 0U);
   }
 }
 
@@ -189,8 +206,8 @@ TEST(ReadStrategies, OnlyTheChunksOfARangeAreDecoded) {
   const MemoryDataset dataset(kTiles, 3);
   const dataset::ReadStrategyPtr strategy = dataset::make_strategy(
       dataset::StrategyKind::Chunks, blocks_of(dataset, dataset.environment(1U << 20)));
-  EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, 60 * 4 * 12, 16 * 4); }), 1U);
-  EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, 60 * 4 * 12 + 15 * 4, 8); }), 1U)
+  EXPECT_EQ(decoded_by(dataset, [&] { check_range(*strategy, dataset, 60 * 4 * 12, 16 * 4); }), 1U);
+  EXPECT_EQ(decoded_by(dataset, [&] { check_range(*strategy, dataset, 60 * 4 * 12 + 15 * 4, 8); }), 1U)
       << "its neighbour";
 }
 
@@ -200,12 +217,14 @@ TEST(ReadStrategies, AStripeTakesChunksFromTheCache) {
   shape.element_size = 8;
   const MemoryDataset dataset(shape, 4);
   const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
-  EXPECT_EQ(decoded_by([&] {
-              check_range(*dataset::make_strategy(dataset::StrategyKind::Chunks, blocks), dataset, 0, 1);
-            }),
+  EXPECT_EQ(decoded_by(dataset,
+                       [&] {
+                         check_range(*dataset::make_strategy(dataset::StrategyKind::Chunks, blocks), dataset,
+                                     0, 1);
+                       }),
             1U);
   const dataset::ReadStrategyPtr rows = dataset::make_strategy(dataset::StrategyKind::RowBlocks, blocks);
-  EXPECT_EQ(decoded_by([&] { check_range(*rows, dataset, 0, dataset.image().size()); }), 4U);
+  EXPECT_EQ(decoded_by(dataset, [&] { check_range(*rows, dataset, 0, dataset.image().size()); }), 4U);
 }
 
 // Stripes that are written past the processor's caches. Runs begin and end within cache lines; the last row
@@ -236,11 +255,13 @@ TEST(ReadStrategies, ASpilledRowBlockIsDecodedOnce) {
   const dataset::ReadStrategyPtr strategy =
       dataset::make_strategy(dataset::StrategyKind::Spill, blocks_of(dataset, dataset.environment(512)));
   const std::uint64_t row_block = 10 * 60 * 4;
-  EXPECT_EQ(decoded_by([&] {
-              for (std::uint64_t at = 0; at < row_block; at += 50) check_range(*strategy, dataset, at, 50);
-            }),
+  EXPECT_EQ(decoded_by(dataset,
+                       [&] {
+                         for (std::uint64_t at = 0; at < row_block; at += 50)
+                           check_range(*strategy, dataset, at, 50);
+                       }),
             4U);
-  EXPECT_EQ(decoded_by([&] { check_range(*strategy, dataset, row_block, 1); }), 4U)
+  EXPECT_EQ(decoded_by(dataset, [&] { check_range(*strategy, dataset, row_block, 1); }), 4U)
       << "another row block's file";
 }
 
@@ -249,12 +270,12 @@ TEST(ReadStrategies, DirectRunsAreTheFilesOwnPages) {
   const MemoryDataset dataset(shape, 6);
   const auto blocks = blocks_of(dataset, dataset.environment(1U << 20));
   dataset::Pieces pieces;
-  EXPECT_EQ(
-      decoded_by([&] {
-        ASSERT_TRUE(
-            dataset::make_strategy(dataset::StrategyKind::Direct, blocks)->read(8, 100, pieces, nullptr));
-      }),
-      0U);
+  EXPECT_EQ(decoded_by(dataset,
+                       [&] {
+                         ASSERT_TRUE(dataset::make_strategy(dataset::StrategyKind::Direct, blocks)
+                                         ->read(8, 100, pieces, nullptr));
+                       }),
+            0U);
   for (const dataset::Piece& piece : pieces.list()) EXPECT_TRUE(piece.kernel_only);
   EXPECT_EQ(blocks->cache()->used(), 0U);
 }

@@ -101,7 +101,7 @@ TEST(Readahead, MakesWhatIsNotThereOnceAndNoMoreThanItsBytes) {
   const auto workers = std::make_shared<cache::WorkerPool>(1);
   const auto units = std::make_shared<CountingUnits>();
   units->cached = {6};
-  const dataset::Readahead ahead(cache, workers, 1000, 9);
+  const dataset::Readahead ahead(cache, workers, std::make_shared<Counters>(), 1000, 9);
   dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] {
     ahead.advance(units, 2, pattern);
@@ -119,7 +119,8 @@ TEST(Readahead, MakesWhatIsNotThereOnceAndNoMoreThanItsBytes) {
 TEST(Readahead, AJobThatTheReaderHasOvertakenDoesNothing) {
   const auto workers = std::make_shared<cache::WorkerPool>(1);
   const auto units = std::make_shared<CountingUnits>();
-  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(1U << 20), workers, 1000, 100);
+  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(1U << 20), workers,
+                                 std::make_shared<Counters>(), 1000, 100);
   dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] {
     ahead.advance(units, 0, pattern);
@@ -131,7 +132,8 @@ TEST(Readahead, AJobThatTheReaderHasOvertakenDoesNothing) {
 TEST(Readahead, UnitsThatTheCacheCouldNotKeepAreNotMade) {
   const auto workers = std::make_shared<cache::WorkerPool>(1);
   const auto units = std::make_shared<CountingUnits>();
-  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(2999), workers, 1000, 100);
+  const dataset::Readahead ahead(std::make_shared<cache::BlockCache>(2999), workers,
+                                 std::make_shared<Counters>(), 1000, 100);
   dataset::ReadPattern pattern;
   with_busy_worker(*workers, [&] { ahead.advance(units, 0, pattern); });
   EXPECT_EQ(units->made, Units());
@@ -146,10 +148,10 @@ TEST(ForwardReader, FindsTheNextStripesMadeAndThoseBehindDropped) {
   const dataset::ReadEnvironment environment = dataset.environment(16 * kMiB, 1);
   const auto reader = dataset.open_reader(environment);
   const auto decoded_for_row_at = [&](std::uint64_t offset) {
-    const std::uint64_t before = dataset::read_counters().chunks_decoded;
+    const std::uint64_t before = environment.counters->chunks_decoded;
     dataset::Pieces pieces;
     EXPECT_TRUE(reader->read(offset, 1024, nullptr, pieces));
-    return dataset::read_counters().chunks_decoded - before;
+    return environment.counters->chunks_decoded - before;
   };
   dataset::ReadPattern pattern;
   for (std::uint64_t at = 0; at < 8 * kMiB; at += kMiB / 2) {

@@ -62,28 +62,28 @@ TEST_F(VirtualReaderTest, ChunksOfItsSourcesAreDecodedAheadOfAForwardReader) {
   const std::vector<std::byte> bytes = written_with_h5py(kSwapped);
   if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   open(bytes);
-  const std::uint64_t before = dataset::read_counters().units_ahead;
+  const std::uint64_t before = environment_.counters->units_ahead;
   dataset::ReadPattern pattern;
   for (std::uint64_t at = 0; at < kBytes; at += kRequest) {
     dataset::Pieces pieces;
     ASSERT_TRUE(reader_->read(at, kRequest, &pattern, pieces));
     ASSERT_EQ(gathered(pieces), expected(at, kRequest)) << at;
   }
-  EXPECT_GT(dataset::read_counters().units_ahead, before);
+  EXPECT_GT(environment_.counters->units_ahead, before);
 }
 
 TEST_F(VirtualReaderTest, NothingIsPreparedForAReaderAtRandom) {
   const std::vector<std::byte> bytes = written_with_h5py(kSwapped);
   if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   open(bytes);
-  const std::uint64_t before = dataset::read_counters().units_ahead;
+  const std::uint64_t before = environment_.counters->units_ahead;
   dataset::ReadPattern pattern;
   for (std::uint64_t at = kBytes - kRequest; at >= (1U << 20); at -= 1U << 20) {
     dataset::Pieces pieces;
     ASSERT_TRUE(reader_->read(at, kRequest, &pattern, pieces));
     ASSERT_EQ(gathered(pieces), expected(at, kRequest)) << at;
   }
-  EXPECT_EQ(dataset::read_counters().units_ahead, before);
+  EXPECT_EQ(environment_.counters->units_ahead, before);
 }
 
 // Read-ahead meets the damage first, and it must fail the reads of the chunk and no others.

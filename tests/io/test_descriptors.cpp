@@ -107,7 +107,7 @@ TEST_F(DescriptorTest, AnotherFileOfTheNameIsStale) {
   write("c", "new!");
   fs::rename(directory_ / "c", directory_ / "a");
   EXPECT_EQ(text_of(*source), "stale");
-  const auto stamp = source->stamp();
+  const auto stamp = source->state().stamp();
   ASSERT_TRUE(stamp);
   EXPECT_TRUE(stamp->replaced);
   fs::remove(directory_ / "a");

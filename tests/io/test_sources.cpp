@@ -8,6 +8,7 @@
 
 #include "h5mount/io/byte_source.h"
 #include "support/corpus.h"
+#include "support/far_source.h"
 
 namespace h5mount::io {
 namespace {
@@ -57,7 +58,7 @@ TEST_F(FileSourceTest, SeesGrowthOnRefresh) {
   ASSERT_EQ(before.size(), 10U);
   std::ofstream(path_, std::ios::binary | std::ios::app) << std::string(3U << 20, 'x');
   EXPECT_TRUE((*source)->mapped(0, 11).empty());
-  ASSERT_TRUE((*source)->refresh());
+  ASSERT_TRUE((*source)->state().refresh());
   EXPECT_EQ((*source)->size(), 10U + (3U << 20));
   const ByteSpan after = (*source)->mapped(1, (3U << 20) + 9);
   ASSERT_EQ(after.size(), (3U << 20) + 9);
@@ -107,6 +108,45 @@ TEST(ExtentSource, JoinsAndHasHoles) {
   EXPECT_EQ(read_text(*set, 102, 2), "gh");
   EXPECT_EQ(as_text(set->mapped(101, 2)), "fg");
   EXPECT_TRUE(set->mapped(2, 4).empty());
+}
+
+using Ranges = std::vector<ByteRange>;
+
+TEST(FarSource, IsToldWhatWillBeReadOfPartsAndSets) {
+  const auto first = std::make_shared<test::FarSource>(make_memory_source(bytes_of("abcdefgh")));
+  const auto second = std::make_shared<test::FarSource>(make_memory_source(bytes_of("ABCDEFGH")), 4096);
+  const auto set = make_extent_source({{0, 8, first}, {100, 8, second}}, "set");
+  const auto part = make_sub_range_source(set, 2);
+  EXPECT_TRUE(part->far());
+  EXPECT_EQ(part->block_bytes(), 64U << 10) << "the larger of the members'";
+  part->will_read(Ranges{{0, 3}, {4, 100}, {200, 300}});
+  EXPECT_EQ(first->told(), (Ranges{{2, 5}, {6, 8}}));
+  EXPECT_EQ(second->told(), (Ranges{{0, 2}}));
+  EXPECT_EQ(first->reads() + second->reads(), 0U);
+  EXPECT_EQ(read_text(*part, 98, 2), "AB");
+  EXPECT_TRUE(second->untold().empty());
+  EXPECT_EQ(read_text(*part, 98, 3), "ABC");
+  EXPECT_EQ(second->untold(), (Ranges{{0, 3}}));
+}
+
+TEST(FarSource, LocalOnesAreNot) {
+  const auto memory = make_memory_source(bytes_of("abc"));
+  EXPECT_FALSE(memory->far());
+  EXPECT_FALSE(make_extent_source({{0, 3, memory}}, "set")->far());
+  EXPECT_EQ(memory->block_bytes(), 16U << 10);
+  memory->will_read(Ranges{{0, 3}});  // does nothing
+}
+
+TEST_F(FileSourceTest, AStateTellsWhetherReadsAreChecked) {
+  const auto file = open_file_source(path_);
+  ASSERT_TRUE(file);
+  EXPECT_FALSE((*file)->state().checks_reads()) << "only a stamp tells that a local file changed";
+  const auto memory = make_memory_source(bytes_of("abc"));
+  EXPECT_TRUE(memory->state().checks_reads());
+  const auto set = make_extent_source({{0, 3, memory}, {3, 10, *file}}, "set");
+  EXPECT_FALSE(set->state().checks_reads());
+  EXPECT_EQ(set->state().watchable(), (*file)->state().watchable());
+  EXPECT_EQ(make_sub_range_source(set, 1)->state().stamp()->modified, (*file)->state().stamp()->modified);
 }
 
 }  // namespace

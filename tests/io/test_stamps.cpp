@@ -34,7 +34,7 @@ class Stamps : public testing::Test {
   void TearDown() override { fs::remove_all(directory_); }
 
   SourceStamp stamp() {
-    const auto stamp = settled_stamp(*source_);
+    const auto stamp = settled_stamp(source_->state());
     EXPECT_TRUE(stamp);
     return stamp.value_or(SourceStamp{});
   }
@@ -66,7 +66,7 @@ TEST_F(Stamps, ChangesThatLeaveTheBytesAreNotWrites) {
   EXPECT_TRUE(same_after([&] { ASSERT_EQ(::unlink((directory_ / "second").c_str()), 0); }));
   EXPECT_TRUE(same_after([&] { fs::rename(path_, directory_ / "elsewhere"); }));
   EXPECT_FALSE(stamp().replaced);
-  EXPECT_FALSE(source_->name_taken()) << "nobody has the name";
+  EXPECT_FALSE(source_->state().name_taken()) << "nobody has the name";
   EXPECT_TRUE(same_after([&] { fs::rename(directory_ / "elsewhere", path_); }));
 }
 
@@ -121,7 +121,7 @@ TEST_F(Stamps, ADescriptorIsNoName) {
   ASSERT_EQ(::dup2(other, fd), fd);
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   EXPECT_FALSE(stamp().replaced);
-  EXPECT_FALSE(source_->name_taken());
+  EXPECT_FALSE(source_->state().name_taken());
   ::close(fd), ::close(other);
 }
 
@@ -158,10 +158,10 @@ TEST_F(Stamps, AWriteToAMemberChangesTheSet) {
     const struct timespec times[] = {st.st_atim, st.st_mtim};
     ASSERT_EQ(::utimensat(AT_FDCWD, second.c_str(), times, 0), 0);
   }));
-  EXPECT_FALSE(source_->name_taken());
+  EXPECT_FALSE(source_->state().name_taken());
   std::ofstream(directory_ / "new") << "abcdefghij";
   fs::rename(directory_ / "new", second);
-  EXPECT_TRUE(source_->name_taken());
+  EXPECT_TRUE(source_->state().name_taken());
   EXPECT_TRUE(stamp().replaced);
 }
 

@@ -27,7 +27,7 @@ class MemoryFile : public metadata::FileMetadata {
   format::FileSizes sizes() const override { return superblock_.sizes; }
   std::uint64_t base_address() const override { return 0; }
   std::uint64_t root_address() const override { return 0; }
-  const std::shared_ptr<io::ByteSource>& addresses() const override { return source_; }
+  const std::shared_ptr<io::ByteSource>& source() const override { return source_; }
   const metadata::SharedMessages* shared_messages() const override { return nullptr; }
   std::uint64_t source_reads() const override { return reads_; }
 

@@ -57,7 +57,7 @@ TEST(Superblock, ThePlaceWinsOverTheBaseAddress) {
     EXPECT_EQ(as_text(small.file->read(100, 4, "Test")->bytes()), "here");
     EXPECT_EQ(small.file->read(100, 4, "Test")->file_offset(), place + 100);
     std::array<std::byte, 4> raw{};
-    ASSERT_TRUE(small.file->addresses()->read_at(100, raw));
+    ASSERT_TRUE(small.file->source()->read_at(100, raw));
     EXPECT_EQ(as_text(raw), "here");
   }
   EXPECT_EQ(code_of(ByteBuilder().at(513).add(superblock())), ErrorCode::BadSignature);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "small_file.h"
+#include "support/stamped_source.h"
 
 namespace h5mount::metadata {
 namespace {
@@ -20,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
 
 // A file whose bytes and times a test sets. Its times lie in the past, unless a test needs racy ones.
-class WrittenSource final : public io::ByteSource {
+class WrittenSource final : public StampedSource {
  public:
   explicit WrittenSource(std::uint8_t flags) { write(flags); }
 

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "small_file.h"
+#include "support/far_source.h"
+#include "support/stamped_source.h"
 
 namespace h5mount::metadata {
 namespace {
@@ -19,7 +21,7 @@ constexpr std::uint8_t kSwmrWriter = 5;  // status flags
 constexpr std::uint64_t kPlace = 1000;   // of the byte that a test writes
 
 // A file that is written in place: one of its bytes, and its time.
-class WrittenSource final : public io::ByteSource {
+class WrittenSource final : public StampedSource {
  public:
   explicit WrittenSource(std::uint8_t flags) : bytes_(superblock({.flags = flags}).at(4096).bytes()) {}
 
@@ -140,6 +142,25 @@ TEST(FollowedFile, ManyThreadsSeeSnapshotsInOrder) {
   done = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(value_in(*opened.file->current()), 100);
+}
+
+// A source that says in each read whether its version is still there costs no question after a read.
+TEST(FollowedFile, SourceThatChecksItsReadsIsNotAskedAgain) {
+  const auto source = std::make_shared<FarSource>(io::make_memory_source(superblock({}).at(4096).bytes()));
+  const auto file = *FollowedFile::open(source, {.revalidate_interval = std::chrono::milliseconds(0)});
+  source->stamps = 0;
+  source->forget();
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(file->confirm_unchanged());
+  EXPECT_EQ(source->stamps, 0U);
+  EXPECT_EQ(source->reads(), 0U);
+  source->gone = true;
+  const auto read = file->snapshot()->read(2000, 10, "bytes");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), ErrorCode::Stale);
+  EXPECT_EQ(file->revalidate().error().code(), ErrorCode::Stale);
+  source->gone = false;
+  EXPECT_EQ(file->revalidate().error().code(), ErrorCode::Stale) << "for good";
+  EXPECT_EQ(file->confirm_unchanged().error().code(), ErrorCode::Stale);
 }
 
 }  // namespace

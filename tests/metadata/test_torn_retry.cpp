@@ -7,6 +7,7 @@
 
 #include "h5mount/base/log.h"
 #include "small_file.h"
+#include "support/stamped_source.h"
 
 namespace h5mount::metadata {
 namespace {
@@ -18,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
 
 // A superblock in memory whose file times a test sets.
-class WrittenSource final : public io::ByteSource {
+class WrittenSource final : public StampedSource {
  public:
   explicit WrittenSource(std::uint8_t flags) : bytes_(superblock({.flags = flags}).at(4096).bytes()) {}
 
@@ -125,7 +126,7 @@ TEST_F(TornRetries, AttemptsWithinAttemptsShareTheBound) {
 // A listing of many damaged structures waits no longer than a read of one.
 TEST_F(TornRetries, ARequestHasOneBudget) {
   ::testing::internal::CaptureStderr();
-  const auto slept = [] { return retry_counters().milliseconds.load(); };
+  const auto slept = [&] { return file.retries().milliseconds.load(); };
   const std::uint64_t before = slept();
   {
     RequestBudget request;

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/far_source.h"
 #include "support/faulty_source.h"
 
 namespace h5mount::metadata {
 namespace {
+
+constexpr std::size_t kWindowBytes = 16U << 10;  // of a local source
 
 std::vector<std::byte> pattern(std::size_t size) {
   std::vector<std::byte> bytes(size);
@@ -16,7 +19,7 @@ std::vector<std::byte> pattern(std::size_t size) {
 TEST(WindowCache, EveryPlaceAndLength) {
   const auto bytes = pattern(70'001);
   const auto source = std::make_shared<test::FaultySource>(bytes);
-  WindowCache cache(source);
+  WindowCache cache(source, std::make_shared<SharedCache>(4U << 20));
   for (std::size_t offset = 0; offset < bytes.size(); offset += 501) {
     for (const std::size_t length :
          {std::size_t{1}, std::size_t{8}, std::size_t{5'000}, std::size_t{16'384}, std::size_t{40'000}}) {
@@ -34,21 +37,21 @@ TEST(WindowCache, EveryPlaceAndLength) {
 
 TEST(WindowCache, OneReadBringsNeighbours) {
   const auto source = std::make_shared<test::FaultySource>(pattern(1U << 20));
-  WindowCache cache(source);
+  WindowCache cache(source, std::make_shared<SharedCache>(4U << 20));
   std::vector<std::byte> out(64);
-  for (std::uint64_t offset = 0; offset + 64 <= WindowCache::kWindowBytes; offset += 64)
+  for (std::uint64_t offset = 0; offset + 64 <= kWindowBytes; offset += 64)
     ASSERT_TRUE(cache.read(1, offset, out));
   EXPECT_EQ(source->reads, 1U);
-  ASSERT_TRUE(cache.read(1, 5 * WindowCache::kWindowBytes - 10, out));  // two windows, one read
+  ASSERT_TRUE(cache.read(1, 5 * kWindowBytes - 10, out));  // two windows, one read
   EXPECT_EQ(source->reads, 2U);
-  ASSERT_TRUE(cache.read(1, 2 * WindowCache::kWindowBytes - 10, out));
+  ASSERT_TRUE(cache.read(1, 2 * kWindowBytes - 10, out));
   EXPECT_EQ(source->reads, 3U);
   EXPECT_EQ(cache.source_reads(), 3U);
 }
 
 TEST(WindowCache, ASnapshotFindsOnlyItsOwnWindows) {
   const auto source = std::make_shared<test::FaultySource>(pattern(1U << 20));
-  WindowCache cache(source);
+  WindowCache cache(source, std::make_shared<SharedCache>(4U << 20));
   std::vector<std::byte> out(64);
   for (const std::uint64_t snapshot : {1, 2, 1, 2}) ASSERT_TRUE(cache.read(snapshot, 0, out));
   EXPECT_EQ(source->reads, 2U);
@@ -56,12 +59,20 @@ TEST(WindowCache, ASnapshotFindsOnlyItsOwnWindows) {
 
 TEST(WindowCache, IsBounded) {
   const auto source = std::make_shared<test::FaultySource>(pattern(12U << 20));
-  WindowCache cache(source);
+  WindowCache cache(source, std::make_shared<SharedCache>(4U << 20));
   std::vector<std::byte> out(64);
   for (int round = 0; round < 2; ++round)
-    for (std::uint64_t offset = 0; offset < 12U << 20; offset += WindowCache::kWindowBytes)
+    for (std::uint64_t offset = 0; offset < 12U << 20; offset += kWindowBytes)
       ASSERT_TRUE(cache.read(1, offset, out));
-  EXPECT_EQ(source->reads, 2 * (12U << 20) / WindowCache::kWindowBytes);
+  EXPECT_EQ(source->reads, 2 * (12U << 20) / kWindowBytes);
+}
+
+TEST(WindowCache, TheSourceSaysHowLargeAWindowIs) {
+  const auto source = std::make_shared<test::FarSource>(io::make_memory_source(pattern(1U << 20)), 64U << 10);
+  WindowCache cache(source, std::make_shared<SharedCache>());
+  std::vector<std::byte> out(64);
+  for (std::uint64_t offset = 0; offset < 64U << 10; offset += 1024) ASSERT_TRUE(cache.read(1, offset, out));
+  EXPECT_EQ(source->reads(), 1U);
 }
 
 }  // namespace

@@ -17,12 +17,13 @@
 #include "h5mount/metadata/torn_retry.h"
 #include "h5mount/tree/tree.h"
 #include "support/h5py_file.h"
+#include "support/stamped_source.h"
 
 namespace h5mount::test {
 namespace {
 
 // Two states of a file; every read calls a hook first.
-class TwoStates final : public io::ByteSource {
+class TwoStates final : public StampedSource {
  public:
   TwoStates(std::vector<std::byte> first, std::vector<std::byte> second)
       : states_{std::move(first), std::move(second)} {}
@@ -69,17 +70,26 @@ class NotedPages final : public tree::KernelPages {
   std::function<void()> delayed;
 };
 
-std::shared_ptr<tree::Tree> tree_of(const std::shared_ptr<io::ByteSource>& source, metadata::Follow follow) {
+std::shared_ptr<object::FileSet> files_of(const std::shared_ptr<io::ByteSource>& source,
+                                          metadata::Follow follow) {
   metadata::MetadataOptions options;
   options.follow = follow;
   options.revalidate_interval = std::chrono::milliseconds(0);
   auto files = object::FileSet::open(source, options);
   EXPECT_TRUE(files) << files.error().text();
-  if (!files) return nullptr;
+  return files ? *files : nullptr;
+}
+
+std::shared_ptr<tree::Tree> tree_of(const std::shared_ptr<object::FileSet>& files) {
   auto tree = tree::Tree::make(
-      {std::make_shared<cache::BlockCache>(16U << 20), std::make_shared<cache::WorkerPool>(2), *files}, {});
+      {std::make_shared<cache::BlockCache>(16U << 20), std::make_shared<cache::WorkerPool>(2), files}, {});
   EXPECT_TRUE(tree) << tree.error().text();
   return tree ? *tree : nullptr;
+}
+
+std::shared_ptr<tree::Tree> tree_of(const std::shared_ptr<io::ByteSource>& source, metadata::Follow follow) {
+  const auto files = files_of(source, follow);
+  return files ? tree_of(files) : nullptr;
 }
 
 // ---- no mixed bytes
@@ -223,16 +233,17 @@ TEST(DamagedFile, IsNotWaitedForThoughItsTimeLiesInTheFuture) {
   const auto source = io::open_file_source(path);
   std::filesystem::remove(path);
   ASSERT_TRUE(source);
-  const auto tree = tree_of(*source, metadata::Follow::Auto);
+  const auto files = files_of(*source, metadata::Follow::Auto);
+  ASSERT_TRUE(files);
+  const auto tree = tree_of(files);
   ASSERT_TRUE(tree);
   EXPECT_TRUE(tree->follows(tree::kRootNode));
-  const std::uint64_t before = metadata::retry_counters().milliseconds;
   const auto listing = tree->open_directory(tree::kRootNode);
   ASSERT_TRUE(listing) << listing.error().text();
   ASSERT_EQ((*listing)->size(), 400U);
   for (std::size_t i = 0; i < (*listing)->size(); ++i)
     (void)tree->lookup_listed(tree::kRootNode, **listing, i);
-  EXPECT_EQ(metadata::retry_counters().milliseconds - before, 0U);
+  EXPECT_EQ(files->main()->followed->retries().milliseconds, 0U);
 }
 
 // ---- sizes and pages

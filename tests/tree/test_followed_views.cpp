@@ -9,6 +9,7 @@
 
 #include "h5mount/tree/tree.h"
 #include "support/h5py_file.h"
+#include "support/stamped_source.h"
 
 namespace h5mount::test {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using States = std::vector<std::vector<std::byte>>;
 
 // A file in one of several states.
-class StatedFile final : public io::ByteSource {
+class StatedFile final : public StampedSource {
  public:
   explicit StatedFile(const States& states) : states_(states) {}
 

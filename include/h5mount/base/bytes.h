@@ -13,6 +13,12 @@ namespace h5mount {
 using ByteSpan = std::span<const std::byte>;
 using MutableByteSpan = std::span<std::byte>;
 
+// The bytes [begin, end) of a file or of an image.
+struct ByteRange {
+  std::uint64_t begin = 0, end = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
 static_assert(std::endian::native == std::endian::little, "h5mount is written for little-endian hosts");
 
 template <class T>

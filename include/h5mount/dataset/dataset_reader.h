@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "h5mount/base/counters.h"
 #include "h5mount/base/request_budget.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/cache/worker_pool.h"
@@ -112,17 +113,8 @@ struct ReadEnvironment {
   std::shared_ptr<cache::WorkerPool> workers;
   std::shared_ptr<object::FileSet> files;
   std::shared_ptr<const VirtualAncestry> within = nullptr;  // of sources: the virtual datasets around them
+  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 };
-
-// Counters for tests, benchmarks and `-d`.
-struct ReadCounters {
-  std::atomic<std::uint64_t> chunks_decoded{0};
-  std::atomic<std::uint64_t> stored_bytes_read{0};
-  std::atomic<std::uint64_t> row_blocks_made{0};
-  std::atomic<std::uint64_t> units_ahead{0};      // chunks, stripes or row blocks made by read-ahead
-  std::atomic<std::uint64_t> pages_handed_on{0};  // put into the kernel's page cache ahead of requests
-};
-ReadCounters& read_counters();
 
 // A sparse dataset as the list of its defined elements, in row-major order of the dataset.
 class SparseForm {
@@ -167,10 +159,7 @@ struct MissingSources {
   std::string first;  // "file:dataset"
 };
 
-struct ByteRange {
-  std::uint64_t begin = 0, end = 0;
-  bool operator==(const ByteRange&) const = default;
-};
+using ByteRange = h5mount::ByteRange;
 
 // A range of consecutive bytes of an image.
 struct ByteRun {

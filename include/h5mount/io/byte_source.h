@@ -1,5 +1,6 @@
 // ByteSource: random-access reading of bytes, from a file, memory, a range of another source, or a set of
-// files. Short reads and EINTR are handled here.
+// files. Short reads and EINTR are handled here. Which version of the bytes it is, and how a change is
+// noticed, its SourceState says.
 //
 // Threads: all functions may be called from any thread at once. Ownership: sources are shared; a sub-range
 // keeps its parent alive.
@@ -9,64 +10,44 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/error.h"
+#include "h5mount/io/source_state.h"
 
 namespace h5mount::io {
-
-// The state of a file that a change of it alters. A writer cannot reset a file's ctime, so two equal stamps
-// mean that nothing was written between them, within the limits of the file system: writes through a mapping
-// become visible only when the kernel updates the times, and two writes within one tick of its clock look
-// like one.
-struct SourceStamp {
-  std::uint64_t size = 0;
-  std::int64_t modified = 0;  // nanoseconds since 1970, of the newest member
-  // Sum over all members of a hash of identity and mtime: shows changes of members that are not the newest.
-  std::uint64_t sum = 0;
-  std::uint64_t changed = 0;  // sum of all members' ctimes, nanoseconds since 1970
-  // Digest of what changes a ctime and leaves the bytes: mode, owner, links, names, extended attributes.
-  std::uint64_t attributes = 0;
-  bool replaced = false;  // the name now belongs to another file; reads still return the opened one
-  bool operator==(const SourceStamp&) const = default;
-};
-
-// Whether the bytes are the same at both stamps. A ctime that changed alone may come from chmod, chown, ln,
-// mv or setfattr, which alter `attributes`. Where `attributes` is unchanged too, the file was written and its
-// mtime reset.
-inline bool same_bytes(const SourceStamp& before, const SourceStamp& now) {
-  return before.size == now.size && before.modified == now.modified && before.sum == now.sum &&
-         (before.changed == now.changed || before.attributes != now.attributes);
-}
 
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
   // Fills all of `out` with the bytes from `offset`. Errors: Truncated where the source ends earlier, Io,
-  // Stale.
+  // Stale where the bytes of the version that was opened are no longer to be had.
   virtual Status read_at(std::uint64_t offset, MutableByteSpan out) const = 0;
 
-  // Bytes, as of the last `refresh` or `stamp`.
+  // Bytes, as of the last time that the state's `refresh` or `stamp` asked.
   virtual std::uint64_t size() const = 0;
 
   // Bytes of the underlying files: `size` where there is one file, the sum of its members for a set of files.
   virtual std::uint64_t stored_bytes() const { return size(); }
 
-  // Updates the size (fstat).
-  virtual Status refresh() { return {}; }
+  // Tells which ranges will be read soon and are wanted together: a far source begins to fetch them all at
+  // once, neighbours in one request, and a `read_at` joins what is under way. Others do nothing. It never
+  // waits and never fails; ranges beyond the end are cut.
+  virtual void will_read(std::span<const ByteRange> ranges) const { (void)ranges; }
 
-  // The current stamp (fstat); updates `size`. The stamp of a source that cannot change is constant.
-  virtual Result<SourceStamp> stamp() { return SourceStamp{.size = size()}; }
+  // Whether a read may cost a round trip through a network. Only then is it worth finding out what will be
+  // read. Constant.
+  virtual bool far() const { return false; }
 
-  // Whether the name by which it was opened now belongs to another file (stat). False where no file has the
-  // name.
-  virtual bool name_taken() const { return false; }
+  // The size, in bytes, of the aligned blocks in which structures that lie together are best read. Constant.
+  virtual std::size_t block_bytes() const { return 16U << 10; }
 
-  // Paths by which inotify can watch the underlying files, valid while the source lives.
-  virtual std::vector<std::string> watchable() const { return {}; }
+  // Which version of its bytes the source has. By default that of bytes that never change.
+  virtual SourceState& state();
 
   // The same bytes as memory that the *kernel* may read (writev to /dev/fuse), or an empty span where there
   // is no mapping. Never dereference it: where the file was truncated, access is SIGBUS in this process but
@@ -83,11 +64,6 @@ class ByteSource {
 };
 
 using SourcePtr = std::shared_ptr<const ByteSource>;
-
-// The source's stamp, such that any later write changes it. Where the file was written within the current
-// tick of the kernel's clock, a later write could leave the same times, so this waits for the end of the
-// tick, at most 10 ms.
-Result<SourceStamp> settled_stamp(ByteSource& source);
 
 // A regular file (anything else is AccessDenied), opened read-only. `path` is kept for messages.
 Result<std::shared_ptr<ByteSource>> open_file_source(const std::string& path);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "h5mount/base/shared_cache.h"
 #include "h5mount/format/cursor.h"
 #include "h5mount/io/byte_source.h"
 
@@ -60,6 +61,8 @@ struct MetadataOptions {
   // structures are read again.
   std::chrono::milliseconds revalidate_interval{50};
   std::chrono::milliseconds retry_for{500};
+  // What bounds all that is kept decoded, shared with other files; null: a bound of its own.
+  std::shared_ptr<SharedCache> memory = nullptr;
 };
 
 class FileMetadata {
@@ -82,7 +85,7 @@ class FileMetadata {
   virtual std::uint64_t root_address() const = 0;  // of the root group's object header
 
   // Raw data and metadata by address (0 = base address). Raw data is read directly from here.
-  virtual const std::shared_ptr<io::ByteSource>& addresses() const = 0;
+  virtual const std::shared_ptr<io::ByteSource>& source() const = 0;
 
   // `length` bytes at `address`, through the window cache (structures lie together: one read brings several).
   // Errors: OutOfRange for an undefined address or one beyond the end of file, Truncated, LimitExceeded, Io.

@@ -9,6 +9,7 @@
 // superblock and the others continue with the previous snapshot.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -18,6 +19,12 @@
 namespace h5mount::metadata {
 
 class FileWatch;  // private to the module
+
+// Attempts to read torn structures (metadata/torn_retry.h).
+struct RetryCounters {
+  std::atomic<std::uint64_t> attempts{0};      // attempts after the first one
+  std::atomic<std::uint64_t> milliseconds{0};  // slept before them
+};
 
 class FollowedFile {
  public:
@@ -43,7 +50,8 @@ class FollowedFile {
   // Checks whatever the time of the last check.
   Status revalidate_now();
   // For a caller that has read from the file and is about to pass the bytes on: `revalidate_now`, unless the
-  // file is followed. Success means that all bytes read before the call are of the state in which the file
+  // file is followed. Where the source checks each read itself (io/source_state.h) nothing is asked. Success
+  // means that all bytes read before the call are of the state in which the file
   // was opened: write(2) updates a file's times before it changes bytes. Not detected are writes within the
   // clock tick in which the file was opened (open waits for its end), and writes through a shared mapping
   // until the kernel notes them.
@@ -57,8 +65,10 @@ class FollowedFile {
   bool changed_lately() const;
   std::chrono::milliseconds retry_for() const { return retry_for_; }
 
+  RetryCounters& retries() { return retries_; }
+
   // Raw data and metadata by address; the same for all snapshots.
-  const std::shared_ptr<io::ByteSource>& addresses() const { return addresses_; }
+  const std::shared_ptr<io::ByteSource>& source() const { return source_; }
   std::uint64_t base_address() const { return base_address_; }
 
  private:
@@ -66,10 +76,12 @@ class FollowedFile {
                const io::SourceStamp& opened, const FileMetadataPtr& first);
   Status check(bool at_once);
 
-  const std::shared_ptr<io::ByteSource> addresses_;
+  const std::shared_ptr<io::ByteSource> source_;
   const std::uint64_t base_address_;
   const std::chrono::milliseconds retry_for_;
+  const bool checks_reads_;  // the source tells a change in the read
   SharedSlot<const FileMetadata> newest_;
+  RetryCounters retries_;
   const std::unique_ptr<FileWatch> watch_;  // null: the file never changes
 };
 

@@ -10,7 +10,6 @@
 // Attempts within an attempt share its budget of pauses. Threads: any; it sleeps, so no lock may be held.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
@@ -20,13 +19,6 @@
 #include "h5mount/metadata/followed_file.h"
 
 namespace h5mount::metadata {
-
-// Counters for tests and `-d`.
-struct RetryCounters {
-  std::atomic<std::uint64_t> attempts{0};      // attempts after the first one
-  std::atomic<std::uint64_t> milliseconds{0};  // slept before them
-};
-RetryCounters& retry_counters();
 
 class TornRetry {
  public:

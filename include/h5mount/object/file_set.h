@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "h5mount/metadata/followed_file.h"
-#include "h5mount/object/external_access.h"
+#include "h5mount/object/source_opener.h"
 
 namespace h5mount::object {
 
@@ -41,10 +41,14 @@ using OpenedFilePtr = std::shared_ptr<const OpenedFile>;
 
 class FileSet {
  public:
-  // `path`: of the mounted file, or a set's name ("run-%05d.h5"); empty for a file without a directory
-  // (memory): then nothing else can be opened.
+  // `name`: of the mounted file, or a set's name ("run-%05d.h5"), as `opener` understands it; the opener is
+  // the set's from then on.
+  static Result<std::shared_ptr<FileSet>> open(const std::string& name, std::shared_ptr<SourceOpener> opener,
+                                               const metadata::MetadataOptions& options);
+  // The same for a local file.
   static Result<std::shared_ptr<FileSet>> open(const std::string& path, const ExternalAccess& access,
                                                const metadata::MetadataOptions& options);
+  // A source that is open already, from which nothing else can be opened.
   static Result<std::shared_ptr<FileSet>> open(std::shared_ptr<io::ByteSource> source,
                                                const metadata::MetadataOptions& options);
   virtual ~FileSet() = default;
@@ -61,6 +65,8 @@ class FileSet {
                                                            std::string_view name) = 0;
 
   virtual const ExternalAccess& access() const = 0;
+  // What bounds all that is kept decoded of these files (MetadataOptions::memory).
+  virtual const std::shared_ptr<SharedCache>& memory() const = 0;
 
   // All open HDF5 files, the mounted one first; whether any is followed (SWMR); and the callback that is run,
   // on the opening thread, after another file was opened (null: none).

@@ -5,7 +5,6 @@
 // forget (as in FUSE). Threads: every function from any thread at once; no lock is held while reading a file.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -32,15 +31,6 @@ struct TreeOptions {
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
   bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
 };
-
-// Counters of requests and failures for /.h5/status. Relaxed; for all trees together.
-struct TreeCounters {
-  static constexpr std::size_t kErrorCodes = static_cast<std::size_t>(ErrorCode::Internal) + 1;
-  std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> missing_sources{0};                   // of virtual datasets, at first use
-  std::array<std::atomic<std::uint64_t>, kErrorCodes> failures{};  // of requests, by ErrorCode
-};
-TreeCounters& tree_counters();
 
 struct NodeStat {
   NodeType type = NodeType::File;
@@ -191,6 +181,9 @@ class Tree {
 
   virtual ~Tree() = default;
 
+  // What was done with the tree: those of its environment.
+  const std::shared_ptr<Counters>& counters() const { return counters_; }
+
   // Held by every request until its reply was written, and by open files and directories. Null where the tree
   // cannot become another file's.
   virtual std::shared_ptr<void> pin() { return nullptr; }
@@ -278,6 +271,13 @@ class Tree {
     std::uint64_t file_bytes = 0;
   };
   virtual FileStat statfs() const = 0;
+
+ protected:
+  explicit Tree(std::shared_ptr<Counters> counters = std::make_shared<Counters>())
+      : counters_(std::move(counters)) {}
+
+ private:
+  const std::shared_ptr<Counters> counters_;
 };
 
 // Whether what a node shows is the same as long as the mounted file is. Where that is not known, it is not

@@ -1,12 +1,8 @@
 #include "object_cache.h"
 
-#include "h5mount/base/lru_cache.h"
-
 namespace h5mount::tree {
 
 namespace {
-
-constexpr std::size_t kMaxBytes = 8U << 20;
 
 // Recursion ends with the type's depth; its nodes are bounded too (limits::kMaxDatatypeNodes).
 std::size_t bytes_of(const format::Datatype& type) {
@@ -47,14 +43,22 @@ std::size_t cost_of(const OpenedObject& opened) {
 }  // namespace
 
 struct ObjectCache::OfSnapshot {
-  explicit OfSnapshot(metadata::FileMetadataPtr of) : snapshot(std::move(of)) {}
+  OfSnapshot(metadata::FileMetadataPtr of, std::shared_ptr<SharedCache> memory)
+      : snapshot(std::move(of)), objects(std::move(memory)) {}
+
+  OpenedObjectPtr find(std::uint64_t address) {
+    const OpenedObjectPtr last = newest.load();
+    return last && last->object.address == address ? last : objects.find(0, address);
+  }
+
   const metadata::FileMetadataPtr snapshot;
-  LruCache<OpenedObject> objects{kMaxBytes, 1};
+  CachePart<OpenedObject> objects;
+  SharedSlot<const OpenedObject> newest;
 };
 
 OpenedObjectPtr ObjectCache::find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) const {
   const auto newest = newest_.load();
-  return newest && newest->snapshot == snapshot ? newest->objects.find(address) : nullptr;
+  return newest && newest->snapshot == snapshot ? newest->find(address) : nullptr;
 }
 
 // Null where there is a newer one.
@@ -62,7 +66,7 @@ std::shared_ptr<ObjectCache::OfSnapshot> ObjectCache::newest(const metadata::Fil
   std::shared_ptr<OfSnapshot> newest = newest_.load();
   while (!newest || newest->snapshot != snapshot) {
     if (newest && snapshot->number() < newest->snapshot->number()) return nullptr;
-    auto next = std::make_shared<OfSnapshot>(snapshot);
+    auto next = std::make_shared<OfSnapshot>(snapshot, memory_);
     if (newest_.compare_exchange(newest, next)) return next;
   }
   return newest;
@@ -71,11 +75,14 @@ std::shared_ptr<ObjectCache::OfSnapshot> ObjectCache::newest(const metadata::Fil
 void ObjectCache::charge_again(const OpenedObject& object) {
   const auto kept = newest_.load();
   if (!kept || kept->snapshot != object.snapshot) return;
-  kept->objects.charge(object.object.address, object, cost_of(object));
+  kept->objects.charge(0, object.object.address, object, cost_of(object));
 }
 
 void ObjectCache::insert(std::uint64_t address, const OpenedObjectPtr& object) {
-  if (const auto kept = newest(object->snapshot)) kept->objects.insert(address, object, cost_of(*object));
+  const auto kept = newest(object->snapshot);
+  if (!kept) return;
+  kept->newest.store(object);
+  kept->objects.insert(0, address, object, cost_of(*object));
 }
 
 }  // namespace h5mount::tree

@@ -1,6 +1,7 @@
 // ObjectCache: recently opened objects of one snapshot of a file, so that a lookup and the requests that
-// follow it read a header once. Bounded in bytes; the least recently used goes first. Threads: any; no lock
-// is held while reading.
+// follow it read a header once. Bounded together with what else is kept decoded, of all files
+// (base/shared_cache.h); the most recent one is kept whatever its size. Threads: any; no lock is held while
+// reading.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <unordered_set>
 
 #include "h5mount/base/once_value.h"
+#include "h5mount/base/shared_cache.h"
 #include "h5mount/base/shared_slot.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
@@ -54,6 +56,8 @@ using OpenedObjectPtr = std::shared_ptr<const OpenedObject>;
 
 class ObjectCache {
  public:
+  explicit ObjectCache(std::shared_ptr<SharedCache> memory) : memory_(std::move(memory)) {}
+
   // Null where there is none of this snapshot.
   OpenedObjectPtr find(std::uint64_t address, const metadata::FileMetadataPtr& snapshot) const;
   // Replaces the one at this address. Objects of older snapshots are dropped; one that is itself of an older
@@ -66,6 +70,7 @@ class ObjectCache {
   struct OfSnapshot;
   std::shared_ptr<OfSnapshot> newest(const metadata::FileMetadataPtr& snapshot);
 
+  const std::shared_ptr<SharedCache> memory_;
   SharedSlot<OfSnapshot> newest_;
 };
 

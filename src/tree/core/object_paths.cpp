@@ -42,7 +42,7 @@ std::vector<HardLink> sorted_hard_links(const metadata::FileMetadataPtr& file, c
       nullptr);
   if (!listed)
     log_once(LogLevel::Warning,
-             fmt::format("{}: walk over hard links: {}", file->addresses()->name(), listed.error().text()));
+             fmt::format("{}: walk over hard links: {}", file->source()->name(), listed.error().text()));
   std::ranges::sort(links, {}, &HardLink::name);
   return links;
 }
@@ -54,7 +54,7 @@ std::shared_ptr<const ObjectPaths> ObjectPaths::walk(const metadata::FileMetadat
   const auto places = std::make_shared<ObjectPaths>();
   places->most_ = most;
   places->left_ = {16 * limits::kMaxWalkedObjects,
-                   kFreeBytes + kBytesPerFileByte * file->addresses()->stored_bytes()};
+                   kFreeBytes + kBytesPerFileByte * file->source()->stored_bytes()};
   places->entries_.push_back({.address = file->root_address()});
   places->index_.emplace(file->root_address(), 0);
   std::vector<std::uint32_t> groups{0};

@@ -42,7 +42,8 @@ ServedFile::ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsig
       file_(std::move(file)),
       depth_(depth),
       ino_seed_(ino_seed),
-      root_address_(file_->snapshot()->root_address()) {}
+      root_address_(file_->snapshot()->root_address()),
+      objects_(context_->environment.files->memory()) {}
 
 std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
   return make_ino(ino_seed_, address);
@@ -142,7 +143,7 @@ std::string ServedFile::path_of_object(std::uint64_t address) {
 }
 
 void ServedFile::report(std::string_view path, const Error& error) const {
-  const std::string& file = file_->path.empty() ? followed().addresses()->name() : file_->path;
+  const std::string& file = file_->path.empty() ? followed().source()->name() : file_->path;
   // An error with an offset in the file is one cause, whatever operation met it.
   const std::string cause =
       error.structure().empty()

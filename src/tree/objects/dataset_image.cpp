@@ -162,7 +162,7 @@ void DatasetImage::note_missing_sources(const DatasetReaderPtr& reader) {
   const std::uint64_t fresh =
       file_->failures().note_missing(address_, file_->metadata()->number(), missing.count);
   if (fresh == 0) return;
-  tree_counters().missing_sources.fetch_add(fresh, std::memory_order_relaxed);
+  Counters::add(file_->context().environment.counters->missing_sources, fresh);
   if (fresh < missing.count) return;
   file_->report(file_->path_of(place_),
                 Error(ErrorCode::NotFound, "virtual source " + missing.first +

@@ -102,7 +102,7 @@ class OpenDataset : public OpenNode {
   }
 
  private:
-  void allow(RequestBudget& budget) const { budget.allow_for(image_.followed().addresses()->stored_bytes()); }
+  void allow(RequestBudget& budget) const { budget.allow_for(image_.followed().source()->stored_bytes()); }
 
   // Reads bytes of the file as it was opened, or of one snapshot of a growing file. Pieces that the kernel
   // has yet to copy (`kernel_only`, more than kMostCopied bytes) are checked afterwards: see

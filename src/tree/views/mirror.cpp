@@ -46,7 +46,7 @@ class MirrorListing : public DirectoryListing {
  public:
   MirrorListing(const ServedFile& file, std::shared_ptr<const GroupListing> links)
       : links_(std::move(links)),
-        most_bytes_(kFreeBytes + kPerFileByte * file.followed().addresses()->stored_bytes()) {}
+        most_bytes_(kFreeBytes + kPerFileByte * file.followed().source()->stored_bytes()) {}
 
   // `link`: position among the links; kRoot for an entry of the root itself.
   static constexpr std::uint32_t kRoot = std::numeric_limits<std::uint32_t>::max();

@@ -77,7 +77,7 @@ class OpenList : public OpenWithoutHoles {
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
               RequestBudget& budget) override {
     if (offset >= bytes_) return {};
-    budget.allow_for(file_->followed().addresses()->stored_bytes());
+    budget.allow_for(file_->followed().source()->stored_bytes());
     H5_TRY(list_.read(*reader_->sparse_form(), offset, std::min(length, bytes_ - offset), out, &budget));
     return file_->followed().confirm_unchanged();
   }

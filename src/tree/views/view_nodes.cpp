@@ -59,7 +59,7 @@ class OpenViewFile : public OpenNode {
 
  private:
   void allow(RequestBudget& budget) const {
-    budget.allow_for(image_.data().followed().addresses()->stored_bytes());
+    budget.allow_for(image_.data().followed().source()->stored_bytes());
   }
 
   // Reads bytes of one state of the file. `kernel_only` bytes are so only if `revalidate` succeeds after they

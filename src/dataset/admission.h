@@ -1,8 +1,9 @@
-// ScratchPool: admission of decodes, and their memory: buffers for stored bytes and for the steps between
-// filters. Decodes that need little are admitted by number; others by their bytes, so that a few large chunks
-// cannot take all memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns:
-// one with many slow chunks holds up another for one of them. A thread that runs may pass those that have
-// waited for a short time only.
+// Admission: places for work on chunks, and its memory: buffers for stored bytes and for the steps between
+// filters. Decodes have places of their own, and so have reads of far sources (chunk_decode.h). Decodes that
+// need little are admitted by number; others by their bytes, so that a few large chunks cannot take all
+// memory, and small chunks never wait for large ones. Datasets whose decodes wait take turns: one with many
+// slow chunks holds up another for one of them. A thread that runs may pass those that have waited for a
+// short time only.
 //
 // The holder of a lease only reads and decodes: it never waits for another one. Where it waits for a source
 // for long, its place is given to the next decode, and it waits for a place again before it goes on: sources
@@ -32,7 +33,7 @@ struct DecodeMemory {
   const void* owner = nullptr;  // the same for all chunks of a dataset
 };
 
-class ScratchPool;
+class Admission;
 
 class DecodeScratch {
  public:
@@ -45,24 +46,26 @@ class DecodeScratch {
   Status read(const io::ByteSource& source, std::uint64_t address, MutableByteSpan out);
 
  private:
-  friend class ScratchPool;
+  friend class Admission;
   ScratchBuffer stored_, plain_;
   // Of the lease.
-  ScratchPool* pool_ = nullptr;
+  Admission* pool_ = nullptr;
   DecodeMemory memory_;
   std::atomic<std::int64_t> reading_since_ = 0;  // nanoseconds of the steady clock; 0: not reading
   std::atomic<bool> place_given_ = false;        // changed with the pool's mutex held
 };
 
-class ScratchPool {
+class Admission {
  public:
   // Decodes of at most so many bytes are admitted by number.
   static constexpr std::uint64_t kSmall = 8U << 20;
 
-  static ScratchPool& shared();
+  static Admission& decodes();
+  // Reads of far sources: as many as requests are in flight at once.
+  static Admission& fetches();
   // `hangs_after`: how long a source may take to answer until its reader's place is given to another decode.
-  explicit ScratchPool(unsigned small_decodes,
-                       std::chrono::milliseconds hangs_after = std::chrono::milliseconds(500))
+  explicit Admission(unsigned small_decodes,
+                     std::chrono::milliseconds hangs_after = std::chrono::milliseconds(500))
       : hangs_after_(hangs_after), leases_(small_decodes), free_(small_decodes) {
     kept_.reserve(leases_);
   }
@@ -72,7 +75,7 @@ class ScratchPool {
 
   class Lease {
    public:
-    explicit Lease(ScratchPool& pool, const DecodeMemory& memory = {})
+    explicit Lease(Admission& pool, const DecodeMemory& memory = {})
         : pool_(pool), scratch_(pool.take(memory)) {}
     ~Lease() { pool_.give(std::move(scratch_)); }
     Lease(const Lease&) = delete;
@@ -81,7 +84,7 @@ class ScratchPool {
     DecodeScratch* operator->() { return scratch_.get(); }
 
    private:
-    ScratchPool& pool_;
+    Admission& pool_;
     std::unique_ptr<DecodeScratch> scratch_;
   };
 

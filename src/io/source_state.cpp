@@ -8,10 +8,16 @@
 
 namespace h5mount::io {
 
-Result<SourceStamp> settled_stamp(ByteSource& source) {
+SourceState& ByteSource::state() {
+  static SourceState unchanging;
+  return unchanging;
+}
+
+Result<SourceStamp> settled_stamp(SourceState& state) {
   using std::chrono::nanoseconds;
   constexpr nanoseconds kMaxWait{10'000'000};
-  H5_ASSIGN(const SourceStamp stamp, source.stamp());
+  H5_ASSIGN(const SourceStamp stamp, state.stamp());
+  if (state.checks_reads()) return stamp;
   struct timespec tick = {};
   if (::clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0) return stamp;
   const nanoseconds length = tick.tv_sec > 0 ? kMaxWait : std::min(nanoseconds(tick.tv_nsec), kMaxWait);
@@ -19,7 +25,7 @@ Result<SourceStamp> settled_stamp(ByteSource& source) {
   const nanoseconds age = now - nanoseconds(stamp.modified);
   if (age < nanoseconds(0) || age >= length) return stamp;
   std::this_thread::sleep_for(length - age);
-  return source.stamp();
+  return state.stamp();
 }
 
 }  // namespace h5mount::io

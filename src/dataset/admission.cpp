@@ -1,4 +1,4 @@
-#include "scratch_pool.h"
+#include "admission.h"
 
 #include <algorithm>
 #include <system_error>
@@ -28,12 +28,20 @@ void DecodeScratch::trim(std::size_t keep) {
   filters.trim(keep);
 }
 
-ScratchPool& ScratchPool::shared() {
-  static auto* const pool = new ScratchPool(std::max(2U, std::thread::hardware_concurrency()) + 1);
-  return *pool;
+Admission& Admission::decodes() {
+  static auto* const decodes = new Admission(std::max(2U, std::thread::hardware_concurrency()) + 1);
+  return *decodes;
 }
 
-void ScratchPool::allow(unsigned leases) {
+// A far source gives up by itself what does not answer; its places are given away before that, so that one
+// source which hangs does not hold up others.
+Admission& Admission::fetches() {
+  constexpr unsigned kRequests = 16;
+  static auto* const fetches = new Admission(kRequests, std::chrono::seconds(2));
+  return *fetches;
+}
+
+void Admission::allow(unsigned leases) {
   const MutexLock lock(mutex_);
   if (leases <= leases_) return;
   kept_.reserve(leases);
@@ -41,12 +49,12 @@ void ScratchPool::allow(unsigned leases) {
   small_.wake_next();
 }
 
-bool ScratchPool::fits(const DecodeMemory& memory) const {
+bool Admission::fits(const DecodeMemory& memory) const {
   if (memory.bytes <= kSmall) return free_ > 0;
   return in_flight_ == 0 || in_flight_ + memory.bytes <= memory.together;
 }
 
-void ScratchPool::wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) {
+void Admission::wait_for_place(const DecodeMemory& memory, Line line, MutexLock& lock) {
   const bool large = memory.bytes > kSmall;
   FairTurns& turns = large ? large_ : small_;
   if (large) note_long_work();
@@ -67,7 +75,7 @@ void ScratchPool::wait_for_place(const DecodeMemory& memory, Line line, MutexLoc
   turns.wake_next();  // there may be place for it too
 }
 
-void ScratchPool::give_place(const DecodeMemory& memory) {
+void Admission::give_place(const DecodeMemory& memory) {
   if (memory.bytes > kSmall)
     in_flight_ -= memory.bytes;
   else
@@ -75,7 +83,7 @@ void ScratchPool::give_place(const DecodeMemory& memory) {
   (memory.bytes > kSmall ? large_ : small_).wake_next();
 }
 
-std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
+std::unique_ptr<DecodeScratch> Admission::take(const DecodeMemory& memory) {
   MutexLock lock(mutex_);
   // Nothing that may fail follows the wait: a place would be lost.
   leased_.reserve(leased_.size() + small_.waiting() + large_.waiting() + 1);
@@ -94,7 +102,7 @@ std::unique_ptr<DecodeScratch> ScratchPool::take(const DecodeMemory& memory) {
   return scratch;
 }
 
-void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
+void Admission::give(std::unique_ptr<DecodeScratch> scratch) {
   const bool large = scratch->memory_.bytes > kSmall;
   if (!large) scratch->trim(kKeepBytes);
   const MutexLock lock(mutex_);
@@ -105,7 +113,7 @@ void ScratchPool::give(std::unique_ptr<DecodeScratch> scratch) {
 }
 
 // While decodes wait, the watchdog looks at those that run.
-void ScratchPool::look_for_hanging() {
+void Admission::look_for_hanging() {
   if (check_) return check_->wake();
   try {
     check_.emplace(hangs_after_, [this](Watchdog::Clock::time_point) {
@@ -118,7 +126,7 @@ void ScratchPool::look_for_hanging() {
   }
 }
 
-void ScratchPool::give_places_of_hanging() {
+void Admission::give_places_of_hanging() {
   const std::int64_t began_before =
       nanoseconds_now() - std::chrono::duration_cast<std::chrono::nanoseconds>(hangs_after_).count();
   for (DecodeScratch* const scratch : leased_) {
@@ -128,7 +136,7 @@ void ScratchPool::give_places_of_hanging() {
   }
 }
 
-void ScratchPool::take_place_again(DecodeScratch& scratch) {
+void Admission::take_place_again(DecodeScratch& scratch) {
   MutexLock lock(mutex_);
   wait_for_place(scratch.memory_, Line::First, lock);
   scratch.place_given_ = false;
@@ -143,12 +151,12 @@ Status DecodeScratch::read(const io::ByteSource& source, std::uint64_t address, 
   return done;
 }
 
-std::uint64_t ScratchPool::most_bytes_in_flight() const {
+std::uint64_t Admission::most_bytes_in_flight() const {
   const MutexLock lock(mutex_);
   return most_in_flight_;
 }
 
-std::size_t ScratchPool::waiting() const {
+std::size_t Admission::waiting() const {
   const MutexLock lock(mutex_);
   return small_.waiting() + large_.waiting();
 }

@@ -8,45 +8,45 @@
 #include <thread>
 #include <vector>
 
-#include "scratch_pool.h"
+#include "admission.h"
 
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kLarge = 2 * ScratchPool::kSmall;
+constexpr std::uint64_t kLarge = 2 * Admission::kSmall;
 
-TEST(ScratchPool, SmallDecodesDoNotWaitForLargeOnes) {
-  ScratchPool pool(1);
-  std::optional<ScratchPool::Lease> large(std::in_place, pool, DecodeMemory{kLarge, kLarge});
-  std::thread waiting([&] { const ScratchPool::Lease second(pool, {kLarge, kLarge}); });
+TEST(Admission, SmallDecodesDoNotWaitForLargeOnes) {
+  Admission pool(1);
+  std::optional<Admission::Lease> large(std::in_place, pool, DecodeMemory{kLarge, kLarge});
+  std::thread waiting([&] { const Admission::Lease second(pool, {kLarge, kLarge}); });
   {
-    const ScratchPool::Lease small(pool, {ScratchPool::kSmall, kLarge});  // for ever where it waits for them
+    const Admission::Lease small(pool, {Admission::kSmall, kLarge});  // for ever where it waits for them
     EXPECT_EQ(pool.most_bytes_in_flight(), kLarge);
   }
   large.reset();
   waiting.join();
 }
 
-TEST(ScratchPool, LargeDecodesTogetherStayWithinTheirBytes) {
-  ScratchPool pool(1);
+TEST(Admission, LargeDecodesTogetherStayWithinTheirBytes) {
+  Admission pool(1);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
-      for (int k = 0; k < 50; ++k) const ScratchPool::Lease lease(pool, {kLarge, 3 * kLarge});
+      for (int k = 0; k < 50; ++k) const Admission::Lease lease(pool, {kLarge, 3 * kLarge});
     });
   threads.clear();
   EXPECT_LE(pool.most_bytes_in_flight(), 3 * kLarge);
   EXPECT_GE(pool.most_bytes_in_flight(), kLarge);
 }
 
-TEST(ScratchPool, OneThatNeedsMoreThanAllRunsAlone) {
-  ScratchPool pool(1);
+TEST(Admission, OneThatNeedsMoreThanAllRunsAlone) {
+  Admission pool(1);
   std::vector<std::jthread> threads;
   std::atomic<int> running = 0, most = 0;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int k = 0; k < 50; ++k) {
-        const ScratchPool::Lease lease(pool, {10 * kLarge, kLarge});
+        const Admission::Lease lease(pool, {10 * kLarge, kLarge});
         most = std::max(most.load(), ++running);
         std::this_thread::yield();
         --running;
@@ -57,17 +57,17 @@ TEST(ScratchPool, OneThatNeedsMoreThanAllRunsAlone) {
 }
 
 // A dataset with many decodes that wait holds up another for one of them, whichever way they are admitted.
-TEST(ScratchPool, DatasetsTakeTurns) {
-  for (const std::uint64_t bytes : {ScratchPool::kSmall, kLarge}) {
-    ScratchPool pool(1);
+TEST(Admission, DatasetsTakeTurns) {
+  for (const std::uint64_t bytes : {Admission::kSmall, kLarge}) {
+    Admission pool(1);
     const int many = 0, few = 0;  // two owners
     std::vector<std::jthread> threads;
     std::mutex mutex;
     std::vector<const void*> order;
-    std::optional<ScratchPool::Lease> first(std::in_place, pool, DecodeMemory{bytes, bytes, &many});
+    std::optional<Admission::Lease> first(std::in_place, pool, DecodeMemory{bytes, bytes, &many});
     const auto ask = [&](const void* owner) {
       threads.emplace_back([&, owner] {
-        const ScratchPool::Lease lease(pool, {bytes, bytes, owner});
+        const Admission::Lease lease(pool, {bytes, bytes, owner});
         const std::lock_guard lock(mutex);
         order.push_back(owner);
       });
@@ -83,13 +83,13 @@ TEST(ScratchPool, DatasetsTakeTurns) {
   }
 }
 
-TEST(ScratchPool, NobodyPassesOneWhoHasWaitedLong) {
-  for (const std::uint64_t bytes : {ScratchPool::kSmall, kLarge}) {
-    ScratchPool pool(1);
+TEST(Admission, NobodyPassesOneWhoHasWaitedLong) {
+  for (const std::uint64_t bytes : {Admission::kSmall, kLarge}) {
+    Admission pool(1);
     std::atomic<bool> served = false;
-    std::optional<ScratchPool::Lease> lease(std::in_place, pool, DecodeMemory{bytes, bytes});
+    std::optional<Admission::Lease> lease(std::in_place, pool, DecodeMemory{bytes, bytes});
     std::jthread waits([&] {
-      const ScratchPool::Lease own(pool, {bytes, bytes});
+      const Admission::Lease own(pool, {bytes, bytes});
       served = true;
     });
     while (pool.waiting() == 0) std::this_thread::yield();
@@ -118,16 +118,16 @@ class HangingSource final : public io::ByteSource {
 };
 
 // Decodes that wait for a source that hangs give their places to others, and take places again behind it.
-TEST(ScratchPool, DecodesWhoseSourceHangsHoldUpNobody) {
-  for (const std::uint64_t bytes : {ScratchPool::kSmall, kLarge}) {
-    ScratchPool pool(2, std::chrono::milliseconds(20));
+TEST(Admission, DecodesWhoseSourceHangsHoldUpNobody) {
+  for (const std::uint64_t bytes : {Admission::kSmall, kLarge}) {
+    Admission pool(2, std::chrono::milliseconds(20));
     HangingSource source;
     std::atomic<int> running = 0, most = 0;
     std::vector<std::jthread> threads;
     constexpr int kHung = 8;
     for (int i = 0; i < kHung; ++i)
       threads.emplace_back([&] {
-        ScratchPool::Lease lease(pool, {bytes, kLarge});
+        Admission::Lease lease(pool, {bytes, kLarge});
         EXPECT_TRUE(lease->read(source, 0, {}));
         most = std::max(most.load(), ++running);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -135,13 +135,13 @@ TEST(ScratchPool, DecodesWhoseSourceHangsHoldUpNobody) {
       });
     while (source.reading < kHung) std::this_thread::yield();
     {
-      const ScratchPool::Lease other(pool, {bytes, kLarge});
+      const Admission::Lease other(pool, {bytes, kLarge});
     }  // for ever where it waits for them
     source.release.set_value();
     threads.clear();
     // One more may run where a place is given away at the moment when its reader comes back.
-    EXPECT_LE(most, bytes > ScratchPool::kSmall ? 2 : 4);
-    const ScratchPool::Lease all(pool, {bytes, kLarge});
+    EXPECT_LE(most, bytes > Admission::kSmall ? 2 : 4);
+    const Admission::Lease all(pool, {bytes, kLarge});
   }
 }
 

@@ -1,0 +1,111 @@
+// SharedCache: one bound in bytes for what many files keep decoded. Each user has a part of its own
+// (CachePart), which takes what it uses: the least recently used entry goes first, whoever's it is. So a
+// thousand files that are open have no more memory than one.
+//
+// Like LruCache it does not load: two callers that miss at the same time both decode. Evicted values live as
+// long as a caller holds them. Threads: any; a lock is held for the lookup only. Values are destroyed without
+// a lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "h5mount/base/thread_annotations.h"
+
+namespace h5mount {
+
+class SharedCache {
+ public:
+  // What one file alone may keep decoded: a few thousand windows of metadata, objects and heaps.
+  static constexpr std::size_t kDefaultBytes = 24U << 20;
+
+  explicit SharedCache(std::size_t capacity_bytes = kDefaultBytes) : capacity_(capacity_bytes) {}
+
+  std::size_t capacity() const { return capacity_; }
+  std::size_t held() const { return held_.load(std::memory_order_relaxed); }
+
+ private:
+  template <class T>
+  friend class CachePart;
+
+  using Value = std::shared_ptr<const void>;
+  // What a value is found by in its part. `version`: of the source; 0 where there is one only.
+  struct Key {
+    std::uint64_t version, number;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept {
+      constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
+      return static_cast<std::size_t>(key.number ^ key.version * kGoldenRatio);
+    }
+  };
+  struct Entry {
+    std::uint64_t part;
+    Key key;
+    std::size_t bytes;
+    std::uint64_t used;  // the time of the last use
+    Value value;
+  };
+  using Entries = std::list<Entry>;
+  struct Shard {
+    Mutex mutex;
+    Entries order H5_GUARDED_BY(mutex);  // most recently used first
+    std::unordered_map<std::uint64_t, std::unordered_map<Key, Entries::iterator, Hash>> parts
+        H5_GUARDED_BY(mutex);
+    std::atomic<std::uint64_t> oldest = kNone;  // `used` of the last entry
+  };
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  static constexpr std::size_t kEntryBytes = 128;  // of an entry and its places in the tables, about
+
+  static std::uint64_t new_part();
+  Value find(std::uint64_t part, const Key& key);
+  // Replaces the value that the key has. A value larger than the capacity is not kept.
+  void insert(std::uint64_t part, const Key& key, Value value, std::size_t bytes);
+  // The value has grown to that size; nothing happens where it is the key's no longer.
+  void charge(std::uint64_t part, const Key& key, const void* value, std::size_t bytes);
+  void erase(std::uint64_t part);
+
+  Shard& shard_of(const Key& key) { return shards_[key.number % shards_.size()]; }
+  void drop(Shard& shard, Entries::iterator entry, Entries& dropped) H5_REQUIRES(shard.mutex);
+  static void note_oldest(Shard& shard) H5_REQUIRES(shard.mutex);
+  void make_room();
+
+  const std::size_t capacity_;
+  std::atomic<std::size_t> held_ = 0;
+  std::atomic<std::uint64_t> now_ = 0;  // counts insertions
+  std::array<Shard, 8> shards_;
+};
+
+// The values of one user, by number (usually an address) and version: no version finds a value of another.
+template <class T>
+class CachePart {
+ public:
+  explicit CachePart(std::shared_ptr<SharedCache> memory)
+      : memory_(std::move(memory)), part_(SharedCache::new_part()) {}
+  ~CachePart() { memory_->erase(part_); }
+  CachePart(const CachePart&) = delete;
+  CachePart& operator=(const CachePart&) = delete;
+
+  std::shared_ptr<const T> find(std::uint64_t version, std::uint64_t number) {
+    return std::static_pointer_cast<const T>(memory_->find(part_, {version, number}));
+  }
+  void insert(std::uint64_t version, std::uint64_t number, std::shared_ptr<const T> value,
+              std::size_t bytes) {
+    memory_->insert(part_, {version, number}, std::move(value), bytes);
+  }
+  void charge(std::uint64_t version, std::uint64_t number, const T& value, std::size_t bytes) {
+    memory_->charge(part_, {version, number}, &value, bytes);
+  }
+  const SharedCache& memory() const { return *memory_; }
+
+ private:
+  const std::shared_ptr<SharedCache> memory_;
+  const std::uint64_t part_;
+};
+
+}  // namespace h5mount

@@ -1,0 +1,52 @@
+// SourceOpener: from names to sources. A FileSet has one; programs make it (cli), for the kind of names that
+// their user gives, and nothing else in the tree knows where a name leads: a path, later a URL.
+//
+// Names from files are not trusted: what they may lead to is the opener's policy (object/external_access.h).
+// Threads: any, once `open_main` has returned.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "h5mount/io/byte_source.h"
+#include "h5mount/object/external_access.h"
+
+namespace h5mount::object {
+
+struct OpenedFile;  // object/file_set.h
+
+// A source that a name leads to, before it is opened.
+struct FoundSource {
+  // Equal where two names lead to the same source, and names in it lead to the same places.
+  std::string key;
+  // As in OpenedFile.
+  std::string path = {}, directory = {}, target_directory = {};
+  FileAttributes attributes = {};
+  // To be called once.
+  std::move_only_function<Result<std::shared_ptr<io::ByteSource>>()> open;
+};
+
+class SourceOpener {
+ public:
+  virtual ~SourceOpener() = default;
+
+  // The source that the user names: once, before the other function. Its own place decides where names in it
+  // may lead.
+  virtual Result<FoundSource> find_main(const std::string& name) = 0;
+
+  // What `from` names. Errors: AccessDenied (the message names the option that would allow it), NotFound.
+  virtual Result<FoundSource> find_named(const OpenedFile& from, std::string_view name,
+                                         NameUse use) const = 0;
+
+  virtual const ExternalAccess& access() const = 0;
+};
+
+// Names are paths of local files, opened as object/file_set.h says. `force`: files that a writer has locked
+// too.
+std::shared_ptr<SourceOpener> make_local_opener(const ExternalAccess& access, bool force);
+// Opens nothing: for a source that is open already.
+std::shared_ptr<SourceOpener> make_no_opener();
+
+}  // namespace h5mount::object

@@ -1,0 +1,301 @@
+#include "h5mount/metadata/prefetch.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+#include <vector>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/format/btree2_node.h"
+#include "h5mount/format/fractal_heap_blocks.h"
+#include "h5mount/format/messages.h"
+#include "h5mount/format/object_header_format.h"
+#include "h5mount/format/superblock.h"
+#include "h5mount/format/symbol_table.h"
+
+namespace h5mount::metadata {
+namespace {
+
+// The bytes that a walk asks for before it knows how many there are.
+constexpr std::uint64_t kHeaderGuess = 512;
+constexpr std::uint64_t kGroupNodeGuess = 33, kSymbolsGuess = 8;  // entries
+
+constexpr std::size_t kMaxStructures = 1U << 16;
+constexpr std::uint64_t kMaxBytes = 64U << 20;
+constexpr std::string_view kName = "structure that is read ahead";
+
+class Levels {
+ public:
+  Levels(const FileMetadata& file, RequestBudget& budget)
+      : file_(file), source_(*file.source()), sizes_(file.sizes()), budget_(budget) {}
+
+  void add(const StructureAt& first) {
+    switch (first.kind) {
+      case Structure::ObjectHeader:
+        return add_header(first.address);
+      case Structure::GroupTree:
+        return add_group_node(first.address);
+      case Structure::LocalHeap:
+        return add_local_heap(first.address);
+      case Structure::FractalHeap:
+        return add_fractal_heap(first.address);
+      case Structure::BTree2:
+        return add_btree2(first.address, nullptr);
+    }
+  }
+
+  void run(unsigned levels) {
+    for (; levels > 0 && !next_.empty(); --levels) {
+      const std::vector<Place> level = std::exchange(next_, {});
+      if (!budget_.spend(level.size())) return;
+      tell(level);
+      if (levels == 1) return;
+      for (const Place& place : level) {
+        if (!place.decode) continue;
+        if (const auto block = file_.read_up_to(place.address, place.bytes, kName)) place.decode(*block);
+      }
+    }
+  }
+
+ private:
+  // Adds what the structure leads to.
+  using Decode = std::function<void(const MetadataBlock&)>;
+  struct Place {
+    std::uint64_t address, bytes;
+    Decode decode;  // null: it leads nowhere
+  };
+  // Of a record of a B-tree.
+  using OnRecord = std::function<void(format::Cursor record)>;
+
+  // A structure that was met before is left out, as it may lead back to itself.
+  void expect(std::uint64_t address, std::uint64_t bytes, Decode decode) {
+    if (address == format::kUndefinedAddress || !seen_.insert(address).second) return;
+    expect_more(address, bytes, std::move(decode));
+  }
+  void expect_more(std::uint64_t address, std::uint64_t bytes, Decode decode) {
+    if (seen_.size() > kMaxStructures || bytes > kMaxBytes - told_ || address >= source_.size()) return;
+    told_ += bytes;
+    next_.push_back({address, bytes, std::move(decode)});
+  }
+  // With the bytes that `block` turned out to need: now, or in the next level where it has fewer.
+  void with(const MetadataBlock& block, std::uint64_t address, std::uint64_t needed, const Decode& decode) {
+    if (needed > block.bytes().size())
+      expect_more(address, needed, decode);
+    else if (decode)
+      decode(block);
+  }
+
+  // Whole blocks of the source, as its cache reads no less; blocks that touch become one range.
+  void tell(const std::vector<Place>& level) const {
+    const std::uint64_t block = source_.block_bytes(), base = file_.base_address();
+    std::vector<ByteRange> ranges;
+    for (const Place& place : level) {
+      const std::uint64_t begin = (base + place.address) / block * block;
+      const std::uint64_t end = divide_up(base + place.address + place.bytes, block) * block;
+      ranges.push_back({begin - std::min(begin, base), std::min(end - base, source_.size())});
+    }
+    std::ranges::sort(ranges, {}, &ByteRange::begin);
+    std::vector<ByteRange> joined;
+    for (const ByteRange& range : ranges) {
+      if (joined.empty() || range.begin > joined.back().end)
+        joined.push_back(range);
+      else
+        joined.back().end = std::max(joined.back().end, range.end);
+    }
+    source_.will_read(joined);
+  }
+
+  // ---- object headers
+
+  void add_header(std::uint64_t address) {
+    expect(address, kHeaderGuess, [this, address](const MetadataBlock& block) {
+      format::Cursor cursor = block.cursor(kName);
+      const auto prefix = format::decode_object_header_prefix(cursor);
+      if (!prefix) return;
+      const std::uint64_t whole =
+          prefix->prefix_bytes + prefix->chunk0_bytes + format::header_checksum_bytes(prefix->version);
+      with(block, address, whole, [this, prefix = *prefix, whole](const MetadataBlock& chunk) {
+        add_continuations(chunk, prefix, prefix.prefix_bytes, whole);
+      });
+    });
+  }
+
+  void add_continuations(const MetadataBlock& block, const format::ObjectHeaderPrefix& prefix,
+                         std::size_t start, std::uint64_t bytes) {
+    const std::size_t end = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, block.bytes().size()));
+    const std::size_t checksum = format::header_checksum_bytes(prefix.version);
+    if (end < start + checksum) return;
+    format::Cursor messages(block.bytes().subspan(start, end - checksum - start), block.file_offset() + start,
+                            kName, sizes_);
+    (void)format::for_each_raw_message(messages, prefix, [&](const format::RawMessage& raw) -> Status {
+      if (raw.type != static_cast<std::uint16_t>(format::MessageType::ObjectHeaderContinuation)) return {};
+      format::Cursor body(raw.body, raw.offset, kName, sizes_);
+      const auto next = format::decode_header_continuation(body, prefix.version);
+      if (!next || next->length.value > limits::kMaxHeaderBytes) return {};
+      const std::size_t signature = prefix.version == 1 ? 0 : 4;
+      expect(next->address.value, next->length.value,
+             [this, prefix, signature, length = next->length.value](const MetadataBlock& chunk) {
+               add_continuations(chunk, prefix, signature, length);
+             });
+      return {};
+    });
+  }
+
+  // ---- old-style groups
+
+  std::uint64_t group_node_bytes(std::uint64_t entries) const {
+    return format::group_btree1_node_bytes(sizes_, entries);
+  }
+
+  void add_group_node(std::uint64_t address) {
+    expect(address, group_node_bytes(kGroupNodeGuess), [this, address](const MetadataBlock& block) {
+      format::Cursor first = block.cursor(kName);
+      const auto entries = format::decode_group_btree1_entries(first);
+      if (!entries) return;
+      with(block, address, std::min(group_node_bytes(std::uint64_t{*entries} + 1), source_.size() - address),
+           [this](const MetadataBlock& node) { add_group_children(node); });
+    });
+  }
+
+  void add_group_children(const MetadataBlock& block) {
+    constexpr std::uint64_t kMaxEntries = 65'535;
+    format::Cursor cursor = block.cursor(kName);
+    const auto node = format::decode_group_btree1_node(cursor, kMaxEntries, std::nullopt);
+    if (!node) return;
+    const auto add_child = [&](std::uint64_t child) {
+      if (node->level > 0)
+        add_group_node(child);
+      else
+        add_symbols(child);
+    };
+    for (const std::uint64_t child : node->children) add_child(child);
+    if (node->unused) add_child(node->unused->child);  // a walk looks there for a name that is missing
+  }
+
+  void add_symbols(std::uint64_t address) {
+    expect(address, format::symbol_table_node_bytes(sizes_, kSymbolsGuess),
+           [this, address](const MetadataBlock& block) {
+             format::Cursor cursor = block.cursor(kName);
+             if (const auto entries = format::decode_symbol_table_node_entries(cursor))
+               with(block, address, format::symbol_table_node_bytes(sizes_, *entries), nullptr);
+           });
+  }
+
+  void add_local_heap(std::uint64_t address) {
+    expect(address, format::local_heap_header_bytes(sizes_), [this](const MetadataBlock& block) {
+      format::Cursor cursor = block.cursor(kName);
+      if (const auto heap = format::decode_local_heap_header(cursor))
+        expect(heap->segment_address, heap->segment_size, nullptr);
+    });
+  }
+
+  // ---- fractal heaps
+
+  using HeapHeader = std::shared_ptr<const format::FractalHeapHeader>;
+
+  void add_fractal_heap(std::uint64_t address) {
+    expect(address, format::fractal_heap_header_bytes(sizes_, 0),
+           [this, address](const MetadataBlock& block) {
+             format::Cursor first = block.cursor(kName);
+             const auto filters = format::decode_fractal_heap_filter_length(first);
+             if (!filters) return;
+             with(block, address, format::fractal_heap_header_bytes(sizes_, *filters),
+                  [this, address](const MetadataBlock& whole) { add_heap_blocks(whole, address); });
+           });
+  }
+
+  void add_heap_blocks(const MetadataBlock& block, std::uint64_t address) {
+    format::Cursor cursor = block.cursor(kName);
+    auto decoded = format::decode_fractal_heap_header(cursor, address, std::nullopt);
+    if (!decoded) return;
+    const auto header = std::make_shared<const format::FractalHeapHeader>(*std::move(decoded));
+    if (header->root_rows > 0)
+      add_indirect_block(header, header->root_address, header->root_rows);
+    else
+      expect(header->root_address,
+             header->filters ? header->filtered_root_size : header->table.start_block_size, nullptr);
+    add_btree2(header->huge_btree_address,
+               [this, filtered = header->filters.has_value()](format::Cursor record) {
+                 if (const auto huge = format::decode_huge_record(record, filtered))
+                   expect(huge->object.address, huge->object.stored_size, nullptr);
+               });
+  }
+
+  void add_indirect_block(const HeapHeader& header, std::uint64_t address, unsigned rows) {
+    expect(address, header->indirect_block_bytes(sizes_, rows),
+           [this, header, rows](const MetadataBlock& block) {
+             const format::DoublingTable& table = header->table;
+             for (unsigned row = 0; row < rows; ++row)
+               for (std::uint64_t i = 0; i < table.width; ++i) {
+                 format::Cursor cursor = block.cursor(kName);
+                 const auto entry = format::decode_indirect_entry(
+                     cursor, *header, {row, std::uint64_t{row} * table.width + i, 0});
+                 if (!entry || !budget_.spend(1)) return;
+                 const std::uint64_t bytes = table.block_size(row);
+                 if (row < table.max_direct_rows)
+                   expect(entry->address, header->filters ? entry->filtered_size : bytes, nullptr);
+                 else if (const unsigned below = table.rows_of(bytes); below > 0 && below < rows)
+                   add_indirect_block(header, entry->address, below);
+               }
+           });
+  }
+
+  // ---- version 2 B-trees
+
+  using TreeHeader = std::shared_ptr<const format::BTree2Header>;
+
+  void add_btree2(std::uint64_t address, OnRecord on_record) {
+    expect(address, format::btree2_header_bytes(sizes_),
+           [this, on_record = std::move(on_record)](const MetadataBlock& block) {
+             constexpr std::size_t kTypeAt = 5;  // after the signature and the version
+             if (block.bytes().size() <= kTypeAt) return;
+             format::Cursor cursor = block.cursor(kName);
+             auto decoded = format::decode_btree2_header(
+                 cursor, {.type = std::to_integer<std::uint8_t>(block.bytes()[kTypeAt])});
+             if (!decoded) return;
+             const auto header = std::make_shared<const format::BTree2Header>(*std::move(decoded));
+             add_btree2_node(header, format::btree2_root(*header), header->depth, on_record);
+           });
+  }
+
+  void add_btree2_node(const TreeHeader& header, const format::BTree2Child& child, unsigned level,
+                       const OnRecord& on_record) {
+    if (!format::check_btree2_child(*header, child, level)) return;
+    const std::uint64_t bytes = format::btree2_node_bytes(*header, sizes_, level, child.record_count);
+    if (level == 0 && !on_record) return expect(child.address, bytes, nullptr);
+    expect(child.address, bytes,
+           [this, header, level, on_record, records = child.record_count](const MetadataBlock& block) {
+             format::Cursor cursor = block.cursor(kName);
+             const auto node = format::decode_btree2_node(cursor, *header, level, records);
+             if (!node) return;
+             for (const format::BTree2Child& below : node->children)
+               add_btree2_node(header, below, level - 1, on_record);
+             if (!on_record) return;
+             for (std::uint64_t i = 0; i < records; ++i) {
+               const std::size_t at = node->records_at + static_cast<std::size_t>(i) * header->record_size;
+               on_record(format::Cursor(block.bytes().subspan(at, header->record_size),
+                                        block.file_offset() + at, kName, sizes_));
+             }
+           });
+  }
+
+  const FileMetadata& file_;
+  const io::ByteSource& source_;
+  const format::FileSizes sizes_;
+  RequestBudget& budget_;
+  std::vector<Place> next_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::uint64_t told_ = 0;  // bytes
+};
+
+}  // namespace
+
+void prefetch(const FileMetadata& file, std::span<const StructureAt> first, RequestBudget& budget,
+              unsigned levels) {
+  Levels walk(file, budget);
+  for (const StructureAt& structure : first) walk.add(structure);
+  walk.run(levels);
+}
+
+}  // namespace h5mount::metadata

@@ -1,0 +1,152 @@
+// Opens local files: the one that the user names, or a set of them, and those that files name.
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "file_access.h"
+#include "h5mount/object/file_set.h"
+#include "member_files.h"
+
+namespace h5mount::object {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Fails where a writer holds an exclusive lock. A lock that cannot be acquired for any other reason is no
+// error. The lock is released at once: a long mount must not block writers; afterwards the superblock's
+// status flags and change detection are used.
+Status check_lock(int fd, const std::string& name, bool force) {
+  if (force) return {};
+  if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
+    ::flock(fd, LOCK_UN);
+    return {};
+  }
+  if (errno == EWOULDBLOCK)
+    return fail(Error(ErrorCode::AccessDenied, name + " is locked by a writer; the option force opens it"));
+  return {};
+}
+
+std::string directory_of(const std::string& path) {
+  return fs::path(path).parent_path().string();
+}
+
+// The directory of a path's target where it differs from the path's own directory.
+std::string target_directory_of(const std::string& path, const std::string& real_path) {
+  std::string target = real_path.empty() ? std::string() : directory_of(real_path);
+  return target == directory_of(path) ? std::string() : target;
+}
+
+// The directory is part of the key: names in the same file denote other files where it was opened through
+// another directory.
+std::string key_of(const FileIdentity& identity, const std::string& directory) {
+  return fmt::format("{:x}:{:x}:{}", identity.first, identity.second, directory);
+}
+
+class LocalOpener final : public SourceOpener {
+ public:
+  LocalOpener(const ExternalAccess& access, bool force)
+      : access_(std::make_shared<FileAccess>(access)), force_(force) {}
+
+  const ExternalAccess& access() const override { return access_->options(); }
+
+  // All members of a set are opened here, as one may name the others.
+  Result<FoundSource> find_main(const std::string& name) override {
+    if (name.empty()) return fail(Error(ErrorCode::NotFound, "no file is named"));
+    std::error_code code;
+    const fs::path absolute = fs::absolute(name, code);
+    if (code) return fail(Error(ErrorCode::Io, "no current directory: " + code.message()));
+    const fs::path directory = fs::canonical(absolute.parent_path(), code);
+    const std::string root = (code ? absolute.parent_path() : directory).string();
+    First first;
+    const MemberOpeners open{
+        [&](const std::string& member) {
+          return keep_first(access_->open_user_path(member, first ? &first->attributes : nullptr), first);
+        },
+        [&](const std::string& member) {
+          return keep_first(access_->open_member(member, first->attributes), first);
+        }};
+    // Opened by the given name, not the resolved one: a symlink in it may be redirected later
+    // (SourceState::name_taken).
+    H5_ASSIGN(auto source, open_named_files(absolute.string(), open));
+    return FoundSource{key_of(first->identity, root),
+                       (fs::path(root) / absolute.filename()).string(),
+                       root,
+                       first->target_directory,
+                       first->attributes,
+                       [source = std::move(source)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+                         return std::move(source);
+                       }};
+  }
+
+  Result<FoundSource> find_named(const OpenedFile& from, std::string_view name, NameUse use) const override {
+    H5_ASSIGN(FoundFile found, find(from, name, use));
+    const std::string directory = directory_of(found.path);
+    std::error_code code;
+    const fs::path one_spelling = fs::canonical(directory, code);
+    return FoundSource{key_of(found.identity, code ? directory : one_spelling.string()),
+                       found.path,
+                       directory,
+                       target_directory_of(found.path, found.real_path),
+                       found.attributes,
+                       [found = std::move(found), use, force = force_]() mutable {
+                         return use == NameUse::RawData ? source_of(std::move(found))
+                                                        : locked_source(std::move(found), force);
+                       }};
+  }
+
+ private:
+  struct FirstMember {
+    FileIdentity identity;
+    FileAttributes attributes;
+    std::string target_directory;
+  };
+  using First = std::optional<FirstMember>;
+
+  // The attributes of a set are those of its first member, whose descriptor stays open.
+  Result<std::shared_ptr<io::ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
+    if (!found) return fail(found.error());
+    if (!first) {
+      first =
+          FirstMember{found->identity, found->attributes, target_directory_of(found->path, found->real_path)};
+      access_->allow_own_directories({directory_of(found->path), first->target_directory});
+      found->reopen = nullptr;
+    }
+    return locked_source(*std::move(found), force_);
+  }
+
+  static Result<std::shared_ptr<io::ByteSource>> source_of(FoundFile found) {
+    return io::make_file_source(found.fd.release(), found.path, std::move(found.reopen));
+  }
+
+  static Result<std::shared_ptr<io::ByteSource>> locked_source(FoundFile found, bool force) {
+    H5_TRY(check_lock(found.fd.get(), found.path, force));
+    return source_of(std::move(found));
+  }
+
+  Result<FoundFile> find(const OpenedFile& from, std::string_view name, NameUse use) const {
+    H5_ASSIGN(FoundFile found,
+              access_->open_named({from.directory, from.target_directory}, std::string(name), use));
+    const bool shown_as_itself = use == NameUse::Link || !access_->options().for_others;
+    if (shown_as_itself || readable_by_all_readers(from.attributes, found.attributes)) return found;
+    return fail(Error(ErrorCode::AccessDenied,
+                      found.path + " has fewer readers than " + from.path + ", which other users may read"));
+  }
+
+  const std::shared_ptr<FileAccess> access_;
+  const bool force_;
+};
+
+}  // namespace
+
+std::shared_ptr<SourceOpener> make_local_opener(const ExternalAccess& access, bool force) {
+  return std::make_shared<LocalOpener>(access, force);
+}
+
+// A file without a directory names nothing that could be found.
+std::shared_ptr<SourceOpener> make_no_opener() {
+  return make_local_opener(ExternalPolicy::None, false);
+}
+
+}  // namespace h5mount::object

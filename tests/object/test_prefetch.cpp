@@ -1,0 +1,170 @@
+// A walk of a far source waits once a level, not once a structure: whatever it reads was asked for before.
+#include "h5mount/metadata/prefetch.h"
+
+#include <gtest/gtest.h>
+
+#include <unordered_set>
+
+#include "h5mount/object/object.h"
+#include "support/corpus.h"
+#include "support/far_source.h"
+
+namespace h5mount::test {
+namespace {
+
+using Addresses = std::vector<std::uint64_t>;
+
+// Lists the groups and the names of the attributes of a file, level by level.
+class LevelWalk {
+ public:
+  explicit LevelWalk(metadata::FileMetadataPtr file) : file_(std::move(file)) {}
+
+  // False where something is damaged: then other things are looked for, which nobody could know.
+  bool run() {
+    Addresses level{file_->root_address()};
+    seen_.insert(level.front());
+    while (!level.empty()) {
+      ask_for(level);
+      Addresses next;
+      for (const std::uint64_t address : level) visit(address, next);
+      level = std::move(next);
+    }
+    return sound_;
+  }
+
+ private:
+  void ask_for(const Addresses& headers) const {
+    std::vector<metadata::StructureAt> wanted;
+    for (const std::uint64_t address : headers)
+      wanted.push_back({metadata::Structure::ObjectHeader, address});
+    RequestBudget budget;
+    metadata::prefetch(*file_, wanted, budget);
+  }
+
+  void visit(std::uint64_t address, Addresses& next) {
+    const auto damaged = [this](const Error&) { sound_ = false; };
+    const auto object = object::open_object(*file_, address);
+    if (!object || object->header->damage) {
+      sound_ = false;
+      return;
+    }
+    if (!object::for_each_attribute(
+            *file_, *object, [](const object::Attribute&) { return true; }, damaged,
+            object::AttributeDetail::Name))
+      sound_ = false;
+    if (object->kind != object::ObjectKind::Group) return;
+    const auto group = object::Group::open(file_, *object);
+    const auto add = [&](const format::Link& link) {
+      const bool hard = link.type == static_cast<std::uint8_t>(format::LinkType::Hard);
+      if (hard && seen_.insert(link.address).second) next.push_back(link.address);
+      return true;
+    };
+    if (!group || !(*group)->for_each(add, damaged)) sound_ = false;
+  }
+
+  const metadata::FileMetadataPtr file_;
+  std::unordered_set<std::uint64_t> seen_;
+  bool sound_ = true;
+};
+
+std::vector<std::filesystem::path> files_of_corpora() {
+  std::vector<std::filesystem::path> out;
+  for (const std::filesystem::path& corpus : corpora())
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus))
+      if (entry.is_regular_file()) out.push_back(entry.path());
+  return out;
+}
+
+TEST(Prefetch, AWalkReadsNothingThatWasNotAskedFor) {
+  H5MOUNT_NEEDS_CORPUS();
+  std::size_t walked = 0;
+  for (const std::filesystem::path& path : files_of_corpora()) {
+    const auto near = io::open_file_source(path.string());
+    if (!near) continue;
+    const auto source = std::make_shared<FarSource>(*near, 16U << 10);
+    const auto file = metadata::FileMetadata::open(source, {.force = true});
+    if (!file) continue;
+    source->forget();
+    // A user block has no addresses, but shares a window with what follows it.
+    const ByteRange user_block{0, (*file)->base_address()};
+    source->will_read({&user_block, 1});
+    if (!LevelWalk(*file).run()) continue;
+    ++walked;
+    const auto untold = source->untold();
+    EXPECT_TRUE(untold.empty()) << path << ": " << untold.size() << " reads, the first of " << untold[0].begin
+                                << " to " << untold[0].end;
+  }
+  EXPECT_GE(walked, 50U);
+}
+
+// Rounds depend on the depth of the group's index, not on the number of its links.
+TEST(Prefetch, ALargeGroupTakesFewRounds) {
+  H5MOUNT_NEEDS_CORPUS();
+  for (const std::filesystem::path& path : files_of_corpora()) {
+    if (path.extension() != ".h5" && path.extension() != ".nc") continue;
+    const auto near = io::open_file_source(path.string());
+    if (!near) continue;
+    const auto source = std::make_shared<FarSource>(*near, 16U << 10);
+    const auto file = metadata::FileMetadata::open(source, {.force = true});
+    if (!file) continue;
+    const auto root = object::open_object(**file, (*file)->root_address());
+    if (!root) continue;
+    source->forget();
+    const auto group = object::Group::open(*file, *root);
+    std::size_t links = 0;
+    if (!group || !(*group)->for_each([&](const format::Link&) { return ++links, true; }, nullptr)) continue;
+    EXPECT_LE(source->rounds(), 10U) << path << ", " << links << " links";
+  }
+}
+
+TEST(Prefetch, LocalSourcesAreNotAsked) {
+  H5MOUNT_NEEDS_CORPUS();
+  // A source that notes what it is told, but is not far: nothing is told.
+  class Near final : public io::ByteSource {
+   public:
+    explicit Near(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
+    Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+      return source_->read_at(offset, out);
+    }
+    std::uint64_t size() const override { return source_->size(); }
+    void will_read(std::span<const ByteRange>) const override { ADD_FAILURE() << "it is not far"; }
+    std::string name() const override { return "near"; }
+
+   private:
+    const std::shared_ptr<io::ByteSource> source_;
+  };
+  const auto weather = io::open_file_source((source_root() / "tests/data/weather.h5").string());
+  ASSERT_TRUE(weather);
+  const auto file = metadata::FileMetadata::open(std::make_shared<Near>(*weather), {});
+  ASSERT_TRUE(file);
+  const auto root = object::open_object(**file, (*file)->root_address());
+  ASSERT_TRUE(root);
+  const auto group = object::Group::open(*file, *root);
+  ASSERT_TRUE(group);
+  std::size_t links = 0;
+  EXPECT_TRUE((*group)->for_each([&](const format::Link&) { return ++links, true; }, nullptr));
+  EXPECT_GT(links, 0U);
+}
+
+// Small files that lead back to themselves, or claim everything, end.
+TEST(Prefetch, EndsWhateverStructuresClaim) {
+  const auto source = std::make_shared<FarSource>(
+      io::make_memory_source(read_whole_file(source_root() / "tests/data/weather.h5")));
+  const auto file = metadata::FileMetadata::open(source, {});
+  ASSERT_TRUE(file);
+  RequestBudget budget;
+  std::vector<metadata::StructureAt> everything;
+  for (std::uint64_t at = 0; at < source->size(); at += 8)
+    for (const auto kind :
+         {metadata::Structure::ObjectHeader, metadata::Structure::GroupTree, metadata::Structure::LocalHeap,
+          metadata::Structure::FractalHeap, metadata::Structure::BTree2})
+      everything.push_back({kind, at});
+  metadata::prefetch(**file, everything, budget);
+  RequestBudget none({.steps = 0, .time = std::chrono::hours(1)});
+  source->forget();
+  metadata::prefetch(**file, everything, none);
+  EXPECT_EQ(source->rounds(), 0U) << "a request whose budget is spent asks for nothing";
+}
+
+}  // namespace
+}  // namespace h5mount::test
