@@ -17,6 +17,8 @@ namespace {
 using namespace test;
 
 constexpr unsigned kRequests = 16;
+constexpr std::uint64_t kJoined =
+    4096;  // chunks so near together are read at once, with what is between them
 
 DatasetShape chunked_rows(bool filtered) {
   return {.dims = {64, 16}, .chunk_dims = {4, 16}, .element_size = 8, .filtered = filtered};
@@ -27,7 +29,7 @@ struct FarDataset {
   explicit FarDataset(const DatasetShape& shape, unsigned threads = 2)
       : dataset(shape, 1), environment(dataset.environment(1U << 20, threads)) {
     auto file = dataset.open_file();
-    source = std::make_shared<FarSource>(file->followed->source());
+    source = std::make_shared<FarSource>(file->followed->source(), 64U << 10, kJoined);
     reader = dataset.open_reader_of(environment, source);
     source->forget();
   }

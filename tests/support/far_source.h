@@ -15,8 +15,11 @@ namespace h5mount::test {
 
 class FarSource final : public io::ByteSource, public io::SourceState {
  public:
-  explicit FarSource(std::shared_ptr<io::ByteSource> near, std::size_t block_bytes = 64U << 10)
-      : near_(std::move(near)), block_bytes_(block_bytes) {}
+  // `joined`: ranges with at most so many bytes between them are fetched as one, as by a source that wants
+  // few requests.
+  explicit FarSource(std::shared_ptr<io::ByteSource> near, std::size_t block_bytes = 64U << 10,
+                     std::uint64_t joined = 0)
+      : near_(std::move(near)), block_bytes_(block_bytes), joined_(joined) {}
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
     if (on_read) on_read(offset, out.size());
@@ -67,11 +70,13 @@ class FarSource final : public io::ByteSource, public io::SourceState {
     return value;
   }
   bool told_of(std::uint64_t begin, std::uint64_t end) const {
+    std::uint64_t gap = 0;
     for (bool further = true; begin < end && further;) {
       further = false;
       for (const ByteRange& range : told_) {
-        if (range.begin > begin || range.end <= begin) continue;
+        if (range.begin > begin + gap || range.end <= begin) continue;
         begin = range.end;
+        gap = joined_;
         further = true;
       }
     }
@@ -80,6 +85,7 @@ class FarSource final : public io::ByteSource, public io::SourceState {
 
   const std::shared_ptr<io::ByteSource> near_;
   const std::size_t block_bytes_;
+  const std::uint64_t joined_;
   mutable std::mutex mutex_;
   mutable std::vector<ByteRange> told_, untold_;
   mutable std::uint64_t reads_ = 0, rounds_ = 0;
