@@ -100,8 +100,8 @@ bool ChangeWatch::drain() const {
 }
 
 void ChangeWatch::run() {
-  // After an event the tree is asked twice: it may have looked at the name a moment before another file got
-  // it.
+  // After an event, and after a name was missing, the tree is asked twice: it may have looked at the name a
+  // moment before another file got it.
   bool again = false;
   for (;;) {
     std::array<pollfd, 3> waiting{pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0},
@@ -116,8 +116,9 @@ void ChangeWatch::run() {
     try {
       // The check below detects writes that were made before the watch.
       if (count != 0) (void)watch_all();
+      const bool was_missing = name_missing();
       tree_->file_changed();
-      again = any || name_missing();
+      again = any || was_missing || name_missing();
     } catch (const std::exception& exception) {
       log(LogLevel::Error, "checking the changed file: internal error: {}", exception.what());
     }
