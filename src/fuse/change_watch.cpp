@@ -100,25 +100,25 @@ bool ChangeWatch::drain() const {
 }
 
 void ChangeWatch::run() {
-  // After an event, and after a name was missing, the tree is asked twice: it may have looked at the name a
-  // moment before another file got it.
-  bool again = false;
+  // After an event, and after a name was missing, the tree is asked again: it looks at a name at intervals,
+  // so that it may have done so a moment before another file got it.
+  constexpr int kAskedAgain = 2;
+  int again = kAskedAgain;
   for (;;) {
     std::array<pollfd, 3> waiting{pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0},
                                   pollfd{more_.get(), POLLIN, 0}};
-    const int ready = ::poll(waiting.data(), waiting.size(), again || tree_->reloads() ? kPeriod : -1);
+    const int ready = ::poll(waiting.data(), waiting.size(), again > 0 || tree_->reloads() ? kPeriod : -1);
     if (ready < 0 && errno != EINTR) return;
     if ((waiting[1].revents & POLLIN) != 0) return;
     if (ready < 0) continue;
-    const bool any = again = drain();
+    again = drain() ? kAskedAgain : std::max(again - 1, 0);
     std::uint64_t count = 0;
     (void)!::read(more_.get(), &count, sizeof count);
     try {
       // The check below detects writes that were made before the watch.
       if (count != 0) (void)watch_all();
-      const bool was_missing = name_missing();
       tree_->file_changed();
-      again = any || was_missing || name_missing();
+      if (name_missing()) again = kAskedAgain;
     } catch (const std::exception& exception) {
       log(LogLevel::Error, "checking the changed file: internal error: {}", exception.what());
     }
