@@ -115,7 +115,7 @@ void FollowedDataset::note_missing() {
   const std::uint64_t fresh =
       file()->failures().note_missing(address(), file()->metadata()->number(), missing.count);
   if (fresh == 0) return;
-  tree_counters().missing_sources.fetch_add(fresh, std::memory_order_relaxed);
+  Counters::add(file()->context().environment.counters->missing_sources, fresh);
   if (fresh < missing.count) return;
   file()->report(file()->path_of(place()),
                  Error(ErrorCode::NotFound, "virtual source " + missing.first +
