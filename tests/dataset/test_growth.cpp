@@ -187,7 +187,7 @@ TEST(GrowingDataset, WhatWasReadBeforeTheFileWasFollowedIsStale) {
   Example quiet("radar/reflectivity", metadata::Follow::Never), followed("radar/reflectivity");
   const auto first = quiet.open({18, 96, 128});
   ASSERT_TRUE(first.reader);
-  (void)read_randomly(example, *first.reader, 0, first.reader->size());
+  (void)read_randomly(quiet, *first.reader, 0, first.reader->size());
   const auto second = followed.open({18, 96, 128}, first);
   ASSERT_TRUE(second.reader);
   EXPECT_EQ(second.stale, (Ranges{{0, format::kUnlimited}}));
