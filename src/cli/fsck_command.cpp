@@ -40,9 +40,9 @@ extern "C" void interrupt(int) {
   ::alarm(kGraceSeconds);
 }
 
-void catch_signals() {
+void cancel_on_signals() {
   std::signal(SIGALRM, end_at_once);
-  catch_signals();
+  cancel_on_signals();
 }
 
 std::string_view severity_name(check::Severity severity) {

@@ -59,7 +59,7 @@ object::ExternalAccess external_access(const MountOptions& options) {
 
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
 // another file when it is opened again.
-std::string absolute(const std::string& file) {
+std::string absolute_as_given(const std::string& file) {
   std::error_code trouble;
   const auto absolute = std::filesystem::absolute(file, trouble);
   return trouble ? file : absolute.string();
@@ -142,7 +142,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
                                               FailedReads failed_reads) {
   const auto workers = make_workers(options);
   status->set_files(files);
-  const auto again = [file = absolute(file), options, status, failed_reads, cache,
+  const auto again = [file = absolute_as_given(file), options, status, failed_reads, cache,
                       workers]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_files(file, options));
     status->set_files(opened);

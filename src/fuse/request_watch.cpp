@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{50};
 // The watch sleeps after so many ticks without a request: an idle mount wakes no processor.
-constexpr unsigned kQuietTicks = 40;
+constexpr unsigned kTicksUntilQuiet = 40;
 // The time for the thread that works for a request to answer it after its budget has ended: a chunk may have
 // to be decoded to its end.
 constexpr std::chrono::milliseconds kGraceAfterInterrupt{200};
@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kGrace{10};
 // The time from one look at a request to the next: an eighth of its age, at most half a second. Each look
 // reads files in /proc, and hundreds of requests may hang.
 constexpr int kLooksPerAge = 8;
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kLongestBetweenLooks{500};
 
 }  // namespace
 
@@ -60,7 +60,8 @@ bool ActiveRequest::abandoned() {
 
 void ActiveRequest::look(Clock::time_point now) {
   if (now < next_look_) return;
-  if (!ended_at_) next_look_ = now + std::min<Clock::duration>((now - began_) / kLooksPerAge, kBetweenLooks);
+  if (!ended_at_)
+    next_look_ = now + std::min<Clock::duration>((now - began_) / kLooksPerAge, kLongestBetweenLooks);
   Status goes_on;
   if (begun_.load(std::memory_order_acquire))
     goes_on = budget_->check();
@@ -125,7 +126,7 @@ void RequestWatch::run() {
   MutexLock lock(mutex_);
   while (!stop_) {
     quiet = active_.empty() ? quiet + 1 : 0;
-    if (quiet > kQuietTicks) {
+    if (quiet > kTicksUntilQuiet) {
       sleeping_ = true;
       while (!stop_ && sleeping_) wake_.wait(lock);
       quiet = 0;
