@@ -340,13 +340,23 @@ std::string meant_option(std::string_view word) {
 }
 
 std::string mount_options_help() {
-  constexpr std::size_t kNameWidth = 24;
-  std::string out;
+  constexpr std::size_t kColumns = 80;
+  std::string out, line;
   for (const Option& option : kOptions) {
     const std::string form = fmt::format("{}{}{}", option.name, option.form.empty() ? "" : "=", option.form);
-    out += fmt::format("  {:<{}}{}{}\n", form, kNameWidth, form.size() < kNameWidth ? "" : "  ", option.help);
+    if (line.size() + form.size() + 3 > kColumns) out += std::exchange(line, {}) + "\n";
+    line += (line.empty() ? "  " : " ") + form + (&option == std::end(kOptions) - 1 ? "" : ",");
   }
-  return out;
+  return out + line + "\n";
+}
+
+std::string mount_option_help(std::string_view name) {
+  const Option* const option = find_option(name);
+  if (option == nullptr) return {};
+  const std::string must_be =
+      option->must_be.empty() ? "" : fmt::format("\n  Its value is {}.", option->must_be);
+  return fmt::format("-o {}{}{}\n  {}{}\n", option->name, option->form.empty() ? "" : "=", option->form,
+                     option->help, must_be);
 }
 
 }  // namespace h5mount::cli
