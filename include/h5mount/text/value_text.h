@@ -19,6 +19,14 @@ std::string datatype_text(const format::Datatype& type);
 // user.hdf5.filters
 std::string filters_text(const format::FilterPipelineMessage& pipeline);
 
+// What JSON is written. NumPy: what h5py's arrays become by tolist and a strict encoder: enumerations as
+// numbers, compounds as arrays of their members in the order of their offsets, booleans, strings for opaque
+// bytes, null for a number that is not finite, and of a reference only whether it is null.
+enum class JsonForm : std::uint8_t { Mount, NumPy };
+
+// The name that the file has for a filter, else that of the library's own one; it may be empty.
+std::string_view filter_name(const format::FilterDescription& filter);
+
 // Resolves a value's references and variable-length parts.
 struct ValueContext {
   metadata::FileMetadataPtr file;  // global heap
@@ -26,7 +34,14 @@ struct ValueContext {
   std::function<std::optional<std::string>(std::uint64_t address)> path_of;
   // That of the request, charged for the text and for what is read for it; null: unbounded.
   RequestBudget* budget = nullptr;
+  JsonForm form = JsonForm::Mount;
 };
+
+// Whether it is what h5py reads as booleans: an enumeration of FALSE, 0, and TRUE, 1.
+bool is_boolean(const format::Datatype& type);
+// The type of the real and the imaginary part: of a complex type, and of a compound of two equal floats `r`
+// and `i`, which is one to h5py. Null for all others.
+const format::Datatype* complex_part(const format::Datatype& type);
 
 // Appends one element (type.size bytes at `element`) as JSON, without a newline. Errors: a heap object that
 // cannot be read.
