@@ -32,7 +32,7 @@ MAY_USE = {
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset"],
-    "serve": ["front", "tree", "text", "dataset"],
+    "serve": ["front", "tree", "view", "text", "dataset", "object", "format"],
     "cli": ["serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
