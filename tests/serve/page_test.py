@@ -159,6 +159,48 @@ def check_use(browser, url):
     link = browser.run("[...document.querySelectorAll('.downloads a')].find((a) => a.textContent === 'npy').href")
     with urllib.request.urlopen(link) as answer:
         assert answer.read(6) == b"\x93NUMPY"
+    # The address of a dataset is its page too, and a link that was sent opens what it names.
+    browser.open(f"{url}image?page", ["image"], True)
+    browser.wait("""document.querySelector('[data-path="/image"]').getAttribute('aria-selected') === 'true'""")
+    browser.driver.get(f"{url}?path=/group")
+    browser.wait("document.title.startsWith('/group')")
+    assert not browser.problems()
+
+
+def check_growth(browser, program, place, shots):
+    path = os.path.join(place, "growing.h5")
+    with h5py.File(path, "w", libver="latest") as f:
+        data = f.create_dataset("y", data=np.zeros(10), maxshape=(None,), chunks=(16,))
+        f.swmr_mode = True
+        with Server(program, path) as url:
+            browser.open(f"{url}?path=/y", ["y"], True)
+            data.resize((50,))
+            data[10:] = np.arange(40)
+            data.flush()
+            browser.wait("document.querySelector('output').textContent.includes('grows')")
+            browser.wait("performance.getEntriesByType('resource').filter((e) => e.name.includes('/data?')).length > 1")
+            if shots:
+                time.sleep(1)
+                browser.driver.save_screenshot(os.path.join(shots, f"{browser.width}-growing.png"))
+    with h5py.File(path, "w") as f:
+        f["y"] = np.zeros(10)
+    with Server(program, path) as url:
+        browser.open(f"{url}?path=/y", ["y"], True)
+        with h5py.File(path + ".new", "w") as f:
+            f["y"] = np.ones(20)
+        os.rename(path + ".new", path)
+        browser.wait("document.querySelector('output').textContent.includes('another file')")
+
+
+# Several sources are directories in a root that is none of a file, which is a listing.
+def check_sources(browser, url):
+    browser.driver.get(url)
+    assert "second.h5" in browser.text()
+    browser.driver.find_element("partial link text", "example.h5").click()
+    browser.driver.get(f"{url}example.h5/")
+    browser.wait("document.querySelector('[data-path=\"/wave\"]') !== null")
+    browser.open(f"{url}example.h5/image?page", ["all files"], True)
+    browser.open(f"{url}second.h5/?path=/x", ["x"], True)
     assert not browser.problems()
 
 
@@ -205,6 +247,9 @@ def main():
             with Server(program, path) as url:
                 check_pages(browser, url, shots)
                 check_use(browser, url)
+            check_growth(browser, program, place, shots)
+            with Server(program, path, second) as url:
+                check_sources(browser, url)
         finally:
             browser.driver.quit()
 
