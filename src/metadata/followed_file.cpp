@@ -2,6 +2,7 @@
 
 #include "file_snapshot.h"
 #include "file_watch.h"
+#include "h5mount/metadata/prepared_source.h"
 #include "h5mount/metadata/probe.h"
 
 namespace h5mount::metadata {
@@ -9,6 +10,7 @@ namespace h5mount::metadata {
 Result<std::shared_ptr<FollowedFile>> FollowedFile::open(std::shared_ptr<io::ByteSource> file,
                                                          const MetadataOptions& options) {
   H5_ASSIGN(const io::SourceStamp opened, io::settled_stamp(*file));
+  H5_ASSIGN(file, prepared_source(file));
   H5_ASSIGN(const std::uint64_t place, locate_superblock(*file));
   H5_ASSIGN(const format::Superblock superblock, load_superblock(*file, place));
   if (superblock.open_for_writing() && !superblock.open_for_swmr_writing() && !options.force)
