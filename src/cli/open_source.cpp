@@ -13,6 +13,7 @@
 #include "h5mount/filter/plugins.h"
 #include "h5mount/format/superblock.h"
 #include "memory_limit.h"
+#include "salvage_files.h"
 #include "source_check.h"
 
 namespace h5mount::cli {
@@ -121,9 +122,18 @@ OpenedSource open_source(const std::string& file, const MountOptions& options) {
     return {kExitUnreadable, nullptr};
   }
   filter::use_filter_plugins({.directories = options.plugins});
+  use_salvage({.mode = options.salvage,
+               .threads = decoding_threads(options),
+               .force = options.force,
+               .progress = true,
+               .told = {},
+               .go_on = {}});
   auto files = open_files(file, options);
   if (files) return {0, *std::move(files)};
-  print_error(file, explain_refusal(file, files.error()).text());
+  const Error error = explain_refusal(file, files.error());
+  const bool foreign = error.text() != files.error().text();
+  const bool could_help = options.salvage == SalvageMode::Off && !foreign;
+  print_error(file, (could_help ? with_salvage_hint(error) : error).text());
   return {files.error().code() == ErrorCode::Io ? kExitUnreadable : kExitBadFile, nullptr};
 }
 
