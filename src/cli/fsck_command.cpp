@@ -19,6 +19,7 @@
 #include "h5mount/front/checksums.h"
 #include "h5mount/text/value_text.h"
 #include "mount_options.h"
+#include "salvage_files.h"
 
 namespace h5mount::cli {
 
@@ -234,6 +235,9 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
       "fsck.h5");
   app.add_option("SOURCE", command.sources, "HDF5 files");
   app.add_flag("-q,--quiet", command.quiet, "print findings only");
+  app.add_flag(
+      "--salvage", command.salvage,
+      "tell what the option salvage of h5mount finds in a damaged file, and check what it then shows");
   app.add_flag("--quick", command.quick, "check metadata only; read no data");
   std::string algorithm;
   app.add_option("--checksum", algorithm,
@@ -294,6 +298,34 @@ Status print_checksums(const dataset::ReadEnvironment& environment, unsigned thr
   return done;
 }
 
+// What salvage did for each object, as notes; a file for which it did something is damaged.
+void tell_of_salvage(Printer& printer, const salvage::Report& report) {
+  if (!report.changed) return;
+  const auto note = [&](const std::string& path, std::string text) {
+    printer.found({check::Severity::Note, path, Error(ErrorCode::InvalidValue, std::move(text))});
+  };
+  if (!report.superblock.empty()) note("", "salvage: found by " + report.superblock);
+  for (const salvage::Finding& finding : report.findings)
+    note(finding.name.empty() ? "" : "/lost+found/" + finding.name,
+         fmt::format("salvage: object at {:#x}: {}", finding.address, finding.json()));
+}
+
+// Whether salvage changed anything is known after the file was opened.
+struct SalvageWatch {
+  std::vector<salvage::Report> reports;
+};
+
+void watch_salvage(const FsckCommand& command, unsigned threads, SalvageWatch& watch) {
+  if (!command.salvage) return;
+  use_salvage({.mode = SalvageMode::Errors,
+               .threads = threads,
+               .force = false,
+               .progress = false,
+               .told = [&watch](const std::string&,
+                                const salvage::Report& report) { watch.reports.push_back(report); },
+               .go_on = [] { return !g_interrupted.load(); }});
+}
+
 // A file that cannot be opened as HDF5 is damaged; one that cannot be read was not checked.
 int check_source(const FsckCommand& command, const object::ExternalAccess& access, const std::string& source,
                  unsigned threads, const std::shared_ptr<cache::WorkerPool>& workers) {
@@ -301,6 +333,8 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   metadata::MetadataOptions options;
   options.force = true;
   options.follow = metadata::Follow::Never;
+  SalvageWatch watch;
+  watch_salvage(command, threads, watch);
   auto files = object::FileSet::open(source, access, options);
   if (!files) {
     const ErrorCode code = files.error().code();
@@ -312,12 +346,14 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
                                              *std::move(files)};
   Printer printer(command, source, environment.files->main()->snapshot()->addresses()->stored_bytes());
+  for (const salvage::Report& report : watch.reports) tell_of_salvage(printer, report);
+  const bool salvaged = std::ranges::any_of(watch.reports, &salvage::Report::changed);
   check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
   if (command.checksums && !g_interrupted.load())
     if (const Status written = print_checksums(environment, threads, printer, totals); !written)
       return complain(source, written.error());
   printer.summarise(totals);
-  return (totals.damage > 0 ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
+  return (totals.damage > 0 || salvaged ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
 }
 
 }  // namespace
