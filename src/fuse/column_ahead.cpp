@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "page_store.h"
-
 namespace h5mount::fuse {
 namespace {
 
@@ -25,16 +23,9 @@ std::vector<std::uint64_t> row_bytes_of(const object::DatasetDescription& descri
 
 }  // namespace
 
-ColumnAhead::ColumnAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-                         std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
-                         tree::NodeId node, std::function<bool()> as_opened)
-    : reader_(std::move(reader)),
-      workers_(std::move(workers)),
-      counters_(std::move(counters)),
-      kernel_(std::move(kernel)),
-      node_(node),
-      as_opened_(std::move(as_opened)),
-      pattern_(reader_->size(), row_bytes_of(reader_->description())) {}
+ColumnAhead::ColumnAhead(PageTarget target)
+    : target_(std::move(target)),
+      pattern_(target_.reader->size(), row_bytes_of(target_.reader->description())) {}
 
 bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
   std::optional<StridePattern::Batch> batch;
@@ -52,7 +43,7 @@ bool ColumnAhead::note(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t half = batch->count >= kWorthTwoJobs ? batch->count / 2 : batch->count;
   for (std::uint64_t first = 0; first < batch->count; first += half) {
     const std::uint64_t last = std::min(first + half, batch->count);
-    workers_->submit([self = shared_from_this(), run, batch = *batch, first, last] {
+    target_.workers->submit([self = shared_from_this(), run, batch = *batch, first, last] {
       self->store_batch(run, batch, first, last);
     });
   }
@@ -66,12 +57,14 @@ void ColumnAhead::store_batch(std::uint64_t run, const StridePattern::Batch& bat
     if (i == batch.skipped) continue;
     const std::uint64_t place = batch.first + i * batch.stride;
     const std::uint64_t begin = place / kPage * kPage;
-    const std::uint64_t end = std::min((place + batch.bytes + kPage - 1) / kPage * kPage, reader_->size());
+    const std::uint64_t end =
+        std::min((place + batch.bytes + kPage - 1) / kPage * kPage, target_.reader->size());
     PreparedPages& page = pages.emplace_back(PreparedPages{begin, {}});
     // A read of these bytes reports the error.
-    if (run_ != run || begin >= end || !reader_->read(begin, end - begin, nullptr, page.pieces)) return;
+    if (run_ != run || begin >= end || !target_.reader->read(begin, end - begin, nullptr, page.pieces))
+      return;
     if (pages.size() < kTogether && i + 1 < last) continue;
-    if (!store_pages(*kernel_, node_, as_opened_, pages, *counters_)) return;
+    if (!store_pages(target_, pages)) return;
     pages.clear();
   }
 }

@@ -4,23 +4,17 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/tree/tree.h"
+#include "page_store.h"
 #include "stride_pattern.h"
 
 namespace h5mount::fuse {
 
-using FixedReaderPtr = std::shared_ptr<const dataset::DatasetReader>;
-
 class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
  public:
-  // `as_opened`: whether the file is unchanged since the reader was opened; checked before pages are stored.
-  ColumnAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-              std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
-              tree::NodeId node, std::function<bool()> as_opened);
+  explicit ColumnAhead(PageTarget target);
 
   // True where the request is one of several at equal distances.
   bool note(std::uint64_t offset, std::uint64_t length);
@@ -32,12 +26,7 @@ class ColumnAhead : public std::enable_shared_from_this<ColumnAhead> {
                    std::uint64_t last) const;
 
   static constexpr std::uint64_t kStopped = format::kUnlimited;
-  const FixedReaderPtr reader_;
-  const std::shared_ptr<cache::WorkerPool> workers_;
-  const std::shared_ptr<Counters> counters_;
-  const std::shared_ptr<tree::KernelPages> kernel_;
-  const tree::NodeId node_;
-  const std::function<bool()> as_opened_;
+  const PageTarget target_;
   std::atomic<std::uint64_t> run_ = 0;  // jobs of other runs do nothing
   Mutex mutex_;
   StridePattern pattern_ H5_GUARDED_BY(mutex_);

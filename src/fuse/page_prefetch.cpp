@@ -18,11 +18,10 @@ PagePrefetch::PagePrefetch(tree::FixedImage image, tree::NodeId node,
     return !*changed;
   };
   const dataset::ReadEnvironment& environment = image.environment;
-  column_ = std::make_shared<ColumnAhead>(image.reader, environment.workers, environment.counters, kernel,
-                                          node, as_opened);
+  const PageTarget target{image.reader, environment.workers, environment.counters, kernel, node, as_opened};
+  column_ = std::make_shared<ColumnAhead>(target);
   if (RandomAhead::fits(image.reader->description(), environment.cache->budget()))
-    random_ = std::make_shared<RandomAhead>(image.reader, environment.workers, environment.counters, kernel,
-                                            node, as_opened);
+    random_ = std::make_shared<RandomAhead>(target);
 }
 
 PagePrefetch::~PagePrefetch() {

@@ -1,7 +1,6 @@
 #include "random_ahead.h"
 
 #include "h5mount/base/checked.h"
-#include "page_store.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -32,16 +31,7 @@ std::uint64_t decoded_for_window(const object::DatasetDescription& dataset) {
 
 }  // namespace
 
-RandomAhead::RandomAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-                         std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
-                         tree::NodeId node, std::function<bool()> as_opened)
-    : reader_(std::move(reader)),
-      workers_(std::move(workers)),
-      counters_(std::move(counters)),
-      kernel_(std::move(kernel)),
-      node_(node),
-      as_opened_(std::move(as_opened)),
-      pattern_(reader_->size()) {}
+RandomAhead::RandomAhead(PageTarget target) : target_(std::move(target)), pattern_(target_.reader->size()) {}
 
 bool RandomAhead::fits(const object::DatasetDescription& dataset, std::uint64_t cache_bytes) {
   const std::uint64_t bytes = dataset.image_bytes;
@@ -56,21 +46,22 @@ void RandomAhead::note(std::uint64_t offset, std::uint64_t length) {
     const MutexLock lock(mutex_);
     noted = pattern_.note(offset, length);
   }
-  if (noted.probe_used) Counters::add(counters_->probes_used);
+  if (noted.probe_used) Counters::add(target_.counters->probes_used);
   if (noted.store.empty()) return;
-  Counters::add(counters_->probes, noted.probes);
+  Counters::add(target_.counters->probes, noted.probes);
   // With a limit of one: not where another job waits already.
-  workers_->submit([self = shared_from_this(), ranges = std::move(noted.store)] { self->store(ranges); }, 1);
+  target_.workers->submit(
+      [self = shared_from_this(), ranges = std::move(noted.store)] { self->store(ranges); }, 1);
 }
 
 void RandomAhead::store(const RandomPattern::Ranges& ranges) const {
   for (const auto& [begin, end] : ranges) {
     PreparedPages prepared{begin, {}};
     // A read of these bytes reports the error.
-    if (stopped_ || !reader_->read(begin, end - begin, nullptr, prepared.pieces)) return;
-    if (!store_pages(*kernel_, node_, as_opened_, {&prepared, 1}, *counters_)) return;
+    if (stopped_ || !target_.reader->read(begin, end - begin, nullptr, prepared.pieces)) return;
+    if (!store_pages(target_, {&prepared, 1})) return;
     const std::uint64_t pages = (end - begin + RandomPattern::kPage - 1) / RandomPattern::kPage;
-    Counters::add(counters_->random_pages_stored, pages);
+    Counters::add(target_.counters->random_pages_stored, pages);
   }
 }
 

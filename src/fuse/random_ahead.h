@@ -3,20 +3,18 @@
 // open file. Threads: any.
 #pragma once
 
-#include <functional>
+#include <atomic>
 #include <memory>
 
-#include "column_ahead.h"
+#include "h5mount/base/thread_annotations.h"
+#include "page_store.h"
 #include "random_pattern.h"
 
 namespace h5mount::fuse {
 
 class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
  public:
-  // `as_opened`: as for ColumnAhead.
-  RandomAhead(FixedReaderPtr reader, std::shared_ptr<cache::WorkerPool> workers,
-              std::shared_ptr<Counters> counters, std::shared_ptr<tree::KernelPages> kernel,
-              tree::NodeId node, std::function<bool()> as_opened);
+  explicit RandomAhead(PageTarget target);
 
   // Whether it is worth it: all of the dataset can be decoded once and stay in its part of a cache of so many
   // bytes, and what is decoded for a window is not far larger than the window.
@@ -29,12 +27,7 @@ class RandomAhead : public std::enable_shared_from_this<RandomAhead> {
  private:
   void store(const RandomPattern::Ranges& ranges) const;
 
-  const FixedReaderPtr reader_;
-  const std::shared_ptr<cache::WorkerPool> workers_;
-  const std::shared_ptr<Counters> counters_;
-  const std::shared_ptr<tree::KernelPages> kernel_;
-  const tree::NodeId node_;
-  const std::function<bool()> as_opened_;
+  const PageTarget target_;
   std::atomic<bool> stopped_ = false;
   Mutex mutex_;
   RandomPattern pattern_ H5_GUARDED_BY(mutex_);

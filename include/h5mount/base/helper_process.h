@@ -2,8 +2,8 @@
 // speaks with others. It has one stream socket to this process, as its standard input, and the descriptors
 // that it is given.
 //
-//   H5_ASSIGN(auto helper, HelperProcess::start({.path = "/proc/self/exe", .words = {"h5mount-filter-plugin",
-//   "7"}})); H5_TRY(helper->receive(greeting, Clock::now() + limit));  // the time that it may take to start
+//   H5_ASSIGN(auto helper, HelperProcess::start({.path = program, .words = {"a-name", "7"}}));
+//   H5_TRY(helper->receive(greeting, Clock::now() + limit));  // the time that it may take to start
 //
 // Every exchange has its deadline. A helper that lets one pass is killed, as one is that this process no
 // longer needs. Where this process dies, the socket ends: a helper must end when it reads that, and have a
