@@ -25,15 +25,16 @@ MAY_USE = {
     "metadata": ["io", "format", "filter"],
     "object": ["metadata", "format", "io"],
     "chunk": ["metadata", "format"],
+    "salvage": ["chunk", "object", "metadata", "format", "filter", "io"],
     "dataset": ["object", "chunk", "filter", "cache", "metadata", "format"],
     "text": ["metadata", "format", "filter"],
     "view": ["text", "dataset", "object", "metadata", "format"],
-    "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter"],
+    "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter", "io"],
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset"],
     "serve": ["front", "tree", "text", "dataset"],
-    "cli": ["serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["salvage", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself. Files
 # beside the rooms may include all of them.

@@ -1,0 +1,24 @@
+// Remarks: what a source that does not give a file's bytes as they are tells of the objects in them
+// (salvage). A source that has remarks derives from it; others have none. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount::io {
+
+class Remarks {
+ public:
+  virtual ~Remarks() = default;
+  // JSON, shown as user.hdf5.salvage; nothing where the object at that address was found in the ordinary way.
+  virtual std::optional<std::string> remark(std::uint64_t address) const = 0;
+};
+
+inline const Remarks* remarks_of(const ByteSource* source) {
+  return dynamic_cast<const Remarks*>(source);
+}
+
+}  // namespace h5mount::io

@@ -1,0 +1,77 @@
+// Salvage: what can still be known of a damaged HDF5 file, as a source that the ordinary readers open.
+//
+// `salvage_source` reads the file as far as it can be followed, sweeps what no reachable structure accounts
+// for, and gives the file's bytes with a few laid over them: a superblock where there is none, object headers
+// that lead to rebuilt lists of links and chunks, and a group `lost+found` of the objects that nothing links
+// to. What is made lies behind the file's own addresses; the file itself is never written. So every reader,
+// view and way out works on a salvaged file as on any other, with the checks that it always makes: what is
+// made here is trusted no more than what a stranger wrote.
+//
+// Bytes that are not known read as an error, or as the fill value with `fill`. How sure it is of an object is
+// told by io::Remarks at the object's address: the JSON of user.hdf5.salvage.
+//
+// Work: kSweepsPerByte times the file's size, and as much again for each structure class that is rebuilt.
+// Memory: sixteen bytes a found structure (at most kMaxFound of them) and what is made, which is at most
+// kMadePerFileByte bytes for each byte of the file. Threads: `salvage_source` starts its own and ends them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "h5mount/io/byte_source.h"
+
+namespace h5mount::salvage {
+
+inline constexpr std::size_t kMaxFound = 32U << 20;
+inline constexpr std::uint64_t kSweepsPerByte = 16;
+inline constexpr std::uint64_t kMadePerFileByte = 2;
+inline constexpr std::uint64_t kMadeAnyway = 16U << 20;
+
+struct Options {
+  bool fill = false;     // lost bytes read as the fill value; else as an error
+  unsigned threads = 1;  // of the sweep
+  // Called by the sweeping threads, one at a time, with the bytes swept and to be swept; false: end it.
+  std::function<bool(std::uint64_t swept, std::uint64_t all)> progress;
+};
+
+enum class Certainty : std::uint8_t { Proven, Plausible, Guessed };
+
+// What salvage did for one object.
+struct Finding {
+  std::uint64_t address = 0;  // of its object header
+  std::string name;           // in lost+found; empty for objects in their place
+  Certainty certainty = Certainty::Proven;
+  std::string found_by;
+  struct Range {
+    std::uint64_t begin, end;
+  };
+  // Byte ranges of the dataset's file that are not known: whole rows of chunks where its chunks are.
+  std::vector<Range> missing;
+  std::uint64_t filled = 0;  // of these bytes, how many read as the fill value
+
+  std::string json() const;
+};
+
+struct Report {
+  bool changed = false;     // without it the file is as the ordinary way reads it
+  std::string superblock;   // how the file was recognised, where its superblock did not tell
+  std::uint64_t swept = 0;  // bytes
+  std::uint64_t found = 0;  // structures met in the sweep
+  std::vector<Finding> findings;
+};
+
+struct Salvaged {
+  std::shared_ptr<io::ByteSource> source;  // the source itself where nothing changed
+  Report report;
+};
+
+// Errors: those of reading, Interrupted, and BadSignature where nothing of HDF5 was found.
+Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options);
+
+// Whether opening a file that failed like that, or that shows such damage, could do better with salvage.
+bool may_help(const Error& error);
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,244 @@
+// Chunks that the blocks of fixed and extensible arrays tell. Each block names its array's header, and has a
+// checksum: so what they say is proven.
+#include <algorithm>
+#include <bit>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/format/extensible_array.h"
+#include "h5mount/format/fixed_array.h"
+#include "rescue.h"
+
+namespace h5mount::salvage {
+namespace {
+
+// How an array numbers the chunks: row-major over the maximum extents, an unlimited dimension slowest.
+class ArrayOrder {
+ public:
+  explicit ArrayOrder(const chunk::ChunkGeometry& geometry) : grid_(geometry.grid) {
+    for (std::size_t d = 0; d < grid_.size(); ++d)
+      if (geometry.max_dims[d] == format::kUnlimited)
+        slowest_first_.insert(slowest_first_.begin(), d);
+      else
+        slowest_first_.push_back(d);
+    strides_.resize(grid_.size());
+    std::uint64_t stride = 1;
+    for (std::size_t i = grid_.size(); i-- > 0;) {
+      const std::size_t d = slowest_first_[i];
+      strides_[d] = stride;
+      if (geometry.max_dims[d] == format::kUnlimited) break;
+      const auto product = checked_mul(stride, divide_up(geometry.max_dims[d], geometry.chunk_dims[d]));
+      valid_ = valid_ && product && *product != 0;
+      stride = product.value_or(1);
+    }
+    count_ = stride;
+    for (std::size_t d = 0; d < grid_.size(); ++d) end_ += grid_[d] == 0 ? 0 : (grid_[d] - 1) * strides_[d];
+    ++end_;
+  }
+
+  bool valid() const { return valid_; }
+  std::uint64_t count() const { return count_; }  // of a fixed array
+  std::uint64_t end() const { return end_; }      // behind the numbers of the grid
+  // The row-major number in the grid of element `number`.
+  std::optional<std::uint64_t> in_grid(std::uint64_t number) const {
+    std::vector<std::uint64_t> scaled(grid_.size());
+    for (const std::size_t d : slowest_first_) {
+      scaled[d] = number / strides_[d];
+      number %= strides_[d];
+      if (scaled[d] >= grid_[d]) return std::nullopt;
+    }
+    return chunk_number(scaled, grid_);
+  }
+
+ private:
+  std::vector<std::uint64_t> grid_, strides_;
+  std::vector<std::size_t> slowest_first_;
+  std::uint64_t count_ = 0, end_ = 0;
+  bool valid_ = true;
+};
+
+class ArrayGatherer {
+ public:
+  ArrayGatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry)
+      : rescue_(rescue),
+        layout_(trouble.description.layout),
+        order_(geometry),
+        format_(record_format(rescue, trouble, geometry, 0)),
+        expected_{{.client = geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
+                   .size_of_offsets = rescue.sizes().offsets,
+                   .chunk_bytes = geometry.chunk_bytes},
+                  order_.end()} {}
+
+  GatheredChunks run() {
+    if (!format_ || !order_.valid()) return std::move(out_);
+    if (layout_.index == format::ChunkIndexKind::FixedArray)
+      gather_fixed();
+    else
+      gather_extensible();
+    if (!out_.chunks.empty() || !out_.absent.empty()) out_.found_by = "blocks of its chunk index";
+    return std::move(out_);
+  }
+
+ private:
+  void take(const std::byte* elements, std::uint64_t first, std::uint64_t count) {
+    if (!rescue_.spend(count)) return;
+    for (std::uint64_t i = 0; i < count && first + i < order_.end(); ++i) {
+      const auto number = order_.in_grid(first + i);
+      if (!number) continue;
+      const format::ChunkEntry entry = format_->entry(elements + i * format_->record_bytes());
+      if (entry.address == format::kUndefinedAddress) {
+        out_.absent.push_back(*number);
+        continue;
+      }
+      out_.chunks.push_back({*number, {entry.address, entry.stored_size, entry.filter_mask, {}}});
+    }
+  }
+
+  // ---- fixed arrays
+
+  Result<format::FixedArrayHeader> fixed_header(std::uint64_t data_block) const {
+    Writer out(rescue_.sizes());
+    out.text("FAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
+    out.uint(format_->record_bytes(), 1).uint(layout_.fixed_array_page_bits, 1);
+    out.length(order_.count()).address(data_block).checksum();
+    const std::vector<std::byte> bytes = out.take();
+    format::Cursor cursor(bytes, layout_.address, "FixedArrayHeader", rescue_.sizes());
+    return format::decode_fixed_array_header(cursor, expected_);
+  }
+
+  void gather_fixed() {
+    for (const Found& found : rescue_.owned(Kind::FixedData, layout_.address)) {
+      const auto header = fixed_header(found.offset);
+      if (!header) return;
+      const auto block = rescue_.file->read(found.offset, header->data_block_bytes, "FixedArrayDataBlock");
+      if (!block) continue;
+      format::Cursor cursor = block->cursor("FixedArrayDataBlock");
+      const bool proven = format::decode_fixed_array_data_block(cursor, *header, layout_.address).has_value();
+      if (header->paged)
+        take_pages(found.offset + header->data_block_bytes, *header,
+                   proven ? block->bytes().data() + header->body_at : nullptr);
+      else if (proven)
+        take(block->bytes().data() + header->body_at, 0, header->entry_count);
+    }
+  }
+
+  // `bitmap`: which pages were written; null where that is not known, and each page speaks for itself.
+  void take_pages(std::uint64_t at, const format::FixedArrayHeader& header, const std::byte* bitmap) {
+    for (std::uint64_t page = 0; page < header.page_count; ++page) {
+      const std::uint64_t first = page * header.page_entries;
+      const std::uint64_t entries = std::min(header.page_entries, header.entry_count - first);
+      if (!rescue_.spend(entries)) return;
+      if (bitmap != nullptr && !format::page_bit(bitmap, page)) {
+        note_absent(first, entries);
+      } else if (const auto block = page_at(at, entries)) {
+        take(block->bytes().data(), first, entries);
+      }
+      at += header.page_bytes(header.page_entries);
+    }
+  }
+
+  std::optional<metadata::MetadataBlock> page_at(std::uint64_t at, std::uint64_t entries) const {
+    auto block = rescue_.file->read(at, entries * format_->record_bytes() + 4, "ArrayPage");
+    if (!block) return std::nullopt;
+    format::Cursor cursor = block->cursor("ArrayPage");
+    if (!format::check_array_page(cursor, entries, format_->record_bytes())) return std::nullopt;
+    return *std::move(block);
+  }
+
+  void note_absent(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count && first + i < order_.end(); ++i)
+      if (const auto number = order_.in_grid(first + i)) out_.absent.push_back(*number);
+  }
+
+  // ---- extensible arrays
+
+  Result<format::ExtensibleArrayHeader> extensible_header() const {
+    Writer out(rescue_.sizes());
+    out.text("EAHD").uint(0, 1).uint(static_cast<std::uint64_t>(expected_.record.client), 1);
+    out.uint(format_->record_bytes(), 1).uint(layout_.ea_max_bits, 1).uint(layout_.ea_index_elements, 1);
+    out.uint(layout_.ea_min_elements, 1).uint(layout_.ea_min_pointers, 1).uint(layout_.ea_page_bits, 1);
+    for (unsigned i = 0; i < 6; ++i) out.length(0);
+    out.address(format::kUndefinedAddress).checksum();
+    const std::vector<std::byte> bytes = out.take();
+    format::Cursor cursor(bytes, layout_.address, "ExtensibleArrayHeader", rescue_.sizes());
+    return format::decode_extensible_array_header(cursor, expected_);
+  }
+
+  void gather_extensible() {
+    const auto header = extensible_header();
+    if (!header) return;
+    for (const Found& found : rescue_.owned(Kind::ExtensibleIndex, layout_.address))
+      take_index_block(found.offset, *header);
+    for (const Found& found : rescue_.owned(Kind::ExtensibleData, layout_.address))
+      take_data_block(found.offset, *header);
+  }
+
+  void take_index_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
+    const auto block = rescue_.file->read(address, header.index_block_bytes, "ExtensibleArrayIndexBlock");
+    if (!block) return;
+    format::Cursor cursor = block->cursor("ExtensibleArrayIndexBlock");
+    if (!format::decode_extensible_array_index_block(cursor, header, layout_.address)) return;
+    take(block->bytes().data() + header.index_elements_at, 0, header.index_block_elements);
+    // Blocks that were never made hold chunks that were never written.
+    const auto undefined = [&](std::size_t at, std::uint64_t i) {
+      const std::size_t offsets = rescue_.sizes().offsets;
+      return format_->address(block->bytes().data() + at + static_cast<std::size_t>(i) * offsets) ==
+             format::kUndefinedAddress;
+    };
+    std::uint64_t block_number = 0;
+    for (unsigned u = 0; u < header.super_blocks; ++u) {
+      const std::uint64_t first = header.first_element_of(u) + header.index_block_elements;
+      if (first >= order_.end()) return;
+      const std::uint64_t each = header.data_block_elements(u);
+      if (u >= header.direct_super_blocks) {
+        if (undefined(header.index_super_blocks_at, u - header.direct_super_blocks))
+          note_absent(first, header.data_blocks_of(u) * each);
+        continue;
+      }
+      for (std::uint64_t b = 0; b < header.data_blocks_of(u); ++b, ++block_number)
+        if (undefined(header.index_data_blocks_at, block_number)) note_absent(first + b * each, each);
+    }
+  }
+
+  // A data block says where its elements begin.
+  void take_data_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
+    const auto prefix = rescue_.file->read(address, header.body_at, "ExtensibleArrayDataBlock");
+    if (!prefix) return;
+    const std::uint64_t first =
+        load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width);
+    const auto bits = std::bit_width(first / header.min_data_block_elements + 1);
+    const auto u = static_cast<unsigned>(bits) - 1;
+    if (u >= header.super_blocks || first >= order_.end()) return;
+    const std::uint64_t elements = header.data_block_elements(u);
+    const bool paged = header.pages_per_data_block(u) != 0;
+    const std::uint64_t bytes = format::extensible_array_data_block_bytes(header, elements, paged);
+    const auto block = rescue_.file->read(address, bytes, "ExtensibleArrayDataBlock");
+    if (!block) return;
+    format::Cursor cursor = block->cursor("ExtensibleArrayDataBlock");
+    if (!format::decode_extensible_array_data_block(cursor, header, layout_.address, elements, paged)) return;
+    const std::uint64_t number = first + header.index_block_elements;
+    if (!paged) return take(block->bytes().data() + header.body_at, number, elements);
+    const std::uint64_t page_elements = std::uint64_t{1} << header.page_bits;
+    std::uint64_t at = address + bytes;
+    for (std::uint64_t page = 0; page < header.pages_per_data_block(u); ++page, at += header.page_bytes()) {
+      if (!rescue_.spend(page_elements)) return;
+      if (const auto elements_of_page = page_at(at, page_elements))
+        take(elements_of_page->bytes().data(), number + page * page_elements, page_elements);
+    }
+  }
+
+  Rescue& rescue_;
+  const format::DataLayout& layout_;
+  const ArrayOrder order_;
+  const std::optional<format::ChunkRecordFormat> format_;
+  const format::ArrayOfChunks expected_;
+  GatheredChunks out_;
+};
+
+}  // namespace
+
+GatheredChunks gather_array_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                   const chunk::ChunkGeometry& geometry) {
+  return ArrayGatherer(rescue, trouble, geometry).run();
+}
+
+}  // namespace h5mount::salvage

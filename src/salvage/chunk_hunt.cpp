@@ -1,0 +1,209 @@
+// Chunks without an index: recognised by decoding to exactly a chunk. What they were is guessed: they are
+// placed in the order of their addresses.
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "h5mount/metadata/filter_pipeline.h"
+#include "rescue.h"
+
+namespace h5mount::salvage {
+namespace {
+
+enum FilterId : std::uint16_t {
+  kDeflate = 1,
+  kShuffle = 2,
+  kFletcher32 = 3,
+  kBlosc = 32001,
+  kLz4 = 32004,
+  kZstd = 32015,
+  kBlosc2 = 32026
+};
+
+constexpr std::uint64_t kBlock = 4U << 20;
+constexpr std::uint64_t kMaxHunted = 256U << 20;  // chunks of more bytes are not hunted
+constexpr std::uint64_t kStepsPerTry = 64;
+
+// The length of a compressed stream that begins at `in` and decodes to `bytes`; 0 where there is none. Adds
+// to `work` where it has to decode; a stream that is none usually ends after a few bytes.
+using Measure = std::size_t (*)(ByteSpan in, std::uint64_t bytes, MutableByteSpan scratch,
+                                std::uint64_t& work);
+
+std::size_t measure_deflate(ByteSpan in, std::uint64_t bytes, MutableByteSpan scratch, std::uint64_t& work) {
+  static thread_local const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>
+      decompressor(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  const bool header = in.size() >= 8 && in[0] == std::byte{0x78} &&
+                      load_be<std::uint16_t>(in.data()) % 31 == 0 &&
+                      (in[1] & std::byte{0x20}) == std::byte{0};
+  if (!header || !decompressor) return 0;
+  work += bytes / 64 + 256;
+  std::size_t used = 0, made = 0;
+  const auto result = libdeflate_zlib_decompress_ex(decompressor.get(), in.data(), in.size(), scratch.data(),
+                                                    static_cast<std::size_t>(bytes), &used, &made);
+  return result == LIBDEFLATE_SUCCESS && made == bytes ? used : 0;
+}
+
+// RFC 8878: a frame's header, then blocks of which each tells its size and whether it is the last.
+std::size_t measure_zstd(ByteSpan in, std::uint64_t, MutableByteSpan, std::uint64_t&) {
+  if (in.size() < 9 || load_le<std::uint32_t>(in.data()) != 0xFD2FB528U) return 0;
+  const auto descriptor = std::to_integer<unsigned>(in[4]);
+  static constexpr std::size_t kDictionary[] = {0, 1, 2, 4}, kContent[] = {0, 2, 4, 8};
+  const bool single = (descriptor & 0x20) != 0;
+  std::size_t at = 5 + (single ? 0 : 1) + kDictionary[descriptor & 3] +
+                   (descriptor >> 6 == 0 ? (single ? 1 : 0) : kContent[descriptor >> 6]);
+  for (bool last = false; !last;) {
+    if (at + 3 > in.size()) return 0;
+    const auto block = load_le_width(&in[at], 3);
+    last = (block & 1) != 0;
+    const auto type = block >> 1 & 3;
+    if (type == 3) return 0;
+    at += 3 + (type == 1 ? 1 : static_cast<std::size_t>(block >> 3));
+  }
+  at += (descriptor & 4) != 0 ? 4 : 0;
+  return at <= in.size() ? at : 0;
+}
+
+std::size_t measure_blosc(ByteSpan in, std::uint64_t bytes, MutableByteSpan, std::uint64_t&) {
+  if (in.size() < 16 || in[0] != std::byte{2} || load_le<std::uint32_t>(&in[4]) != bytes) return 0;
+  const auto length = load_le<std::uint32_t>(&in[12]);
+  return length >= 16 && length <= in.size() ? length : 0;
+}
+
+std::size_t measure_blosc2(ByteSpan in, std::uint64_t, MutableByteSpan, std::uint64_t&) {
+  if (in.size() < 32 || as_text(in).substr(2, 7) != "b2frame") return 0;
+  const auto length = load_be<std::uint64_t>(&in[16]);
+  return length >= 32 && length <= in.size() ? static_cast<std::size_t>(length) : 0;
+}
+
+// The filter's own frame: the decoded size, the size of a block, then blocks after their sizes.
+std::size_t measure_lz4(ByteSpan in, std::uint64_t bytes, MutableByteSpan, std::uint64_t& work) {
+  if (in.size() < 16 || load_be<std::uint64_t>(in.data()) != bytes) return 0;
+  const auto block = load_be<std::uint32_t>(&in[8]);
+  if (block == 0) return 0;
+  std::size_t at = 12;
+  for (std::uint64_t done = 0; done < bytes; done += block) {
+    if (at + 4 > in.size()) return 0;
+    const auto length = load_be<std::uint32_t>(&in[at]);
+    if (length == 0 || length > std::uint64_t{block}) return 0;
+    at += 4 + std::size_t{length};
+    ++work;
+    if (at > in.size()) return 0;
+  }
+  return at;
+}
+
+// The streams that this pipeline writes; null where nothing tells them from noise.
+Measure measure_for(std::span<const format::FilterDescription> filters, bool& checksum) {
+  checksum = !filters.empty() && filters.back().id == kFletcher32;
+  if (checksum) filters = filters.first(filters.size() - 1);
+  if (filters.empty()) return nullptr;
+  for (const format::FilterDescription& inner : filters.first(filters.size() - 1))
+    if (inner.id != kShuffle) return nullptr;  // others change the size that is compressed
+  switch (filters.back().id) {
+    case kDeflate:
+      return measure_deflate;
+    case kZstd:
+      return measure_zstd;
+    case kBlosc:
+      return measure_blosc;
+    case kBlosc2:
+      return measure_blosc2;
+    case kLz4:
+      return measure_lz4;
+    default:
+      return nullptr;
+  }
+}
+
+class Hunt {
+ public:
+  Hunt(Rescue& rescue, const chunk::ChunkGeometry& geometry, const filter::FilterPipeline& pipeline,
+       Measure measure, bool checksum, std::uint64_t wanted)
+      : rescue_(rescue),
+        bytes_(geometry.chunk_bytes),
+        pipeline_(pipeline),
+        measure_(measure),
+        trailer_(checksum ? 4 : 0),
+        wanted_(wanted),
+        decoded_(static_cast<std::size_t>(bytes_)) {}
+
+  GatheredChunks run() {
+    Claims all = rescue_.claims;
+    rescue_.weak_claims.within(0, rescue_.end, [&](const Range& r) { all.add(r.begin, r.end - r.begin); });
+    all.settle();
+    for (const Range& gap : all.gaps(rescue_.end)) hunt_in(gap);
+    out_.certainty = Certainty::Guessed;
+    if (!out_.chunks.empty())
+      out_.found_by = "chunks recognised by their form, in the order of their addresses";
+    return std::move(out_);
+  }
+
+ private:
+  void hunt_in(const Range& gap) {
+    const std::uint64_t longest = bytes_ + bytes_ / 8 + 65'536;
+    for (std::uint64_t at = gap.begin; at + 8 < gap.end && out_.chunks.size() < wanted_;) {
+      const std::uint64_t length = std::min(gap.end - at, kBlock + longest);
+      if (!read(at, length)) return;
+      const bool last = at + length == gap.end;
+      const std::uint64_t stop = last ? length : std::min(length, kBlock);
+      const std::uint64_t next = hunt_in_block(at, stop);
+      if (next == 0) return;
+      at += next;
+    }
+  }
+
+  Status read(std::uint64_t at, std::uint64_t length) {
+    buffer_.resize(static_cast<std::size_t>(length));
+    return rescue_.made->read_at(at, buffer_);
+  }
+
+  // Looks at the first `stop` bytes of the buffer; returns how far it came, 0 where the budget is spent.
+  std::uint64_t hunt_in_block(std::uint64_t address, std::uint64_t stop) {
+    std::uint64_t at = 0;
+    while (at < stop && out_.chunks.size() < wanted_) {
+      const ByteSpan in = ByteSpan(buffer_).subspan(static_cast<std::size_t>(at));
+      std::uint64_t work = 1;
+      const std::size_t length = measure_(in, bytes_, decoded_, work);
+      if (!rescue_.spend(work)) return 0;
+      if (length == 0) {
+        ++at;
+        continue;
+      }
+      if (!rescue_.spend(kStepsPerTry + bytes_)) return 0;
+      const std::size_t stored = length + trailer_;
+      if (stored <= in.size() && pipeline_.decode(in.first(stored), 0, decoded_, scratch_)) {
+        out_.chunks.push_back({out_.chunks.size(), {address + at, stored, 0, {}}});
+        at += stored;
+      } else {
+        ++at;
+      }
+    }
+    return std::max<std::uint64_t>(at, 1);
+  }
+
+  Rescue& rescue_;
+  const std::uint64_t bytes_;
+  const filter::FilterPipeline& pipeline_;
+  const Measure measure_;
+  const std::size_t trailer_;
+  const std::uint64_t wanted_;
+  std::vector<std::byte> decoded_, buffer_;
+  filter::FilterScratch scratch_;
+  GatheredChunks out_;
+};
+
+}  // namespace
+
+GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                           const chunk::ChunkGeometry& geometry, std::uint64_t wanted) {
+  bool checksum = false;
+  const auto& filters = trouble.description.pipeline.filters;
+  const Measure measure = measure_for(filters, checksum);
+  if (measure == nullptr || geometry.chunk_bytes > kMaxHunted) return {};
+  const auto pipeline = metadata::make_filter_pipeline(filters, geometry.chunk_bytes);
+  if (!pipeline) return {};
+  return Hunt(rescue, geometry, **pipeline, measure, checksum, wanted).run();
+}
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,46 @@
+// ClaimingMetadata: reads of a file that remember what was read, so that a walk over it tells which
+// structures somebody leads to. Threads: one at a time.
+#pragma once
+
+#include "claims.h"
+#include "h5mount/metadata/file_metadata.h"
+#include "h5mount/metadata/shared_messages.h"
+
+namespace h5mount::salvage {
+
+class ClaimingMetadata final : public metadata::FileMetadata {
+ public:
+  ClaimingMetadata(metadata::FileMetadataPtr file, Claims& claims)
+      : file_(std::move(file)), claims_(claims) {}
+
+  const format::Superblock& superblock() const override { return file_->superblock(); }
+  format::FileSizes sizes() const override { return file_->sizes(); }
+  std::uint64_t base_address() const override { return file_->base_address(); }
+  std::uint64_t root_address() const override { return file_->root_address(); }
+  const std::shared_ptr<io::ByteSource>& addresses() const override { return file_->addresses(); }
+  const metadata::SharedMessages* shared_messages() const override { return file_->shared_messages(); }
+  std::uint64_t source_reads() const override { return file_->source_reads(); }
+  std::uint64_t number() const override { return file_->number() | kClaiming; }
+
+  Result<metadata::MetadataBlock> read(std::uint64_t address, std::uint64_t length,
+                                       std::string_view structure) const override {
+    auto block = file_->read(address, length, structure);
+    if (block) claims_.add(address, length);
+    return block;
+  }
+  // The length is not known yet: the signature is claimed, and with it the structure.
+  Result<metadata::MetadataBlock> read_up_to(std::uint64_t address, std::uint64_t length,
+                                             std::string_view structure) const override {
+    auto block = file_->read_up_to(address, length, structure);
+    if (block) claims_.add(address, std::min<std::uint64_t>(block->bytes().size(), kSignature));
+    return block;
+  }
+
+ private:
+  static constexpr std::uint64_t kClaiming = 1ULL << 62;  // in the numbers of such snapshots
+  static constexpr std::uint64_t kSignature = 16;
+  const metadata::FileMetadataPtr file_;
+  Claims& claims_;
+};
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,74 @@
+// Claims: the ranges of the address space that somebody has a right to, as a sorted list that is made when it
+// is first asked for. Threads: `add` one at a time, `contains` and `gaps` from any after `settle`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace h5mount::salvage {
+
+struct Range {
+  std::uint64_t begin = 0, end = 0;
+};
+
+class Claims {
+ public:
+  void add(std::uint64_t begin, std::uint64_t bytes) {
+    if (bytes == 0 || begin + bytes < begin) return;
+    if (!ranges_.empty() && ranges_.back().end == begin)
+      ranges_.back().end += bytes;
+    else
+      ranges_.push_back({begin, begin + bytes});
+    if (ranges_.size() >= settle_at_) settle();
+  }
+
+  // Sorts and joins what was added.
+  void settle() {
+    std::ranges::sort(ranges_, {}, &Range::begin);
+    std::vector<Range> joined;
+    for (const Range& range : ranges_) {
+      if (joined.empty() || joined.back().end < range.begin)
+        joined.push_back(range);
+      else
+        joined.back().end = std::max(joined.back().end, range.end);
+    }
+    ranges_ = std::move(joined);
+    settle_at_ = std::max<std::size_t>(kLeastSettled, 2 * ranges_.size());
+  }
+
+  // The claimed parts of [begin, end), clipped to it.
+  template <class Visit>
+  void within(std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
+    auto at = std::ranges::upper_bound(ranges_, begin, {}, &Range::begin);
+    if (at != ranges_.begin()) --at;
+    for (; at != ranges_.end() && at->begin < end; ++at)
+      if (at->end > begin) visit(Range{std::max(begin, at->begin), std::min(end, at->end)});
+  }
+  bool touches(std::uint64_t begin, std::uint64_t end) const {
+    bool any = false;
+    within(begin, end, [&](const Range&) { any = true; });
+    return any;
+  }
+  bool contains(std::uint64_t at) const { return touches(at, at + 1); }
+
+  // What lies between the claims, below `end`.
+  std::vector<Range> gaps(std::uint64_t end) const {
+    std::vector<Range> out;
+    std::uint64_t at = 0;
+    for (const Range& range : ranges_) {
+      if (range.begin >= end) break;
+      if (range.begin > at) out.push_back({at, range.begin});
+      at = std::max(at, range.end);
+    }
+    if (at < end) out.push_back({at, end});
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kLeastSettled = 1U << 16;
+  std::vector<Range> ranges_;
+  std::size_t settle_at_ = kLeastSettled;
+};
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,91 @@
+// Writes structures of the format as bytes: what salvage puts in the place of what is lost. The readers
+// decode and check all of it as they do with any file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/format/messages.h"
+#include "h5mount/format/superblock.h"
+#include "h5mount/metadata/object_header.h"
+
+namespace h5mount::salvage {
+
+// Appends little-endian numbers and bytes.
+class Writer {
+ public:
+  explicit Writer(format::FileSizes sizes) : sizes_(sizes) {}
+  Writer& uint(std::uint64_t value, std::size_t width) {
+    for (std::size_t i = 0; i < width; ++i)
+      out_.push_back(static_cast<std::byte>(i < 8 ? value >> (8 * i) : 0));
+    return *this;
+  }
+  Writer& address(std::uint64_t value) { return uint(value, sizes_.offsets); }
+  Writer& length(std::uint64_t value) { return uint(value, sizes_.lengths); }
+  Writer& text(std::string_view value) { return bytes(as_bytes(value)); }
+  Writer& bytes(ByteSpan value) {
+    out_.insert(out_.end(), value.begin(), value.end());
+    return *this;
+  }
+  Writer& zeros(std::size_t count) {
+    out_.resize(out_.size() + count);
+    return *this;
+  }
+  // The checksum of all that was written.
+  Writer& checksum();
+  std::size_t size() const { return out_.size(); }
+  std::vector<std::byte> take() { return std::move(out_); }
+
+ private:
+  format::FileSizes sizes_;
+  std::vector<std::byte> out_;
+};
+
+// A superblock of version 2.
+std::vector<std::byte> encode_superblock(const format::Superblock& superblock);
+
+struct NewMessage {
+  std::uint8_t type = 0;
+  std::uint8_t flags = 0;
+  std::uint16_t creation_order = 0;
+  std::vector<std::byte> body;
+};
+
+// The messages of a header, without those of the types in `without`.
+std::vector<NewMessage> messages_of(const metadata::ObjectHeader& header,
+                                    std::span<const format::MessageType> without);
+
+// The continuation block of a header of that version and flags that has these messages.
+std::vector<std::byte> encode_continuation(std::uint8_t version, std::uint8_t flags,
+                                           std::span<const NewMessage> messages);
+// Chunk 0 as it stands (`old`, whole), with nothing in it but the message that leads to that continuation.
+// Nothing where it does not fit.
+std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSizes sizes,
+                                                    std::uint64_t continuation, std::uint64_t bytes,
+                                                    std::size_t messages);
+// A whole header of version 2.
+std::vector<std::byte> encode_header(std::span<const NewMessage> messages);
+
+NewMessage encode_link(const format::Link& link, format::FileSizes sizes);
+// Links that lie in the header itself.
+NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes);
+NewMessage encode_contiguous_layout(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes);
+// Chunks in a version 1 B-tree.
+NewMessage encode_chunked_layout(std::uint64_t tree, std::span<const std::uint64_t> chunk_dims,
+                                 std::uint32_t element_size, format::FileSizes sizes);
+
+// One node of a version 1 B-tree of chunks.
+struct NodeEntry {
+  std::vector<std::uint64_t> offsets;  // in elements, one for each dimension
+  std::uint32_t stored_size = 0;
+  std::uint32_t filter_mask = 0;
+  std::uint64_t child = 0;
+};
+// `last`: the offsets of the last key.
+std::vector<std::byte> encode_chunk_node(std::uint8_t level, std::span<const NodeEntry> entries,
+                                         std::span<const std::uint64_t> last, format::FileSizes sizes);
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,152 @@
+#include "made_source.h"
+
+#include <algorithm>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/salvage/salvage.h"
+
+namespace h5mount::salvage {
+namespace {
+
+Error lost_bytes(std::uint64_t address) {
+  return Error(ErrorCode::Truncated, "Salvage", "bytes", address)
+      .with_detail("lost: nothing in the file tells them");
+}
+
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t round_up(std::uint64_t value) {
+  return (value + 7) / 8 * 8;
+}
+
+}  // namespace
+
+void MadeSource::begin_behind(std::uint64_t address, std::uint8_t size_of_offsets) {
+  // What a file that was cut still refers to lies behind its end and may not be taken for something made.
+  limit_ = size_of_offsets >= 8 ? std::uint64_t{1} << 62 : (std::uint64_t{1} << (8 * size_of_offsets)) - 1;
+  const std::uint64_t apart = size_of_offsets >= 8 ? std::uint64_t{1} << 46 : kPage;
+  const std::uint64_t from = std::max(address, own_end());
+  made_at_ = from < limit_ - std::min(limit_, apart) ? (from + apart) / kPage * kPage : limit_;
+}
+
+std::optional<std::uint64_t> MadeSource::place(std::uint64_t bytes) {
+  if (made_at_ >= limit_ || bytes > limit_ - made_at_) return std::nullopt;
+  const std::uint64_t at = made_at_;
+  made_at_ += round_up(bytes);
+  end_ = made_at_;
+  return at;
+}
+
+void MadeSource::lay_over(std::uint64_t address, std::vector<std::byte> bytes) {
+  end_ = std::max(end_, address + bytes.size());
+  over_[address] = std::move(bytes);
+}
+
+std::optional<std::uint64_t> MadeSource::add(std::vector<std::byte> bytes) {
+  if (made_bytes_ + bytes.size() > kMadeAnyway + kMadePerFileByte * file_->stored_bytes())
+    return std::nullopt;
+  const auto at = place(bytes.size());
+  if (!at) return at;
+  made_bytes_ += bytes.size();
+  Segment segment;
+  segment.bytes = bytes.size();
+  segment.made = std::move(bytes);
+  segments_.emplace(*at, std::move(segment));
+  return at;
+}
+
+std::optional<std::uint64_t> MadeSource::add_part(std::uint64_t address, std::uint64_t bytes,
+                                                  std::vector<Lost> lost, std::vector<std::byte> fill) {
+  const auto at = place(bytes);
+  if (!at) return at;
+  Segment segment;
+  segment.bytes = bytes;
+  segment.address = address;
+  segment.lost = std::move(lost);
+  segment.fill = std::move(fill);
+  segments_.emplace(*at, std::move(segment));
+  return at;
+}
+
+std::optional<std::uint64_t> MadeSource::lost(std::uint64_t bytes) {
+  return add_part(0, bytes, {{0, bytes}}, {});
+}
+
+Status MadeSource::read_at(std::uint64_t offset, MutableByteSpan out) const {
+  while (!out.empty()) {
+    auto next = segments_.upper_bound(offset);
+    std::uint64_t end = next == segments_.end() ? ~std::uint64_t{0} : next->first;
+    const Segment* segment = nullptr;
+    std::uint64_t start = 0;
+    if (next != segments_.begin()) {
+      --next;
+      if (offset - next->first < next->second.bytes) {
+        segment = &next->second;
+        start = next->first;
+        end = start + segment->bytes;
+      }
+    }
+    const auto part = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end - offset)));
+    H5_TRY(segment != nullptr ? read_segment(*segment, start, offset - start, part) : read_own(offset, part));
+    out = out.subspan(part.size());
+    offset += part.size();
+  }
+  return {};
+}
+
+Status MadeSource::read_segment(const Segment& segment, std::uint64_t start, std::uint64_t at,
+                                MutableByteSpan out) const {
+  if (segment.made) {
+    std::copy_n(segment.made->begin() + static_cast<std::ptrdiff_t>(at), out.size(), out.begin());
+    return {};
+  }
+  auto lost = std::ranges::upper_bound(segment.lost, at, {}, &Lost::end);
+  while (!out.empty()) {
+    const bool inside = lost != segment.lost.end() && lost->begin <= at;
+    const std::uint64_t end = lost == segment.lost.end() ? segment.bytes : inside ? lost->end : lost->begin;
+    const auto part = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end - at)));
+    if (inside) {
+      if (segment.fill.empty()) return fail(lost_bytes(start + at));
+      for (std::size_t i = 0; i < part.size(); ++i)
+        part[i] = segment.fill[static_cast<std::size_t>((at + i) % segment.fill.size())];
+      if (at + part.size() == lost->end) ++lost;
+    } else {
+      H5_TRY(read_own(segment.address + at, part));
+    }
+    out = out.subspan(part.size());
+    at += part.size();
+  }
+  return {};
+}
+
+Status MadeSource::read_own(std::uint64_t address, MutableByteSpan out) const {
+  const std::uint64_t end = own_end();
+  const auto cut = static_cast<std::uint64_t>(base_ < 0 ? -base_ : 0);
+  const auto uncovered = [&](std::uint64_t from, MutableByteSpan part) -> Status {
+    if (part.empty()) return {};
+    if (from < cut || !range_within(from, part.size(), end)) return fail(lost_bytes(from));
+    return file_->read_at(static_cast<std::uint64_t>(static_cast<std::int64_t>(from) + base_), part);
+  };
+  auto over = over_.upper_bound(address);
+  if (over != over_.begin()) --over;
+  const std::uint64_t stop = address + out.size();
+  std::uint64_t at = address;
+  for (; over != over_.end() && over->first < stop; ++over) {
+    const std::uint64_t over_end = over->first + over->second.size();
+    if (over_end <= at) continue;
+    const std::uint64_t from = std::max(at, over->first), to = std::min(stop, over_end);
+    H5_TRY(uncovered(
+        at, out.subspan(static_cast<std::size_t>(at - address), static_cast<std::size_t>(from - at))));
+    std::copy_n(over->second.begin() + static_cast<std::ptrdiff_t>(from - over->first), to - from,
+                out.begin() + static_cast<std::ptrdiff_t>(from - address));
+    at = to;
+  }
+  return uncovered(at, out.subspan(static_cast<std::size_t>(at - address)));
+}
+
+std::optional<std::string> MadeSource::remark(std::uint64_t address) const {
+  const auto found = remarks_.find(address);
+  return found == remarks_.end() ? general_ : found->second;
+}
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,91 @@
+// MadeSource: a file as salvage shows it. Addresses below the file's own end are the file's bytes, from its
+// base address on, with some laid over; from `kApart` behind it on lies what was made. Reads of what is lost
+// fail.
+//
+// Threads: reads from any thread; it is made by one thread before anybody reads what it adds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "h5mount/io/byte_source.h"
+#include "h5mount/io/remarks.h"
+
+namespace h5mount::salvage {
+
+class MadeSource final : public io::ByteSource, public io::Remarks {
+ public:
+  // `base`: the offset in `file` of address 0; negative where the file's front is missing.
+  MadeSource(std::shared_ptr<io::ByteSource> file, std::int64_t base) : file_(std::move(file)), base_(base) {
+    end_ = own_end();
+  }
+
+  // ---- making
+
+  // What is made lies behind this address: the end that the file states, or that its structures need.
+  void begin_behind(std::uint64_t address, std::uint8_t size_of_offsets);
+  // Lays bytes over those of the file, or over nothing.
+  void lay_over(std::uint64_t address, std::vector<std::byte> bytes);
+  // The address of `bytes` that were made; nothing where the address space or the memory for it ends.
+  std::optional<std::uint64_t> add(std::vector<std::byte> bytes);
+  // The address of a part of the file, `bytes` from `address` on, without what is lost in it.
+  struct Lost {
+    std::uint64_t begin, end;  // from the part's first byte on
+  };
+  std::optional<std::uint64_t> add_part(std::uint64_t address, std::uint64_t bytes, std::vector<Lost> lost,
+                                        std::vector<std::byte> fill);
+  // An address at which nothing can be read.
+  std::optional<std::uint64_t> lost(std::uint64_t bytes);
+  void remark_on(std::uint64_t address, std::string text) { remarks_[address] = std::move(text); }
+  // The remark on every object that has none of its own.
+  void remark_on_all(std::string text) { general_ = std::move(text); }
+
+  // Bytes of the file from address 0 on.
+  std::uint64_t own_end() const {
+    const auto size = static_cast<std::int64_t>(file_->size());
+    return size > base_ ? static_cast<std::uint64_t>(size - base_) : 0;
+  }
+
+  // ---- a ByteSource
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override;
+  std::uint64_t size() const override { return end_; }
+  std::uint64_t stored_bytes() const override { return file_->stored_bytes() + made_bytes_; }
+  Status refresh() override { return file_->refresh(); }
+  Result<io::SourceStamp> stamp() override { return file_->stamp(); }
+  bool name_taken() const override { return file_->name_taken(); }
+  std::vector<std::string> watchable() const override { return file_->watchable(); }
+  std::string name() const override { return file_->name(); }
+  std::optional<std::string> remark(std::uint64_t address) const override;
+
+ private:
+  struct Segment {
+    std::uint64_t bytes = 0;
+    std::optional<std::vector<std::byte>> made;  // else a part of the file
+    std::uint64_t address = 0;                   // of that part
+    std::vector<Lost> lost;                      // ascending
+    std::vector<std::byte> fill;                 // repeated over what is lost; empty: it is an error
+  };
+  std::optional<std::uint64_t> place(std::uint64_t bytes);
+  Status read_own(std::uint64_t address, MutableByteSpan out) const;
+  Status read_segment(const Segment& segment, std::uint64_t start, std::uint64_t at,
+                      MutableByteSpan out) const;
+
+  const std::shared_ptr<io::ByteSource> file_;
+  const std::int64_t base_;
+  std::uint64_t end_ = 0;  // of the address space
+  std::uint64_t made_at_ = ~std::uint64_t{0};
+  std::uint64_t limit_ = 0;  // addresses that can be stored are below it
+  std::uint64_t made_bytes_ = 0;
+  std::map<std::uint64_t, std::vector<std::byte>> over_;
+  std::map<std::uint64_t, Segment> segments_;
+  std::unordered_map<std::uint64_t, std::string> remarks_;
+  std::optional<std::string> general_;
+};
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,304 @@
+// Datasets: a new place for contiguous data of which parts are lost, a new tree for chunks.
+#include <algorithm>
+
+#include "h5mount/base/checked.h"
+#include "rescue.h"
+
+namespace h5mount::salvage {
+namespace {
+
+using format::MessageType;
+
+constexpr std::uint64_t kMaxGrid = 1ULL << 24;
+constexpr std::size_t kLeafEntries = 1024;
+constexpr std::size_t kMaxMissing = 1000;
+
+enum class State : std::uint8_t { Unknown, Absent, Present, Lost };
+
+void add_missing(Finding& finding, std::uint64_t begin, std::uint64_t end) {
+  auto& ranges = finding.missing;
+  if (!ranges.empty() && (begin <= ranges.back().end || ranges.size() >= kMaxMissing))
+    ranges.back().end = std::max(ranges.back().end, end);
+  else
+    ranges.push_back({begin, end});
+}
+
+// The bytes of an element that was never written.
+std::vector<std::byte> fill_bytes(const object::DatasetDescription& description) {
+  if (!description.fill.value.empty()) return description.fill.value;
+  return std::vector<std::byte>(
+      static_cast<std::size_t>(std::min<std::uint64_t>(description.element_size, 4096)));
+}
+
+// ---- contiguous
+
+void rescue_contiguous(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
+  const object::DatasetDescription& d = trouble.description;
+  const std::uint64_t begin = d.layout.address, bytes = d.image_bytes;
+  std::vector<MadeSource::Lost> lost;
+  const std::uint64_t behind = checked_add(begin, bytes).value_or(~std::uint64_t{0});
+  if (unlinked)
+    rescue.claims.within(begin, std::min(behind, rescue.end),
+                         [&](const Range& r) { lost.push_back({r.begin - begin, r.end - begin}); });
+  if (behind > rescue.end) {
+    const std::uint64_t from = rescue.end > begin ? rescue.end - begin : 0;
+    if (!lost.empty() && lost.back().end >= from)
+      lost.back().end = bytes;
+    else
+      lost.push_back({from, bytes});
+  }
+  if (lost.empty()) return;
+  const bool fill = rescue.options.fill;
+  for (const MadeSource::Lost& range : lost) {
+    add_missing(finding, range.begin, range.end);
+    if (fill) finding.filled += range.end - range.begin;
+  }
+  if (!unlinked && !fill) return;  // what lies behind the file's end is an error anyway
+  const auto place =
+      rescue.made->add_part(begin, bytes, std::move(lost), fill ? fill_bytes(d) : std::vector<std::byte>{});
+  if (!place) return;
+  static constexpr MessageType kLayout[] = {MessageType::DataLayout};
+  const NewMessage layout = encode_contiguous_layout(*place, bytes, rescue.sizes());
+  rescue.replace_messages(*trouble.object.header, kLayout, {&layout, 1});
+}
+
+// ---- chunked
+
+class ChunkTable {
+ public:
+  ChunkTable(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry,
+             std::uint64_t count)
+      : rescue_(rescue), trouble_(trouble), geometry_(geometry), states_(static_cast<std::size_t>(count)) {}
+
+  // What the dataset's own index tells counts more than what is found beside it.
+  void take_known(const std::vector<PlacedChunk>& chunks) {
+    for (const PlacedChunk& one : chunks) place(one, true);
+    known_ = placed_.size();
+  }
+  void take(const GatheredChunks& gathered) {
+    for (const PlacedChunk& one : gathered.chunks) place(one, false);
+    for (const std::uint64_t number : gathered.absent)
+      if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
+  }
+  void all_others_absent() {
+    for (State& state : states_)
+      if (state == State::Unknown) state = State::Absent;
+  }
+  std::uint64_t unknown() const {
+    return static_cast<std::uint64_t>(std::ranges::count(states_, State::Unknown));
+  }
+  bool conflicts() const { return conflicts_; }
+
+  // Chunks that lie behind the end, or on what others have a claim to.
+  bool drop_lost(bool unlinked) {
+    bool any = false;
+    for (PlacedChunk& one : placed_) {
+      const std::uint64_t begin = one.record.address, bytes = one.record.stored_size;
+      const bool inside = range_within(begin, bytes, rescue_.end);
+      if (inside && !(unlinked && rescue_.claims.touches(begin, begin + bytes))) continue;
+      states_[one.number] = State::Lost;
+      any = true;
+    }
+    return any;
+  }
+
+  bool write(Finding& finding);
+
+ private:
+  void place(const PlacedChunk& one, bool known) {
+    if (one.number >= states_.size()) return;
+    State& state = states_[one.number];
+    if (state == State::Unknown || state == State::Absent) {
+      state = State::Present;
+      placed_.push_back(one);
+      return;
+    }
+    if (known || state != State::Present) return;
+    const auto other = std::ranges::find(placed_, one.number, &PlacedChunk::number);
+    if (other == placed_.end() || other->record.address == one.record.address) return;
+    conflicts_ = true;
+    // Two structures that nobody leads to disagree: neither is believed.
+    if (static_cast<std::size_t>(other - placed_.begin()) >= known_) state = State::Lost;
+  }
+
+  std::vector<std::uint64_t> offsets_of(std::uint64_t number) const {
+    std::vector<std::uint64_t> out(geometry_.grid.size());
+    for (std::size_t d = out.size(); d-- > 0;) {
+      out[d] = number % geometry_.grid[d] * geometry_.chunk_dims[d];
+      number /= geometry_.grid[d];
+    }
+    return out;
+  }
+  bool at_edge(const std::vector<std::uint64_t>& offsets) const {
+    for (std::size_t d = 0; d < offsets.size(); ++d)
+      if (geometry_.dims[d] - offsets[d] < geometry_.chunk_dims[d]) return true;
+    return false;
+  }
+  void note_missing(std::uint64_t number, Finding& finding) const;
+  std::vector<NodeEntry> entries(Finding& finding);
+  std::optional<std::uint64_t> write_tree(const std::vector<NodeEntry>& entries);
+
+  Rescue& rescue_;
+  const DatasetTrouble& trouble_;
+  const chunk::ChunkGeometry& geometry_;
+  std::vector<State> states_;
+  std::vector<PlacedChunk> placed_;
+  std::size_t known_ = 0;
+  bool conflicts_ = false;
+};
+
+// From the chunk's first byte in the row-major image to behind its last one.
+void ChunkTable::note_missing(std::uint64_t number, Finding& finding) const {
+  const std::vector<std::uint64_t> offsets = offsets_of(number);
+  std::uint64_t first = 0, last = 0, elements = 1;
+  for (std::size_t d = 0; d < offsets.size(); ++d) {
+    const std::uint64_t end = std::min(offsets[d] + geometry_.chunk_dims[d], geometry_.dims[d]);
+    first = first * geometry_.dims[d] + offsets[d];
+    last = last * geometry_.dims[d] + end - 1;
+    elements *= end - offsets[d];
+  }
+  add_missing(finding, first * geometry_.element_size, (last + 1) * geometry_.element_size);
+  if (rescue_.options.fill) finding.filled += elements * geometry_.element_size;
+}
+
+std::vector<NodeEntry> ChunkTable::entries(Finding& finding) {
+  std::ranges::sort(placed_, {}, &PlacedChunk::number);
+  std::vector<NodeEntry> out;
+  const std::uint64_t stored = geometry_.filtered ? 1 : geometry_.chunk_bytes;
+  std::optional<std::uint64_t> nowhere;
+  auto chunk = placed_.begin();
+  for (std::uint64_t number = 0; number < states_.size(); ++number) {
+    while (chunk != placed_.end() && chunk->number < number) ++chunk;
+    const State state = states_[number];
+    if (state == State::Absent) continue;
+    NodeEntry entry;
+    entry.offsets = offsets_of(number);
+    if (state == State::Present) {
+      entry.stored_size = static_cast<std::uint32_t>(chunk->record.stored_size);
+      entry.filter_mask = chunk->record.filter_mask;
+      entry.child = chunk->record.address;
+      if (trouble_.description.layout.partial_chunks_unfiltered && at_edge(entry.offsets))
+        entry.filter_mask = ~std::uint32_t{0};
+    } else {
+      note_missing(number, finding);
+      if (rescue_.options.fill) continue;
+      if (!nowhere) nowhere = rescue_.made->lost(stored);
+      entry.stored_size = static_cast<std::uint32_t>(stored);
+      entry.child = nowhere.value_or(rescue_.end);
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> ChunkTable::write_tree(const std::vector<NodeEntry>& entries) {
+  std::vector<std::uint64_t> behind = geometry_.chunk_dims;  // the key behind the last chunk
+  for (std::size_t d = 0; d < behind.size(); ++d) behind[d] *= geometry_.grid[d];
+  const std::span<const NodeEntry> all(entries);
+  std::vector<NodeEntry> leaves;
+  for (std::size_t at = 0; at < all.size() || leaves.empty(); at += kLeafEntries) {
+    const auto part = all.subspan(at, std::min(kLeafEntries, all.size() - at));
+    const bool last = at + part.size() == all.size();
+    const auto place = rescue_.made->add(
+        encode_chunk_node(0, part, last ? behind : all[at + part.size()].offsets, rescue_.sizes()));
+    if (!place) return std::nullopt;
+    if (last && leaves.empty()) return place;
+    NodeEntry leaf;
+    leaf.offsets = part.front().offsets;
+    leaf.child = *place;
+    leaves.push_back(std::move(leaf));
+  }
+  return rescue_.made->add(encode_chunk_node(1, leaves, behind, rescue_.sizes()));
+}
+
+bool ChunkTable::write(Finding& finding) {
+  const auto tree = write_tree(entries(finding));
+  if (!tree) return false;
+  static constexpr MessageType kLayout[] = {MessageType::DataLayout};
+  const NewMessage layout =
+      encode_chunked_layout(*tree, geometry_.chunk_dims, geometry_.element_size, rescue_.sizes());
+  return rescue_.replace_messages(*trouble_.object.header, kLayout, {&layout, 1});
+}
+
+GatheredChunks gather(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry) {
+  switch (trouble.description.layout.index) {
+    case format::ChunkIndexKind::FixedArray:
+    case format::ChunkIndexKind::ExtensibleArray:
+      return gather_array_chunks(rescue, trouble, geometry);
+    case format::ChunkIndexKind::BTree1:
+      return gather_tree1_chunks(rescue, trouble, geometry);
+    case format::ChunkIndexKind::BTree2:
+      return gather_tree2_chunks(rescue, trouble, geometry);
+    case format::ChunkIndexKind::Single:
+    case format::ChunkIndexKind::Implicit:
+      break;
+  }
+  return {};
+}
+
+void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked, Finding& finding) {
+  const auto geometry = geometry_of(trouble.description);
+  if (!geometry || geometry->chunk_bytes > UINT32_MAX) return;
+  const auto count = chunk_count(*geometry, kMaxGrid);
+  if (!count || !rescue.spend(*count)) return;
+  std::optional<Error> damage;
+  ChunkTable table(rescue, trouble, *geometry, *count);
+  table.take_known(chunks_of(rescue.file, trouble.description, *geometry, damage));
+  if (damage) {
+    GatheredChunks gathered = gather(rescue, trouble, *geometry);
+    table.take(gathered);
+    if (gathered.chunks.empty() && geometry->filtered && table.unknown() == *count) {
+      gathered = hunt_chunks(rescue, trouble, *geometry, *count);
+      table.take(gathered);
+    }
+    finding.certainty = std::max(
+        {finding.certainty, gathered.certainty, table.conflicts() ? Certainty::Guessed : Certainty::Proven});
+    finding.found_by += (finding.found_by.empty() ? "" : ", ") +
+                        (gathered.found_by.empty() ? "what is left of its chunk index" : gathered.found_by);
+  } else {
+    table.all_others_absent();
+  }
+  const bool lost = table.drop_lost(unlinked);
+  if (!damage && lost && !unlinked && !rescue.options.fill) {
+    Finding scratch = finding;  // the ordinary way refuses these chunks; only tell of them
+    ChunkTable told = table;
+    (void)told.write(scratch);
+    finding.missing = scratch.missing;
+    return;
+  }
+  if (damage || lost) (void)table.write(finding);
+}
+
+}  // namespace
+
+std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const DatasetTrouble& trouble,
+                                                       const chunk::ChunkGeometry& geometry,
+                                                       unsigned coordinates) {
+  const std::uint64_t offsets = rescue.sizes().offsets;
+  std::uint64_t bytes = offsets + 8 * std::uint64_t{coordinates};
+  if (geometry.filtered) {
+    const auto bits = static_cast<std::uint64_t>(std::bit_width(geometry.chunk_bytes)) - 1;
+    const std::uint64_t width = std::min<std::uint64_t>(1 + (bits + 8) / 8, 8);
+    bytes += (trouble.description.layout.version >= 5 ? 8 : width) + 4;
+  }
+  return format::ChunkRecordFormat::make(
+      {.client = geometry.filtered ? format::ChunkClient::Filtered : format::ChunkClient::Plain,
+       .size_of_offsets = rescue.sizes().offsets,
+       .coordinates = coordinates,
+       .chunk_bytes = geometry.chunk_bytes},
+      bytes);
+}
+
+void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked) {
+  Finding finding;
+  finding.address = trouble.object.address;
+  if (trouble.description.layout.cls == format::LayoutClass::Contiguous)
+    rescue_contiguous(rescue, trouble, unlinked, finding);
+  else if (trouble.description.layout.cls == format::LayoutClass::Chunked)
+    rescue_chunked(rescue, trouble, unlinked, finding);
+  if (finding.found_by.empty() && finding.missing.empty()) return;
+  if (finding.found_by.empty()) finding.found_by = "its header; some of its bytes are gone";
+  rescue.note(std::move(finding));
+}
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,165 @@
+// Groups: links that surviving symbol nodes and heap blocks still tell.
+#include <algorithm>
+#include <unordered_set>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/format/symbol_table.h"
+#include "h5mount/metadata/local_heap.h"
+#include "rescue.h"
+
+namespace h5mount::salvage {
+namespace {
+
+using format::MessageType;
+
+constexpr std::size_t kMaxLinkBytes = 64U << 10;  // heap blocks of links are no larger
+constexpr std::uint64_t kStepsPerObject = 1024;
+
+template <class Decode>
+auto decode_first(const Rescue& rescue, const object::Object& group, MessageType type, Decode decode)
+    -> std::optional<typename decltype(decode(std::declval<format::Cursor&>()))::value_type> {
+  const metadata::HeaderMessage* message = group.header->find(type);
+  if (message == nullptr) return std::nullopt;
+  const auto resolved = metadata::resolve_message(*rescue.file, *message);
+  if (!resolved) return std::nullopt;
+  format::Cursor cursor = resolved->cursor("GroupMessage");
+  auto value = decode(cursor);
+  if (!value) return std::nullopt;
+  return *std::move(value);
+}
+
+bool opens(Rescue& rescue, std::uint64_t address) {
+  return address < rescue.end && rescue.spend(kStepsPerObject) &&
+         object::open_object(*rescue.file, address).has_value();
+}
+
+// The links of a symbol node whose names lie in that heap; nothing unless all of them agree: names begin
+// where a heap has texts, rise, and the headers are objects.
+std::optional<std::vector<format::Link>> links_of_node(Rescue& rescue, const metadata::LocalHeap& heap,
+                                                       std::uint64_t address) {
+  constexpr std::string_view kNode = "SymbolTableNode";
+  const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
+  const auto block =
+      rescue.file->read_up_to(address, format::symbol_table_node_bytes(rescue.sizes(), most), kNode);
+  if (!block) return std::nullopt;
+  format::Cursor cursor = block->cursor(kNode);
+  const auto symbols = format::decode_symbol_table_node(cursor, most);
+  if (!symbols || symbols->empty()) return std::nullopt;
+  std::vector<format::Link> out;
+  for (const format::SymbolTableEntry& symbol : *symbols) {
+    format::Link link;
+    auto name = heap.text(symbol.name_offset);
+    if (!name || name->empty() || symbol.name_offset % 8 != 0 || symbol.name_offset == 0) return std::nullopt;
+    if (!out.empty() && out.back().name >= *name) return std::nullopt;
+    link.name = *std::move(name);
+    if (symbol.soft) {
+      auto target = heap.text(symbol.target_offset);
+      if (!target) return std::nullopt;
+      link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
+      link.target = *std::move(target);
+    } else {
+      if (!opens(rescue, symbol.header_address)) return std::nullopt;
+      link.address = symbol.header_address;
+    }
+    out.push_back(std::move(link));
+  }
+  return out;
+}
+
+void add_symbols(Rescue& rescue, std::uint64_t heap_address, std::vector<format::Link>& out) {
+  auto heap = metadata::LocalHeap::open(rescue.file, heap_address);
+  if (!heap) return;
+  heap->load();
+  for (const Found& node : rescue.unclaimed(Kind::SymbolNode))
+    if (auto links = links_of_node(rescue, *heap, node.offset))
+      out.insert(out.end(), links->begin(), links->end());
+}
+
+// A link message at `at`, and its length; checked as far as its form allows.
+std::optional<std::pair<format::Link, std::size_t>> link_at(Rescue& rescue, ByteSpan bytes, std::size_t at) {
+  if (bytes.size() - at < 6 || bytes[at] != std::byte{1} || (bytes[at + 1] & std::byte{0xE0}) != std::byte{0})
+    return std::nullopt;
+  format::Cursor cursor(bytes.subspan(at), at, "LinkMessage", rescue.sizes());
+  auto link = format::decode_link(cursor);
+  if (!link || link->name.empty() || link->name.find('\0') != std::string::npos) return std::nullopt;
+  const bool known_type = link->is(format::LinkType::Hard) || link->is(format::LinkType::Soft) ||
+                          link->is(format::LinkType::External);
+  if (!known_type) return std::nullopt;
+  if (link->is(format::LinkType::Hard) ? !opens(rescue, link->address) : link->target.empty())
+    return std::nullopt;
+  return std::pair{*std::move(link), cursor.position()};
+}
+
+// Links lie one behind another in the direct blocks of a heap, with gaps where some were removed.
+void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<format::Link>& out) {
+  const auto block = rescue.file->read_up_to(block_address, kMaxLinkBytes, "FractalHeapDirectBlock");
+  if (!block) return;
+  ByteSpan bytes = block->bytes();
+  const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, &Found::offset);
+  if (next != rescue.found.end() && next->offset - block_address < bytes.size())
+    bytes = bytes.first(static_cast<std::size_t>(next->offset - block_address));
+  for (std::size_t at = 5 + std::size_t{rescue.sizes().offsets}; at + 6 < bytes.size();) {
+    auto link = link_at(rescue, bytes, at);
+    if (!link) {
+      ++at;
+      continue;
+    }
+    out.push_back(std::move(link->first));
+    at += link->second;
+  }
+}
+
+}  // namespace
+
+std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
+                                          std::span<const format::Link> known) {
+  std::vector<format::Link> all;
+  const auto info = decode_first(rescue, group, MessageType::LinkInfo,
+                                 [](format::Cursor& cursor) { return format::decode_link_info(cursor); });
+  const auto table = decode_first(rescue, group, MessageType::SymbolTable, [](format::Cursor& cursor) {
+    return format::decode_symbol_table_message(cursor);
+  });
+  if (info && info->fractal_heap_address != format::kUndefinedAddress)
+    for (const Found& block : rescue.owned(Kind::HeapDirect, info->fractal_heap_address))
+      add_heap_links(rescue, block.offset, all);
+  if (table) add_symbols(rescue, table->local_heap_address, all);
+  std::unordered_set<std::string> names;
+  for (const format::Link& link : known) names.insert(link.name);
+  std::vector<format::Link> out;
+  for (format::Link& link : all)
+    if (names.insert(link.name).second) out.push_back(std::move(link));
+  return out;
+}
+
+bool replace_links(Rescue& rescue, const object::Object& group, std::span<const format::Link> links) {
+  static constexpr MessageType kOwn[] = {MessageType::LinkInfo, MessageType::Link, MessageType::SymbolTable};
+  const auto info = decode_first(rescue, group, MessageType::LinkInfo,
+                                 [](format::Cursor& cursor) { return format::decode_link_info(cursor); });
+  std::vector<NewMessage> messages{encode_link_info(info && info->creation_order_tracked,
+                                                    info && info->creation_order_indexed, rescue.sizes())};
+  for (const format::Link& link : links)
+    if (link.name.size() < UINT16_MAX / 2 && link.target.size() + link.file.size() < UINT16_MAX / 4)
+      messages.push_back(encode_link(link, rescue.sizes()));
+  return rescue.replace_messages(*group.header, kOwn, messages);
+}
+
+std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::Link> links) {
+  std::vector<NewMessage> messages{encode_link_info(false, false, rescue.sizes())};
+  for (const format::Link& link : links) messages.push_back(encode_link(link, rescue.sizes()));
+  return rescue.made->add(encode_header(messages));
+}
+
+std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue) {
+  std::vector<format::Link> links;
+  for (const Found& block : rescue.unclaimed(Kind::HeapDirect)) add_heap_links(rescue, block.offset, links);
+  for (const Found& heap : rescue.unclaimed(Kind::LocalHeap)) {
+    if (!rescue.spend(rescue.found.size())) break;
+    add_symbols(rescue, heap.offset, links);
+  }
+  std::unordered_map<std::uint64_t, std::string> out;
+  for (const format::Link& link : links)
+    if (link.is(format::LinkType::Hard)) out.emplace(link.address, link.name);
+  return out;
+}
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,71 @@
+#include "rescue.h"
+
+#include <algorithm>
+
+#include "h5mount/format/object_header_format.h"
+
+namespace h5mount::salvage {
+
+std::vector<Found> Rescue::unclaimed(Kind kind) const {
+  std::vector<Found> out;
+  for (const Found& one : found)
+    if (one.kind == kind && !claims.contains(one.offset) && !weak_claims.contains(one.offset))
+      out.push_back(one);
+  return out;
+}
+
+std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) const {
+  // Behind signature and version; blocks of arrays have a client before it.
+  const std::size_t at = kind == Kind::HeapDirect || kind == Kind::HeapIndirect ? 5 : 6;
+  std::vector<Found> out;
+  for (const Found& one : found) {
+    if (one.kind != kind) continue;
+    const auto block = file->read(one.offset, at + sizes().offsets, "owner");
+    if (block && load_le_width(block->bytes().data() + at, sizes().offsets) == owner) out.push_back(one);
+  }
+  return out;
+}
+
+Status Rescue::reopen() {
+  H5_ASSIGN(file, metadata::FileMetadata::open(made, {.force = true}));
+  return {};
+}
+
+bool Rescue::replace_messages(const metadata::ObjectHeader& header,
+                              std::span<const format::MessageType> without, std::span<const NewMessage> add) {
+  std::vector<NewMessage> messages = messages_of(header, without);
+  messages.insert(messages.end(), add.begin(), add.end());
+  std::vector<std::byte> block = encode_continuation(header.version, header.flags, messages);
+  const std::uint64_t bytes = block.size();
+  const auto prefix_block = file->read_up_to(header.address, 64, "ObjectHeader");
+  if (!prefix_block) return false;
+  format::Cursor cursor = prefix_block->cursor("ObjectHeader");
+  const auto prefix = format::decode_object_header_prefix(cursor);
+  if (!prefix) return false;
+  const auto old = file->read(header.address, prefix->prefix_bytes + prefix->chunk0_bytes, "ObjectHeader");
+  if (!old) return false;
+  const auto place = made->add(std::move(block));
+  if (!place) return false;
+  auto chunk0 = encode_chunk0(old->bytes(), sizes(), *place, bytes, messages.size());
+  if (!chunk0) return false;
+  made->lay_over(header.address, *std::move(chunk0));
+  report.changed = true;
+  return true;
+}
+
+void Rescue::note(Finding finding) {
+  report.changed = true;
+  for (Finding& known : report.findings) {
+    if (known.address != finding.address) continue;
+    known.certainty = std::max(known.certainty, finding.certainty);
+    if (known.found_by.find(finding.found_by) == std::string::npos)
+      known.found_by += (known.found_by.empty() ? "" : ", ") + finding.found_by;
+    if (!finding.name.empty()) known.name = finding.name;
+    known.missing.insert(known.missing.end(), finding.missing.begin(), finding.missing.end());
+    known.filled += finding.filled;
+    return;
+  }
+  report.findings.push_back(std::move(finding));
+}
+
+}  // namespace h5mount::salvage

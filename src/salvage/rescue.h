@@ -1,0 +1,94 @@
+// Rescue: one file being salvaged; the parts of salvage_source share it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "claims.h"
+#include "encode.h"
+#include "h5mount/format/chunk_record_format.h"
+#include "h5mount/metadata/file_metadata.h"
+#include "made_source.h"
+#include "shape.h"
+#include "survey.h"
+#include "sweep.h"
+
+namespace h5mount::salvage {
+
+struct Rescue {
+  const Options& options;
+  std::shared_ptr<io::ByteSource> source;
+  std::shared_ptr<MadeSource> made;
+  metadata::FileMetadataPtr file;  // of `made`
+  Shape shape;
+  std::vector<Found> found;  // at addresses, in their order
+  Claims claims;             // of what the root leads to
+  Claims weak_claims;        // of what nothing leads to
+  std::uint64_t end = 0;     // of the file's own addresses
+  std::uint64_t steps = 0;   // of rebuilding that are left
+  Report report;
+
+  format::FileSizes sizes() const { return file->sizes(); }
+  // The found structures of a kind that nobody has a claim to.
+  std::vector<Found> unclaimed(Kind kind) const;
+  // Those of a kind that name `owner` as their header.
+  std::vector<Found> owned(Kind kind, std::uint64_t owner) const;
+  bool spend(std::uint64_t count) {
+    if (count > steps) return false;
+    steps -= count;
+    return true;
+  }
+  // After bytes were laid over: what was read before may be in the caches of `file`.
+  Status reopen();
+
+  // Gives the object at `address` other messages: those of `add` in place of those of the types `without`.
+  bool replace_messages(const metadata::ObjectHeader& header, std::span<const format::MessageType> without,
+                        std::span<const NewMessage> add);
+  void note(Finding finding);
+};
+
+// ---- groups (regroup.cpp)
+
+// The links of a damaged group that surviving nodes and heap blocks tell and that are not in `known`.
+std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
+                                          std::span<const format::Link> known);
+// Puts these links in the place of the group's own.
+bool replace_links(Rescue& rescue, const object::Object& group, std::span<const format::Link> links);
+// A group of these links, which did not exist; its address.
+std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::Link> links);
+// Names that symbol nodes and link messages which nobody claims still give to addresses.
+std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue);
+
+// ---- datasets (rechunk.cpp)
+
+// Makes what can be known of a dataset readable, and everything else an error. `unlinked`: nothing leads to
+// its header, so that its bytes may have been used again.
+void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked);
+
+// What surviving blocks and nodes tell of the chunks of a dataset whose index is damaged.
+struct GatheredChunks {
+  std::vector<PlacedChunk> chunks;    // may hold a chunk twice
+  std::vector<std::uint64_t> absent;  // numbers of chunks that were never written
+  Certainty certainty = Certainty::Proven;
+  std::string found_by;
+};
+GatheredChunks gather_array_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                   const chunk::ChunkGeometry& geometry);
+GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                   const chunk::ChunkGeometry& geometry);
+GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                   const chunk::ChunkGeometry& geometry);
+// Chunks that only their own form tells, in the order of their addresses.
+GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                           const chunk::ChunkGeometry& geometry, std::uint64_t wanted);
+
+// The format of an element of an array or tree of chunks.
+std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const DatasetTrouble& trouble,
+                                                       const chunk::ChunkGeometry& geometry,
+                                                       unsigned coordinates);
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,216 @@
+#include "shape.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "h5mount/format/messages.h"
+#include "h5mount/format/object_header_format.h"
+#include "h5mount/format/symbol_table.h"
+#include "h5mount/metadata/probe.h"
+
+namespace h5mount::salvage {
+namespace {
+
+// Pairs of places and addresses that are compared to find the base address.
+constexpr std::size_t kMaxVoters = 1024;
+constexpr std::uint64_t kMaxVotedHeader = 4096;
+// Structures that are read to compare them: more do not tell more.
+constexpr unsigned kMaxAsked = 1U << 16;
+
+// Superblocks 0 and 1 end with the root's symbol table entry, whose scratch pad names its tree and heap.
+void read_cached_root(const io::ByteSource& source, std::uint64_t place, Shape& shape) {
+  const format::Superblock& block = shape.superblock;
+  if (block.version > 1) return;
+  const std::size_t o = block.sizes.offsets, l = block.sizes.lengths;
+  const std::size_t entry = (block.version == 0 ? 24 : 28) + 4 * o;
+  std::vector<std::byte> bytes(entry + l + o + 24);
+  if (!source.read_at(place, bytes)) return;
+  format::Cursor cursor(bytes, place, "Superblock", block.sizes);
+  cursor.skip(entry + l + o, "root");
+  constexpr std::uint32_t kCachedTable = 1;
+  if (cursor.u32("cache_type") != kCachedTable) return;
+  cursor.skip(4, "reserved");
+  shape.root_tree = cursor.address("btree_address");
+  shape.root_heap = cursor.address("heap_address");
+}
+
+// A file inside another one keeps its superblock.
+std::optional<Shape> shape_within(const io::ByteSource& source, const Swept& swept) {
+  for (const Found& found : swept.found) {
+    if (found.kind != Kind::Superblock) continue;
+    const auto superblock = metadata::load_superblock(source, found.offset);
+    if (!superblock || superblock->root_address == format::kUndefinedAddress) continue;
+    if (superblock->root_address >= source.size() - found.offset) continue;
+    Shape shape;
+    shape.base = static_cast<std::int64_t>(found.offset);
+    shape.superblock = *superblock;
+    shape.found_by = "superblock at offset " + std::to_string(found.offset);
+    read_cached_root(source, found.offset, shape);
+    return shape;
+  }
+  return std::nullopt;
+}
+
+// Addresses of object headers, as links and symbol nodes have them.
+class AddressCollector {
+ public:
+  AddressCollector(const io::ByteSource& source, format::FileSizes sizes) : source_(source), sizes_(sizes) {}
+
+  void take(const Found& found) {
+    if (asked_ >= kMaxAsked) return;
+    if (found.kind == Kind::SymbolNode) take_symbols(found.offset);
+    if (found.kind == Kind::Header2) take_links(found);
+    if (found.kind == Kind::HeapDirect || found.kind == Kind::ExtensibleIndex ||
+        found.kind == Kind::FixedData || found.kind == Kind::ExtensibleData)
+      take_owner(found);
+  }
+  std::vector<std::uint64_t> headers;  // named as object headers
+  std::vector<std::uint64_t> owners;   // named as headers of heaps and arrays
+  unsigned sound = 0;                  // structures whose fields agree with these sizes
+  unsigned unsound = 0;
+
+ private:
+  static constexpr std::uint64_t kMostSymbols = 64;
+
+  std::vector<std::byte> bytes_at(std::uint64_t offset, std::uint64_t most) {
+    ++asked_;
+    std::vector<std::byte> out(static_cast<std::size_t>(std::min(most, source_.size() - offset)));
+    if (!source_.read_at(offset, out)) out.clear();
+    return out;
+  }
+
+  void take_symbols(std::uint64_t offset) {
+    const auto bytes = bytes_at(offset, format::symbol_table_node_bytes(sizes_, kMostSymbols));
+    format::Cursor cursor(bytes, offset, "SymbolTableNode", sizes_);
+    const auto symbols = format::decode_symbol_table_node(cursor, kMostSymbols);
+    if (!symbols) return;
+    for (const format::SymbolTableEntry& symbol : *symbols) {
+      const bool fits = symbol.name_offset % 8 == 0 && symbol.name_offset < (1U << 28) &&
+                        (symbol.soft || symbol.header_address < (std::uint64_t{1} << 48));
+      ++(fits ? sound : unsound);
+      if (fits && !symbol.soft) headers.push_back(symbol.header_address);
+    }
+  }
+
+  void take_links(const Found& found) {
+    if (found.bytes > kMaxVotedHeader) return;
+    const auto bytes = bytes_at(found.offset, found.bytes);
+    format::Cursor cursor(bytes, found.offset, "ObjectHeader", sizes_);
+    const auto prefix = format::decode_object_header_prefix(cursor);
+    if (!prefix || prefix->chunk0_bytes > cursor.remaining()) return;
+    format::Cursor messages = cursor.part(static_cast<std::size_t>(prefix->chunk0_bytes), "messages");
+    (void)format::for_each_raw_message(messages, *prefix, [&](const format::RawMessage& raw) -> Status {
+      format::Cursor body(raw.body, raw.offset, "LinkMessage", sizes_);
+      if (raw.type == static_cast<std::uint16_t>(format::MessageType::Link)) {
+        const auto link = format::decode_link(body);
+        ++(link && body.remaining() == 0 ? sound : unsound);
+        if (link && link->is(format::LinkType::Hard)) headers.push_back(link->address);
+      } else if (raw.type == static_cast<std::uint16_t>(format::MessageType::LinkInfo)) {
+        const auto info = format::decode_link_info(body);
+        ++(info && body.remaining() == 0 ? sound : unsound);
+      } else if (raw.type == static_cast<std::uint16_t>(format::MessageType::AttributeInfo)) {
+        const auto info = format::decode_attribute_info(body);
+        ++(info && body.remaining() == 0 ? sound : unsound);
+      }
+      return {};
+    });
+  }
+
+  void take_owner(const Found& found) {
+    constexpr std::size_t kAt = 6;  // behind signature, version and client
+    const std::size_t at = found.kind == Kind::HeapDirect ? kAt - 1 : kAt;
+    const auto bytes = bytes_at(found.offset, at + sizes_.offsets);
+    if (bytes.size() == at + sizes_.offsets) owners.push_back(load_le_width(&bytes[at], sizes_.offsets));
+  }
+
+  const io::ByteSource& source_;
+  const format::FileSizes sizes_;
+  unsigned asked_ = 0;
+};
+
+class BaseVote {
+ public:
+  void take(std::span<const std::uint64_t> places, std::span<const std::uint64_t> addresses) {
+    for (const std::uint64_t place : places.first(std::min(places.size(), kMaxVoters)))
+      for (const std::uint64_t address : addresses.first(std::min(addresses.size(), kMaxVoters)))
+        ++votes_[static_cast<std::int64_t>(place - address)];
+  }
+  // The base of most votes; 0 where it has as many as any.
+  std::int64_t winner(unsigned& votes) const {
+    std::int64_t best = 0;
+    const auto zero = votes_.find(0);
+    votes = zero == votes_.end() ? 0 : zero->second;
+    for (const auto& [base, count] : votes_)
+      if (count > votes || (count == votes && best != 0 && base < best)) best = base, votes = count;
+    return best;
+  }
+
+ private:
+  std::unordered_map<std::int64_t, unsigned> votes_;
+};
+
+std::optional<Shape> inferred_shape(const io::ByteSource& source, const Swept& swept) {
+  std::vector<std::uint64_t> headers, owners;
+  bool any = false;
+  for (const Found& found : swept.found) {
+    any = any || found.kind == Kind::Header1 || found.kind == Kind::Header2;
+    if (found.kind == Kind::Header1 || found.kind == Kind::Header2) headers.push_back(found.offset);
+    if (found.kind == Kind::FractalHeap || found.kind == Kind::ExtensibleArray ||
+        found.kind == Kind::FixedArray)
+      owners.push_back(found.offset);
+  }
+  if (!any) return std::nullopt;
+  std::optional<Shape> best;
+  std::uint64_t best_score = 0;
+  constexpr format::FileSizes kSizes[] = {{8, 8}, {4, 4}, {8, 4}, {4, 8}, {2, 2}};
+  for (const format::FileSizes sizes : kSizes) {
+    AddressCollector collector(source, sizes);
+    for (const Found& found : swept.found) {
+      collector.take(found);
+      if (collector.headers.size() > kMaxVoters && collector.owners.size() > kMaxVoters) break;
+    }
+    BaseVote vote;
+    vote.take(headers, collector.headers);
+    vote.take(owners, collector.owners);
+    unsigned votes = 0;
+    const std::int64_t base = vote.winner(votes);
+    const std::uint64_t score =
+        1 + std::uint64_t{votes} * 4 + collector.sound * std::uint64_t{2} -
+        std::min<std::uint64_t>(collector.unsound, votes * 4 + collector.sound * std::uint64_t{2});
+    if (best && score <= best_score) continue;
+    best_score = score;
+    best.emplace();
+    best->base = base;
+    best->superblock.version = 2;
+    best->superblock.sizes = sizes;
+    best->root_known = false;
+    best->found_by = "structures that agree, without a superblock";
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<Shape> find_shape(const std::shared_ptr<io::ByteSource>& source, const Options& options,
+                         std::optional<Swept>& swept) {
+  if (const auto place = metadata::locate_superblock(*source)) {
+    if (const auto superblock = metadata::load_superblock(*source, *place)) {
+      Shape shape;
+      shape.base = static_cast<std::int64_t>(*place);
+      shape.superblock = *superblock;
+      shape.flags_left = superblock->open_for_writing() || superblock->open_for_swmr_writing();
+      read_cached_root(*source, *place, shape);
+      return shape;
+    }
+  }
+  H5_ASSIGN(swept, sweep(*source, {{0, source->size()}}, options));
+  if (auto shape = shape_within(*source, *swept)) return *std::move(shape);
+  if (auto shape = inferred_shape(*source, *swept)) {
+    shape->superblock.end_of_file =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(source->size()) - shape->base);
+    return *std::move(shape);
+  }
+  return fail(Error(ErrorCode::BadSignature, "not an HDF5 file, and no structures of one are in it"));
+}
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,171 @@
+#include "survey.h"
+
+#include "claiming_metadata.h"
+#include "h5mount/base/checked.h"
+#include "h5mount/base/limits.h"
+#include "h5mount/metadata/global_heap.h"
+
+namespace h5mount::salvage {
+namespace {
+
+// What objects claim together may be so many times the file's bytes: more is a hostile file, and worth no
+// more looks.
+constexpr std::uint64_t kMaxClaimedTimes = 8;
+
+}  // namespace
+
+Result<chunk::ChunkGeometry> geometry_of(const object::DatasetDescription& description) {
+  return chunk::ChunkGeometry::make(description.space, description.layout,
+                                    !description.pipeline.filters.empty());
+}
+
+std::uint64_t chunk_number(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid) {
+  std::uint64_t number = 0;
+  for (std::size_t d = 0; d < grid.size(); ++d) number = number * grid[d] + scaled[d];
+  return number;
+}
+
+std::optional<std::uint64_t> chunk_count(const chunk::ChunkGeometry& geometry, std::uint64_t limit) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t chunks : geometry.grid) {
+    const auto product = checked_mul(count, chunks);
+    if (!product || *product > limit) return std::nullopt;
+    count = *product;
+  }
+  return count;
+}
+
+std::vector<PlacedChunk> chunks_of(const metadata::FileMetadataPtr& file,
+                                   const object::DatasetDescription& description,
+                                   const chunk::ChunkGeometry& geometry, std::optional<Error>& damage) {
+  std::vector<PlacedChunk> out;
+  const auto index = chunk::open_chunk_index(file, description.layout, geometry);
+  if (!index) {
+    damage = index.error();
+    return out;
+  }
+  const Status walked =
+      (*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord& record) {
+        out.push_back({chunk_number(scaled, geometry.grid), record});
+        return out.size() < limits::kMaxCheckedExtents;
+      });
+  if (!walked) damage = walked.error();
+  return out;
+}
+
+Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign)
+    : file_(std::make_shared<ClaimingMetadata>(std::move(file), claims)),
+      end_(end),
+      claims_(claims),
+      foreign_(foreign) {}
+
+void Survey::walk(std::uint64_t root) {
+  pending_.push_back(root);
+  while (!pending_.empty()) {
+    const std::uint64_t address = pending_.front();
+    pending_.pop_front();
+    visit(address);
+  }
+}
+
+void Survey::visit(std::uint64_t address) {
+  if (out_.reached.contains(address) || (others_ != nullptr && others_->reached.contains(address))) return;
+  if (out_.reached.size() >= limits::kMaxWalkedObjects) {
+    full_ = true;
+    return;
+  }
+  const auto opened = object::open_object(*file_, address);
+  if (!opened) {
+    out_.unreadable.push_back(address);
+    return;
+  }
+  out_.reached.emplace(address, opened->kind);
+  if (opened->kind == object::ObjectKind::Group) visit_group(*opened);
+  if (opened->kind == object::ObjectKind::Dataset) visit_dataset(*opened);
+  read_attributes(*opened);
+}
+
+void Survey::visit_group(const object::Object& object) {
+  std::vector<format::Link> links;
+  std::optional<Error> damage = object.header->damage;
+  const auto note = [&](const Error& error) {
+    if (!damage) damage = error;
+  };
+  const auto group = object::Group::open(file_, object);
+  if (!group) {
+    note(group.error());
+  } else {
+    const Status listed = (*group)->for_each(
+        [&](const format::Link& link) {
+          links.push_back(link);
+          return true;
+        },
+        note);
+    if (!listed) note(listed.error());
+  }
+  for (const format::Link& link : links) {
+    if (!link.is(format::LinkType::Hard)) continue;
+    ++out_.links_in[link.address];
+    pending_.push_back(link.address);
+  }
+  if (damage) out_.groups.push_back({object, std::move(links), *damage});
+}
+
+// False where the bytes are not all there, or are somebody else's.
+bool Survey::claim(std::uint64_t address, std::uint64_t bytes) {
+  if (bytes == 0) return true;
+  if (!range_within(address, bytes, end_)) return false;
+  claimed_ += bytes;
+  if (claimed_ <= kMaxClaimedTimes * end_) claims_.add(address, bytes);
+  return foreign_ == nullptr || !foreign_->touches(address, address + bytes);
+}
+
+void Survey::visit_dataset(const object::Object& object) {
+  auto description = object::describe_dataset(*file_, object);
+  if (!description) return;
+  std::optional<Error> damage;
+  bool whole = true;
+  const format::DataLayout& layout = description->layout;
+  if (layout.cls == format::LayoutClass::Contiguous && layout.address != format::kUndefinedAddress &&
+      description->external.empty())
+    whole = claim(layout.address, description->image_bytes);
+  else if (layout.cls == format::LayoutClass::Chunked)
+    whole = claim_chunks(*description, damage);
+  else if (layout.cls == format::LayoutClass::Virtual &&
+           layout.virtual_heap_address != format::kUndefinedAddress)
+    (void)metadata::load_global_heap_object(*file_, layout.virtual_heap_address, layout.virtual_heap_index);
+  if (!whole || damage) out_.datasets.push_back({object, *std::move(description), damage});
+}
+
+bool Survey::claim_chunks(const object::DatasetDescription& description, std::optional<Error>& damage) {
+  const auto geometry = geometry_of(description);
+  if (!geometry || claimed_ > kMaxClaimedTimes * end_) return true;
+  const auto index = chunk::open_chunk_index(file_, description.layout, *geometry);
+  if (!index) {
+    damage = index.error();
+    return true;
+  }
+  if (description.layout.index == format::ChunkIndexKind::Implicit) {
+    const auto count =
+        chunk_count(*geometry, ~std::uint64_t{0} / std::max<std::uint64_t>(geometry->chunk_bytes, 1));
+    return !count || claim(description.layout.address, *count * geometry->chunk_bytes);
+  }
+  bool whole = true;
+  const Status walked =
+      (*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
+        whole = claim(record.address, record.stored_size) && whole;
+        return claimed_ <= kMaxClaimedTimes * end_;
+      });
+  if (!walked) damage = walked.error();
+  return whole;
+}
+
+// For what they take up: dense attributes have a heap and trees.
+void Survey::read_attributes(const object::Object& object) {
+  if (object.header->find(format::MessageType::AttributeInfo) == nullptr) return;
+  (void)object::for_each_attribute(
+      *file_, object, [](const object::Attribute&) { return true; }, [](const Error&) {},
+      object::AttributeDetail::Name);
+}
+
+}  // namespace h5mount::salvage

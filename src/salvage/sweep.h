@@ -1,0 +1,31 @@
+// The sweep: looks at every byte of some ranges of a source for structures of the format.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "claims.h"
+#include "h5mount/salvage/salvage.h"
+#include "scan.h"
+
+namespace h5mount::salvage {
+
+struct Found {
+  std::uint64_t offset = 0;
+  std::uint32_t bytes = 0;  // where the structure tells them: headers; else 0
+  Kind kind = Kind::None;
+};
+
+struct Swept {
+  std::vector<Found> found;  // by offset
+  std::uint64_t bytes = 0;
+};
+
+// Looks for structures that begin in `ranges` (offsets of `source`, ascending). Object headers of version 2
+// are listed where their checksum is right, those of version 1 where their messages have its form; other
+// structures by their signature. The bytes of large headers that are looked at are bounded by
+// kSweepsPerByte times the bytes of the ranges. Errors: those of reading, Interrupted; LimitExceeded above
+// kMaxFound.
+Result<Swept> sweep(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options);
+
+}  // namespace h5mount::salvage

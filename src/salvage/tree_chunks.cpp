@@ -1,0 +1,186 @@
+// Chunks that nodes of B-trees tell. A node does not say whose it is: it is taken where its keys and records
+// can be nobody else's.
+#include <algorithm>
+
+#include "h5mount/format/btree2_node.h"
+#include "h5mount/format/chunk_btree1.h"
+#include "rescue.h"
+
+namespace h5mount::salvage {
+namespace {
+
+constexpr std::uint64_t kMaxNode1 = 64U << 10;
+constexpr unsigned kMaxDepth2 = 8;
+
+bool in_grid(std::span<const std::uint64_t> scaled, std::span<const std::uint64_t> grid) {
+  return std::ranges::equal(scaled, grid, std::less<>{});
+}
+
+// Whether a stored chunk can have that place and size.
+bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
+                  std::uint64_t bytes) {
+  const std::uint64_t most = geometry.chunk_bytes + geometry.chunk_bytes / 8 + 65'536;
+  const bool fits = geometry.filtered ? bytes > 0 && bytes <= most : bytes == geometry.chunk_bytes;
+  return fits && address != 0 && address < rescue.end;
+}
+
+// ---- version 1
+
+struct Leaf1 {
+  std::uint64_t address = 0, left = 0, right = 0;
+  format::ChunkBTree1Node node;
+};
+
+std::optional<Leaf1> leaf1_at(const Rescue& rescue, std::uint64_t address,
+                              const chunk::ChunkGeometry& geometry) {
+  const auto block = rescue.file->read_up_to(address, kMaxNode1, "ChunkBTree1Node");
+  if (!block) return std::nullopt;
+  format::Cursor head = block->cursor("ChunkBTree1Node");
+  head.skip(8, "prefix");
+  Leaf1 out;
+  out.address = address;
+  out.left = head.address("left_sibling_address");
+  out.right = head.address("right_sibling_address");
+  format::ChunkBTree1Bounds bounds;
+  bounds.level = 0;
+  format::Cursor cursor = block->cursor("ChunkBTree1Node");
+  auto node = format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, bounds);
+  if (!node || node->size() == 0) return std::nullopt;
+  for (std::size_t i = 0; i < node->size(); ++i) {
+    const format::ChunkBTree1Node::Child& child = node->children[i];
+    if (!may_be_chunk(rescue, geometry, child.address, child.stored_size)) return std::nullopt;
+    if (!in_grid({node->key(i), node->rank}, geometry.grid)) return std::nullopt;
+  }
+  out.node = *std::move(node);
+  return out;
+}
+
+// Whether the leaves are all of a tree: each knows its neighbours, and ends where the next one begins.
+bool is_whole_chain(std::vector<Leaf1>& leaves) {
+  std::ranges::sort(leaves, [](const Leaf1& a, const Leaf1& b) {
+    return format::compare_coordinates(a.node.key(0), b.node.key(0), a.node.rank) < 0;
+  });
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const std::uint64_t left = i == 0 ? format::kUndefinedAddress : leaves[i - 1].address;
+    const std::uint64_t right = i + 1 == leaves.size() ? format::kUndefinedAddress : leaves[i + 1].address;
+    if (leaves[i].left != left || leaves[i].right != right) return false;
+  }
+  return true;
+}
+
+// ---- version 2
+
+class Tree2Gatherer {
+ public:
+  Tree2Gatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry)
+      : rescue_(rescue),
+        geometry_(geometry),
+        type_(geometry.filtered ? 11 : 10),
+        node_size_(trouble.description.layout.bt2_node_size),
+        format_(record_format(rescue, trouble, geometry, static_cast<unsigned>(geometry.grid.size()))) {}
+
+  GatheredChunks run() {
+    if (!format_) return std::move(out_);
+    std::size_t leaves = 0, internals = 0;
+    for (const Found& found : rescue_.unclaimed(Kind::BTree2Leaf)) leaves += take_node(found.offset, 0);
+    for (const Found& found : rescue_.unclaimed(Kind::BTree2Internal))
+      for (unsigned level = 1; level <= kMaxDepth2; ++level)
+        if (take_node(found.offset, level)) {
+          ++internals;
+          break;
+        }
+    // A leaf may be left from a tree that has gone on without it; one node alone is the whole tree.
+    out_.certainty = leaves == 1 && internals == 0 ? Certainty::Plausible : Certainty::Guessed;
+    if (!out_.chunks.empty()) out_.found_by = "nodes of its chunk index";
+    return std::move(out_);
+  }
+
+ private:
+  // A header of a tree of so many levels above the leaves, for the widths of its nodes' fields.
+  std::optional<format::BTree2Header> header_of(unsigned depth) const {
+    Writer out(rescue_.sizes());
+    out.text("BTHD").uint(0, 1).uint(type_, 1).uint(node_size_, 4).uint(format_->record_bytes(), 2);
+    out.uint(depth, 2).uint(100, 1).uint(40, 1).address(0).uint(1, 2).length(1).checksum();
+    const std::vector<std::byte> bytes = out.take();
+    format::Cursor cursor(bytes, 0, format::kBTree2Header, rescue_.sizes());
+    auto header = format::decode_btree2_header(cursor, {.type = type_});
+    return header ? std::optional(*std::move(header)) : std::nullopt;
+  }
+
+  // How many records a node has is told by its parent alone; its checksum is right for one number only.
+  bool take_node(std::uint64_t address, unsigned level) {
+    const auto header = header_of(level);
+    if (!header) return false;
+    const auto block = rescue_.file->read_up_to(address, node_size_, format::kBTree2LeafNode);
+    constexpr std::size_t kRecordsAt = 6;
+    if (!block || block->bytes().size() < kRecordsAt || block->bytes()[5] != std::byte{type_}) return false;
+    const std::uint64_t most = header->levels[level].max_records;
+    for (std::uint64_t count = 1; count <= most; ++count) {
+      const std::size_t end = kRecordsAt + static_cast<std::size_t>(count) * format_->record_bytes();
+      if (end > block->bytes().size() || !is_record(&block->bytes()[end - format_->record_bytes()]))
+        return false;
+      const std::uint64_t used = format::btree2_node_bytes(*header, rescue_.sizes(), level, count);
+      if (used > block->bytes().size() || !rescue_.spend(used / 64 + 1)) return false;
+      format::Cursor cursor(block->bytes().first(static_cast<std::size_t>(used)), address,
+                            level == 0 ? format::kBTree2LeafNode : format::kBTree2InternalNode,
+                            rescue_.sizes());
+      if (!format::decode_btree2_node(cursor, *header, level, count)) continue;
+      for (std::uint64_t i = 0; i < count; ++i)
+        take_record(&block->bytes()[kRecordsAt + static_cast<std::size_t>(i) * format_->record_bytes()]);
+      return true;
+    }
+    return false;
+  }
+
+  bool is_record(const std::byte* at) const {
+    const format::ChunkEntry entry = format_->entry(at);
+    if (!may_be_chunk(rescue_, geometry_, entry.address, entry.stored_size)) return false;
+    for (unsigned d = 0; d < geometry_.grid.size(); ++d)
+      if (format_->coordinate(at, d) >= geometry_.grid[d]) return false;
+    return true;
+  }
+
+  void take_record(const std::byte* at) {
+    const format::ChunkEntry entry = format_->entry(at);
+    std::vector<std::uint64_t> scaled(geometry_.grid.size());
+    for (unsigned d = 0; d < scaled.size(); ++d) scaled[d] = format_->coordinate(at, d);
+    out_.chunks.push_back(
+        {chunk_number(scaled, geometry_.grid), {entry.address, entry.stored_size, entry.filter_mask, {}}});
+  }
+
+  Rescue& rescue_;
+  const chunk::ChunkGeometry& geometry_;
+  const std::uint8_t type_;
+  const std::uint32_t node_size_;
+  const std::optional<format::ChunkRecordFormat> format_;
+  GatheredChunks out_;
+};
+
+}  // namespace
+
+GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                   const chunk::ChunkGeometry& geometry) {
+  (void)trouble;
+  GatheredChunks out;
+  std::vector<Leaf1> leaves;
+  for (const Found& found : rescue.unclaimed(Kind::BTree1)) {
+    if (!rescue.spend(1024)) break;
+    if (auto leaf = leaf1_at(rescue, found.offset, geometry)) leaves.push_back(*std::move(leaf));
+  }
+  out.certainty = is_whole_chain(leaves) ? Certainty::Plausible : Certainty::Guessed;
+  for (const Leaf1& leaf : leaves)
+    for (std::size_t i = 0; i < leaf.node.size(); ++i) {
+      const format::ChunkBTree1Node::Child& child = leaf.node.children[i];
+      out.chunks.push_back({chunk_number({leaf.node.key(i), leaf.node.rank}, geometry.grid),
+                            {child.address, child.stored_size, child.filter_mask, {}}});
+    }
+  if (!leaves.empty()) out.found_by = "leaves of its chunk index";
+  return out;
+}
+
+GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble,
+                                   const chunk::ChunkGeometry& geometry) {
+  return Tree2Gatherer(rescue, trouble, geometry).run();
+}
+
+}  // namespace h5mount::salvage
