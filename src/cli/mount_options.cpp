@@ -74,6 +74,11 @@ bool assign(std::optional<T> parsed, std::optional<T>& out) {
   return parsed.has_value();
 }
 
+bool take_salvage(Value text, MountOptions& out) {
+  out.salvage = text == "fill" ? SalvageMode::Fill : SalvageMode::Errors;
+  return text.empty() || text == "fill";
+}
+
 std::optional<Swmr> parse_swmr(Value text) {
   if (text == "auto") return Swmr::Auto;
   if (text == "on") return Swmr::On;
@@ -173,7 +178,7 @@ bool pass_on(Value name, MountOptions& out) {
 }
 
 // The options of h5mount after -o: the only table for parsing, --help and the suggestions. `form` is empty
-// for a flag; `take` returns false for an invalid value.
+// for a flag, and begins with '[' where the value may be left out; `take` returns false for an invalid value.
 struct Option {
   Value name;
   Value form;
@@ -215,6 +220,9 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
     {"force", "", "", "mount although a writer seems to have the file open",
      [](Value, MountOptions& o) { return o.force = true; }},
+    {"salvage", "[=fill]", "fill, or without a value",
+     "show what can still be known of a damaged file; what cannot is an error, or with fill the fill value",
+     take_salvage},
     {"reload", "", "", "switch to the new file when the mounted one is replaced",
      [](Value, MountOptions& o) { return o.reload = true; }},
     {"plugins", "DIR[:DIR]", "existing directories, with ':' between them",
@@ -261,8 +269,10 @@ const Option* find_option(Value name) {
 
 Status take_known(const Option& option, std::optional<Value> value, MountOptions& out) {
   if (option.form.empty() && value) return fail(bad(fmt::format("option {} takes no value", option.name)));
-  if (!option.form.empty() && (!value || value->empty())) {
-    return fail(bad(fmt::format("option {0} needs a value: {0}={1}", option.name, option.form)));
+  const bool optional = option.form.starts_with('[');
+  if (!option.form.empty() && (value ? value->empty() : !optional)) {
+    return fail(bad(
+        fmt::format("option {0} needs a value: {0}{2}{1}", option.name, option.form, optional ? "" : "=")));
   }
   if (option.take(value.value_or(Value{}), out)) return {};
   return fail(bad(fmt::format("{}={}: must be {}", option.name, escape_for_log(*value), option.must_be)));
@@ -336,14 +346,17 @@ std::vector<std::string_view> mount_option_names() {
 
 std::string meant_option(std::string_view word) {
   const Option* const meant = find_option(near_miss(word, mount_option_names()));
-  return meant == nullptr ? std::string() : fmt::format("{}{}", meant->name, meant->form.empty() ? "" : "=");
+  return meant == nullptr ? std::string()
+                          : fmt::format("{}{}", meant->name,
+                                        meant->form.empty() || meant->form.starts_with('[') ? "" : "=");
 }
 
 std::string mount_options_help() {
   constexpr std::size_t kNameWidth = 24;
   std::string out;
   for (const Option& option : kOptions) {
-    const std::string form = fmt::format("{}{}{}", option.name, option.form.empty() ? "" : "=", option.form);
+    const bool bare = option.form.empty() || option.form.starts_with('[');
+    const std::string form = fmt::format("{}{}{}", option.name, bare ? "" : "=", option.form);
     out += fmt::format("  {:<{}}{}{}\n", form, kNameWidth, form.size() < kNameWidth ? "" : "  ", option.help);
   }
   return out;

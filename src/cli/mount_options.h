@@ -11,6 +11,7 @@
 #include "h5mount/base/error.h"
 #include "h5mount/base/log.h"
 #include "h5mount/object/file_set.h"
+#include "salvage_files.h"
 
 namespace h5mount::cli {
 
@@ -31,6 +32,7 @@ struct MountOptions {
   std::vector<std::string> external_directories;  // absolute, without symlinks
   Swmr swmr = Swmr::Auto;
   bool force = false;
+  SalvageMode salvage = SalvageMode::Off;
   bool reload = false;               // a replaced file is reopened
   std::vector<std::string> plugins;  // directories of filter plugins, absolute
   std::optional<LogLevel> log_level;

@@ -12,6 +12,7 @@
 #include "h5mount/base/log_notes.h"
 #include "h5mount/format/superblock.h"
 #include "memory_limit.h"
+#include "salvage_files.h"
 #include "source_check.h"
 
 namespace h5mount::cli {
@@ -118,15 +119,24 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
                                               : metadata::Follow::Never;
   options.keep_replaced = mount.reload;
   options.memory = memory;
-  return open_source(file, external_access(mount), options);
+  SalvageUse salvage;
+  salvage.mode = mount.salvage;
+  salvage.threads = decoding_threads(mount);
+  salvage.force = mount.force;
+  salvage.progress = true;
+  return open_source(file, external_access(mount), options, salvage);
 }
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
                                                      const object::ExternalAccess& access,
-                                                     const metadata::MetadataOptions& options) {
-  auto files = object::FileSet::open(file, make_opener(access, options.force), options);
-  if (!files) return fail(why_not_opened(file, files.error()));
-  return files;
+                                                     const metadata::MetadataOptions& options,
+                                                     const SalvageUse& salvage) {
+  auto files =
+      object::FileSet::open(file, make_salvaging_opener(make_opener(access, options.force), salvage), options);
+  if (files) return files;
+  const Error why = why_not_opened(file, files.error());
+  const bool told = salvage.mode != SalvageMode::Off || why.text() != files.error().text();
+  return fail(told ? why : with_salvage_hint(why));
 }
 
 int exit_code_of(const Error& error) {
@@ -163,7 +173,10 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
   if (tree)
     if (const auto root = (*tree)->stat(tree::kRootNode, tree::StatDepth::Listing); !root)
       tree = fail(root.error());
-  if (!tree) return fail(explain_missing_end(*files->main()->snapshot(), tree.error()));
+  if (!tree) {
+    const Error why = explain_missing_end(*files->main()->snapshot(), tree.error());
+    return fail(options.salvage == SalvageMode::Off ? with_salvage_hint(why) : why);
+  }
   warn_of_missing_end(file, *files->main()->snapshot());
   return tree;
 }

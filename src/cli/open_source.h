@@ -10,6 +10,7 @@
 #include "h5mount/object/file_set.h"
 #include "h5mount/tree/tree.h"
 #include "mount_options.h"
+#include "salvage_files.h"
 #include "status_report.h"
 
 namespace h5mount::cli {
@@ -21,7 +22,8 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
                                                      const std::shared_ptr<SharedCache>& memory = nullptr);
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
                                                      const object::ExternalAccess& access,
-                                                     const metadata::MetadataOptions& options);
+                                                     const metadata::MetadataOptions& options,
+                                                     const SalvageUse& salvage = {});
 // Of a program that ends with such an error.
 int exit_code_of(const Error& error);
 

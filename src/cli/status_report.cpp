@@ -1,5 +1,7 @@
 #include "status_report.h"
 
+#include "salvage_files.h"
+
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
@@ -93,6 +95,8 @@ std::vector<MountStatus::Counter> MountStatus::numbers() const {
           {"probes_used", counters_->probes_used},
           {"blocks_decoded", filter::filter_counters().blocks_decoded},
           {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
+          {"salvage_swept", salvage_counters().swept},
+          {"salvage_found", salvage_counters().found},
           {"cache_hits", cache.hits},
           {"cache_misses", cache.misses},
           {"cache_joins", cache.joins},

@@ -1,0 +1,155 @@
+#include "salvage_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+namespace h5mount::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The flags with which a process opened a descriptor: "flags:\t0100002".
+bool opened_for_writing(const fs::path& process, const std::string& descriptor) {
+  std::ifstream info(process / "fdinfo" / descriptor);
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("flags:")) {
+      const unsigned long flags = std::strtoul(line.c_str() + 6, nullptr, 8);
+      return (flags & O_ACCMODE) != O_RDONLY;
+    }
+  return false;
+}
+
+// Without asking a server, which may hang, about files that are not the one sought.
+bool is_same_file(const fs::path& descriptor, const struct stat& file) {
+  struct statx found = {};
+  if (::statx(AT_FDCWD, descriptor.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) return false;
+  return found.stx_ino == file.st_ino && makedev(found.stx_dev_major, found.stx_dev_minor) == file.st_dev;
+}
+
+// A process that has that file open for writing, as far as this user may see; 0: none.
+long writer_of(const struct stat& file) {
+  std::error_code none;
+  for (const auto& process : fs::directory_iterator("/proc", none)) {
+    const std::string name = process.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    for (const auto& descriptor : fs::directory_iterator(process.path() / "fd", none)) {
+      if (!is_same_file(descriptor.path(), file)) continue;
+      if (opened_for_writing(process.path(), descriptor.path().filename())) return std::stol(name);
+    }
+  }
+  return 0;
+}
+
+Status check_no_writer(io::ByteSource& source) {
+  for (const std::string& path : source.state().watchable()) {
+    struct stat st = {};
+    if (::stat(path.c_str(), &st) != 0) continue;
+    if (const long process = writer_of(st); process != 0)
+      return fail(
+          Error(ErrorCode::AccessDenied,
+                fmt::format("{} is open for writing by process {}: what it has not written yet is not "
+                            "lost; the option force salvages it all the same",
+                            path, process)));
+  }
+  return {};
+}
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(std::uint64_t swept, std::uint64_t all) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!wanted_ || all == 0 || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    shown_ = true;
+    fmt::print(stderr, "\r\033[Ksalvage: {} % swept", swept * 100 / all);
+  }
+
+ private:
+  const bool wanted_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
+                                                 const std::shared_ptr<io::ByteSource>& source) {
+  if (!use.force) H5_TRY(check_no_writer(*source));
+  ProgressLine line(use.progress);
+  salvage::Options options;
+  options.fill = use.mode == SalvageMode::Fill;
+  options.threads = use.threads;
+  options.progress = [&](std::uint64_t swept, std::uint64_t all) {
+    line.show(swept, all);
+    return !use.go_on || use.go_on();
+  };
+  H5_ASSIGN(salvage::Salvaged out, salvage::salvage_source(source, options));
+  salvage_counters().swept += out.report.swept;
+  salvage_counters().found += out.report.findings.size();
+  if (use.told) use.told(source->name(), out.report);
+  return std::move(out.source);
+}
+
+class SalvagingOpener final : public object::SourceOpener {
+ public:
+  SalvagingOpener(std::shared_ptr<object::SourceOpener> inner, SalvageUse use)
+      : inner_(std::move(inner)), use_(std::move(use)) {}
+
+  Result<object::FoundSource> find_main(const std::string& name) override {
+    H5_ASSIGN(auto found, inner_->find_main(name));
+    return salvaging(std::move(found));
+  }
+
+  Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
+                                         object::NameUse use) const override {
+    H5_ASSIGN(auto found, inner_->find_named(from, name, use));
+    if (use == object::NameUse::RawData) return found;
+    return salvaging(std::move(found));
+  }
+
+  const object::ExternalAccess& access() const override { return inner_->access(); }
+
+ private:
+  object::FoundSource salvaging(object::FoundSource found) const {
+    found.open = [open = std::move(found.open), use = use_]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+      H5_ASSIGN(const auto source, open());
+      return salvaged(use, source);
+    };
+    return found;
+  }
+
+  const std::shared_ptr<object::SourceOpener> inner_;
+  const SalvageUse use_;
+};
+
+}  // namespace
+
+SalvageCounters& salvage_counters() {
+  static SalvageCounters counters;
+  return counters;
+}
+
+std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<object::SourceOpener> inner,
+                                                            const SalvageUse& use) {
+  if (use.mode == SalvageMode::Off) return inner;
+  return std::make_shared<SalvagingOpener>(std::move(inner), use);
+}
+
+Error with_salvage_hint(const Error& error) {
+  if (!salvage::may_help(error)) return error;
+  return error.with_detail("the option salvage shows what can still be known of a damaged file");
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,41 @@
+// The option salvage: files are opened as salvage shows them (h5mount/salvage/salvage.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "h5mount/object/source_opener.h"
+#include "h5mount/salvage/salvage.h"
+
+namespace h5mount::cli {
+
+enum class SalvageMode : std::uint8_t { Off, Errors, Fill };
+
+// For /.h5/status; of all files together.
+struct SalvageCounters {
+  std::atomic<std::uint64_t> swept{0};  // bytes
+  std::atomic<std::uint64_t> found{0};  // objects that the ordinary way does not reach or give whole
+};
+SalvageCounters& salvage_counters();
+
+struct SalvageUse {
+  SalvageMode mode = SalvageMode::Off;
+  unsigned threads = 1;
+  bool force = false;     // also a file that a process has open for writing
+  bool progress = false;  // a line on stderr while a large file is swept
+  // Told of every file that was looked at; may be null.
+  std::function<void(const std::string& file, const salvage::Report& report)> told;
+  std::function<bool()> go_on;  // asked now and then; may be null
+};
+// An opener of what `inner` finds, whose HDF5 files are salvaged as they are opened; `inner` itself where the
+// mode is Off. Raw data files have no structure and are opened as they are.
+std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<object::SourceOpener> inner,
+                                                            const SalvageUse& use);
+
+// `error`, naming the option where that could help.
+Error with_salvage_hint(const Error& error);
+
+}  // namespace h5mount::cli
