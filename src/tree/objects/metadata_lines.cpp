@@ -188,6 +188,8 @@ void add_object(ServedFile& file, const OpenedObject& object, Line& line, Reques
       }
       break;
   }
+  if (const auto salvage = get_object_xattr(file, object, "user.hdf5.salvage", budget))
+    line.json("salvage", *salvage);
   add_attributes(file, object, line, budget);
 }
 

@@ -6,6 +6,7 @@
 #include "attribute_values.h"
 #include "damaged_lists.h"
 #include "dataset_image.h"
+#include "h5mount/io/remarks.h"
 #include "h5mount/object/no_such_attribute.h"
 #include "object_facts.h"
 #include "sources_text.h"
@@ -135,6 +136,12 @@ Text source_files_text(const Subject& subject) {
   return sources_text(reader->named_sources(kMaxListedSources, &subject.budget), kMaxXattrBytes);
 }
 
+// What salvage did for the object.
+std::optional<std::string> remark_on(const Subject& subject) {
+  const io::Remarks* const remarks = io::remarks_of(subject.opened.snapshot->addresses().get());
+  return remarks == nullptr ? std::nullopt : remarks->remark(subject.opened.object.address);
+}
+
 // Sparse storage has one pipeline per section; the message lists them.
 Text sections_text(const Subject& subject) {
   std::string out = "[";
@@ -190,6 +197,8 @@ const std::array kTable = {
          },
          true},
     Line{"sources", names_sources, source_files_text},
+    Line{"salvage", [](const Subject& s) { return remark_on(s).has_value(); },
+         [](const Subject& s) -> Text { return remark_on(s).value_or(""); }},
     Line{"error", [](const Subject& s) { return s.problem.has_value(); },
          [](const Subject& s) -> Text { return s.problem->text(); }},
     // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
