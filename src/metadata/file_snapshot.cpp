@@ -72,7 +72,17 @@ Result<MetadataBlock> FileSnapshot::read(std::uint64_t address, std::uint64_t le
 Result<MetadataBlock> FileSnapshot::read_up_to(std::uint64_t address, std::uint64_t length,
                                                std::string_view structure) const {
   H5_ASSIGN(const std::uint64_t left, bytes_left(address, length, structure));
-  return read_bytes(address, std::min(length, left), structure);
+  auto whole = read_bytes(address, std::min(length, left), structure);
+  if (whole || whole.error().code() != ErrorCode::Truncated) return whole;
+  // A source may have gaps: the longest part before the next one.
+  std::uint64_t most = std::min(length, left);
+  for (std::uint64_t there = 0; most - there > 1;) {
+    const std::uint64_t middle = there + (most - there) / 2;
+    auto part = read_bytes(address, middle, structure);
+    if (part) whole = std::move(part);
+    (whole && whole->bytes().size() == middle ? there : most) = middle;
+  }
+  return whole;
 }
 
 // Bytes from `address` to the end of the file, or of the image where that extends further.

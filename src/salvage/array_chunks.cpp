@@ -1,7 +1,7 @@
 // Chunks that the blocks of fixed and extensible arrays tell. Each block names its array's header, and has a
 // checksum: so what they say is proven.
 #include <algorithm>
-#include <bit>
+#include <unordered_set>
 
 #include "h5mount/base/checked.h"
 #include "h5mount/format/extensible_array.h"
@@ -168,6 +168,8 @@ class ArrayGatherer {
     if (!header) return;
     for (const Found& found : rescue_.owned(Kind::ExtensibleIndex, layout_.address))
       take_index_block(found.offset, *header);
+    for (const Found& found : rescue_.owned(Kind::ExtensibleSuper, layout_.address))
+      take_super_block(found.offset, *header);
     for (const Found& found : rescue_.owned(Kind::ExtensibleData, layout_.address))
       take_data_block(found.offset, *header);
   }
@@ -194,20 +196,82 @@ class ArrayGatherer {
           note_absent(first, header.data_blocks_of(u) * each);
         continue;
       }
-      for (std::uint64_t b = 0; b < header.data_blocks_of(u); ++b, ++block_number)
-        if (undefined(header.index_data_blocks_at, block_number)) note_absent(first + b * each, each);
+      for (std::uint64_t b = 0; b < header.data_blocks_of(u); ++b, ++block_number) {
+        if (undefined(header.index_data_blocks_at, block_number))
+          note_absent(first + b * each, each);
+        else
+          in_index_block_.insert(address_in(*block, header.index_data_blocks_at, block_number));
+      }
     }
   }
 
-  // A data block says where its elements begin.
-  void take_data_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
-    const auto prefix = rescue_.file->read(address, header.body_at, "ExtensibleArrayDataBlock");
+  std::uint64_t address_in(const metadata::MetadataBlock& block, std::size_t at, std::uint64_t i) const {
+    return format_->address(block.bytes().data() + at +
+                            static_cast<std::size_t>(i) * rescue_.sizes().offsets);
+  }
+
+  void take_super_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
+    const auto prefix = rescue_.file->read(address, header.body_at, "ExtensibleArraySuperBlock");
     if (!prefix) return;
     const std::uint64_t first =
         load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width);
-    const auto bits = std::bit_width(first / header.min_data_block_elements + 1);
-    const auto u = static_cast<unsigned>(bits) - 1;
-    if (u >= header.super_blocks || first >= order_.end()) return;
+    unsigned u = header.direct_super_blocks;
+    while (u < header.super_blocks && header.first_element_of(u) < first) ++u;
+    if (u >= header.super_blocks || header.first_element_of(u) != first) return;
+    const auto block =
+        rescue_.file->read(address, format::extensible_array_super_block_bytes(rescue_.sizes(), header, u),
+                           "ExtensibleArraySuperBlock");
+    if (!block) return;
+    format::Cursor cursor = block->cursor("ExtensibleArraySuperBlock");
+    if (!format::decode_extensible_array_super_block(cursor, header, layout_.address, u)) return;
+    const std::size_t at =
+        header.body_at + static_cast<std::size_t>(format::extensible_array_page_bitmap_bytes(header, u));
+    const std::uint64_t each = header.data_block_elements(u);
+    for (std::uint64_t b = 0; b < header.data_blocks_of(u) && rescue_.spend(1); ++b) {
+      const std::uint64_t data_block = address_in(*block, at, b);
+      if (data_block == format::kUndefinedAddress)
+        note_absent(first + header.index_block_elements + b * each, each);
+      else
+        in_super_block_.insert(data_block);
+    }
+  }
+
+  struct Place {
+    unsigned super_block = 0;
+    std::uint64_t first = 0;
+  };
+  // Where the elements of a data block begin. libhdf5 counts the offsets of blocks that the index block leads
+  // to by the block's number in it, so that some are those of blocks of a super block too: what leads to the
+  // block decides, and where nothing does, it is not believed.
+  std::optional<Place> place_of(std::uint64_t address, std::uint64_t stored,
+                                const format::ExtensibleArrayHeader& header) const {
+    std::optional<Place> direct, in_super;
+    std::uint64_t number = 0;
+    for (unsigned u = 0; u < header.super_blocks; ++u) {
+      const std::uint64_t first = header.first_element_of(u), each = header.data_block_elements(u);
+      if (u >= header.direct_super_blocks) {
+        if (stored < first) break;
+        if ((stored - first) % each == 0 && (stored - first) / each < header.data_blocks_of(u))
+          in_super = Place{u, stored};
+        continue;
+      }
+      for (std::uint64_t b = 0; b < header.data_blocks_of(u); ++b, ++number)
+        if (stored == first + number * each) direct = Place{u, first + b * each};
+    }
+    if (in_index_block_.contains(address)) return direct;
+    if (in_super_block_.contains(address)) return in_super;
+    if (direct && in_super) return std::nullopt;
+    return direct ? direct : in_super;
+  }
+
+  void take_data_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
+    const auto prefix = rescue_.file->read(address, header.body_at, "ExtensibleArrayDataBlock");
+    if (!prefix) return;
+    const auto place = place_of(
+        address, load_le_width(prefix->bytes().data() + header.index_elements_at, header.offset_width),
+        header);
+    if (!place || place->first >= order_.end()) return;
+    const unsigned u = place->super_block;
     const std::uint64_t elements = header.data_block_elements(u);
     const bool paged = header.pages_per_data_block(u) != 0;
     const std::uint64_t bytes = format::extensible_array_data_block_bytes(header, elements, paged);
@@ -215,7 +279,7 @@ class ArrayGatherer {
     if (!block) return;
     format::Cursor cursor = block->cursor("ExtensibleArrayDataBlock");
     if (!format::decode_extensible_array_data_block(cursor, header, layout_.address, elements, paged)) return;
-    const std::uint64_t number = first + header.index_block_elements;
+    const std::uint64_t number = place->first + header.index_block_elements;
     if (!paged) return take(block->bytes().data() + header.body_at, number, elements);
     const std::uint64_t page_elements = std::uint64_t{1} << header.page_bits;
     std::uint64_t at = address + bytes;
@@ -231,6 +295,7 @@ class ArrayGatherer {
   const ArrayOrder order_;
   const std::optional<format::ChunkRecordFormat> format_;
   const format::ArrayOfChunks expected_;
+  std::unordered_set<std::uint64_t> in_index_block_, in_super_block_;  // addresses of data blocks
   GatheredChunks out_;
 };
 

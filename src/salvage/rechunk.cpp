@@ -80,6 +80,16 @@ class ChunkTable {
     for (const std::uint64_t number : gathered.absent)
       if (number < states_.size() && states_[number] == State::Unknown) states_[number] = State::Absent;
   }
+  // Chunks without a number, as many as are unknown or all: in order.
+  void take_unnumbered(const GatheredChunks& hunted) {
+    auto next = hunted.chunks.begin();
+    for (std::uint64_t number = 0; number < states_.size() && next != hunted.chunks.end(); ++number)
+      if (states_[number] == State::Unknown) place({number, (next++)->record}, false);
+  }
+  void claim_placed(Claims& claims) const {
+    for (const PlacedChunk& one : placed_) claims.add(one.record.address, one.record.stored_size);
+    claims.settle();
+  }
   void all_others_absent() {
     for (State& state : states_)
       if (state == State::Unknown) state = State::Absent;
@@ -247,9 +257,16 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   if (damage) {
     GatheredChunks gathered = gather(rescue, trouble, *geometry);
     table.take(gathered);
-    if (gathered.chunks.empty() && geometry->filtered && table.unknown() == *count) {
-      gathered = hunt_chunks(rescue, trouble, *geometry, *count);
-      table.take(gathered);
+    // What lay in an inner node is known by nothing else; fewer or more chunks than are unknown tell no
+    // order.
+    if (const std::uint64_t unknown = table.unknown(); geometry->filtered && unknown > 0) {
+      table.claim_placed(rescue.weak_claims);
+      GatheredChunks hunted = hunt_chunks(rescue, trouble, *geometry, unknown + 1);
+      if (hunted.chunks.size() == unknown || (unknown == *count && hunted.chunks.size() <= unknown)) {
+        table.take_unnumbered(hunted);
+        gathered.certainty = std::max(gathered.certainty, hunted.certainty);
+        gathered.found_by += (gathered.found_by.empty() ? "" : ", ") + hunted.found_by;
+      }
     }
     finding.certainty = std::max(
         {finding.certainty, gathered.certainty, table.conflicts() ? Certainty::Guessed : Certainty::Proven});

@@ -14,6 +14,7 @@ using format::MessageType;
 
 constexpr std::size_t kMaxLinkBytes = 64U << 10;  // heap blocks of links are no larger
 constexpr std::uint64_t kStepsPerObject = 1024;
+constexpr std::uint64_t kMaxSegment = 64U << 20;
 
 template <class Decode>
 auto decode_first(const Rescue& rescue, const object::Object& group, MessageType type, Decode decode)
@@ -109,6 +110,37 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
   }
 }
 
+// The texts of an old group's heap that no link of it has, in the order of the heap.
+std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup& group) {
+  std::vector<std::string> out;
+  const auto table = decode_first(rescue, group.object, MessageType::SymbolTable, [](format::Cursor& cursor) {
+    return format::decode_symbol_table_message(cursor);
+  });
+  if (!table) return out;
+  auto heap = metadata::LocalHeap::open(rescue.file, table->local_heap_address);
+  if (!heap || heap->segment_size() > kMaxSegment) return out;
+  heap->load();
+  const auto free = heap->free_blocks();
+  std::unordered_set<std::string> known;
+  for (const format::Link& link : group.links) {
+    known.insert(link.name);
+    known.insert(link.target);
+  }
+  for (std::uint64_t at = 8; at < heap->segment_size() && rescue.spend(64);) {
+    const auto block = std::ranges::find_if(
+        free, [&](const auto& one) { return at >= one.offset && at - one.offset < one.size; });
+    if (block != free.end()) {
+      at = block->offset + block->size;
+      continue;
+    }
+    auto name = heap->text(at);
+    if (!name) break;
+    at += (name->size() + 8) / 8 * 8;
+    if (!name->empty() && !known.contains(*name)) out.push_back(*std::move(name));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
@@ -149,7 +181,9 @@ std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::
   return rescue.made->add(encode_header(messages));
 }
 
-std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue) {
+std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue,
+                                                               std::span<const DamagedGroup> groups,
+                                                               std::span<const std::uint64_t> lost) {
   std::vector<format::Link> links;
   for (const Found& block : rescue.unclaimed(Kind::HeapDirect)) add_heap_links(rescue, block.offset, links);
   for (const Found& heap : rescue.unclaimed(Kind::LocalHeap)) {
@@ -159,6 +193,14 @@ std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue) {
   std::unordered_map<std::uint64_t, std::string> out;
   for (const format::Link& link : links)
     if (link.is(format::LinkType::Hard)) out.emplace(link.address, link.name);
+  for (const DamagedGroup& group : groups) {
+    const std::vector<std::string> free = names_without_object(rescue, group);
+    std::vector<std::uint64_t> nameless;
+    for (const std::uint64_t address : lost)
+      if (!out.contains(address)) nameless.push_back(address);
+    if (free.empty() || free.size() != nameless.size()) continue;
+    for (std::size_t i = 0; i < free.size(); ++i) out.emplace(nameless[i], free[i]);
+  }
   return out;
 }
 

@@ -55,10 +55,11 @@ bool Rescue::replace_messages(const metadata::ObjectHeader& header,
 
 void Rescue::note(Finding finding) {
   report.changed = true;
-  for (Finding& known : report.findings) {
-    if (known.address != finding.address) continue;
+  const auto [at, added] = finding_at.try_emplace(finding.address, report.findings.size());
+  if (!added) {
+    Finding& known = report.findings[at->second];
     known.certainty = std::max(known.certainty, finding.certainty);
-    if (known.found_by.find(finding.found_by) == std::string::npos)
+    if (!finding.found_by.empty() && known.found_by.find(finding.found_by) == std::string::npos)
       known.found_by += (known.found_by.empty() ? "" : ", ") + finding.found_by;
     if (!finding.name.empty()) known.name = finding.name;
     known.missing.insert(known.missing.end(), finding.missing.begin(), finding.missing.end());

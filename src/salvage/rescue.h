@@ -25,11 +25,13 @@ struct Rescue {
   std::shared_ptr<MadeSource> made;
   metadata::FileMetadataPtr file;  // of `made`
   Shape shape;
-  std::vector<Found> found;  // at addresses, in their order
-  Claims claims;             // of what the root leads to
-  Claims weak_claims;        // of what nothing leads to
-  std::uint64_t end = 0;     // of the file's own addresses
-  std::uint64_t steps = 0;   // of rebuilding that are left
+  std::vector<Found> found;    // at addresses, in their order
+  Claims claims;               // of what the root leads to
+  Claims weak_claims;          // of what nothing leads to
+  std::uint64_t end = 0;       // of the file's own addresses
+  std::uint64_t steps = 0;     // of rebuilding that are left
+  unsigned damaged_trees = 0;  // chunk indexes whose nodes do not say whose they are
+  std::unordered_map<std::uint64_t, std::size_t> finding_at;  // by address
   Report report;
 
   format::FileSizes sizes() const { return file->sizes(); }
@@ -61,7 +63,11 @@ bool replace_links(Rescue& rescue, const object::Object& group, std::span<const 
 // A group of these links, which did not exist; its address.
 std::optional<std::uint64_t> make_group(Rescue& rescue, std::span<const format::Link> links);
 // Names that symbol nodes and link messages which nobody claims still give to addresses.
-std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue);
+// Where as many names of the heap of one damaged old group have no object as objects are lost, they are
+// theirs in order: both are in the order in which they were made.
+std::unordered_map<std::uint64_t, std::string> surviving_names(Rescue& rescue,
+                                                               std::span<const DamagedGroup> groups,
+                                                               std::span<const std::uint64_t> lost);
 
 // ---- datasets (rechunk.cpp)
 

@@ -58,6 +58,8 @@ class Salvager {
   void find_root_links();
   void find_unlinked();
   void tell_of_unlinked();
+  void count_damaged_trees();
+  std::vector<format::Link> lost_links();
   void write_lost_and_found();
   void set_root(std::uint64_t address);
   void tell_of_writer();
@@ -297,9 +299,18 @@ void Salvager::tell_of_unlinked() {
   for (const DatasetTrouble& trouble : unlinked_->result().datasets) rescue_dataset(rescue_, trouble, true);
 }
 
-void Salvager::write_lost_and_found() {
-  const auto names =
-      lost_.empty() ? std::unordered_map<std::uint64_t, std::string>{} : surviving_names(rescue_);
+void Salvager::count_damaged_trees() {
+  for (const Survey* survey : {&*reachable_, &*unlinked_})
+    for (const DatasetTrouble& trouble : survey->result().datasets) {
+      const format::ChunkIndexKind index = trouble.description.layout.index;
+      const bool tree = index == format::ChunkIndexKind::BTree1 || index == format::ChunkIndexKind::BTree2;
+      if (trouble.index && tree) ++rescue_.damaged_trees;
+    }
+}
+
+// The links of lost+found: each object by a name that something still gives it, else by its address.
+std::vector<format::Link> Salvager::lost_links() {
+  const auto names = surviving_names(rescue_, reachable_->result().groups, lost_);
   std::vector<format::Link> links;
   std::unordered_set<std::string> taken;
   for (const std::uint64_t address : lost_) {
@@ -318,6 +329,11 @@ void Salvager::write_lost_and_found() {
     rescue_.note(std::move(finding));
     links.push_back(std::move(link));
   }
+  return links;
+}
+
+void Salvager::write_lost_and_found() {
+  const std::vector<format::Link> links = lost_.empty() ? std::vector<format::Link>{} : lost_links();
   std::vector<format::Link> root = root_links_;
   std::optional<object::Object> root_object;
   if (root_opens_) {
@@ -415,6 +431,7 @@ Result<Salvaged> Salvager::run() {
   find_root_links();
   mend_groups();
   find_unlinked();
+  count_damaged_trees();
   for (const DatasetTrouble& trouble : reachable_->result().datasets) rescue_dataset(rescue_, trouble, false);
   tell_of_unlinked();
   if (!lost_.empty() || !root_opens_) write_lost_and_found();

@@ -90,7 +90,8 @@ class Tree2Gatherer {
           break;
         }
     // A leaf may be left from a tree that has gone on without it; one node alone is the whole tree.
-    out_.certainty = leaves == 1 && internals == 0 ? Certainty::Plausible : Certainty::Guessed;
+    const bool alone = leaves == 1 && internals == 0 && rescue_.damaged_trees <= 1;
+    out_.certainty = alone ? Certainty::Plausible : Certainty::Guessed;
     if (!out_.chunks.empty()) out_.found_by = "nodes of its chunk index";
     return std::move(out_);
   }
@@ -167,7 +168,8 @@ GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble
     if (!rescue.spend(1024)) break;
     if (auto leaf = leaf1_at(rescue, found.offset, geometry)) leaves.push_back(*std::move(leaf));
   }
-  out.certainty = is_whole_chain(leaves) ? Certainty::Plausible : Certainty::Guessed;
+  out.certainty =
+      is_whole_chain(leaves) && rescue.damaged_trees <= 1 ? Certainty::Plausible : Certainty::Guessed;
   for (const Leaf1& leaf : leaves)
     for (std::size_t i = 0; i < leaf.node.size(); ++i) {
       const format::ChunkBTree1Node::Child& child = leaf.node.children[i];
