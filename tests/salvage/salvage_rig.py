@@ -1,0 +1,283 @@
+#!/usr/bin/python3
+"""Damages HDF5 files of its own in many ways and tells what h5mount gives of them, with and without salvage.
+
+usage: salvage_rig.py H5MOUNT [--kills N] [--cuts N] [--mutants N] [--seed N] [--work DIR]
+
+For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
+h5py on the same file. Bytes that are wrong and not marked as `guessed` or missing end the program with
+status 1, and so does a sound file that salvage shows in another way.
+"""
+import argparse, io, json, os, random, shutil, signal, subprocess, sys, tarfile, tempfile, time
+
+import h5py
+import numpy as np
+
+SALVAGE = "SCHILY.xattr.user.hdf5.salvage"
+
+
+def tree(h5mount, path, options=""):
+    """What a tar of the tree holds: path to (bytes, salvage attribute or None)."""
+    command = [h5mount, "--tar"] + (["-o", options] if options else []) + [path]
+    done = subprocess.run(command, capture_output=True, timeout=300)
+    if done.returncode < 0:
+        raise SystemExit(f"{command}: ended by signal {-done.returncode}")
+    out = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+            for member in archive:
+                if member.isfile():
+                    remark = member.pax_headers.get(SALVAGE)
+                    out[member.name.removeprefix("./")] = (archive.extractfile(member).read(),
+                                                           json.loads(remark) if remark else None)
+    except tarfile.TarError:
+        pass
+    return out
+
+
+def mask_of(remark, size):
+    """Which bytes are given: all but the missing ones."""
+    mask = np.ones(size, bool)
+    for begin, end in (remark or {}).get("missing", []):
+        mask[begin:end] = False
+    return mask
+
+
+def compare(given, data):
+    """(right bytes, wrong bytes that are not marked) of one file against what was written."""
+    got, remark = given
+    if len(got) != len(data):
+        return 0, 0
+    a, b = np.frombuffer(got, np.uint8), np.frombuffer(data, np.uint8)
+    mask = mask_of(remark, len(data))
+    right = int(((a == b) & mask).sum())
+    wrong = int(((a != b) & mask).sum())
+    return right, 0 if remark and remark["certainty"] == "guessed" else wrong
+
+
+def score(found, truth):
+    """Right bytes, all bytes, unmarked wrong bytes. What has lost its name is looked for in lost+found."""
+    right = wrong = 0
+    lost = [value for name, value in found.items() if name.startswith("lost+found/")]
+    for name, data in truth.items():
+        if name in found:
+            one, bad = compare(found[name], data)
+            right, wrong = right + one, wrong + bad
+            continue
+        best = max((compare(value, data) for value in lost if len(value[0]) == len(data)), default=(0, 0))
+        right += best[0]
+    return right, sum(map(len, truth.values())), wrong
+
+
+def h5py_share(path, truth):
+    right = 0
+    try:
+        with h5py.File(path, "r") as file:
+            for name, data in truth.items():
+                try:
+                    got = file[name][()].tobytes()
+                    right += sum(a == b for a, b in zip(got, data)) if got != data else len(data)
+                except Exception:  # whatever libhdf5 makes of it
+                    pass
+    except Exception:
+        return 0
+    return right
+
+
+def write_sample(path, version):
+    r = np.random.default_rng(7)
+    with h5py.File(path, "w", libver=version) as f:
+        f.attrs["title"] = "a sample"
+        g = f.create_group("group")
+        f["contiguous"] = r.integers(0, 1 << 30, 20_000)
+        g["small"] = np.arange(50)
+        g.create_dataset("deflate", data=r.integers(0, 99, (500, 200), "i4"), chunks=(50, 100), compression=4,
+                         shuffle=True)
+        f.create_dataset("growing", data=r.random(6000), chunks=(16,), maxshape=(None,))
+        f.create_dataset("two", data=r.integers(0, 99, (300, 300)), chunks=(20, 20), maxshape=(None, None),
+                         compression=1)
+        f.create_dataset("checked", data=r.integers(0, 99, (300, 30)), chunks=(20, 30), fletcher32=True)
+        rows = g.create_dataset("table", (400,), np.dtype([("a", "i4"), ("b", "f8")]), chunks=(64,),
+                                maxshape=(None,))
+        rows[:] = np.array([(i, i / 3) for i in range(400)], rows.dtype)
+        for i in range(30):
+            g.create_group("many").file if i == 0 else None
+            g["many"].create_dataset(f"d{i:02}", data=np.full(20, i))
+
+
+class Rig:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.h5mount = arguments.h5mount
+        self.work = arguments.work or tempfile.mkdtemp(prefix="salvage-rig-")
+        self.random = random.Random(arguments.seed)
+        self.bad = 0
+        self.rows = {}
+
+    def judge(self, kind, path, truth):
+        plain = score(tree(self.h5mount, path), truth)
+        with_salvage = score(tree(self.h5mount, path, "salvage=fill"), truth)
+        row = self.rows.setdefault(kind, [0, 0, 0, 0, 0, 0])
+        for i, number in enumerate([1, with_salvage[1], with_salvage[0], plain[0], h5py_share(path, truth)]):
+            row[i] += number
+        unmarked = with_salvage[2] - plain[2]
+        if unmarked > 0 or with_salvage[0] < plain[0]:
+            kept = os.path.join(self.work, f"bad-{self.bad}.h5")
+            shutil.copy(path, kept)
+            self.bad += 1
+            print(f"BAD {kind}: {kept}: right {with_salvage[0]}, without {plain[0]}, "
+                  f"wrong and not marked {unmarked}", flush=True)
+        row[5] += max(unmarked, 0)
+
+    def damaged(self, kind, data, truth):
+        path = os.path.join(self.work, "case.h5")
+        with open(path, "wb") as file:
+            file.write(data)
+        self.judge(kind, path, truth)
+
+    def run_sample(self, version):
+        path = os.path.join(self.work, f"{version}.h5")
+        write_sample(path, version)
+        sound = tree(self.h5mount, path)
+        if tree(self.h5mount, path, "salvage") != sound:
+            self.bad += 1
+            print(f"BAD: {path}: a sound file looks different")
+        truth = {name: data for name, (data, _) in sound.items()}
+        with open(path, "rb") as file:
+            data = file.read()
+        for size in (48, 512, 4096):
+            self.damaged(f"{version}: first {size} bytes zeroed", bytes(size) + data[size:], truth)
+        self.damaged(f"{version}: inside another file", b"x" * 12345 + data + b"y" * 777, truth)
+        for signature in (b"TREE", b"SNOD", b"HEAP", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF",
+                          b"BTIN", b"EAHD", b"EAIB", b"EADB", b"EASB", b"FAHD", b"FADB"):
+            at = data.find(signature)
+            while at >= 0:
+                self.damaged(f"{version}: one {signature.decode()} overwritten",
+                             data[:at] + b"\xa5" * 32 + data[at + 32:], truth)
+                at = data.find(signature, at + 4)
+        for cut in self.random.sample(range(0, len(data), 512), self.arguments.cuts):
+            self.damaged(f"{version}: cut at a multiple of 512", data[:cut], truth)
+        for _ in range(self.arguments.mutants):
+            mutant = bytearray(data)
+            for _ in range(self.random.choice([1, 4, 16])):
+                at = self.random.randrange(len(mutant))
+                mutant[at] = self.random.randrange(256)
+            self.damaged(f"{version}: random bytes", bytes(mutant), truth)
+        for group in (False, True):
+            self.run_deletion(version, path, truth, group)
+
+    def run_deletion(self, version, path, truth, group):
+        copy = os.path.join(self.work, "deleted.h5")
+        gone = [name for name in truth if name.startswith("group/" if group else "two")]
+        shutil.copy(path, copy)
+        with h5py.File(copy, "r+", libver=version) as file:
+            del file["group" if group else "two"]
+        self.judge(f"{version}: {'group' if group else 'dataset'} deleted", copy,
+                   {name: data for name, data in truth.items() if name not in gone})
+        self.judge_lost(f"{version}: what was deleted", copy, {name: truth[name] for name in gone})
+        with h5py.File(copy, "r+", libver=version) as file:
+            file["later"] = np.arange(5000)
+        self.judge_lost(f"{version}: what was deleted, after later writes", copy,
+                        {name: truth[name] for name in gone})
+
+    def judge_lost(self, kind, path, truth):
+        """Only bytes that still lie in the file count; of compressed data that is not known."""
+        found = tree(self.h5mount, path, "salvage=fill")
+        lost = [value for name, value in found.items() if name.startswith("lost+found")]
+        row = self.rows.setdefault(kind, [0, 0, 0, 0, 0, 0])
+        row[0] += 1
+        for data in truth.values():
+            best = max((compare(value, data) for value in lost if len(value[0]) == len(data)), default=(0, 0))
+            row[1] += len(data)
+            row[2] += best[0]
+            row[5] += best[1]
+
+    # A writer that is killed: it tells what it has flushed.
+    def run_kill(self, version, swmr):
+        path = os.path.join(self.work, "killed.h5")
+        log = path + ".log"
+        for name in (path, log):
+            if os.path.exists(name):
+                os.remove(name)
+        writer = os.fork()
+        if writer == 0:
+            try:
+                write_until_killed(path, log, version, swmr, self.random.random())
+            finally:
+                os._exit(0)
+        time.sleep(0.05 + 0.25 * self.random.random())
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+        if not os.path.exists(log):
+            return
+        lines = open(log).read().splitlines()
+        if not lines:
+            return
+        rounds = int(lines[-1])
+        found = tree(self.h5mount, path, "salvage=fill")
+        plain = tree(self.h5mount, path)
+        row = self.rows.setdefault(f"{version}: writer killed{', SWMR' if swmr else ''}, what it had flushed",
+                                   [0, 0, 0, 0, 0, 0])
+        row[0] += 1
+        for name, data in flushed(rounds).items():
+            row[1] += len(data)
+            for column, given in ((2, found), (3, plain)):
+                got, remark = given.get(name, (b"", None))
+                got = got[:len(data)].ljust(len(data), b"\0")
+                a, b = np.frombuffer(got, np.uint8), np.frombuffer(data, np.uint8)
+                row[column] += int((a == b).sum())
+        try:
+            with h5py.File(path, "r") as file:
+                row[4] += sum(len(data) for name, data in flushed(rounds).items()
+                              if file[name][()].tobytes()[:len(data)] == data)
+        except Exception:  # libhdf5 refuses the file
+            pass
+
+    def run(self):
+        for version in ("earliest", "latest"):
+            self.run_sample(version)
+            for _ in range(self.arguments.kills):
+                self.run_kill(version, False)
+        for _ in range(self.arguments.kills):
+            self.run_kill("latest", True)
+        print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8}  unmarked")
+        for kind, (files, total, right, plain, other, unmarked) in self.rows.items():
+            share = [f"{100 * n / max(total, 1):7.2f}%" for n in (right, plain, other)]
+            print(f"{kind:60} {files:6} {total:12} {' '.join(share)}  {unmarked}")
+        return 1 if self.bad or any(row[5] for row in self.rows.values()) else 0
+
+
+ROWS = 500
+
+
+def flushed(rounds):
+    values = np.arange(rounds * ROWS, dtype="i8") * 7
+    return {"plain": values.tobytes(), "packed": (values % 251).tobytes(), "group/first": np.arange(100).tobytes()}
+
+
+def write_until_killed(path, log, version, swmr, _):
+    with h5py.File(path, "w", libver=version) as file, open(log, "w") as told:
+        file.create_group("group")["first"] = np.arange(100)
+        plain = file.create_dataset("plain", (0,), "i8", chunks=(200,), maxshape=(None,))
+        packed = file.create_dataset("packed", (0,), "i8", chunks=(300,), maxshape=(None,), compression=1)
+        file.flush()
+        if swmr:
+            file.swmr_mode = True
+        for count in range(1, 4000):
+            values = np.arange((count - 1) * ROWS, count * ROWS, dtype="i8") * 7
+            for dataset, some in ((plain, values), (packed, values % 251)):
+                dataset.resize((count * ROWS,))
+                dataset[-ROWS:] = some
+            file.flush()
+            told.write(f"{count}\n")
+            told.flush()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("h5mount")
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--cuts", type=int, default=6)
+    parser.add_argument("--mutants", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--work")
+    sys.exit(Rig(parser.parse_args()).run())
