@@ -20,6 +20,7 @@
 #include "h5mount/text/value_text.h"
 #include "mount_options.h"
 #include "open_source.h"
+#include "salvage_files.h"
 
 namespace h5mount::cli {
 
@@ -235,6 +236,9 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
       "fsck.h5");
   app.add_option("SOURCE", command.sources, "HDF5 files");
   app.add_flag("-q,--quiet", command.quiet, "print findings only");
+  app.add_flag(
+      "--salvage", command.salvage,
+      "tell what the option salvage of h5mount finds in a damaged file, and check what it then shows");
   app.add_flag("--quick", command.quick, "check metadata only; read no data");
   std::string algorithm;
   app.add_option("--checksum", algorithm,
@@ -295,6 +299,45 @@ Status print_checksums(const dataset::ReadEnvironment& environment, unsigned thr
   return done;
 }
 
+// What salvage did for each object, as notes; a file for which it did something is damaged.
+void tell_of_salvage(Printer& printer, const salvage::Report& report) {
+  if (!report.changed) return;
+  const auto note = [&](const std::string& path, std::string text) {
+    printer.found({check::Severity::Note, path, Error(ErrorCode::InvalidValue, std::move(text))});
+  };
+  if (!report.superblock.empty()) note("", "salvage: found by " + report.superblock);
+  for (const salvage::Finding& finding : report.findings)
+    note(finding.name.empty() ? "" : "/lost+found/" + finding.name,
+         fmt::format("salvage: object at {:#x}: {}", finding.address, finding.json()));
+}
+
+// What salvage did, of each file that was opened. Threads: any.
+class SalvageReports {
+ public:
+  void add(const salvage::Report& report) {
+    const MutexLock lock(mutex_);
+    all_.push_back(report);
+  }
+  std::vector<salvage::Report> all() const {
+    const MutexLock lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<salvage::Report> all_ H5_GUARDED_BY(mutex_);
+};
+
+SalvageUse use_of_salvage(const FsckCommand& command, unsigned threads, SalvageReports& reports) {
+  if (!command.salvage) return {};
+  return {.mode = SalvageMode::Errors,
+          .threads = threads,
+          .force = false,
+          .progress = false,
+          .told = [&reports](const std::string&, const salvage::Report& report) { reports.add(report); },
+          .go_on = [] { return !g_interrupted.load(); }};
+}
+
 // A file that cannot be opened as HDF5 is damaged; one that cannot be read was not checked.
 int check_source(const FsckCommand& command, const object::ExternalAccess& access, const std::string& source,
                  unsigned threads, const std::shared_ptr<cache::WorkerPool>& workers) {
@@ -302,7 +345,8 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   metadata::MetadataOptions options;
   options.force = true;
   options.follow = metadata::Follow::Never;
-  auto files = open_source(source, access, options);
+  SalvageReports salvaging;
+  auto files = open_source(source, access, options, use_of_salvage(command, threads, salvaging));
   if (!files) {
     const ErrorCode code = files.error().code();
     if (code == ErrorCode::Io || code == ErrorCode::NotFound || code == ErrorCode::AccessDenied)
@@ -313,12 +357,15 @@ int check_source(const FsckCommand& command, const object::ExternalAccess& acces
   const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
                                              *std::move(files)};
   Printer printer(command, source, environment.files->main()->snapshot()->source()->stored_bytes());
+  const std::vector<salvage::Report> reports = salvaging.all();
+  for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
+  const bool salvaged = std::ranges::any_of(reports, &salvage::Report::changed);
   check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
   if (command.checksums && !g_interrupted.load())
     if (const Status written = print_checksums(environment, threads, printer, totals); !written)
       return complain(source, written.error());
   printer.summarise(totals);
-  return (totals.damage > 0 ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
+  return (totals.damage > 0 || salvaged ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
 }
 
 }  // namespace

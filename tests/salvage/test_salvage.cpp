@@ -1,0 +1,197 @@
+// Damaged files through salvage and the ordinary readers.
+#include "h5mount/salvage/salvage.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "h5mount/chunk/chunk_index.h"
+#include "h5mount/io/remarks.h"
+#include "h5mount/metadata/followed_file.h"
+#include "h5mount/object/object.h"
+#include "h5mount/object/resolve_path.h"
+#include "support/h5py_file.h"
+
+namespace h5mount::salvage {
+namespace {
+
+constexpr const char* kScript =
+    "import numpy as np\n"
+    "g = f.create_group('g')\n"
+    "f['plain'] = np.arange(300, dtype='i4')\n"
+    "g.create_dataset('fixed', data=np.arange(4000), chunks=(100,), compression=1)\n"
+    "f.create_dataset('growing', data=np.arange(4000), chunks=(10,), maxshape=(None,))\n"
+    "f.create_dataset('both', data=np.arange(3600).reshape(60, 60), chunks=(4, 4), maxshape=(None, None))\n";
+
+Salvaged salvaged(std::vector<std::byte> bytes, bool fill = false) {
+  auto out = salvage_source(io::make_memory_source(std::move(bytes)), {.fill = fill, .threads = 2});
+  EXPECT_TRUE(out) << (out ? "" : out.error().text());
+  return out ? *std::move(out) : Salvaged{};
+}
+
+// The chunks of the dataset at `path` that can be read, of those that it has.
+struct Chunks {
+  std::size_t all = 0, readable = 0;
+};
+Result<Chunks> chunks_at(const io::ByteSource& made, const std::shared_ptr<io::ByteSource>& source,
+                         std::string_view path) {
+  H5_ASSIGN(const auto file, metadata::FileMetadata::open(source, {}));
+  H5_ASSIGN(const std::uint64_t address, object::resolve_path(file, file->root_address(), path));
+  H5_ASSIGN(const auto object, object::open_object(*file, address));
+  H5_ASSIGN(const auto description, object::describe_dataset(*file, object));
+  H5_ASSIGN(const auto geometry, chunk::ChunkGeometry::make(description.space, description.layout,
+                                                            !description.pipeline.filters.empty()));
+  H5_ASSIGN(const auto index, chunk::open_chunk_index(file, description.layout, geometry));
+  Chunks out;
+  H5_TRY(index->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(record.stored_size));
+    ++out.all;
+    out.readable += made.read_at(record.address, bytes).has_value() ? 1 : 0;
+    return true;
+  }));
+  return out;
+}
+
+void expect_chunks(const Salvaged& shown, std::string_view path, std::size_t all, std::size_t readable) {
+  const auto chunks = chunks_at(*shown.source, shown.source, path);
+  ASSERT_TRUE(chunks) << path << ": " << chunks.error().text();
+  EXPECT_EQ(chunks->all, all) << path;
+  EXPECT_EQ(chunks->readable, readable) << path;
+}
+
+// Overwrites the structure, as another program would.
+void overwrite(std::vector<std::byte>& bytes, std::size_t at, std::size_t count = 24) {
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, std::byte{0xA5});
+}
+
+class SalvageTest : public testing::TestWithParam<const char*> {
+ protected:
+  std::vector<std::byte> sample() const { return test::written_with_h5py(kScript, GetParam()); }
+  bool latest() const { return GetParam() == std::string("latest"); }
+};
+INSTANTIATE_TEST_SUITE_P(Versions, SalvageTest, testing::Values("earliest", "latest"));
+
+TEST_P(SalvageTest, ASoundFileIsItself) {
+  auto bytes = sample();
+  ASSERT_FALSE(bytes.empty());
+  const auto source = io::make_memory_source(std::move(bytes));
+  const auto out = salvage_source(source, {});
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(out->source, source);
+  EXPECT_FALSE(out->report.changed);
+  EXPECT_TRUE(out->report.findings.empty());
+}
+
+TEST_P(SalvageTest, WithoutASuperblock) {
+  auto bytes = sample();
+  ASSERT_FALSE(bytes.empty());
+  std::fill_n(bytes.begin(), 48, std::byte{0});
+  const Salvaged shown = salvaged(bytes);
+  expect_chunks(shown, "g/fixed", 40, 40);
+  expect_chunks(shown, "growing", 400, 400);
+  ASSERT_NE(io::remarks_of(shown.source.get()), nullptr);
+  EXPECT_TRUE(io::remarks_of(shown.source.get())->remark(48)) << "nothing is reached in the ordinary way";
+}
+
+TEST_P(SalvageTest, InsideAnotherFile) {
+  const auto bytes = sample();
+  std::vector<std::byte> outer(777, std::byte{'x'});
+  outer.insert(outer.end(), bytes.begin(), bytes.end());
+  outer.resize(outer.size() + 100, std::byte{'y'});
+  expect_chunks(salvaged(outer), "both", 225, 225);
+}
+
+TEST_P(SalvageTest, ADamagedGroupKeepsItsPlaces) {
+  if (latest()) return;  // its groups are compact: see ALostRoot
+  auto bytes = sample();
+  const auto trees = test::places_of(bytes, std::string_view("TREE\0", 5));
+  ASSERT_FALSE(trees.empty());
+  for (const std::size_t at : trees) overwrite(bytes, at);
+  const Salvaged shown = salvaged(bytes);
+  expect_chunks(shown, "growing", 400, 400);
+}
+
+TEST_P(SalvageTest, ALostRootLeavesItsObjectsInLostAndFound) {
+  if (!latest()) return;
+  auto bytes = sample();
+  overwrite(bytes, 48);  // the root's header follows the superblock
+  const Salvaged shown = salvaged(bytes);
+  const auto named =
+      std::ranges::count_if(shown.report.findings, [](const Finding& f) { return !f.name.empty(); });
+  EXPECT_EQ(named, 4) << "the group and three datasets; the group brings its own";
+  const auto group = std::ranges::find_if(shown.report.findings,
+                                          [](const Finding& f) { return f.name.starts_with("group-"); });
+  ASSERT_NE(group, shown.report.findings.end());
+  expect_chunks(shown, "lost+found/" + group->name + "/fixed", 40, 40);
+}
+
+TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
+  if (!latest()) return;
+  for (const std::string_view signature : {"FAHD", "EAHD", "EAIB", "EASB", "BTHD"}) {
+    auto bytes = sample();
+    for (const std::size_t at : test::places_of(bytes, signature)) {
+      overwrite(bytes, at);
+      const Salvaged shown = salvaged(bytes);
+      EXPECT_TRUE(shown.report.changed) << signature;
+      expect_chunks(shown, "g/fixed", 40, 40);
+      if (signature != "EAIB" && signature != "EASB") expect_chunks(shown, "growing", 400, 400);
+      if (signature == "BTHD") {
+        // What an inner node held stays known, as the node is whole.
+        expect_chunks(shown, "both", 225, 225);
+      }
+    }
+  }
+}
+
+TEST_P(SalvageTest, ChunksThatNothingTellsAreErrorsAndAreNamed) {
+  if (!latest()) return;
+  auto bytes = sample();
+  const auto blocks = test::places_of(bytes, "EADB");
+  ASSERT_GT(blocks.size(), 1U);
+  overwrite(bytes, blocks[1]);
+  const Salvaged shown = salvaged(bytes);
+  const auto chunks = chunks_at(*shown.source, shown.source, "growing");
+  ASSERT_TRUE(chunks) << chunks.error().text();
+  EXPECT_EQ(chunks->all, 400U);
+  EXPECT_LT(chunks->readable, 400U);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  const Finding& finding = shown.report.findings[0];
+  ASSERT_EQ(finding.missing.size(), 1U);
+  EXPECT_EQ(finding.missing[0].end - finding.missing[0].begin, (400 - chunks->readable) * 80);
+  EXPECT_EQ(finding.filled, 0U);
+  EXPECT_EQ(finding.certainty, Certainty::Proven);
+
+  const Salvaged filled = salvaged(bytes, true);
+  expect_chunks(filled, "growing", chunks->readable, chunks->readable);
+  EXPECT_EQ(filled.report.findings.at(0).filled, (400 - chunks->readable) * 80);
+}
+
+TEST_P(SalvageTest, DeletedObjectsAreGuessed) {
+  const auto bytes =
+      test::written_with_h5py(std::string(kScript) + "f.flush()\ndel f['growing']\n", GetParam());
+  ASSERT_FALSE(bytes.empty());
+  const Salvaged shown = salvaged(bytes);
+  const auto lost =
+      std::ranges::find_if(shown.report.findings, [](const Finding& f) { return !f.name.empty(); });
+  ASSERT_NE(lost, shown.report.findings.end());
+  EXPECT_EQ(lost->certainty, Certainty::Guessed);
+  expect_chunks(shown, "lost+found/" + lost->name, 400, 400);
+}
+
+TEST(Salvage, WhatIsNoHdf5IsSaid) {
+  const auto out =
+      salvage_source(io::make_memory_source(std::vector<std::byte>(100'000, std::byte{'a'})), {});
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code(), ErrorCode::BadSignature);
+}
+
+TEST(Salvage, ASweepCanBeInterrupted) {
+  const auto out =
+      salvage_source(io::make_memory_source(std::vector<std::byte>(100'000, std::byte{'a'})),
+                     {.threads = 1, .progress = [](std::uint64_t, std::uint64_t) { return false; }});
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code(), ErrorCode::Interrupted);
+}
+
+}  // namespace
+}  // namespace h5mount::salvage
