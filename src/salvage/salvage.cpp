@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "claiming_metadata.h"
+#include "h5mount/format/cache_image.h"
 #include "h5mount/metadata/symbol_table.h"
 #include "rescue.h"
 
@@ -53,6 +54,7 @@ class Salvager {
   Status choose_root();
   std::uint64_t reach_of(std::uint64_t root) const;
   bool is_lost(const Found& found) const;
+  void claim_extension(std::uint64_t address);
   void walk_reachable();
   void mend_groups();
   void find_root_links();
@@ -98,12 +100,22 @@ Status Salvager::open() {
   return rescue_.reopen();
 }
 
+// A cache image holds copies of structures, which are no others.
+void Salvager::claim_extension(std::uint64_t address) {
+  const auto header = metadata::load_object_header(ClaimingMetadata(rescue_.file, rescue_.claims), address);
+  if (!header) return;
+  const metadata::HeaderMessage* const image = (*header)->find(format::MessageType::MetadataCacheImage);
+  if (image == nullptr) return;
+  format::Cursor cursor = image->cursor("MetadataCacheImageMessage");
+  if (const auto message = format::decode_cache_image_message(cursor))
+    rescue_.claims.add(message->address, message->length);
+}
+
 void Salvager::walk_reachable() {
   reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr);
   rescue_.claims.add(0, 48);
   const std::uint64_t extension = rescue_.file->superblock().extension_address;
-  if (extension != format::kUndefinedAddress)
-    (void)metadata::load_object_header(ClaimingMetadata(rescue_.file, rescue_.claims), extension);
+  if (extension != format::kUndefinedAddress) claim_extension(extension);
   if (root_ != format::kUndefinedAddress) reachable_->walk(root_);
   root_opens_ = reachable_->result().reached.contains(root_) &&
                 reachable_->result().reached.at(root_) == object::ObjectKind::Group;
@@ -453,6 +465,9 @@ std::string Finding::json() const {
 }
 
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options) {
+  // Members of a set lie far apart in the address space, and some may be missing: what is sought may be
+  // there.
+  if (source->stored_bytes() != source->size()) return Salvaged{std::move(source), {}};
   return Salvager(std::move(source), options).run();
 }
 

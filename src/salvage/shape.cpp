@@ -198,7 +198,7 @@ Result<Shape> find_shape(const std::shared_ptr<io::ByteSource>& source, const Op
       Shape shape;
       shape.base = static_cast<std::int64_t>(*place);
       shape.superblock = *superblock;
-      shape.flags_left = superblock->open_for_writing() || superblock->open_for_swmr_writing();
+      shape.flags_left = superblock->open_for_writing() && !superblock->open_for_swmr_writing();
       read_cached_root(*source, *place, shape);
       return shape;
     }
