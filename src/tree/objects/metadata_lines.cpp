@@ -86,22 +86,37 @@ Result<std::string> attribute_json(ServedFile& file, const object::Attribute& at
   return out;
 }
 
+// {"dtype":…,"shape":…} in the terms of user.hdf5.dtype and user.hdf5.shape.
+std::string attribute_type(const object::Attribute& attribute) {
+  std::string out = R"({"dtype":)";
+  text::append_json_string(text::datatype_text(*attribute.type), out);
+  out += R"(,"shape":)";
+  if (attribute.space.kind == format::DataspaceKind::Null) return out + "null}";
+  out += '[';
+  for (const std::uint64_t dim : attribute.space.dims) {
+    if (out.back() != '[') out += ',';
+    out += fmt::format("{}", dim);
+  }
+  return out + "]}";
+}
+
 // Stops where the text has no room for more: values may share what they refer to, so one object can produce
 // any amount of text.
 void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
   bool any = false;
   std::vector<std::pair<std::string, Error>> failed;
-  std::size_t failed_bytes = 0;
+  std::vector<std::pair<std::string, std::string>> types;
+  std::size_t bytes_behind = 0;  // of what is written behind the values
   const auto note_failure = [&](std::string_view name, const Error& error) {
-    failed_bytes += sizeof failed[0] + name.size();
+    bytes_behind += sizeof failed[0] + name.size();
     failed.emplace_back(name, error);
   };
   const Status walked = object::for_each_attribute(
       *file.metadata(), object.object,
       [&](const object::Attribute& attribute) {
         const std::uint64_t left = line.left();
-        if (left <= failed_bytes) return false;
-        const std::uint64_t most = std::min<std::uint64_t>(kMaxValueBytes, left - failed_bytes);
+        if (left <= bytes_behind) return false;
+        const std::uint64_t most = std::min<std::uint64_t>(kMaxValueBytes, left - bytes_behind);
         const auto value = attribute_json(file, attribute, static_cast<std::size_t>(most), budget);
         if (!value) {
           note_failure(attribute.name, value.error());
@@ -109,10 +124,17 @@ void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, Re
         }
         if (!std::exchange(any, true)) line.open("attributes");
         line.json(attribute.name, *value);
+        types.emplace_back(attribute.name, attribute_type(attribute));
+        bytes_behind += sizeof types[0] + attribute.name.size() + types.back().second.size();
         return true;
       },
       [&](const Error& error) { note_failure("", error); });
-  if (any) line.close();
+  if (any) {
+    line.close();
+    line.open("attribute_types");
+    for (const auto& [name, type] : types) line.json(name, type);
+    line.close();
+  }
   if (!walked) note_failure("", walked.error());
   if (failed.empty()) return;
   line.open("attribute_errors");
