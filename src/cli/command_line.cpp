@@ -19,7 +19,8 @@ Without a mount, in any container and as any user:
   h5mount --cat FILE PATH...                 bytes
   h5mount --stat FILE PATH...                a JSON line each, with all attributes
   h5mount --tar FILE [PATH...]               a pax archive, to be unpacked by tar --xattrs -x
-  h5mount --copy FILE PATH DESTINATION       onto disk; once more to go on after an interruption
+  h5mount --copy FILE PATH DESTINATION       onto disk; once more to go on after an interruption;
+                                             --metadata: and DESTINATION.jsonl, for scripts/to_hdf5.py
   h5mount --serve [ADDRESS:]PORT FILE...     over HTTP, to this machine unless ADDRESS says more
   h5mount --serve unix:PATH FILE...          over HTTP, on a socket that only this user can open
 PATH is one in the mount, /.h5/... as well; -o works as for a mount.
@@ -238,7 +239,7 @@ constexpr FrontName kFrontNames[] = {
     {"--cat", FrontCommand::Kind::Cat, "FILE PATH...", 1},
     {"--stat", FrontCommand::Kind::Stat, "FILE PATH...", 1},
     {"--tar", FrontCommand::Kind::Tar, "FILE [PATH...]", 0},
-    {"--copy", FrontCommand::Kind::Copy, "FILE PATH DESTINATION", 2},
+    {"--copy", FrontCommand::Kind::Copy, "[--metadata] FILE PATH DESTINATION", 2},
 };
 
 // The command named by the words before a "--"; null: a mount.
@@ -290,6 +291,7 @@ Parsed parse_front(const FrontName& name, int count, const char* const* words) {
   app.add_option("-o", said.options)->allow_extra_args(false);
   bool named = false;
   app.add_flag(name.option, named);
+  if (command.kind == FrontCommand::Kind::Copy) app.add_flag("--metadata", command.metadata);
   if (command.kind == FrontCommand::Kind::List) {
     app.add_flag("-l", command.details);
     app.add_flag("-R", command.recursive);

@@ -31,6 +31,7 @@ struct FrontCommand {
   std::vector<std::string> paths;           // in the tree
   std::string destination;                  // of Copy
   bool details = false, recursive = false;  // of List
+  bool metadata = false;                    // of Copy: DESTINATION.jsonl has the whole file's metadata
 };
 
 struct ServeCommand {

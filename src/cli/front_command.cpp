@@ -1,11 +1,16 @@
 #include "front_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+
 #include "copy_command.h"
 #include "exit_codes.h"
+#include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
 #include "open_source.h"
@@ -14,6 +19,24 @@ namespace h5mount::cli {
 namespace {
 
 using Kind = FrontCommand::Kind;
+
+// metadata.jsonl of the whole file as DESTINATION.jsonl, which has its name when it is whole.
+Status save_metadata(const FrontCommand& command, const front::Context& context) {
+  const std::string name = command.destination + ".jsonl", part = name + ".part";
+  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!file) return fail(io_error(errno, name));
+  front::Output out(file.get(), name);
+  bool whole = true;
+  const auto failed = [&](std::string_view path, const Error& error) {
+    whole = false;
+    context.failed(path, error);
+  };
+  const std::string paths[] = {"/.h5/metadata.jsonl"};
+  H5_TRY(front::cat({context.tree, out, failed}, paths));
+  H5_TRY(out.flush());
+  if (whole && ::rename(part.c_str(), name.c_str()) != 0) return fail(io_error(errno, name));
+  return {};
+}
 
 Status run_command(const FrontCommand& command, const object::FileSet& files, const front::Context& context) {
   switch (command.kind) {
@@ -27,7 +50,8 @@ Status run_command(const FrontCommand& command, const object::FileSet& files, co
     case Kind::Tar:
       return front::tar(context, command.paths);
     case Kind::Copy:
-      return run_copy(command, files, context.tree, context.failed);
+      H5_TRY(run_copy(command, files, context.tree, context.failed));
+      return command.metadata ? save_metadata(command, context) : Status{};
   }
   return fail(Error(ErrorCode::Internal, "an unknown command"));
 }
