@@ -1,0 +1,399 @@
+#!/usr/bin/python3
+"""Writes what h5mount shows of a file back as an HDF5 file.
+
+usage: to_hdf5.py [-o OPTIONS] [--h5mount PROGRAM] TREE OUT.h5
+
+TREE is an HDF5 file (read by `h5mount --cat`, with OPTIONS such as salvage), a mount of one, or what
+`h5mount --copy --metadata FILE / TREE` wrote. Groups, datasets (type, shape, chunks, filters), links and
+attributes are written with h5py; what cannot be read or written is left out and listed on stderr, and the
+status is then 1.
+"""
+import argparse, ast, json, os, re, subprocess, sys
+
+import h5py
+import numpy as np
+from h5py import h5d, h5p, h5s, h5t, h5z
+
+PIECE = 64 << 20  # bytes of a dataset that are written at once
+
+
+class LeftOut(Exception):
+    """Why an object is left out."""
+
+
+# ---- where the tree is
+
+
+def encoded(name):
+    """A link's name as a file name (docs/promise.md, Names)."""
+    raw = name.encode("utf-8", "surrogateescape")
+    if raw in (b"", b"%"):
+        return {b"": b"%", b"%": b"%25"}[raw]
+    if raw in (b".", b".."):
+        return b"%2E" * len(raw)
+    out = re.sub(rb"%(?=[0-9A-Fa-f]{2})", b"%25", raw).replace(b"/", b"%2F").replace(b"\0", b"%00")
+    if len(out) <= 255:
+        return out
+    kept, value = out[:238], 0xCBF29CE484222325
+    while True:
+        try:
+            kept.decode("utf-8")
+            break
+        except UnicodeDecodeError as error:
+            if error.reason != "unexpected end of data":
+                break
+            kept = kept[:error.start]
+    for byte in raw:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return kept + b"~%016x" % value
+
+
+def place_of(path):
+    return b"/".join(encoded(part) for part in path.strip("/").split("/"))
+
+
+class FromFile:
+    """A file, by `h5mount --cat`."""
+
+    def __init__(self, file, h5mount, options):
+        self.command = [h5mount, "--cat"] + (["-o", options] if options else []) + ["--", file]
+
+    def read(self, place):
+        done = subprocess.run(self.command + [b"/" + place], capture_output=True)
+        if done.returncode != 0:
+            raise LeftOut(done.stderr.decode(errors="replace").strip())
+        return done.stdout
+
+    def metadata(self):
+        return self.read(b".h5/metadata.jsonl")
+
+    def lines(self, path):
+        return self.read(b".h5/text/" + place_of(path))
+
+
+class FromDirectory:
+    """A mount, or a copy beside which its metadata was saved."""
+
+    def __init__(self, directory):
+        self.directory = os.fsencode(directory.rstrip("/"))
+
+    def read(self, place):
+        try:
+            with open(os.path.join(self.directory, place), "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise LeftOut(str(error)) from error
+
+    def metadata(self):
+        beside = self.directory + b".jsonl"
+        if os.path.exists(beside):
+            with open(beside, "rb") as file:
+                return file.read()
+        return self.read(b".h5/metadata.jsonl")
+
+    def lines(self, path):
+        if os.path.exists(os.path.join(self.directory, b".h5/text", place_of(path))):
+            return self.read(b".h5/text/" + place_of(path))
+        return None
+
+
+# ---- types
+
+
+def split_list(text):
+    """The parts of text between commas that are in no brackets or strings."""
+    parts, depth, start, quoted = [], 0, 0, False
+    for i, c in enumerate(text):
+        if c == '"' and text[i - 1] != "\\":
+            quoted = not quoted
+        if quoted:
+            continue
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return parts + [text[start:]]
+
+
+def type_of(text):
+    """The HDF5 type that user.hdf5.dtype tells: an h5py TypeID."""
+    if text in ("utf8", "ascii"):
+        return h5t.py_create(h5py.string_dtype("utf-8" if text == "utf8" else "ascii"), logical=True)
+    if text.startswith("{"):
+        return compound_of(json.loads(text))
+    head, _, inner = text.partition("(")
+    inner = inner[:-1] if not text.startswith("enum(") else inner
+    if head == "enum":
+        base, members = re.fullmatch(r"enum\(([^)]*)\)(\{.*\})", text).groups()
+        out = h5t.enum_create(type_of(base))
+        for name, value in json.loads(members).items():
+            out.enum_insert(name.encode("utf-8", "surrogateescape"), value)
+        return out
+    if head == "array":
+        base, dims = split_list(inner)[0], inner[len(split_list(inner)[0]) + 1:]
+        return h5t.array_create(type_of(base), tuple(ast.literal_eval(dims)))
+    if head == "vlen":
+        return h5t.vlen_create(type_of(inner))
+    if head == "opaque":
+        size, _, tag = inner.partition(",")
+        out = h5t.create(h5t.OPAQUE, int(size))
+        out.set_tag(json.loads(tag or '""').encode("utf-8", "surrogateescape"))
+        return out
+    if head == "bitfield":
+        size, big = int(inner[2:]), inner[0] == ">"
+        known = {1: "B8", 2: "B16", 4: "B32", 8: "B64"}
+        if size in known:
+            return getattr(h5t, f"STD_{known[size]}{'BE' if big else 'LE'}")
+    if text == "ref(object)":
+        return h5t.STD_REF_OBJ
+    try:
+        return h5t.py_create(np.dtype(text), logical=True)
+    except TypeError as error:
+        raise LeftOut(f"a type that h5py cannot make: {text}") from error
+
+
+def compound_of(members):
+    size = members.pop("@size", None)
+    fields, end = [], 0
+    for name, text in members.items():
+        kind = type_of(text if isinstance(text, str) else json.dumps(text))
+        plain, _, offset = name.partition("@")
+        at = int(offset) if offset else end
+        end = max(end, at + kind.get_size())
+        fields.append((plain.replace("%40", "@"), at, kind))
+    out = h5t.create(h5t.COMPOUND, size or end)
+    for name, at, kind in fields:
+        out.insert(name.encode("utf-8", "surrogateescape"), at, kind)
+    return out
+
+
+def is_plain(kind):
+    """Whether its elements are bytes that mean the same in every file."""
+    cls = kind.get_class()
+    if cls == h5t.COMPOUND:
+        return all(is_plain(kind.get_member_type(i)) for i in range(kind.get_nmembers()))
+    if cls == h5t.ARRAY:
+        return is_plain(kind.get_super())
+    return cls not in (h5t.VLEN, h5t.REFERENCE) and not (cls == h5t.STRING and kind.is_variable_str())
+
+
+def unescaped(line):
+    return json.loads(b'"' + line.replace(b'"', b'\\"') + b'"') if b"\\" in line else \
+        line.decode("utf-8", "surrogateescape")
+
+
+# ---- writing
+
+
+class Writer:
+    def __init__(self, tree, out):
+        self.tree = tree
+        self.file = out
+        self.left_out = 0
+        self.later = []  # links and references, when all objects are there
+
+    def leave_out(self, path, why):
+        self.left_out += 1
+        print(f"to_hdf5.py: {path}: left out: {why}", file=sys.stderr)
+
+    def run(self):
+        for raw in self.tree.metadata().splitlines():
+            entry = json.loads(raw)
+            try:
+                self.write(entry)
+            except (LeftOut, OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError) as error:
+                self.leave_out(entry["path"], error)
+        for path, work in self.later:
+            try:
+                work()
+            except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+                self.leave_out(path, error)
+        return 1 if self.left_out else 0
+
+    def write(self, entry):
+        path, kind = "/" + entry["path"].strip("/"), entry.get("kind")
+        if "error" in entry:
+            raise LeftOut(entry["error"])
+        raw = path.encode("utf-8", "surrogateescape")
+        if kind == "group":
+            made = self.file if path == "/" else h5py.Group(h5py.h5g.create(self.file.id, raw))
+        elif kind == "dataset":
+            made = self.write_dataset(entry, raw)
+        elif kind == "datatype":
+            made = type_of(entry["dtype"]).copy()
+            made.commit(self.file.id, raw)
+            made = h5py.Datatype(made)
+        elif kind == "soft":
+            return self.file.id.links.create_soft(raw, entry["target"].encode("utf-8", "surrogateescape"))
+        elif kind == "external":
+            return self.file.id.links.create_external(raw, entry["file"].encode("utf-8", "surrogateescape"),
+                                                      entry["target"].encode("utf-8", "surrogateescape"))
+        elif kind == "hard":
+            target = entry["target"].encode("utf-8", "surrogateescape")
+            return self.later.append(
+                (path, lambda: self.file.id.links.create_hard(raw, self.file.id, b"/" + target.strip(b"/"))))
+        else:
+            raise LeftOut(f"a link of kind {kind}")
+        for name, value in entry.get("attributes", {}).items():
+            try:
+                self.write_attribute(made, name, value, entry.get("attribute_types", {})[name])
+            except (LeftOut, OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+                self.leave_out(f"{path}@{name}", error)
+        for name, why in entry.get("attribute_errors", {}).items():
+            self.leave_out(f"{path}@{name}", why)
+
+    def space_of(self, shape, maxshape=None):
+        if shape is None:
+            return h5s.create(h5s.NULL)
+        if not shape:
+            return h5s.create(h5s.SCALAR)
+        limits = tuple(h5s.UNLIMITED if most is None else most for most in (maxshape or shape))
+        return h5s.create_simple(tuple(shape), limits)
+
+    def properties_of(self, entry, path):
+        out = h5p.create(h5p.DATASET_CREATE)
+        if not entry.get("chunks"):
+            return out
+        out.set_chunk(tuple(entry["chunks"]))
+        for one in entry.get("filters") or []:
+            if not h5z.filter_avail(one["id"]):
+                self.leave_out(f"{path} filter {one.get('name') or one['id']}", "this libhdf5 lacks it")
+            elif one["id"] == h5z.FILTER_SZIP:
+                out.set_szip(h5z.SZIP_NN_OPTION_MASK, 8)
+            elif one["id"] == h5z.FILTER_SCALEOFFSET:
+                out.set_scaleoffset(one["values"][0], one["values"][1])
+            else:
+                out.set_filter(one["id"], 0, tuple(one.get("values") or ()))
+        return out
+
+    def write_dataset(self, entry, raw):
+        path, kind, shape = entry["path"], type_of(entry["dtype"]), entry.get("shape")
+        properties = self.properties_of(entry, path)
+        links = h5p.create(h5p.LINK_CREATE)
+        maxshape = entry.get("maxshape") if entry.get("chunks") else None
+        read = self.values_of(entry, kind)  # first: a dataset that cannot be read is left out whole
+        made = h5py.Dataset(h5d.create(self.file.id, raw, kind, self.space_of(shape, maxshape), properties, links))
+        if shape is not None and 0 not in shape:
+            read(made)
+        return made
+
+    def values_of(self, entry, kind):
+        path, shape = entry["path"], entry.get("shape")
+        if is_plain(kind):
+            data = self.tree.read(place_of(path))
+            wanted = int(np.prod(shape or [1], dtype=object)) * kind.get_size() if shape is not None else 0
+            if len(data) != wanted:
+                raise LeftOut(f"{len(data)} bytes instead of {wanted}")
+            return lambda made: made.id.write(h5s.ALL, h5s.ALL, np.frombuffer(data, "u1"), mtype=kind)
+        if kind.get_class() == h5t.STRING:
+            return self.strings_of(path, shape)
+        rows = [json.loads(line) for line in self.tree.read(place_of(path)).splitlines()]
+        if kind.get_class() == h5t.VLEN and is_plain(kind.get_super()):
+            dtype = kind.get_super().dtype
+            values = np.empty(len(rows), object)
+            values[:] = [np.array(row, dtype) for row in rows]
+            return lambda made: made.write_direct(values.reshape(made.shape)) if made.shape else made.__setitem__(
+                (), values[0])
+        if kind.get_class() == h5t.REFERENCE:
+            return lambda made: self.later.append((path, lambda: self.write_references(made, rows)))
+        raise LeftOut(f"values of type {entry['dtype']}")
+
+    def strings_of(self, path, shape):
+        lines = self.tree.lines(path)
+        if lines is not None:
+            texts = [unescaped(line) for line in lines.split(b"\n")[:-1]]
+        else:
+            texts = [line.decode("utf-8", "surrogateescape")
+                     for line in self.tree.read(place_of(path)).split(b"\n")[:-1]]
+        wanted = int(np.prod(shape or [1], dtype=object)) if shape is not None else 0
+        if len(texts) != wanted:
+            raise LeftOut(f"{len(texts)} strings instead of {wanted}")
+        values = np.array([text.encode("utf-8", "surrogateescape") for text in texts], object)
+        return lambda made: made.__setitem__((), values.reshape(made.shape) if made.shape else values[0])
+
+    def write_references(self, made, rows):
+        values = np.empty(len(rows), h5py.ref_dtype)
+        for i, row in enumerate(rows):
+            values[i] = self.file["/" + row.strip("/")].ref if row is not None else h5py.Reference()
+        made[()] = values.reshape(made.shape) if made.shape else values[0]
+
+    def write_attribute(self, made, name, value, described):
+        kind, shape = type_of(described["dtype"]), described["shape"]
+        raw = name.encode("utf-8", "surrogateescape")
+        if shape is None:
+            h5py.h5a.create(made.id, raw, kind, self.space_of(None))
+            return
+        if kind.get_class() == h5t.REFERENCE or (not is_plain(kind) and kind.get_class() != h5t.STRING):
+            if kind.get_class() != h5t.REFERENCE:
+                raise LeftOut(f"values of type {described['dtype']}")
+            self.later.append((name, lambda: self.write_reference_attribute(made, name, value, shape)))
+            return
+        attribute = h5py.h5a.create(made.id, raw, kind, self.space_of(shape))
+        if 0 in shape:
+            return
+        attribute.write(self.array_of(kind, value, shape), mtype=kind if is_plain(kind) else None)
+
+    def write_reference_attribute(self, made, name, value, shape):
+        def find(one):
+            if isinstance(one, list):
+                return [find(each) for each in one]
+            return self.file["/" + one.strip("/")].ref if one else h5py.Reference()
+
+        made.attrs.create(name, find(value), shape=tuple(shape), dtype=h5py.ref_dtype)
+
+    def array_of(self, kind, value, shape):
+        if kind.get_class() == h5t.STRING:
+            flat = [text.encode("utf-8", "surrogateescape") for text in flattened(value, len(shape))]
+            dtype = kind.dtype if kind.is_variable_str() else f"S{kind.get_size()}"
+            return np.array(flat, dtype).reshape(shape)
+        out = np.zeros(int(np.prod(shape or [1])), kind.dtype)
+        for i, one in enumerate(flattened(value, len(shape))):
+            out[i] = converted(one, out.dtype)
+        return out.reshape(shape)
+
+
+def flattened(value, rank):
+    if rank == 0:
+        return [value]
+    return [leaf for part in value for leaf in flattened(part, rank - 1)]
+
+
+def converted(value, dtype):
+    if dtype.names:
+        return tuple(converted(value[name], dtype[name]) for name in dtype.names)
+    members = h5py.check_enum_dtype(dtype)
+    if members and isinstance(value, str):
+        return members[value]
+    if dtype.kind == "b" and isinstance(value, str):
+        return value == "TRUE"
+    if dtype.kind in "V" and isinstance(value, str):
+        return np.void(bytes.fromhex(value[2:]))
+    if dtype.kind == "S":
+        return value.encode("utf-8", "surrogateescape")
+    if dtype.kind == "c":
+        return complex(*map(float, value))
+    if isinstance(value, str) and value.startswith("0x"):
+        return int.from_bytes(bytes.fromhex(value[2:]), "little" if dtype.byteorder != ">" else "big")
+    return float(value) if dtype.kind == "f" else value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", dest="options", default="", help="options for h5mount, such as salvage")
+    parser.add_argument("--h5mount", default="h5mount", help="the program")
+    parser.add_argument("tree", metavar="TREE")
+    parser.add_argument("out", metavar="OUT.h5")
+    arguments = parser.parse_args()
+    if os.path.isdir(arguments.tree):
+        tree = FromDirectory(arguments.tree)
+    else:
+        tree = FromFile(arguments.tree, arguments.h5mount, arguments.options)
+    try:
+        with h5py.File(arguments.out, "x") as out:
+            return Writer(tree, out).run()
+    except (LeftOut, OSError) as error:
+        sys.exit(f"to_hdf5.py: {error}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
