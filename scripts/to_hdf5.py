@@ -263,7 +263,7 @@ class Writer:
             elif one["id"] == h5z.FILTER_SCALEOFFSET:
                 out.set_scaleoffset(one["values"][0], one["values"][1])
             else:
-                out.set_filter(one["id"], 0, tuple(one.get("values") or ()))
+                out.set_filter(one["id"], h5z.FLAG_OPTIONAL, tuple(one.get("values") or ()))
         return out
 
     def write_dataset(self, entry, raw):
@@ -389,7 +389,7 @@ def main():
     else:
         tree = FromFile(arguments.tree, arguments.h5mount, arguments.options)
     try:
-        with h5py.File(arguments.out, "x") as out:
+        with h5py.File(arguments.out, "x", libver=("v108", "latest")) as out:
             return Writer(tree, out).run()
     except (LeftOut, OSError) as error:
         sys.exit(f"to_hdf5.py: {error}")
