@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh claiming-files COUNT [BUILD_DIRECTORY]   so many files that claim much, by number, in a build of
 #     its own without sanitizers, so that memory is that of users; findings are in BUILD_DIRECTORY-plain/findings
 #   scripts/fuzz.sh TARGET [SECONDS] [BUILD_DIRECTORY]
-#     TARGET: whole_file, fsck, messages, values, http, names, claims; filter:NAME for one decoder (filter:lzf,
+#     TARGET: whole_file, fsck, salvage, messages, values, http, names, claims; filter:NAME for one decoder (filter:lzf,
 #     filter:blosc2-array); filters: every decoder for SECONDS each, and a table; canary: a deliberate bug, which
 #     must be found within SECONDS
 # Exit code 0 only where nothing was found and the canary, where it ran, was.
@@ -31,7 +31,7 @@ build=${3:-$here/build-fuzz}
 corpus=${H5MOUNT_CORPUS:-$here/../shared/corpus}
 coverage=$build-coverage
 canary_seconds=120
-all_targets="whole_file fsck messages values http names claims"
+all_targets="whole_file fsck salvage messages values http names claims"
 export CXX="${CXX:-clang++-19}" CC="${CC:-clang-19}"
 
 case $target in
@@ -88,7 +88,7 @@ seed() {  # NAME
   mkdir -p "$build/corpus-$1"
   [ -z "$(ls "$build/corpus-$1")" ] || return 0
   case $1 in
-    whole_file | fsck)
+    whole_file | fsck | salvage)
       written=$(/usr/bin/python3 "$here/scripts/make_corpus.py" --cached "$build/tests") || {
         echo "no files to begin with: apt-get install python3-h5py" >&2
         exit 2
@@ -140,6 +140,7 @@ sources_of() {  # NAME
   case $1 in
     whole_file) echo io metadata object chunk dataset cache text view tree ;;
     fsck) echo check ;;
+    salvage) echo salvage ;;
     messages) echo format ;;
     values) echo text ;;
     http) echo serve/url.cpp serve/fields.cpp serve/byte_ranges.cpp serve/host.cpp serve/conditions.cpp ;;

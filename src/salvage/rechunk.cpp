@@ -276,6 +276,9 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
     table.all_others_absent();
   }
   const bool lost = table.drop_lost(unlinked);
+  // Nothing checks a node of a version 1 tree: where one record is wrong, others may be.
+  const bool unchecked = trouble.description.layout.index == format::ChunkIndexKind::BTree1;
+  if (unchecked && (damage || lost)) finding.certainty = Certainty::Guessed;
   if (!damage && lost && !unlinked && !rescue.options.fill) {
     Finding scratch = finding;  // the ordinary way refuses these chunks; only tell of them
     ChunkTable told = table;

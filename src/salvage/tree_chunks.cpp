@@ -27,7 +27,6 @@ bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, st
 // ---- version 1
 
 struct Leaf1 {
-  std::uint64_t address = 0, left = 0, right = 0;
   format::ChunkBTree1Node node;
 };
 
@@ -35,12 +34,7 @@ std::optional<Leaf1> leaf1_at(const Rescue& rescue, std::uint64_t address,
                               const chunk::ChunkGeometry& geometry) {
   const auto block = rescue.file->read_up_to(address, kMaxNode1, "ChunkBTree1Node");
   if (!block) return std::nullopt;
-  format::Cursor head = block->cursor("ChunkBTree1Node");
-  head.skip(8, "prefix");
   Leaf1 out;
-  out.address = address;
-  out.left = head.address("left_sibling_address");
-  out.right = head.address("right_sibling_address");
   format::ChunkBTree1Bounds bounds;
   bounds.level = 0;
   format::Cursor cursor = block->cursor("ChunkBTree1Node");
@@ -53,19 +47,6 @@ std::optional<Leaf1> leaf1_at(const Rescue& rescue, std::uint64_t address,
   }
   out.node = *std::move(node);
   return out;
-}
-
-// Whether the leaves are all of a tree: each knows its neighbours, and ends where the next one begins.
-bool is_whole_chain(std::vector<Leaf1>& leaves) {
-  std::ranges::sort(leaves, [](const Leaf1& a, const Leaf1& b) {
-    return format::compare_coordinates(a.node.key(0), b.node.key(0), a.node.rank) < 0;
-  });
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const std::uint64_t left = i == 0 ? format::kUndefinedAddress : leaves[i - 1].address;
-    const std::uint64_t right = i + 1 == leaves.size() ? format::kUndefinedAddress : leaves[i + 1].address;
-    if (leaves[i].left != left || leaves[i].right != right) return false;
-  }
-  return true;
 }
 
 // ---- version 2
@@ -168,8 +149,8 @@ GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble
     if (!rescue.spend(1024)) break;
     if (auto leaf = leaf1_at(rescue, found.offset, geometry)) leaves.push_back(*std::move(leaf));
   }
-  out.certainty =
-      is_whole_chain(leaves) && rescue.damaged_trees <= 1 ? Certainty::Plausible : Certainty::Guessed;
+  // Nothing checks a node of version 1, so that damage in one may be damage in others too.
+  out.certainty = Certainty::Guessed;
   for (const Leaf1& leaf : leaves)
     for (std::size_t i = 0; i < leaf.node.size(); ++i) {
       const format::ChunkBTree1Node::Child& child = leaf.node.children[i];

@@ -82,6 +82,8 @@ std::string describe_object(const XattrSource& xattrs) {
                     : kind == "datatype" ? "Type " + cut(structure(xattrs, "dtype"))
                     : kind == "dataset"  ? describe_dataset(xattrs)
                                          : std::string();
+  if (const std::string salvage = structure(xattrs, "salvage"); !salvage.empty())
+    out.append(", salvage: ").append(cut(salvage));
   const std::string error = structure(xattrs, "error");
   if (!error.empty()) out.append(out.empty() ? "" : ", ").append("error: ").append(escape_for_log(error));
   return out;
