@@ -131,8 +131,8 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
                                                      const object::ExternalAccess& access,
                                                      const metadata::MetadataOptions& options,
                                                      const SalvageUse& salvage) {
-  auto files =
-      object::FileSet::open(file, make_salvaging_opener(make_opener(access, options.force), salvage), options);
+  auto files = object::FileSet::open(file, make_salvaging_opener(make_opener(access, options.force), salvage),
+                                     options);
   if (files) return files;
   const Error why = why_not_opened(file, files.error());
   const bool told = salvage.mode != SalvageMode::Off || why.text() != files.error().text();

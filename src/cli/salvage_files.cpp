@@ -123,7 +123,8 @@ class SalvagingOpener final : public object::SourceOpener {
 
  private:
   object::FoundSource salvaging(object::FoundSource found) const {
-    found.open = [open = std::move(found.open), use = use_]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+    found.open = [open = std::move(found.open),
+                  use = use_]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
       H5_ASSIGN(const auto source, open());
       return salvaged(use, source);
     };

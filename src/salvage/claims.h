@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "h5mount/base/bytes.h"
+
 namespace h5mount::salvage {
 
-struct Range {
-  std::uint64_t begin = 0, end = 0;
-};
+using Range = ByteRange;
 
 class Claims {
  public:

@@ -2,6 +2,7 @@
 // decode and check all of it as they do with any file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,7 +28,9 @@ class Writer {
   Writer& length(std::uint64_t value) { return uint(value, sizes_.lengths); }
   Writer& text(std::string_view value) { return bytes(as_bytes(value)); }
   Writer& bytes(ByteSpan value) {
-    out_.insert(out_.end(), value.begin(), value.end());
+    const std::size_t at = out_.size();
+    out_.resize(at + value.size());
+    std::ranges::copy(value, out_.begin() + static_cast<std::ptrdiff_t>(at));
     return *this;
   }
   Writer& zeros(std::size_t count) {

@@ -125,7 +125,7 @@ Status MadeSource::read_own(std::uint64_t address, MutableByteSpan out) const {
   const auto uncovered = [&](std::uint64_t from, MutableByteSpan part) -> Status {
     if (part.empty()) return {};
     if (from < cut || !range_within(from, part.size(), end)) return fail(lost_bytes(from));
-    return file_->read_at(static_cast<std::uint64_t>(static_cast<std::int64_t>(from) + base_), part);
+    return file_->read_at(file_offset(from), part);
   };
   auto over = over_.upper_bound(address);
   if (over != over_.begin()) --over;
@@ -142,6 +142,17 @@ Status MadeSource::read_own(std::uint64_t address, MutableByteSpan out) const {
     at = to;
   }
   return uncovered(at, out.subspan(static_cast<std::size_t>(at - address)));
+}
+
+// Parts of the file that were given another address are not announced: they are read one by one.
+void MadeSource::will_read(std::span<const ByteRange> ranges) const {
+  std::vector<ByteRange> own;
+  const auto cut = static_cast<std::uint64_t>(base_ < 0 ? -base_ : 0);
+  const std::uint64_t end = own_end();
+  for (const ByteRange& range : ranges)
+    if (range.begin >= cut && range.begin < end)
+      own.push_back({file_offset(range.begin), file_offset(std::min(range.end, end))});
+  file_->will_read(own);
 }
 
 std::optional<std::string> MadeSource::remark(std::uint64_t address) const {

@@ -56,10 +56,10 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override;
   std::uint64_t size() const override { return end_; }
   std::uint64_t stored_bytes() const override { return file_->stored_bytes() + made_bytes_; }
-  Status refresh() override { return file_->refresh(); }
-  Result<io::SourceStamp> stamp() override { return file_->stamp(); }
-  bool name_taken() const override { return file_->name_taken(); }
-  std::vector<std::string> watchable() const override { return file_->watchable(); }
+  void will_read(std::span<const ByteRange> ranges) const override;
+  bool far() const override { return file_->far(); }
+  std::size_t block_bytes() const override { return file_->block_bytes(); }
+  io::SourceState& state() override { return file_->state(); }
   std::string name() const override { return file_->name(); }
   std::optional<std::string> remark(std::uint64_t address) const override;
 
@@ -71,6 +71,9 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
     std::vector<Lost> lost;                      // ascending
     std::vector<std::byte> fill;                 // repeated over what is lost; empty: it is an error
   };
+  std::uint64_t file_offset(std::uint64_t address) const {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(address) + base_);
+  }
   std::optional<std::uint64_t> place(std::uint64_t bytes);
   Status read_own(std::uint64_t address, MutableByteSpan out) const;
   Status read_segment(const Segment& segment, std::uint64_t start, std::uint64_t at,

@@ -468,7 +468,13 @@ Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Op
   // Members of a set lie far apart in the address space, and some may be missing: what is sought may be
   // there.
   if (source->stored_bytes() != source->size()) return Salvaged{std::move(source), {}};
-  return Salvager(std::move(source), options).run();
+  io::SourceState& state = source->state();
+  H5_ASSIGN(const io::SourceStamp before, io::settled_stamp(state));
+  H5_ASSIGN(Salvaged out, Salvager(source, options).run());
+  H5_ASSIGN(const io::SourceStamp after, state.stamp());
+  if (!io::same_bytes(before, after))
+    return fail(Error(ErrorCode::Stale, source->name() + " was written while it was salvaged"));
+  return out;
 }
 
 bool may_help(const Error& error) {

@@ -68,8 +68,8 @@ struct Salvaged {
   Report report;
 };
 
-// A set of files (family, multi, split) is given back as it is. Errors: those of reading, Interrupted, and
-// BadSignature where nothing of HDF5 was found.
+// A set of files (family, multi, split) is given back as it is. Errors: those of reading, Interrupted,
+// Stale where the file was written meanwhile, and BadSignature where nothing of HDF5 was found.
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options);
 
 // Whether opening a file that failed like that, or that shows such damage, could do better with salvage.

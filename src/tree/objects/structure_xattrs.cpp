@@ -138,7 +138,7 @@ Text source_files_text(const Subject& subject) {
 
 // What salvage did for the object.
 std::optional<std::string> remark_on(const Subject& subject) {
-  const io::Remarks* const remarks = io::remarks_of(subject.opened.snapshot->addresses().get());
+  const io::Remarks* const remarks = io::remarks_of(subject.opened.snapshot->source().get());
   return remarks == nullptr ? std::nullopt : remarks->remark(subject.opened.object.address);
 }
 
