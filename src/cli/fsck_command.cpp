@@ -44,7 +44,8 @@ extern "C" void interrupt(int) {
 
 void catch_signals() {
   std::signal(SIGALRM, end_at_once);
-  catch_signals();
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
 }
 
 std::string_view severity_name(check::Severity severity) {
@@ -388,8 +389,7 @@ int run_fsck(int count, const char* const* words) {
     fmt::print(stderr, "fsck.h5: {}\n", external.error().text());
     return kFsckUsage;
   }
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
+  catch_signals();
   object::ExternalAccess access(external->external.value_or(object::ExternalPolicy::Beneath));
   access.directories = external->external_directories;
   access.read_environment();
