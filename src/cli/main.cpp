@@ -6,6 +6,7 @@
 
 #include "exit_codes.h"
 #include "front_command.h"
+#include "h5mount/base/malloc_limits.h"
 #include "h5mount/filter/plugins.h"
 #include "mount_command.h"
 #include "open_source.h"
@@ -39,7 +40,7 @@ int main(int count, char** words) {
   try {
     if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
     tidy_descriptors(count, words);
-    limit_malloc_arenas();
+    limit_malloc();
     return run(count, words);
   } catch (const std::bad_alloc&) {
     std::fputs("h5mount: out of memory\n", stderr);

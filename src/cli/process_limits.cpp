@@ -1,7 +1,6 @@
 #include "process_limits.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -63,13 +62,6 @@ void tidy_descriptors(int count, const char* const* words) {
   close_others(count, words);
   fill_standard_descriptors();
   raise_descriptor_limit();
-}
-
-void limit_malloc_arenas() {
-#ifdef M_ARENA_MAX
-  constexpr int kArenas = 2;
-  (void)::mallopt(M_ARENA_MAX, kArenas);
-#endif
 }
 
 }  // namespace h5mount::cli

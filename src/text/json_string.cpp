@@ -7,14 +7,16 @@ namespace h5mount::text {
 
 namespace {
 
-void append_u_escape(std::string_view prefix, unsigned byte, std::string& out) {
+template <class Out>
+void append_u_escape(std::string_view prefix, unsigned byte, Out& out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out += prefix;
   out.push_back(kDigits[byte >> 4]);
   out.push_back(kDigits[byte & 0x0F]);
 }
 
-void append_ascii(char c, std::string& out) {
+template <class Out>
+void append_ascii(char c, Out& out) {
   switch (c) {
     case '"':
       out += "\\\"";
@@ -53,9 +55,18 @@ std::size_t plain_bytes(std::string_view bytes) {
   return static_cast<std::size_t>(std::ranges::find_if(bytes, special) - bytes.begin());
 }
 
-}  // namespace
+// Takes text as std::string does, and keeps only its length.
+struct LengthOf {
+  std::size_t bytes = 0;
+  void push_back(char) { ++bytes; }
+  void append(std::string_view text, std::size_t, std::size_t count) {
+    bytes += std::min(count, text.size());
+  }
+  void operator+=(std::string_view text) { bytes += text.size(); }
+};
 
-void append_json_string(std::string_view bytes, std::string& out) {
+template <class Out>
+void append_literal(std::string_view bytes, Out& out) {
   out.push_back('"');
   while (!bytes.empty()) {
     if (const std::size_t plain = plain_bytes(bytes); plain > 0) {
@@ -73,6 +84,18 @@ void append_json_string(std::string_view bytes, std::string& out) {
     bytes.remove_prefix(std::max<std::size_t>(length, 1));
   }
   out.push_back('"');
+}
+
+}  // namespace
+
+void append_json_string(std::string_view bytes, std::string& out) {
+  append_literal(bytes, out);
+}
+
+std::size_t json_string_length(std::string_view bytes) {
+  LengthOf length;
+  append_literal(bytes, length);
+  return length.bytes;
 }
 
 }  // namespace h5mount::text

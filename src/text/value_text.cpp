@@ -16,13 +16,14 @@ constexpr std::uint64_t kStepsPerPart = 32;  // of an array or a variable-length
 // Limit for one value's text: far above any useful length, and in proportion to the file's size, because
 // parts that refer to each other could produce any amount of text.
 std::size_t max_text_bytes(const ValueContext& context) {
-  constexpr std::uint64_t kMost = 1ULL << 30, kBase = 64ULL << 20, kPerFileByte = 64;
+  constexpr std::uint64_t kMost = 1ULL << 30, kBase = 32ULL << 20, kPerFileByte = 4;
   const std::uint64_t file_bytes = context.file ? context.file->source()->stored_bytes() : 0;
   return static_cast<std::size_t>(std::min(kMost, kBase + kPerFileByte * std::min(file_bytes, kMost)));
 }
 
 ValueWriter make_writer(const ValueContext& context, std::string& out, std::size_t most_bytes = kAnyLength) {
   const std::size_t sensible = max_text_bytes(context);
+  most_bytes = std::min(most_bytes, context.max_bytes);
   return {.context = context,
           .out = out,
           .most = out.size() + std::min(sensible, most_bytes),
@@ -84,7 +85,15 @@ Status with_string(const ValueWriter& writer, const format::Datatype& type, Byte
   }
   H5_TRY(writer.check_length(text.size()));
   H5_TRY(spend(writer.context.budget, kStepsPerPart + limits::kStepsPerTextByte * text.size()));
-  use(text);
+  return use(text);
+}
+
+// A JSON string literal.
+Status write_literal(ValueWriter& writer, std::string_view text) {
+  constexpr std::size_t kLongestEscape = 6;  // for one byte
+  const bool may_be_too_long = !writer.check_length(kLongestEscape * text.size());
+  if (may_be_too_long) H5_TRY(writer.check_length(json_string_length(text)));
+  append_json_string(text, writer.out);
   return {};
 }
 
@@ -121,7 +130,7 @@ Status write_compound(ValueWriter& writer, const format::Datatype& type, ByteSpa
     const format::CompoundMember& member = type.members[i];
     H5_TRY(spend(writer.context.budget, kStepsPerPart));
     if (i > 0) writer.out.push_back(',');
-    append_json_string(member.name, writer.out);
+    H5_TRY(write_literal(writer, member.name));
     writer.out.push_back(':');
     H5_TRY(write_element(writer, *member.type, element.subspan(member.offset, member.type->size)));
   }
@@ -173,10 +182,8 @@ Result<const format::EnumMember*> find_enum_member(const format::Datatype& type,
 
 Status write_enum(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
   H5_ASSIGN(const format::EnumMember* named, find_enum_member(type, element, writer.context.budget));
-  if (named != nullptr)
-    append_json_string(named->name, writer.out);
-  else
-    append_integer(*type.base, element, writer.out);
+  if (named != nullptr) return write_literal(writer, named->name);
+  append_integer(*type.base, element, writer.out);
   return {};
 }
 
@@ -254,7 +261,7 @@ Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan
       break;
   }
   return with_string(writer, type, element,
-                     [&](std::string_view text) { append_json_string(text, writer.out); });
+                     [&](std::string_view text) { return write_literal(writer, text); });
 }
 
 Status append_json(const format::Datatype& type, ByteSpan element, const ValueContext& context,
@@ -279,7 +286,10 @@ Status append_string(const format::Datatype& type, ByteSpan element, const Value
   if (!is_string(type)) return fail(Error(ErrorCode::Internal, "append_string: not a string type"));
   H5_TRY(need_bytes(type, element));
   const ValueWriter writer = make_writer(context, out);
-  return with_string(writer, type, element.first(type.size), [&](std::string_view text) { out += text; });
+  return with_string(writer, type, element.first(type.size), [&](std::string_view text) -> Status {
+    out += text;
+    return {};
+  });
 }
 
 namespace {
@@ -296,8 +306,10 @@ Status write_value(ValueWriter& writer, const format::Datatype& type, const form
   if (*elements == 0 && !has_bounded_brackets(space))
     return fail(Error(ErrorCode::LimitExceeded, "an empty value of too many rows"));
   if (space.kind == format::DataspaceKind::Scalar && is_string(type)) {
-    H5_TRY(
-        with_string(writer, type, data.first(type.size), [&](std::string_view text) { writer.out += text; }));
+    H5_TRY(with_string(writer, type, data.first(type.size), [&](std::string_view text) -> Status {
+      writer.out += text;
+      return {};
+    }));
   } else {
     H5_TRY(write_array(writer, type, space.dims, data));
   }

@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t kMaxDamagedParts = 128;
 // Failed reads of a block that is halved to find its unreadable rows.
 constexpr std::size_t kMaxFailedReads = 64;
-// Rows with so much text are not rendered by several threads at once, each of which needs that memory.
-constexpr std::uint64_t kLargeRowText = 1U << 20;
 constexpr std::uint64_t kBlocksAtOnce = 64U << 10;
 // Of a block, beside those for its rows and its text: it is looked up, and its measure is kept.
 constexpr std::uint64_t kStepsPerBlock = 2048;
@@ -76,7 +74,7 @@ class MeasuredTable final : public RowsFile {
   Status measure_blocks(std::uint64_t first, std::uint64_t count, Pass& pass) {
     std::vector<std::vector<Part>> blocks(static_cast<std::size_t>(count));
     const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
-    if (source().environment.workers && least_row_text() <= kLargeRowText)
+    if (source().environment.workers)
       source().environment.workers->for_each_index(blocks.size(), job);
     else
       for (std::size_t i = 0; i < blocks.size(); ++i) job(i);
@@ -100,7 +98,7 @@ class MeasuredTable final : public RowsFile {
   Status check_extent() const {
     const object::DatasetDescription& dataset = source().reader->description();
     const std::uint64_t elements = dataset.element_size == 0 ? 0 : dataset.image_bytes / dataset.element_size;
-    if (least_row_text() > kMaxBlockText)
+    if (least_row_text() > kMaxRowText)
       return fail({ErrorCode::TooLarge, "rows of a table with too much text"});
     const auto cells = checked_mul(table().rows, table().columns.size());
     if (cells && std::max(elements, *cells) <= limits::kMaxTextElements) return {};
@@ -111,9 +109,8 @@ class MeasuredTable final : public RowsFile {
   std::uint64_t least_row_text() const {
     std::uint64_t bytes = 0;
     for (const Column& column : table().columns) {
-      bytes +=
-          std::min<std::uint64_t>(kMaxBlockText + 1, text::value_text_bounds(*column.type, {}, {}).least);
-      if (bytes > kMaxBlockText) break;
+      bytes += std::min<std::uint64_t>(kMaxRowText + 1, text::value_text_bounds(*column.type, {}, {}).least);
+      if (bytes > kMaxRowText) break;
     }
     return bytes;
   }
@@ -163,6 +160,7 @@ class MeasuredTable final : public RowsFile {
                may_be_torn()) {
       note_error(done.error(), pass);
     } else {
+      std::string().swap(text);  // the rows one by one take as much
       parts = split(row, row + rows, pass);
     }
     for (const Part& part : parts) pass.bytes += part.bytes;
@@ -259,6 +257,7 @@ class MeasuredTable final : public RowsFile {
   void add_loaded(std::uint64_t first, std::uint64_t last, Split& out) const {
     const std::byte* at = out.rows.data();
     for (std::uint64_t i = first; i < last; ++i, at += table().row_bytes) {
+      if (out.text.capacity() > kMaxBlockText) std::string().swap(out.text);
       out.text.clear();
       if (!out.too_many() && text_of(at, out))
         add_rows(out.parts, {i, 1, 0, out.text.size(), false});
@@ -268,10 +267,7 @@ class MeasuredTable final : public RowsFile {
   }
 
   bool text_of(const std::byte* row, Split& out) const {
-    text::ValueContext values = source().values;
-    values.budget = out.budget;
-    const bool done = text().append_row(row, values, out.text).has_value();
-    return spend(out.budget, limits::kStepsPerTextByte * out.text.size()) && done;
+    return render_loaded(row, 1, out.text, out.budget).has_value();
   }
 
   std::vector<Part> parts_;

@@ -63,7 +63,7 @@ class Pass {
       bytes = layout_.rows_of(group) * kLengthBytes;
       if (read) read = measure(*columns_[i], rows, bytes);
       group_bytes += bytes;
-      if (read && group_bytes > kMaxBlockText) read = too_long();
+      if (read && group_bytes > kMaxRowText) read = too_long();
       if (total_.fetch_add(bytes) + bytes > max_variable_text(source_))
         note({ErrorCode::TooLarge, "more text than a file of this size can sensibly have"});
     }
@@ -86,8 +86,7 @@ class Pass {
       bytes += text.size();
       H5_TRY(spend(source_.budget, limits::kStepsPerTextByte * (text.size() + 8)));
       utf8 = utf8 && is_utf8(text);
-      if (bytes > kMaxBlockText)
-        return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
+      if (bytes > kMaxRowText) return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
     }
     if (utf8) return {};
     const MutexLock lock(mutex_);
@@ -144,7 +143,7 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
     const std::uint64_t length = out.size() - start - kLengthBytes;
     for (std::size_t i = 0; i < kLengthBytes; ++i)
       out[start + i] = static_cast<char>(length >> (8 * i) & 0xFF);
-    if (out.size() - begin > kMaxBlockText) return too_long();
+    if (out.size() - begin > kMaxRowText) return too_long();
   }
   return {};
 }

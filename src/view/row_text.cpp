@@ -19,12 +19,6 @@ std::vector<Cell> cells_of(const Table& table) {
   return cells;
 }
 
-// Elements may share what they refer to, so that a small file can produce any amount of text.
-Status within_bound(const std::string& out) {
-  if (out.size() <= kMaxBlockText) return {};
-  return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
-}
-
 bool all_numbers(const std::vector<Cell>& cells) {
   return std::ranges::all_of(cells, &Cell::is_number);
 }
@@ -92,7 +86,7 @@ class DelimitedRows final : public RowText {
       H5_TRY(cell.append_plain(row, context, out));
       if (cell.kind() != Cell::Kind::Integer && cell.kind() != Cell::Kind::Float) {
         end_field(start, out);
-        H5_TRY(within_bound(out));
+        H5_TRY(within_bound(out, context));
       }
       out += delimiter_;
     }
@@ -172,7 +166,7 @@ class JsonRows final : public RowText {
       out += keys_[i];
       const std::size_t start = out.size();
       H5_TRY(cells_[i].append_json(row, context, out));
-      H5_TRY(within_bound(out));
+      H5_TRY(within_bound(out, context));
       if (widths_.empty()) continue;
       const std::size_t written = out.size() - start;
       if (written > widths_[i]) return fail({ErrorCode::Internal, "a value longer than its type allows"});
@@ -224,12 +218,18 @@ class JsonRows final : public RowText {
 
 }  // namespace
 
+Status within_bound(const std::string& out, const text::ValueContext& context) {
+  if (out.size() > context.max_bytes)
+    return fail({ErrorCode::TooLarge, "more text than is rendered at once"});
+  if (out.size() <= kMaxRowText) return {};
+  return fail({ErrorCode::LimitExceeded, "a row of a table with too much text"});
+}
+
 Status RowText::append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
                             const text::ValueContext& context, std::string& out) const {
   for (std::size_t i = 0; i < count; ++i) {
     H5_TRY(append_row(rows + i * row_bytes, context, out));
-    if (out.size() > kMaxBlockText && count > 1)
-      return fail({ErrorCode::LimitExceeded, "rows with too much text for one block"});
+    if (count > 1) H5_TRY(within_bound(out, context));
   }
   return {};
 }

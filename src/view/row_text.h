@@ -10,8 +10,14 @@
 
 namespace h5mount::view {
 
-// The most text that is rendered at once; only a single row may exceed it.
-inline constexpr std::size_t kMaxBlockText = 32U << 20;
+// The most text of several rows that are rendered at once: each worker may have as much.
+inline constexpr std::size_t kMaxBlockText = 4U << 20;
+// Of a row of a table; only a single value may exceed it.
+inline constexpr std::size_t kMaxRowText = 32U << 20;
+
+// Whether rows may go on. Elements may share what they refer to, so that a small file can produce any amount
+// of text. Errors: TooLarge above `context.max_bytes`, LimitExceeded above kMaxRowText.
+Status within_bound(const std::string& out, const text::ValueContext& context);
 
 class RowText {
  public:
@@ -20,7 +26,8 @@ class RowText {
   virtual std::string header() const { return {}; }
   // Bytes that are in the text of every row.
   virtual std::size_t constant_bytes() const { return 0; }
-  // Appends the text of rows that are `row_bytes` apart, with their newlines.
+  // Appends the text of rows that are `row_bytes` apart, with their newlines. TooLarge where it exceeds
+  // `context.max_bytes`.
   virtual Status append_rows(const std::byte* rows, std::size_t count, std::size_t row_bytes,
                              const text::ValueContext& context, std::string& out) const;
   // Appends one row.

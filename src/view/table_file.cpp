@@ -4,6 +4,8 @@
 #include <cstring>
 #include <map>
 
+#include "h5mount/base/thread_annotations.h"
+
 #include "h5mount/text/text_bounds.h"
 
 namespace h5mount::view {
@@ -13,8 +15,6 @@ namespace {
 constexpr std::uint64_t kBlockRows = 4096;
 constexpr std::uint64_t kBlockCells = 64U << 10;
 constexpr std::uint64_t kBlockBytes = 1U << 20;  // of rows as they are stored
-
-constexpr std::uint64_t kBlockText = 4U << 20;  // as far as it is known
 
 // What the names of enumerations' values take at most in a row. Other long values are met when rows are
 // rendered.
@@ -35,11 +35,46 @@ std::uint64_t rows_of_block(const Table& table, std::uint64_t row_text) {
   const std::uint64_t by_bytes = kBlockBytes / std::max<std::uint64_t>(1, table.row_bytes);
   const std::uint64_t by_cells = kBlockCells / table.columns.size();
   const std::uint64_t by_text =
-      kBlockText / std::max<std::uint64_t>(1, std::max(row_text, names_in_row(table)));
+      kMaxBlockText / std::max<std::uint64_t>(1, std::max(row_text, names_in_row(table)));
   return std::clamp<std::uint64_t>(std::min({by_bytes, by_cells, by_text}), 1, kBlockRows);
 }
 
 }  // namespace
+
+// Memory that is not written costs nothing; text that grows would be there twice.
+constexpr std::size_t kLongRowRoom = 128U << 20;
+
+// Of rows that are longer than a block may be, one of the process is rendered at a time: a small file can ask
+// each of many threads for tens of MiB.
+class Turn {
+ public:
+  // Waits until nobody else has the turn. Errors: those of `budget` (may be null).
+  Status take(RequestBudget* budget) {
+    constexpr std::chrono::milliseconds kLook{50};
+    MutexLock lock(mutex_);
+    while (taken_)
+      if (!given_.wait_for(lock, kLook)) H5_TRY(spend(budget, 0));
+    taken_ = true;
+    return {};
+  }
+  void give() {
+    {
+      const MutexLock lock(mutex_);
+      taken_ = false;
+    }
+    given_.notify_one();
+  }
+
+ private:
+  Mutex mutex_;
+  Condition given_;
+  bool taken_ H5_GUARDED_BY(mutex_) = false;
+};
+
+Turn& turn_of_long_rows() {
+  static Turn turn;
+  return turn;
+}
 
 std::uint64_t max_variable_text(const Source& source) {
   const metadata::FileMetadataPtr& file = source.values.file;
@@ -68,11 +103,28 @@ Status RowsFile::render(std::uint64_t first, std::uint64_t last, std::string& ou
                         RequestBudget* budget) const {
   std::vector<std::byte> rows;
   H5_TRY(load_rows(first, last, rows, budget));
+  return render_loaded(rows.data(), static_cast<std::size_t>(last - first), out, budget);
+}
+
+Status RowsFile::render_loaded(const std::byte* rows, std::size_t count, std::string& out,
+                               RequestBudget* budget) const {
   text::ValueContext values = source().values;
   values.budget = budget;
-  Status done = text_->append_rows(rows.data(), static_cast<std::size_t>(last - first),
-                                   static_cast<std::size_t>(table().row_bytes), values, out);
-  H5_TRY(spend(budget, limits::kStepsPerTextByte * out.size()));  // what was refused took its time too
+  const auto append = [&](std::size_t max_bytes) -> Status {
+    values.max_bytes = max_bytes;
+    Status done = text_->append_rows(rows, count, static_cast<std::size_t>(table().row_bytes), values, out);
+    H5_TRY(spend(budget, limits::kStepsPerTextByte * out.size()));  // what was refused took its time too
+    return done;
+  };
+  Status done = append(kMaxBlockText);
+  if (done || done.error().code() != ErrorCode::TooLarge || count > 1) return done;
+  std::string().swap(out);
+  H5_TRY(turn_of_long_rows().take(budget));
+  const auto give = [](Turn* turn) { turn->give(); };
+  const std::unique_ptr<Turn, decltype(give)> taken(&turn_of_long_rows());
+  out.reserve(kLongRowRoom);
+  done = append(text::kAnyLength);
+  if (!done) std::string().swap(out);
   return done;
 }
 

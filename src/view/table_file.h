@@ -99,6 +99,10 @@ class RowsFile : public TableFile {
         text_(std::move(text)) {}
 
   const RowText& text() const { return *text_; }
+  // Makes `out` the text of rows that are in memory. Several rows with more than kMaxBlockText are TooLarge;
+  // one such row waits until no other thread renders one.
+  Status render_loaded(const std::byte* rows, std::size_t count, std::string& out,
+                       RequestBudget* budget) const;
   Status render(std::uint64_t first, std::uint64_t last, std::string& out, RequestBudget* budget) const final;
 
  private:

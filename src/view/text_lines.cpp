@@ -52,12 +52,10 @@ class Lines final : public RowText {
 
   Status append_row(const std::byte* row, const text::ValueContext& context,
                     std::string& out) const override {
-    const std::size_t begin = out.size();
     for (std::uint64_t i = 0; i < elements_; ++i, row += type_->size) {
       if (i > 0) out += ' ';
       H5_TRY(append_(*type_, ByteSpan(row, type_->size), context, out));
-      if (elements_ > 1 && out.size() - begin > kMaxBlockText)
-        return fail({ErrorCode::LimitExceeded, "a line with too much text"});
+      if (elements_ > 1) H5_TRY(within_bound(out, context));
     }
     out += '\n';
     return {};

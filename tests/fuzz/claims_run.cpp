@@ -9,6 +9,7 @@
 #include "claiming_file.h"
 #include "claims_visit.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/malloc_limits.h"
 
 int main(int count, char** words) {
   using namespace h5mount;
@@ -16,6 +17,7 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: claims_run FIRST COUNT [DIRECTORY]\n");
     return 2;
   }
+  limit_malloc();  // as the program does
   set_log_level(LogLevel::Error);
   const std::uint64_t first = std::strtoull(words[1], nullptr, 10),
                       files = std::strtoull(words[2], nullptr, 10);

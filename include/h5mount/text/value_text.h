@@ -19,6 +19,8 @@ std::string datatype_text(const format::Datatype& type);
 // user.hdf5.filters
 std::string filters_text(const format::FilterPipelineMessage& pipeline);
 
+inline constexpr std::size_t kAnyLength = ~std::size_t{0};
+
 // Resolves a value's references and variable-length parts.
 struct ValueContext {
   metadata::FileMetadataPtr file;  // global heap
@@ -26,6 +28,8 @@ struct ValueContext {
   std::function<std::optional<std::string>(std::uint64_t address)> path_of;
   // That of the request, charged for the text and for what is read for it; null: unbounded.
   RequestBudget* budget = nullptr;
+  // The most text of one value; what exceeds it is TooLarge, detected without writing the rest.
+  std::size_t max_bytes = kAnyLength;
 };
 
 // Appends one element (type.size bytes at `element`) as JSON, without a newline. Errors: a heap object that
@@ -43,8 +47,6 @@ Status append_string(const format::Datatype& type, ByteSpan element, const Value
 // The bytes of an element of a fixed-length string type, without padding and terminator.
 std::string_view fixed_string(const format::Datatype& type, ByteSpan element);
 
-inline constexpr std::size_t kAnyLength = ~std::size_t{0};
-
 // A whole value as an xattr shows it: a scalar string bare, all else JSON on one line, arrays nested
 // row-major, null dataspace `null`. TooLarge where the text exceeds `most_bytes`, detected without writing
 // the rest.
@@ -57,5 +59,6 @@ Result<std::size_t> value_text_size(const format::Datatype& type, const format::
 
 // A JSON string literal; bytes that are not UTF-8 become \udcXX.
 void append_json_string(std::string_view bytes, std::string& out);
+std::size_t json_string_length(std::string_view bytes);
 
 }  // namespace h5mount::text
