@@ -5,8 +5,9 @@
 
 Rules: includes (only along the arrows of MAY_USE and MAY_USE_ROOMS, without circles), lengths (files of at most 500 lines, functions of at most 70),
 columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
-(functions that a header declares and nothing uses), promise (docs/promise.md names tests that exist). Prints
-`file:line: message`; exit code 1 where there is any.
+(functions that a header declares and nothing uses), joined (names of unnamed namespaces that two sources of a module
+have: they are compiled together), promise (docs/promise.md names tests that exist). Prints `file:line: message`; exit
+code 1 where there is any.
 """
 import argparse, bisect, collections, fnmatch, os, re, sys
 
@@ -320,6 +321,70 @@ def check_dead(sources, texts):
                     yield name, number, f"nothing uses {function}"
 
 
+# ---- sources that are compiled together ----------------------------------------------------------------------------
+
+NAMED_TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class|\s+struct)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
+NAMED_VALUE = re.compile(r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,\s*&]*?\b(\w+)(?:\[[^\]]*\])*\s*(?:=|\{|$)")
+NAMED_FUNCTION = re.compile(r"(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)[^()]*$")
+
+
+def parameter_types(parameters):
+    """The types in a list of parameters, as near as a script comes to it: without names and defaults."""
+    parts = [re.sub(r"=.*", "", part).strip() for part in parameters.split(",")]
+    return ",".join(re.sub(r"(?<=[\s&*>])\w+$", "", part).replace(" ", "") for part in parts)
+
+
+def name_declared(head):
+    """What a declaration at namespace scope, up to its `{` or `;`, makes known; None where it is nothing of its own."""
+    head = re.sub(r"\[\[[^\]]*\]\]", "", " ".join(head.split()))
+    if re.search(r"\boperator\b", head):
+        return None
+    if head.startswith("using "):
+        return None  # the same alias twice is allowed
+    if kind_of_block(head) == "scope" and NAMED_TYPE.search(head):
+        return NAMED_TYPE.search(head).group(1)
+    value = NAMED_VALUE.match(head)
+    if value and "(" not in head.split("=")[0]:
+        return value.group(1)
+    function = NAMED_FUNCTION.search(head.split("=")[0])
+    if function and head[:function.start(1)].endswith("::"):
+        return None  # a member of a class
+    return f"{function.group(1)}({parameter_types(function.group(2))})" if function else None
+
+
+def unnamed_names(text):
+    """(enclosing namespace and name, line) of what unnamed namespaces of a source define."""
+    code = re.sub(r"^\s*#.*(?:\\\n.*)*$", lambda match: re.sub(r"[^\n]", " ", match.group(0)),
+                  without_comments_and_strings(text), flags=re.M)
+    stack, start = [], 0
+    for position, char in enumerate(code):
+        if char not in "{};":
+            continue
+        head = code[start:position]
+        if stack and stack[-1] == "unnamed" and char in "{;" and head.strip():
+            name = name_declared(head)
+            if name and not (char == ";" and name.endswith(")")):
+                yield "::".join([*stack[:-1], name]), code.count("\n", 0, position) + 1
+        if char == "{":
+            plain = re.fullmatch(r"\s*namespace(\s+[\w:]+)?\s*", head)
+            stack.append((plain.group(1) or "unnamed").strip() if plain else "inner")
+        elif char == "}" and stack:
+            stack.pop()
+        start = position + 1
+
+
+def check_joined(sources, texts):
+    """A build with -Djoined=true compiles sources of a module together: what is unnamed in one, the next one sees."""
+    known = {}
+    for name in sources:
+        if not name.endswith(".cpp"):
+            continue
+        for word, number in unnamed_names(texts[name]):
+            first = known.setdefault((module_of(name), word), name)
+            if first != name:
+                yield name, number, f"{word} is also in {first}: with -Djoined=true they are compiled together"
+
+
 # ---- all -----------------------------------------------------------------------------------------------------------
 
 def findings():
@@ -346,12 +411,13 @@ def findings():
                     for number, words in check_citations(name, read(name), documents))
     yield from (("docs/promise.md", number, "promise", words)
                 for number, words in check_promise(read("docs/promise.md"), texts))
+    yield from ((name, number, "joined", words) for name, number, words in check_joined(sources, texts))
     yield from ((name, number, "dead", words) for name, number, words in check_dead(sources, texts))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead")
+    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead,joined")
     args = parser.parse_args()
     found = [finding for finding in findings() if args.rules is None or finding[2] in args.rules.split(",")]
     for name, number, _, words in found:

@@ -8,8 +8,8 @@ namespace h5mount::chunk {
 
 namespace {
 
-constexpr std::string_view kDataBlock = "FixedArrayDataBlock";
-constexpr std::string_view kPage = "FixedArrayDataBlockPage";
+constexpr std::string_view kFixedDataBlock = "FixedArrayDataBlock";
+constexpr std::string_view kFixedPage = "FixedArrayDataBlockPage";
 
 class FixedArrayIndex final : public ArrayIndex {
  public:
@@ -27,7 +27,7 @@ class FixedArrayIndex final : public ArrayIndex {
       return format::decode_fixed_array_data_block(cursor, header_, header_address_);
     };
     H5_ASSIGN(auto block,
-              load_block(header_.data_block_address, header_.data_block_bytes, kDataBlock, check));
+              load_block(header_.data_block_address, header_.data_block_bytes, kFixedDataBlock, check));
     if (header_.paged) return load_paged_run(number, block->bytes().data() + header_.body_at, span);
     ElementRun run = span;
     run.elements_at = header_.body_at;
@@ -46,9 +46,9 @@ class FixedArrayIndex final : public ArrayIndex {
         checked_add(header_.data_block_address,
                     header_.data_block_bytes + page * header_.page_bytes(header_.page_entries));
     if (!address)
-      return fail(Error(ErrorCode::OutOfRange, kPage, "address", format::kUndefinedAddress).with_found(page));
+      return fail(Error(ErrorCode::OutOfRange, kFixedPage, "address", format::kUndefinedAddress).with_found(page));
     ElementRun run = span;
-    H5_ASSIGN(run.block, load_page(*address, run.count, kPage));
+    H5_ASSIGN(run.block, load_page(*address, run.count, kFixedPage));
     return run;
   }
 

@@ -23,7 +23,7 @@ void on_signal(int signal) {
 }
 
 // The first signal stops the copy cleanly, the second one at once. An ignored signal (nohup) stays ignored.
-void catch_signals() {
+void stop_copying_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
@@ -49,7 +49,7 @@ std::string source_version(const FrontCommand& command, const object::FileSet& f
 
 Status run_copy(const FrontCommand& command, const object::FileSet& files,
                 const std::shared_ptr<tree::Tree>& tree, const front::FailureHandler& failed) {
-  catch_signals();
+  stop_copying_on_signals();
   front::CopyProgress progress;
   const bool shown = ::isatty(STDERR_FILENO) == 1;
   front::CopyOptions options;

@@ -42,7 +42,7 @@ extern "C" void interrupt(int) {
   ::alarm(kGraceSeconds);
 }
 
-void catch_signals() {
+void cancel_on_signals() {
   std::signal(SIGALRM, end_at_once);
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
@@ -389,7 +389,7 @@ int run_fsck(int count, const char* const* words) {
     fmt::print(stderr, "fsck.h5: {}\n", external.error().text());
     return kFsckUsage;
   }
-  catch_signals();
+  cancel_on_signals();
   object::ExternalAccess access(external->external.value_or(object::ExternalPolicy::Beneath));
   access.directories = external->external_directories;
   access.read_environment();

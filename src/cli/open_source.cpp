@@ -64,7 +64,7 @@ std::shared_ptr<object::SourceOpener> make_opener(const object::ExternalAccess& 
 
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
 // another file when it is opened again.
-std::string absolute(const std::string& file) {
+std::string absolute_as_given(const std::string& file) {
   std::error_code trouble;
   const auto absolute = std::filesystem::absolute(file, trouble);
   return trouble ? file : absolute.string();
@@ -159,7 +159,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
                                               FailedReads failed_reads) {
   const auto workers = make_workers(options);
   status->set_files(files);
-  const auto again = [file = absolute(file), options, status, failed_reads, cache, workers,
+  const auto again = [file = absolute_as_given(file), options, status, failed_reads, cache, workers,
                       memory = files->memory()]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);

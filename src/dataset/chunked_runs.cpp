@@ -16,7 +16,7 @@ constexpr std::uint64_t kSpanBytes = 64U << 10;
 // A copy of fewer bytes ends before a worker has woken up.
 constexpr std::uint64_t kNoWorkers = 2U << 20;
 // Absent chunks from this size on are not made into blocks of fill values.
-constexpr std::uint64_t kLargeChunk = 1U << 20;
+constexpr std::uint64_t kWithoutRowBlock = 1U << 20;
 
 struct Copy {
   std::uint64_t in_chunk;
@@ -183,7 +183,7 @@ Status copy_chunk(const ChunkedBlocks& blocks, const WantedChunk& wanted, Mutabl
   H5_TRY(spend(budget, limits::kStepsPerIndexedChunk));
   const ChunkStore& store = blocks.store();
   const std::uint64_t chunk_bytes = blocks.plan().chunk_bytes();
-  if ((!store.filtered() || chunk_bytes >= kLargeChunk) && blocks.growth() == nullptr &&
+  if ((!store.filtered() || chunk_bytes >= kWithoutRowBlock) && blocks.growth() == nullptr &&
       !blocks.cache()->contains_or_pending(blocks.chunk_key(wanted.chunk))) {
     H5_ASSIGN(const chunk::ChunkRecord record, store.find(wanted.chunk));
     if (!record.allocated()) return fill_parts(store.fill(), wanted, out), Status();

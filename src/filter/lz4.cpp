@@ -12,17 +12,17 @@
 namespace h5mount::filter {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 12;
+constexpr std::size_t kFrameHeaderBytes = 12;
 
 class Lz4 final : public Filter {
  public:
   Result<std::size_t> decode(ByteSpan in, MutableByteSpan out) const override {
-    if (in.size() < kHeaderBytes) return failed("lz4", "no room for the header");
+    if (in.size() < kFrameHeaderBytes) return failed("lz4", "no room for the header");
     const auto size = load_be<std::uint64_t>(in.data());
     const std::uint64_t block_size = std::min<std::uint64_t>(load_be<std::uint32_t>(in.data() + 8), size);
     if (size > out.size()) return failed("lz4", "more bytes declared than the chunk has");
     if (size != 0 && block_size == 0) return failed("lz4", "a block size of 0");
-    in = in.subspan(kHeaderBytes);
+    in = in.subspan(kFrameHeaderBytes);
     out = out.first(static_cast<std::size_t>(size));
     while (!out.empty()) {
       const std::size_t here = std::min(out.size(), static_cast<std::size_t>(block_size));

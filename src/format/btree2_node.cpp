@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kNodeOverhead = 4 + 1 + 1 + 4;  // signature, version, type, checksum
 constexpr std::uint64_t kMany = ~std::uint64_t{0};
 
-std::uint8_t bytes_to_hold(std::uint64_t value) {
+std::uint8_t bytes_for_count(std::uint64_t value) {
   return static_cast<std::uint8_t>((static_cast<unsigned>(std::bit_width(value | 1)) - 1) / 8 + 1);
 }
 
@@ -44,7 +44,7 @@ std::uint64_t total_below(std::uint64_t max_records, const BTree2Level& below) {
 bool lay_out(BTree2Header& header, FileSizes sizes) {
   if (header.record_size == 0 || header.node_size <= kNodeOverhead) return false;
   const std::uint64_t leaf_records = (header.node_size - kNodeOverhead) / header.record_size;
-  header.record_count_width = bytes_to_hold(leaf_records);
+  header.record_count_width = bytes_for_count(leaf_records);
   header.levels.push_back({leaf_records, leaf_records});
   for (unsigned level = 1; level <= header.depth; ++level) {
     const std::uint64_t pointer = pointer_bytes(header, sizes, level);
@@ -59,11 +59,11 @@ bool lay_out(BTree2Header& header, FileSizes sizes) {
 }
 
 // Fields that are checked after the checksum.
-struct HeaderFields {
+struct NodeHeaderFields {
   Field type, node_size, record_size, depth, root_record_count;
 };
 
-void check_header(Cursor& cursor, const BTree2Records& expected, const HeaderFields& fields,
+void check_header(Cursor& cursor, const BTree2Records& expected, const NodeHeaderFields& fields,
                   BTree2Header& header) {
   cursor.require_equal(expected.type, fields.type, "not a tree of such records");
   cursor.require(header.record_size >= expected.min_bytes && header.record_size <= expected.max_bytes,
@@ -79,7 +79,7 @@ void check_header(Cursor& cursor, const BTree2Records& expected, const HeaderFie
 }  // namespace
 
 std::uint8_t BTree2Header::total_count_width(unsigned level) const {
-  return level < 2 ? std::uint8_t{0} : bytes_to_hold(levels[level - 1].max_total_records);
+  return level < 2 ? std::uint8_t{0} : bytes_for_count(levels[level - 1].max_total_records);
 }
 
 std::uint64_t btree2_header_bytes(FileSizes sizes) {
@@ -88,7 +88,7 @@ std::uint64_t btree2_header_bytes(FileSizes sizes) {
 
 Result<BTree2Header> decode_btree2_header(Cursor& cursor, const BTree2Records& expected) {
   BTree2Header header;
-  HeaderFields fields;
+  NodeHeaderFields fields;
   cursor.signature("BTHD");
   cursor.version(0, 1);  // 1 in files with structured chunks, where it changes nothing
   header.type = cursor.u8("type");

@@ -13,7 +13,7 @@
 namespace h5mount::format {
 namespace {
 
-CacheImageEntry decode_entry(Cursor& cursor) {
+CacheImageEntry decode_image_entry(Cursor& cursor) {
   CacheImageEntry entry;
   cursor.skip(4, "entry.type_flags_ring_age");
   cursor.skip(4, "entry.child_counts");
@@ -50,7 +50,7 @@ Result<std::vector<CacheImageEntry>> decode_cache_image(Cursor& cursor) {
   const std::size_t count = cursor.count(entry_bytes, 1U << 24);
   std::vector<CacheImageEntry> entries(count);
   for (auto& entry : entries) {
-    entry = decode_entry(cursor);
+    entry = decode_image_entry(cursor);
     if (!cursor.ok()) break;
   }
   cursor.checksum();

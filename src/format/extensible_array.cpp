@@ -28,18 +28,18 @@ namespace h5mount::format {
 
 namespace {
 
-unsigned log2_of(std::uint8_t power) {
+unsigned exponent_of(std::uint8_t power) {
   return static_cast<unsigned>(std::countr_zero(power));
 }
 
 // Fields that are checked after the checksum.
-struct HeaderFields {
+struct ArrayHeaderFields {
   Field client_id, element_size, max_element_bits, min_data_block_elements, min_super_block_pointers,
       page_bits;
 };
 
 // Checks the creation parameters against each other and derives the numbers of blocks.
-bool derive_counts(Cursor& cursor, const HeaderFields& fields, ExtensibleArrayHeader& h) {
+bool derive_counts(Cursor& cursor, const ArrayHeaderFields& fields, ExtensibleArrayHeader& h) {
   cursor.require(h.max_element_bits > 0 && h.max_element_bits <= 64, fields.max_element_bits,
                  "not from 1 to 64");
   cursor.require(std::has_single_bit(h.min_data_block_elements), fields.min_data_block_elements,
@@ -47,11 +47,11 @@ bool derive_counts(Cursor& cursor, const HeaderFields& fields, ExtensibleArrayHe
   cursor.require(std::has_single_bit(h.min_super_block_pointers) && h.min_super_block_pointers > 1,
                  fields.min_super_block_pointers, "not a power of two above 1");
   if (!cursor.ok()) return false;
-  const unsigned block_bits = log2_of(h.min_data_block_elements);
+  const unsigned block_bits = exponent_of(h.min_data_block_elements);
   if (!cursor.require(h.max_element_bits >= block_bits, fields.max_element_bits, "less than one data block"))
     return false;
   h.super_blocks = 1 + h.max_element_bits - block_bits;
-  h.direct_super_blocks = 2 * log2_of(h.min_super_block_pointers);
+  h.direct_super_blocks = 2 * exponent_of(h.min_super_block_pointers);
   if (!cursor.require(h.super_blocks >= h.direct_super_blocks, fields.min_super_block_pointers,
                       "more than there are blocks"))
     return false;
@@ -85,7 +85,7 @@ std::uint64_t extensible_array_header_bytes(FileSizes sizes) {
 
 Result<ExtensibleArrayHeader> decode_extensible_array_header(Cursor& cursor, const ArrayOfChunks& expected) {
   ExtensibleArrayHeader h;
-  HeaderFields fields;
+  ArrayHeaderFields fields;
   cursor.signature("EAHD");
   cursor.version(0, 1);
   cursor.u8("client_id");

@@ -26,13 +26,13 @@ unsigned log2_of(std::uint64_t value) {
 }
 
 // Fields that are checked after the checksum.
-struct HeaderFields {
+struct HeapHeaderFields {
   Field heap_id_length, table_width, start_block_size, max_direct_block_size, max_heap_size, root_rows;
   Field filtered_root_size;
 };
 
 // Checks the table's numbers, so that shifts and products by them fit 64 bits, and derives the rest.
-void lay_out_table(Cursor& cursor, const HeaderFields& fields, DoublingTable& table) {
+void lay_out_table(Cursor& cursor, const HeapHeaderFields& fields, DoublingTable& table) {
   cursor.require(std::has_single_bit(table.width), fields.table_width, "not a power of two");
   cursor.require(std::has_single_bit(table.start_block_size), fields.start_block_size, "not a power of two");
   cursor.require(std::has_single_bit(table.max_direct_block_size), fields.max_direct_block_size,
@@ -59,7 +59,7 @@ void decode_statistics(Cursor& cursor, FractalHeapHeader& header) {
   cursor.skip(std::size_t{8} * cursor.sizes().lengths, "counts");
 }
 
-void decode_table(Cursor& cursor, FractalHeapHeader& header, HeaderFields& fields) {
+void decode_table(Cursor& cursor, FractalHeapHeader& header, HeapHeaderFields& fields) {
   header.table.width = cursor.u16("table_width");
   fields.table_width = cursor.last();
   header.table.start_block_size = cursor.length("start_block_size");
@@ -74,7 +74,7 @@ void decode_table(Cursor& cursor, FractalHeapHeader& header, HeaderFields& field
   fields.root_rows = cursor.last();
 }
 
-void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& header, HeaderFields& fields) {
+void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& header, HeapHeaderFields& fields) {
   header.filtered_root_size = cursor.length("filtered_root_size");
   fields.filtered_root_size = cursor.last();
   header.root_filter_mask = cursor.u32("root_filter_mask");
@@ -85,11 +85,11 @@ void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& hea
 }
 
 // The number of bytes needed to store `value`.
-std::uint8_t bytes_to_hold(std::uint64_t value) {
+std::uint8_t bytes_of_value(std::uint64_t value) {
   return static_cast<std::uint8_t>(log2_of(value) / 8 + 1);
 }
 
-void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeaderFields& fields,
+void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeapHeaderFields& fields,
            FractalHeapHeader& header) {
   lay_out_table(cursor, fields, header.table);
   cursor.require(header.heap_id_length > 0 && header.heap_id_length <= limits::kMaxHeapIdBytes,
@@ -99,7 +99,7 @@ void check(Cursor& cursor, std::optional<std::uint16_t> id_length, const HeaderF
   header.offset_width = static_cast<std::uint8_t>((header.table.max_heap_bits + 7) / 8);
   const unsigned direct_bytes = (log2_of(header.table.max_direct_block_size) + 7) / 8;
   header.length_width =
-      static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_to_hold(header.max_managed_size)));
+      static_cast<std::uint8_t>(std::min<unsigned>(direct_bytes, bytes_of_value(header.max_managed_size)));
   cursor.require(header.root_rows <= header.table.max_rows, fields.root_rows,
                  "more rows than heap space has");
   cursor.require(header.direct_block_overhead(cursor.sizes()) < header.table.start_block_size,
@@ -127,7 +127,7 @@ std::uint64_t fractal_heap_header_bytes(FileSizes sizes, std::uint16_t filter_le
 Result<FractalHeapHeader> decode_fractal_heap_header(Cursor& cursor, std::uint64_t address,
                                                      std::optional<std::uint16_t> id_length) {
   FractalHeapHeader header;
-  HeaderFields fields;
+  HeapHeaderFields fields;
   header.address = address;
   cursor.signature("FRHP");
   cursor.version(0, 0);

@@ -10,7 +10,7 @@ namespace h5mount::front {
 namespace {
 
 constexpr std::uint64_t kMaxHeldBytes = 64ULL << 20;  // of a file that is read before its header is written
-constexpr std::size_t kMaxExtents = std::size_t{1} << 20;  // of a sparse file; GNU tar's own limit
+constexpr std::size_t kMaxMemberExtents = std::size_t{1} << 20;  // of a sparse file; GNU tar's own limit
 
 class TarWriter : public Visitor {
  public:
@@ -65,7 +65,7 @@ class TarWriter : public Visitor {
       }
     }
     H5_ASSIGN(FileReader reader, FileReader::open(context_.tree, found.node.id()));
-    H5_ASSIGN(out.extents, data_extents(reader.file(), reader.size(), kMaxExtents));
+    H5_ASSIGN(out.extents, data_extents(reader.file(), reader.size(), kMaxMemberExtents));
     out.size = reader.size();
     out.sparse = total_bytes(out.extents) < out.size;
     H5_TRY(write_content(found, reader, out));

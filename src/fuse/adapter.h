@@ -55,6 +55,9 @@ inline Adapter& adapter_of(fuse_req_t request) {
 const fuse_lowlevel_ops& operations();
 
 // Settings of the connection, agreed with the kernel before the first request.
+// S_IFDIR and its kin.
+::mode_t type_bits(tree::NodeType type);
+
 void op_init(void* userdata, fuse_conn_info* connection);
 
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name);

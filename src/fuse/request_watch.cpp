@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kGrace{10};
 // The time from one look at a request to the next: an eighth of its age, at most half a second. Each look
 // reads files in /proc, and hundreds of requests may hang.
 constexpr int kLooksPerAge = 8;
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kLongestBetweenLooks{500};
 
 }  // namespace
 
@@ -55,7 +55,8 @@ bool ActiveRequest::abandoned() {
 
 void ActiveRequest::look(Clock::time_point now) {
   if (now < next_look_) return;
-  if (!ended_at_) next_look_ = now + std::min<Clock::duration>((now - began_) / kLooksPerAge, kBetweenLooks);
+  if (!ended_at_)
+    next_look_ = now + std::min<Clock::duration>((now - began_) / kLooksPerAge, kLongestBetweenLooks);
   Status goes_on;
   if (begun_.load(std::memory_order_acquire))
     goes_on = budget_->check();

@@ -6,9 +6,9 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kStridePage = 4096;
 constexpr std::uint64_t kMostPlace = 64U << 10;  // larger requests are the kernel's own read-ahead
-constexpr std::uint64_t kLeastGap = kPage;       // below it, sequential reading serves as well
+constexpr std::uint64_t kLeastGap = kStridePage;       // below it, sequential reading serves as well
 constexpr std::uint64_t kFirstWindow = 16, kMostWindow = 512;
 constexpr std::uint64_t kHeadStart = 4;  // the first positions are requested before any job can finish
 
@@ -16,7 +16,7 @@ constexpr std::uint64_t kHeadStart = 4;  // the first positions are requested be
 
 StridePattern::StridePattern(std::uint64_t image_bytes, std::vector<std::uint64_t> row_bytes)
     : image_bytes_(image_bytes), row_bytes_(std::move(row_bytes)) {
-  std::erase_if(row_bytes_, [](std::uint64_t bytes) { return bytes <= kPage; });
+  std::erase_if(row_bytes_, [](std::uint64_t bytes) { return bytes <= kStridePage; });
   std::ranges::sort(row_bytes_, std::greater());
 }
 
@@ -39,9 +39,9 @@ bool StridePattern::continues(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t steps = (offset - last_offset_ + stride_ / 2) / stride_;
   if (steps == 0 || place_ + steps > std::max(ready_, place_ + 1)) return false;
   const std::uint64_t low = low_ + steps * stride_, high = high_ + steps * stride_;
-  if (low >= offset + kPage || high <= offset) return false;
+  if (low >= offset + kStridePage || high <= offset) return false;
   low_ = std::max(low, offset);
-  high_ = std::min(high, offset + kPage);
+  high_ = std::min(high, offset + kStridePage);
   longest_ = std::max(longest_, length);
   place_ += steps;
   ++asked_;
@@ -53,7 +53,7 @@ void StridePattern::begin(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t distance = offset > last_offset_ ? offset - last_offset_ : 0;
   stride_ = distance > last_length_ && distance - last_length_ >= kLeastGap ? stride_near(distance) : 0;
   low_ = offset;
-  high_ = offset + kPage;
+  high_ = offset + kStridePage;
   longest_ = length;
   place_ = ready_ = batch_ = 0;
   asked_ = stride_ == 0 ? 1 : 2;
@@ -63,7 +63,7 @@ void StridePattern::begin(std::uint64_t offset, std::uint64_t length) {
 std::uint64_t StridePattern::stride_near(std::uint64_t distance) const {
   for (const std::uint64_t row : row_bytes_) {
     const std::uint64_t stride = (distance + row / 2) / row * row;
-    if (stride > 0 && stride < distance + kPage && distance < stride + kPage) return stride;
+    if (stride > 0 && stride < distance + kStridePage && distance < stride + kStridePage) return stride;
   }
   return distance;
 }
@@ -80,7 +80,7 @@ std::optional<StridePattern::Batch> StridePattern::next_batch() {
   window_ = std::min(window_ * 2, kMostWindow);
   return Batch{.first = low_ + ahead * stride_,
                .stride = stride_,
-               .bytes = high_ - low_ + std::max(longest_, kPage) - kPage,
+               .bytes = high_ - low_ + std::max(longest_, kStridePage) - kStridePage,
                .count = count,
                .skipped = count < left ? count / 2 : count};
 }

@@ -26,7 +26,7 @@ constexpr std::uint64_t kHeaderUnit = 4096;
 constexpr std::size_t kMaxShortHeader = 65'535;
 constexpr std::size_t kMostDigits = 20;    // of a 64-bit number
 constexpr std::size_t kMaxNumpyRank = 32;  // NumPy 1; NumPy 2 has 64
-constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
+constexpr std::uint64_t kMaxNpyBytes = (1ULL << 63) - 1;
 
 struct Shape {
   std::string literal;       // a Python tuple
@@ -67,7 +67,7 @@ Result<std::string> npy_header(const object::DatasetDescription& dataset) {
   header += text;
   header.append(static_cast<std::size_t>(bytes) - header.size() - 1, ' ');
   header += '\n';
-  if (dataset.image_bytes > kMaxFileBytes - header.size())
+  if (dataset.image_bytes > kMaxNpyBytes - header.size())
     return fail({ErrorCode::TooLarge, "larger than a file can be"});
   return header;
 }

@@ -91,7 +91,7 @@ class EnumNames {
 };
 
 // h5py's booleans.
-bool is_boolean(const format::Datatype& type) {
+bool is_parquet_boolean(const format::Datatype& type) {
   return type.cls == DatatypeClass::Enum && text::datatype_text(type) == "|b1";
 }
 
@@ -154,7 +154,7 @@ Status add_column(const Column& source, EnumNames& names, Dictionaries& dictiona
     out.push_back(std::move(column));
     return {};
   }
-  if (is_boolean(type)) {
+  if (is_parquet_boolean(type)) {
     column.physical = kBoolean;
     column.conversion = Conversion::Bits;
     column.stored_bytes = 1;

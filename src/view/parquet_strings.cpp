@@ -10,7 +10,7 @@ namespace h5mount::view {
 
 namespace {
 
-constexpr std::size_t kLengthBytes = 4;
+constexpr std::size_t kStringLengthBytes = 4;
 
 Status too_long() {
   return fail({ErrorCode::LimitExceeded, "rows of a table with too much text"});
@@ -60,7 +60,7 @@ class Pass {
     std::uint64_t group_bytes = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       std::uint64_t& bytes = found_.page_bytes[static_cast<std::size_t>(group) * columns_.size() + i];
-      bytes = layout_.rows_of(group) * kLengthBytes;
+      bytes = layout_.rows_of(group) * kStringLengthBytes;
       if (read) read = measure(*columns_[i], rows, bytes);
       group_bytes += bytes;
       if (read && group_bytes > kMaxRowText) read = too_long();
@@ -137,11 +137,11 @@ Status append_parquet_strings(const ParquetColumn& column, ByteSpan rows, std::u
   const std::size_t begin = out.size();
   for (std::size_t at = column.offset; at < rows.size(); at += row_bytes) {
     const std::size_t start = out.size();
-    out.append(kLengthBytes, '\0');
+    out.append(kStringLengthBytes, '\0');
     H5_TRY(
         text::append_string(*column.string_type, rows.subspan(at, column.string_type->size), context, out));
-    const std::uint64_t length = out.size() - start - kLengthBytes;
-    for (std::size_t i = 0; i < kLengthBytes; ++i)
+    const std::uint64_t length = out.size() - start - kStringLengthBytes;
+    for (std::size_t i = 0; i < kStringLengthBytes; ++i)
       out[start + i] = static_cast<char>(length >> (8 * i) & 0xFF);
     if (out.size() - begin > kMaxRowText) return too_long();
   }

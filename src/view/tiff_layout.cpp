@@ -32,7 +32,7 @@ enum FieldType : std::uint16_t { kShort = 3, kLong = 4, kRational = 5, kLong8 = 
 
 constexpr std::uint64_t kMostEntries = 16;
 constexpr std::uint64_t kMaxExtent = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMaxFileBytes = (1ULL << 63) - 1;
+constexpr std::uint64_t kMaxTiffBytes = (1ULL << 63) - 1;
 constexpr std::uint64_t kClassicBytes = 1ULL << 32;
 // Offsets in the head.
 constexpr std::uint64_t kBits = 64, kResolution = 80, kPalette = 1024;
@@ -64,7 +64,7 @@ Status set_places(TiffLayout& out, std::uint64_t image_bytes) {
     const auto end = checked_add(TiffLayout::kImage + 7, image_bytes);
     const auto all = checked_mul(out.pages, out.directory_bytes);
     const auto size = end && all ? checked_add(*end / 8 * 8, *all) : std::nullopt;
-    if (!size || *size > kMaxFileBytes) return fail({ErrorCode::TooLarge, "larger than a file can be"});
+    if (!size || *size > kMaxTiffBytes) return fail({ErrorCode::TooLarge, "larger than a file can be"});
     out.directories = *end / 8 * 8;
     out.size = *size;
     if (*size < kClassicBytes) return {};

@@ -13,6 +13,9 @@
 
 namespace h5mount::tree {
 
+// What a walk charges to its budget for a link: opening the object.
+inline constexpr std::uint64_t kStepsPerLink = 1000;
+
 // Links as a group gives them, without their targets: what a listing is made of. Small, as there may be
 // millions.
 struct FoundLinks {

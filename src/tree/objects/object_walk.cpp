@@ -6,7 +6,6 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::uint64_t kStepsPerLink = 1000;  // to open its object
 constexpr std::uint64_t kStepsPerPathByte = 4;
 
 // The paths of the group that is being visited, or of one of its links.

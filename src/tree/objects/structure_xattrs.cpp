@@ -21,7 +21,7 @@ constexpr std::string_view kPrefix = "user.";
 constexpr std::string_view kStructurePrefix = "user.hdf5.";
 
 // The arguments of a table line. For a dataset that cannot be described whole, `parts` has what is known.
-struct Subject {
+struct StructureSubject {
   ServedFile& file;
   const OpenedObject& opened;
   RequestBudget& budget;
@@ -67,43 +67,43 @@ std::string_view layout_name(const object::DatasetDescription& dataset) {
   return "";
 }
 
-bool has_type(const Subject& subject) {
+bool has_type(const StructureSubject& subject) {
   return subject.parts.type;
 }
-bool has_space(const Subject& subject) {
+bool has_space(const StructureSubject& subject) {
   return subject.parts.space;
 }
-bool has_layout(const Subject& subject) {
+bool has_layout(const StructureSubject& subject) {
   return subject.parts.layout;
 }
-bool has_fill(const Subject& subject) {
+bool has_fill(const StructureSubject& subject) {
   return subject.parts.type && subject.parts.fill;
 }
-bool is_chunked(const Subject& subject) {
+bool is_chunked(const StructureSubject& subject) {
   return subject.parts.layout && (subject.dataset->layout.cls == format::LayoutClass::Chunked ||
                                   subject.dataset->layout.cls == format::LayoutClass::Structured);
 }
-bool has_filters(const Subject& subject) {
+bool has_filters(const StructureSubject& subject) {
   return is_chunked(subject) && subject.parts.pipeline;
 }
-bool has_sections(const Subject& subject) {
+bool has_sections(const StructureSubject& subject) {
   return has_filters(subject) && subject.dataset->layout.cls == format::LayoutClass::Structured;
 }
-bool is_whole(const Subject& subject) {
+bool is_whole(const StructureSubject& subject) {
   return subject.dataset != nullptr && !subject.parts.problem;
 }
-bool is_any(const Subject&) {
+bool is_any(const StructureSubject&) {
   return true;
 }
 
-Text dtype_text(const Subject& subject) {
+Text dtype_text(const StructureSubject& subject) {
   if (has_type(subject)) return text::datatype_text(*subject.dataset->type);
   H5_ASSIGN(const format::DatatypePtr type,
             object::committed_datatype(*subject.opened.snapshot, subject.opened.object));
   return text::datatype_text(*type);
 }
 
-Text fill_value_text(const Subject& subject) {
+Text fill_value_text(const StructureSubject& subject) {
   const object::DatasetDescription& dataset = *subject.dataset;
   if (!dataset.fill.defined) return "null";
   // The default fill value is an element of zeros; a type of a few bytes in a file can have elements of
@@ -120,30 +120,30 @@ Text fill_value_text(const Subject& subject) {
                           kMaxXattrBytes);
 }
 
-Text storage_size_text(const Subject& subject) {
+Text storage_size_text(const StructureSubject& subject) {
   H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, &subject.budget));
   H5_ASSIGN(const std::uint64_t bytes, reader->storage_bytes(&subject.budget));
   return fmt::format("{}", bytes);
 }
 
-bool names_sources(const Subject& subject) {
+bool names_sources(const StructureSubject& subject) {
   return is_whole(subject) &&
          (subject.dataset->layout.cls == format::LayoutClass::Virtual || !subject.dataset->external.empty());
 }
 
-Text source_files_text(const Subject& subject) {
+Text source_files_text(const StructureSubject& subject) {
   H5_ASSIGN(const DatasetReaderPtr reader, open_reader(subject.file, *subject.dataset, &subject.budget));
   return sources_text(reader->named_sources(kMaxListedSources, &subject.budget), kMaxXattrBytes);
 }
 
 // What salvage did for the object.
-std::optional<std::string> remark_on(const Subject& subject) {
+std::optional<std::string> remark_on(const StructureSubject& subject) {
   const io::Remarks* const remarks = io::remarks_of(subject.opened.snapshot->source().get());
   return remarks == nullptr ? std::nullopt : remarks->remark(subject.opened.object.address);
 }
 
 // Sparse storage has one pipeline per section; the message lists them.
-Text sections_text(const Subject& subject) {
+Text sections_text(const StructureSubject& subject) {
   std::string out = "[";
   for (const format::FilterPipelineMessage::Section& section : subject.dataset->pipeline.sections) {
     format::FilterPipelineMessage one;
@@ -154,57 +154,57 @@ Text sections_text(const Subject& subject) {
   return out + "]";
 }
 
-struct Line {
+struct StructureLine {
   std::string_view name;
-  bool (*applies)(const Subject&);
-  Text (*text)(const Subject&);
+  bool (*applies)(const StructureSubject&);
+  Text (*text)(const StructureSubject&);
   bool may_be_long = false;  // may exceed an extended attribute
 };
 
 const std::array kTable = {
-    Line{"kind", is_any,
-         [](const Subject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
-    Line{"address", is_any,
-         [](const Subject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
-    Line{"dtype",
-         [](const Subject& s) { return has_type(s) || s.opened.object.kind == object::ObjectKind::Datatype; },
+    StructureLine{"kind", is_any,
+         [](const StructureSubject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
+    StructureLine{"address", is_any,
+         [](const StructureSubject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
+    StructureLine{"dtype",
+         [](const StructureSubject& s) { return has_type(s) || s.opened.object.kind == object::ObjectKind::Datatype; },
          dtype_text, true},
-    Line{"shape", has_space,
-         [](const Subject& s) -> Text {
+    StructureLine{"shape", has_space,
+         [](const StructureSubject& s) -> Text {
            return s.dataset->space.kind == format::DataspaceKind::Null ? "null"
                                                                        : numbers_text(s.dataset->space.dims);
          }},
-    Line{"maxshape", has_space,
-         [](const Subject& s) -> Text {
+    StructureLine{"maxshape", has_space,
+         [](const StructureSubject& s) -> Text {
            const format::Dataspace& space = s.dataset->space;
            if (space.kind == format::DataspaceKind::Null) return "null";
            return numbers_text(space.max_dims.empty() ? space.dims : space.max_dims);
          }},
-    Line{"layout", has_layout, [](const Subject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
-    Line{"chunks", is_chunked,
-         [](const Subject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
-    Line{"filters", has_filters,
-         [](const Subject& s) -> Text { return text::filters_text(s.dataset->pipeline); }, true},
-    Line{"sections", has_sections, sections_text, true},
-    Line{"fill_value", has_fill, fill_value_text, true},
-    Line{"storage_size", is_whole, storage_size_text},
-    Line{"comment",
-         [](const Subject& s) {
+    StructureLine{"layout", has_layout, [](const StructureSubject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
+    StructureLine{"chunks", is_chunked,
+         [](const StructureSubject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
+    StructureLine{"filters", has_filters,
+         [](const StructureSubject& s) -> Text { return text::filters_text(s.dataset->pipeline); }, true},
+    StructureLine{"sections", has_sections, sections_text, true},
+    StructureLine{"fill_value", has_fill, fill_value_text, true},
+    StructureLine{"storage_size", is_whole, storage_size_text},
+    StructureLine{"comment",
+         [](const StructureSubject& s) {
            return object::object_comment(*s.opened.snapshot, s.opened.object).has_value();
          },
-         [](const Subject& s) -> Text {
+         [](const StructureSubject& s) -> Text {
            return object::object_comment(*s.opened.snapshot, s.opened.object).value_or("");
          },
          true},
-    Line{"sources", names_sources, source_files_text},
-    Line{"salvage", [](const Subject& s) { return remark_on(s).has_value(); },
-         [](const Subject& s) -> Text { return remark_on(s).value_or(""); }},
-    Line{"error", [](const Subject& s) { return s.problem.has_value(); },
-         [](const Subject& s) -> Text { return s.problem->text(); }},
+    StructureLine{"sources", names_sources, source_files_text},
+    StructureLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); },
+         [](const StructureSubject& s) -> Text { return remark_on(s).value_or(""); }},
+    StructureLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
+         [](const StructureSubject& s) -> Text { return s.problem->text(); }},
     // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
     // report an error.
-    Line{"lost_attributes", [](const Subject& s) { return lost_attributes(s.opened).has_value(); },
-         [](const Subject& s) -> Text {
+    StructureLine{"lost_attributes", [](const StructureSubject& s) { return lost_attributes(s.opened).has_value(); },
+         [](const StructureSubject& s) -> Text {
            return fail(lost_attributes(s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
          }},
 };
@@ -212,11 +212,11 @@ const std::array kTable = {
 // Keeps the description alive with the subject.
 struct Gathered {
   DatasetDescriptionPtr description;
-  Subject subject;
+  StructureSubject subject;
 };
 
 void gather_dataset(Gathered& out) {
-  Subject& subject = out.subject;
+  StructureSubject& subject = out.subject;
   const auto description = description_of(subject.file, subject.opened, &subject.budget);
   if (description) {
     out.description = *description;
@@ -285,7 +285,7 @@ struct AllNames {
 AllNames all_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   AllNames out;
   const Gathered gathered = gather(file, object, true, budget);
-  for (const Line& line : kTable) {
+  for (const StructureLine& line : kTable) {
     if (!line.applies(gathered.subject)) continue;
     const bool large = line.may_be_long && is_too_long(line.text(gathered.subject));
     (large ? out.large_lines : out.lines).push_back(line.name);
@@ -325,7 +325,7 @@ Text large_attributes_text(ServedFile& file, const OpenedObject& object, Request
 Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name,
                     RequestBudget& budget) {
   if (name == kLargeAttributes) return large_attributes_text(file, opened, budget);
-  for (const Line& line : kTable) {
+  for (const StructureLine& line : kTable) {
     if (line.name != name) continue;
     const Gathered gathered = gather(file, opened, name == "error", budget);
     if (!line.applies(gathered.subject)) return fail(object::no_such_attribute());

@@ -15,7 +15,7 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::string_view kName = "attributes";
+constexpr std::string_view kAttributesName = "attributes";
 constexpr char kAt = '@';
 
 // The text of a value, made once for all open handles and freed with the last of them.
@@ -77,7 +77,7 @@ class AttributeTextNode : public Node {
 
   // A listing does not write a value to measure it.
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
-    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kName), key().name);
+    const std::uint64_t ino = make_ino(make_ino(file_->ino_of(key().address), kAttributesName), key().name);
     NodeStat stat = plain_stat(*file_, NodeType::File, ino);
     stat.complete = depth != StatDepth::Listing;
     if (!stat.complete) return stat;
@@ -135,7 +135,7 @@ class AttributeTextNode : public Node {
 // A part is `@` and the attribute's own name.
 class AttributesMirror : public Mirror {
  public:
-  std::string_view name() const override { return kName; }
+  std::string_view name() const override { return kAttributesName; }
   NodeType entry_type() const override { return NodeType::File; }
 
   std::string encode(const MirrorEntry& entry) const override {

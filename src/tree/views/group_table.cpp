@@ -61,8 +61,6 @@ class Lengths {
   std::uint64_t first_ = 0;
 };
 
-constexpr std::uint64_t kStepsPerLink = 1000;  // to open its object
-
 struct Found {
   std::vector<GroupColumn> columns;
   std::vector<dataset::JoinedMember> members;  // the same, described

@@ -25,7 +25,7 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::string_view kName = "sparse";
+constexpr std::string_view kSparseName = "sparse";
 
 // One of the lists of a dataset: the content of one of its files.
 struct List {
@@ -106,7 +106,7 @@ struct SparseDataset {
     H5_ASSIGN(const OpenedObjectPtr object, file->object(address, budget));
     NodeStat stat = object_stat(*file, object->object, type);
     stat.nlink = 1;
-    stat.ino = make_ino(make_ino(file->ino_of(address), kName), name);
+    stat.ino = make_ino(make_ino(file->ino_of(address), kSparseName), name);
     return stat;
   }
 };
@@ -191,7 +191,7 @@ class SparseDatasetNode : public Node {
 
   Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::Directory, "", budget));
-    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kName), key().name);
+    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kSparseName), key().name);
     return stat;
   }
 
@@ -225,7 +225,7 @@ class SparseDatasetNode : public Node {
 
 class SparseMirror : public Mirror {
  public:
-  std::string_view name() const override { return kName; }
+  std::string_view name() const override { return kSparseName; }
   NodeType entry_type() const override { return NodeType::Directory; }
 
   Status for_each_part(ServedFile& file, const OpenedObject& object, RequestBudget&,

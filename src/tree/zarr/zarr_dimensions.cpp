@@ -15,7 +15,6 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::uint64_t kStepsPerLink = 1000;  // to open its object
 constexpr std::size_t kMaxAxes = 1U << 20;     // of all datasets and scales, some 100 bytes each
 constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
 

@@ -14,7 +14,7 @@ using format::DatatypeClass;
 
 Result<ZarrType> version2_type(const format::Datatype& type);
 
-Result<ZarrType> array(const format::Datatype& type) {
+Result<ZarrType> zarr_array(const format::Datatype& type) {
   H5_ASSIGN(const ZarrType inner, version2_type(*type.base));
   if (inner.variable_strings) return fail({ErrorCode::UnsupportedFeature, "arrays of strings as elements"});
   ZarrType out{.dtype = inner.dtype, .dims = type.dims, .segments = {}};
@@ -23,7 +23,7 @@ Result<ZarrType> array(const format::Datatype& type) {
   return out;
 }
 
-Result<ZarrType> compound(const format::Datatype& type) {
+Result<ZarrType> zarr_compound(const format::Datatype& type) {
   ZarrType out;
   out.dtype = "[";
   for (const format::CompoundMember& member : type.members) {
@@ -47,8 +47,8 @@ Result<ZarrType> version2_type(const format::Datatype& type) {
     return out;
   }
   H5_ASSIGN(const NumpyType numpy, numpy_type(type));
-  if (type.cls == DatatypeClass::Array) return array(type);
-  if (numpy.description.starts_with('[')) return compound(type);
+  if (type.cls == DatatypeClass::Array) return zarr_array(type);
+  if (numpy.description.starts_with('[')) return zarr_compound(type);
   ZarrType out;
   text::append_json_string(std::string_view(numpy.description).substr(1, numpy.description.size() - 2),
                            out.dtype);
