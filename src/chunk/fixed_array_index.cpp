@@ -46,7 +46,8 @@ class FixedArrayIndex final : public ArrayIndex {
         checked_add(header_.data_block_address,
                     header_.data_block_bytes + page * header_.page_bytes(header_.page_entries));
     if (!address)
-      return fail(Error(ErrorCode::OutOfRange, kFixedPage, "address", format::kUndefinedAddress).with_found(page));
+      return fail(
+          Error(ErrorCode::OutOfRange, kFixedPage, "address", format::kUndefinedAddress).with_found(page));
     ElementRun run = span;
     H5_ASSIGN(run.block, load_page(*address, run.count, kFixedPage));
     return run;

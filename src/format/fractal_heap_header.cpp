@@ -74,7 +74,8 @@ void decode_table(Cursor& cursor, FractalHeapHeader& header, HeapHeaderFields& f
   fields.root_rows = cursor.last();
 }
 
-void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& header, HeapHeaderFields& fields) {
+void decode_filters(Cursor& cursor, std::uint16_t length, FractalHeapHeader& header,
+                    HeapHeaderFields& fields) {
   header.filtered_root_size = cursor.length("filtered_root_size");
   fields.filtered_root_size = cursor.last();
   header.root_filter_mask = cursor.u32("root_filter_mask");

@@ -7,8 +7,8 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kStridePage = 4096;
-constexpr std::uint64_t kMostPlace = 64U << 10;  // larger requests are the kernel's own read-ahead
-constexpr std::uint64_t kLeastGap = kStridePage;       // below it, sequential reading serves as well
+constexpr std::uint64_t kMostPlace = 64U << 10;   // larger requests are the kernel's own read-ahead
+constexpr std::uint64_t kLeastGap = kStridePage;  // below it, sequential reading serves as well
 constexpr std::uint64_t kFirstWindow = 16, kMostWindow = 512;
 constexpr std::uint64_t kHeadStart = 4;  // the first positions are requested before any job can finish
 

@@ -154,7 +154,7 @@ Text sections_text(const StructureSubject& subject) {
   return out + "]";
 }
 
-struct StructureLine {
+struct XattrLine {
   std::string_view name;
   bool (*applies)(const StructureSubject&);
   Text (*text)(const StructureSubject&);
@@ -162,51 +162,58 @@ struct StructureLine {
 };
 
 const std::array kTable = {
-    StructureLine{"kind", is_any,
-         [](const StructureSubject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
-    StructureLine{"address", is_any,
-         [](const StructureSubject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
-    StructureLine{"dtype",
-         [](const StructureSubject& s) { return has_type(s) || s.opened.object.kind == object::ObjectKind::Datatype; },
-         dtype_text, true},
-    StructureLine{"shape", has_space,
-         [](const StructureSubject& s) -> Text {
-           return s.dataset->space.kind == format::DataspaceKind::Null ? "null"
-                                                                       : numbers_text(s.dataset->space.dims);
-         }},
-    StructureLine{"maxshape", has_space,
-         [](const StructureSubject& s) -> Text {
-           const format::Dataspace& space = s.dataset->space;
-           if (space.kind == format::DataspaceKind::Null) return "null";
-           return numbers_text(space.max_dims.empty() ? space.dims : space.max_dims);
-         }},
-    StructureLine{"layout", has_layout, [](const StructureSubject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
-    StructureLine{"chunks", is_chunked,
-         [](const StructureSubject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
-    StructureLine{"filters", has_filters,
-         [](const StructureSubject& s) -> Text { return text::filters_text(s.dataset->pipeline); }, true},
-    StructureLine{"sections", has_sections, sections_text, true},
-    StructureLine{"fill_value", has_fill, fill_value_text, true},
-    StructureLine{"storage_size", is_whole, storage_size_text},
-    StructureLine{"comment",
-         [](const StructureSubject& s) {
-           return object::object_comment(*s.opened.snapshot, s.opened.object).has_value();
-         },
-         [](const StructureSubject& s) -> Text {
-           return object::object_comment(*s.opened.snapshot, s.opened.object).value_or("");
-         },
-         true},
-    StructureLine{"sources", names_sources, source_files_text},
-    StructureLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); },
-         [](const StructureSubject& s) -> Text { return remark_on(s).value_or(""); }},
-    StructureLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
-         [](const StructureSubject& s) -> Text { return s.problem->text(); }},
+    XattrLine{"kind", is_any,
+              [](const StructureSubject& s) -> Text { return std::string(kind_name(s.opened.object.kind)); }},
+    XattrLine{
+        "address", is_any,
+        [](const StructureSubject& s) -> Text { return fmt::format("0x{:x}", s.opened.object.address); }},
+    XattrLine{"dtype",
+              [](const StructureSubject& s) {
+                return has_type(s) || s.opened.object.kind == object::ObjectKind::Datatype;
+              },
+              dtype_text, true},
+    XattrLine{"shape", has_space,
+              [](const StructureSubject& s) -> Text {
+                return s.dataset->space.kind == format::DataspaceKind::Null
+                           ? "null"
+                           : numbers_text(s.dataset->space.dims);
+              }},
+    XattrLine{"maxshape", has_space,
+              [](const StructureSubject& s) -> Text {
+                const format::Dataspace& space = s.dataset->space;
+                if (space.kind == format::DataspaceKind::Null) return "null";
+                return numbers_text(space.max_dims.empty() ? space.dims : space.max_dims);
+              }},
+    XattrLine{"layout", has_layout,
+              [](const StructureSubject& s) -> Text { return std::string(layout_name(*s.dataset)); }},
+    XattrLine{"chunks", is_chunked,
+              [](const StructureSubject& s) -> Text { return numbers_text(s.dataset->layout.chunk_dims); }},
+    XattrLine{"filters", has_filters,
+              [](const StructureSubject& s) -> Text { return text::filters_text(s.dataset->pipeline); },
+              true},
+    XattrLine{"sections", has_sections, sections_text, true},
+    XattrLine{"fill_value", has_fill, fill_value_text, true},
+    XattrLine{"storage_size", is_whole, storage_size_text},
+    XattrLine{"comment",
+              [](const StructureSubject& s) {
+                return object::object_comment(*s.opened.snapshot, s.opened.object).has_value();
+              },
+              [](const StructureSubject& s) -> Text {
+                return object::object_comment(*s.opened.snapshot, s.opened.object).value_or("");
+              },
+              true},
+    XattrLine{"sources", names_sources, source_files_text},
+    XattrLine{"salvage", [](const StructureSubject& s) { return remark_on(s).has_value(); },
+              [](const StructureSubject& s) -> Text { return remark_on(s).value_or(""); }},
+    XattrLine{"error", [](const StructureSubject& s) { return s.problem.has_value(); },
+              [](const StructureSubject& s) -> Text { return s.problem->text(); }},
     // Stands for attributes that cannot be listed: reading it fails, so that programs that copy attributes
     // report an error.
-    StructureLine{"lost_attributes", [](const StructureSubject& s) { return lost_attributes(s.opened).has_value(); },
-         [](const StructureSubject& s) -> Text {
-           return fail(lost_attributes(s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
-         }},
+    XattrLine{"lost_attributes",
+              [](const StructureSubject& s) { return lost_attributes(s.opened).has_value(); },
+              [](const StructureSubject& s) -> Text {
+                return fail(lost_attributes(s.opened).value_or(Error(ErrorCode::NotFound, "none is lost")));
+              }},
 };
 
 // Keeps the description alive with the subject.
@@ -285,7 +292,7 @@ struct AllNames {
 AllNames all_names(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
   AllNames out;
   const Gathered gathered = gather(file, object, true, budget);
-  for (const StructureLine& line : kTable) {
+  for (const XattrLine& line : kTable) {
     if (!line.applies(gathered.subject)) continue;
     const bool large = line.may_be_long && is_too_long(line.text(gathered.subject));
     (large ? out.large_lines : out.lines).push_back(line.name);
@@ -325,7 +332,7 @@ Text large_attributes_text(ServedFile& file, const OpenedObject& object, Request
 Text structure_text(ServedFile& file, const OpenedObject& opened, std::string_view name,
                     RequestBudget& budget) {
   if (name == kLargeAttributes) return large_attributes_text(file, opened, budget);
-  for (const StructureLine& line : kTable) {
+  for (const XattrLine& line : kTable) {
     if (line.name != name) continue;
     const Gathered gathered = gather(file, opened, name == "error", budget);
     if (!line.applies(gathered.subject)) return fail(object::no_such_attribute());

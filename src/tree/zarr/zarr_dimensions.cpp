@@ -15,7 +15,7 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::size_t kMaxAxes = 1U << 20;     // of all datasets and scales, some 100 bytes each
+constexpr std::size_t kMaxAxes = 1U << 20;  // of all datasets and scales, some 100 bytes each
 constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
 
 std::string last_name(std::string_view path) {
