@@ -88,7 +88,9 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   warn_of_hidden_views(command, **tree);
   // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
   static constexpr std::chrono::seconds kGrace{4};
-  const auto unmounted = std::make_shared<std::atomic<bool>>(false);
+  // A mount on a descriptor that was handed over is another process's to unmount.
+  const bool handed = fuse::handed_descriptor(command.mountpoint).has_value();
+  const auto unmounted = std::make_shared<std::atomic<bool>>(handed);
   fuse::SessionOptions options = session_options(command);
   const auto ending = std::make_shared<std::atomic<bool>>(false);
   options.on_stop = [place = command.mountpoint, unmounted, ending] {
@@ -110,7 +112,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   std::atomic<bool> answered = false;
   const int result = (*session)->serve([&] {
     answered = true;
-    publish_release_notice(command.mountpoint);
+    if (!handed) publish_release_notice(command.mountpoint);
     if (background && !background->ready()) (*session)->stop();
   });
   *unmounted = true;
@@ -134,7 +136,8 @@ int run_mount(const MountCommand& command) {
     print_error(command.file, place.error().text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
   }
-  warn_of_hidden_files(command);
+  const bool handed = fuse::handed_descriptor(command.mountpoint).has_value();
+  if (!handed) warn_of_hidden_files(command);
   if (command.check_only) return 0;
   drop_capabilities(!command.options.plugins.empty());
   if (command.foreground) return serve(command, *std::move(files), std::nullopt);

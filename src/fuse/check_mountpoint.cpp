@@ -3,11 +3,15 @@
 #include <grp.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
+#include "device_check.h"
+#include "fusermount.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/fuse/mount_table.h"
 #include "h5mount/fuse/session.h"
@@ -16,6 +20,7 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr const char* kDevice = "/dev/fuse";
+constexpr std::string_view kHanded = "/dev/fd/";
 
 Status trouble(std::string text) {
   return fail(Error(ErrorCode::Io, std::move(text)));
@@ -72,6 +77,21 @@ std::string device_cure(int reason, const struct stat& device) {
   return mode + "as root, chmod 666 /dev/fuse";
 }
 
+// Whether a descriptor that was handed over is what it should be.
+Status check_handed(int fd) {
+  constexpr unsigned kMajor = 10, kMinor = 229;  // of /dev/fuse, in every kernel
+  struct stat device = {};
+  const std::string name = fmt::format("{}{}", kHanded, fd);
+  const std::string cure =
+      ": whoever starts h5mount on it opens /dev/fuse, mounts it, and leaves the descriptor open";
+  if (::fstat(fd, &device) != 0) return trouble("mount point " + name + " is not an open descriptor" + cure);
+  if (!S_ISCHR(device.st_mode) || device.st_rdev != makedev(kMajor, kMinor))
+    return trouble("mount point " + name + " is not a descriptor of /dev/fuse" + cure);
+  return {};
+}
+
+}  // namespace
+
 Status check_device() {
   struct stat device = {};
   if (::stat(kDevice, &device) != 0) {
@@ -86,9 +106,16 @@ Status check_device() {
   return {};
 }
 
-}  // namespace
+std::optional<int> handed_descriptor(const std::string& mountpoint) {
+  if (!mountpoint.starts_with(kHanded)) return std::nullopt;
+  int out = -1;
+  const char* const end = mountpoint.data() + mountpoint.size();
+  const auto [rest, error] = std::from_chars(mountpoint.data() + kHanded.size(), end, out);
+  return error == std::errc{} && rest == end && out >= 0 ? std::optional(out) : std::nullopt;
+}
 
 Status check_mountpoint(const std::string& mountpoint) {
+  if (const auto fd = handed_descriptor(mountpoint)) return check_handed(*fd);
   struct stat place = {};
   if (::stat(mountpoint.c_str(), &place) != 0) return not_reached(mountpoint, errno);
   // The kernel may still have the attributes of a dead mount cached; statfs is never cached.
@@ -98,7 +125,7 @@ Status check_mountpoint(const std::string& mountpoint) {
   }
   if (!S_ISDIR(place.st_mode)) return trouble("mount point " + mountpoint + " is not a directory");
   H5_TRY(check_not_mounted(mountpoint));
-  return check_device();
+  return find_fusermount() ? Status{} : check_device();
 }
 
 }  // namespace h5mount::fuse

@@ -1,9 +1,11 @@
 #include "h5mount/fuse/session.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +18,8 @@
 
 #include "adapter.h"
 #include "change_watch.h"
+#include "device_check.h"
+#include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 #include "kernel_notifier.h"
@@ -58,6 +62,16 @@ std::vector<std::string> session_arguments(const SessionOptions& options) {
   return arguments;
 }
 
+// The same for fusermount3.
+std::string helper_options(const SessionOptions& options) {
+  std::string out;
+  const std::vector<std::string> words = session_arguments(options);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i - 1] == "-o") out += (out.empty() ? "" : ",") + words[i];
+  }
+  return out;
+}
+
 // Whether as many threads can be started as a mount needs, and a process to unmount it. Once it is mounted, a
 // user who may start none could not take it down.
 Status check_threads() {
@@ -91,10 +105,12 @@ class SessionChannel final : public RequestChannel {
   }
   void process(const fuse_buf& buffer) noexcept override {
     fuse_session_process_buf(session_, &buffer);
+    if (!first_.load(std::memory_order_relaxed)) return;
     // libfuse ends the session where it could not agree with the kernel, which is the first request.
-    if (first_.load(std::memory_order_relaxed) && first_.exchange(false) &&
-        fuse_session_exited(session_) != 0 && !stopped_)
-      failed_ = true;
+    const bool ended = fuse_session_exited(session_) != 0;
+    if (ended && !stopped_) failed_ = true;
+    answered_ = !ended;
+    release_waiting();
   }
   bool ended() const override { return fuse_session_exited(session_) != 0; }
   pid_t client_of(const fuse_buf& buffer) const override {
@@ -119,9 +135,19 @@ class SessionChannel final : public RequestChannel {
   }
   bool failed() const { return failed_; }
 
+  // Waits for the first answer; false where the session ended before.
+  bool await_first() const {
+    first_.wait(true);
+    return answered_;
+  }
+  void release_waiting() {
+    first_ = false;
+    first_.notify_all();
+  }
+
  private:
   fuse_session* session_;
-  std::atomic<bool> first_ = true, stopped_ = false, failed_ = false;
+  std::atomic<bool> first_ = true, answered_ = false, stopped_ = false, failed_ = false;
 };
 
 class FuseSession final : public Session {
@@ -153,12 +179,14 @@ class FuseSession final : public Session {
   struct Helpers;
   void start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
              const std::function<void()>& on_ready);
-  void announce(const std::function<void()>& on_ready) const;
+  Status mount(CaughtMessages& messages);
+  void announce(const std::function<void()>& on_ready, const SessionChannel& channel) const;
   void end_mount();
 
   Adapter adapter_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
+  FusermountMount fusermount_;
   StopRequest stop_request_;
 };
 
@@ -178,18 +206,39 @@ Status FuseSession::begin() {
   session_ = fuse_session_new(&arguments, &operations(), sizeof(fuse_lowlevel_ops), &adapter_);
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) return fail(mount_error(messages.finish()));
-  if (fuse_session_mount(session_, adapter_.options.mountpoint.c_str()) != 0) {
-    return fail(mount_error(messages.finish()));
-  }
+  H5_TRY(mount(messages));
   mounted_ = true;
   messages.finish();
   log_libfuse_messages();
   return {};
 }
 
+// libfuse asks fusermount3 where mount(2) is refused, and where there is no /dev/fuse it does not.
+Status FuseSession::mount(CaughtMessages& messages) {
+  std::string place = adapter_.options.mountpoint;
+  const auto handed = handed_descriptor(place);
+  if (handed) ::fcntl(*handed, F_SETFD, FD_CLOEXEC);
+  if (const Status device = handed ? Status{} : check_device(); !device) {
+    const auto program = find_fusermount();
+    if (!program) return device;
+    if (const Status asked = fusermount_.begin(*program, place, helper_options(adapter_.options)); !asked) {
+      const std::string said = messages.finish();
+      return fail(Error(ErrorCode::Io, fmt::format("{}; {}{}", device.error().text(), asked.error().text(),
+                                                   said.empty() ? "" : ": " + said)));
+    }
+    place = fmt::format("/dev/fd/{}", fusermount_.take_descriptor());
+  }
+  if (fuse_session_mount(session_, place.c_str()) != 0) return fail(mount_error(messages.finish()));
+  return {};
+}
+
 // A stat that returns proves that the mount answers; a new read-ahead must not be set earlier.
-void FuseSession::announce(const std::function<void()>& on_ready) const {
+void FuseSession::announce(const std::function<void()>& on_ready, const SessionChannel& channel) const {
   const std::string& place = adapter_.options.mountpoint;
+  if (handed_descriptor(place)) {
+    if (channel.await_first() && on_ready) on_ready();
+    return;
+  }
   if (!mount_answers(place, fuse_session_fd(session_))) return;
   if (const auto device = device_of_mount(place)) raise_read_ahead(*device);
   if (on_ready) on_ready();
@@ -221,7 +270,8 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
         });
       },
       [&loop] { loop.interrupt(); });
-  helpers.announcer = start_thread("h5-announce", [this, &on_ready] { announce(on_ready); });
+  helpers.announcer =
+      start_thread("h5-announce", [this, &on_ready, &channel] { announce(on_ready, channel); });
 }
 
 int FuseSession::serve(std::function<void()> on_ready) {
@@ -246,6 +296,7 @@ int FuseSession::serve(std::function<void()> on_ready) {
   adapter_.tree->set_kernel(nullptr);
   // After an unmount the connection is dead, so no write waits.
   if (helpers.notifier) helpers.notifier->stop();
+  channel.release_waiting();
   end_mount();  // closes the descriptor, which must not be in use; the announcer's wait ends
   if (helpers.announcer.joinable()) helpers.announcer.join();
   return channel.failed() ? -EPROTO : std::min(result, 0);
@@ -258,9 +309,20 @@ void FuseSession::stop() {
 void FuseSession::end_mount() {
   if (!std::exchange(mounted_, false)) return;
   fuse_session_unmount(session_);
+  if (!fusermount_.mounted() && !handed_descriptor(adapter_.options.mountpoint)) return;
+  fuse_session_destroy(std::exchange(session_, nullptr));  // libfuse has only now closed the descriptor
+  fusermount_.end();
 }
 
 }  // namespace
+
+// What protocol a kernel speaks it says only to a mount: of the two numbers the smaller one is used.
+std::string library_version() {
+  struct utsname system = {};
+  ::uname(&system);
+  return fmt::format("libfuse {}, kernel {}, FUSE protocol {}.{} at most", fuse_pkgversion(), system.release,
+                     FUSE_KERNEL_VERSION, FUSE_KERNEL_MINOR_VERSION);
+}
 
 Result<std::unique_ptr<Session>> Session::mount(std::shared_ptr<tree::Tree> tree, SessionOptions options) {
   auto session = std::make_unique<FuseSession>(std::move(tree), std::move(options));

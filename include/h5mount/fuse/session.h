@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@
 namespace h5mount::fuse {
 
 struct SessionOptions {
-  std::string mountpoint;           // absolute
+  // Absolute; or /dev/fd/N, where descriptor N is a /dev/fuse that whoever started this program has mounted:
+  // the mount point and its options are not known then, and it is not unmounted at the end but closed.
+  std::string mountpoint;
   std::string source;               // as df and findmnt show it
   std::string subtype = "h5mount";  // shown as fuse.<subtype>
   // Passed to libfuse unchanged (allow_other, noexec, auto_unmount…). Read-only, nosuid and nodev are always
@@ -46,11 +49,18 @@ class Session {
   static Result<std::unique_ptr<Session>> mount(std::shared_ptr<tree::Tree> tree, SessionOptions options);
   virtual ~Session() = default;
 
-  // `on_ready` is called once, from another thread, when the mount has answered a stat. Returns 0 where the
-  // mount ended normally: unmounted, or stopped by `stop` or a signal.
+  // `on_ready` is called once, from another thread, when the mount has answered a stat; on a descriptor that
+  // was handed over, its first request. Returns 0 where the mount ended normally: unmounted, or stopped by
+  // `stop` or a signal.
   virtual int serve(std::function<void()> on_ready) = 0;
   virtual void stop() = 0;
 };
+
+// "libfuse 3.14.0, kernel 6.1.0 …": the library that is used, and the protocol of the kernel.
+std::string library_version();
+
+// The N of a mount point /dev/fd/N.
+std::optional<int> handed_descriptor(const std::string& mountpoint);
 
 // Why a mount on `mountpoint` cannot succeed, determined without trying; success where it may.
 Status check_mountpoint(const std::string& mountpoint);
