@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "help_text.h"
 #include "near_miss.h"
 
 namespace h5mount::cli {
@@ -12,38 +13,6 @@ namespace {
 using Parsed = Result<Command>;
 
 constexpr const char* kSeeHelp = " (see h5mount --help)";
-
-constexpr const char* kFrontHelp = R"(
-Without a mount, in any container and as any user:
-  h5mount --list [-l] [-R] FILE [PATH...]    names; -l what each is; -R all below, with -l attributes too
-  h5mount --cat FILE PATH...                 bytes
-  h5mount --stat FILE PATH...                a JSON line each, with all attributes
-  h5mount --tar FILE [PATH...]               a pax archive, to be unpacked by tar --xattrs -x
-  h5mount --copy FILE PATH DESTINATION       onto disk; once more to go on after an interruption;
-                                             --metadata: and DESTINATION.jsonl, for scripts/to_hdf5.py
-  h5mount --serve [ADDRESS:]PORT FILE...     over HTTP, to this machine unless ADDRESS says more
-  h5mount --serve unix:PATH FILE...          over HTTP, on a socket that only this user can open
-PATH is one in the mount, /.h5/... as well; -o works as for a mount.
-A port is open to all users of this machine, also for a FILE that only you may read. With --serve:
-  --token            make a token, print it with the URL, and answer only those who show it
-  --token-file=FILE  the same with the token in FILE, which only you may read
-  --cors=ORIGIN      let the web pages of that origin read
-Files that FILE names are not served unless -o external= says so, and then only where all who may read FILE
-may read them too.
-Their exit codes: 0; 1 where something could not be read or written, which is named on stderr; 2 as above.
-)";
-
-constexpr const char* kLastHelp = R"(
-What mount(8) and fstab pass (defaults, noauto, nofail, _netdev, user, x-systemd.…) is accepted as well.
-SIZE is a number of bytes, or one with K, M, G or T (KiB and the like; KB is 1000 bytes): 512M, 1.5G.
-
-The mount is read-only. End it with: umount MOUNTPOINT, or fusermount3 -u MOUNTPOINT.
-Exit codes: 0 mounted; 1 usage, or FILE is missing or cannot be read; 2 FILE is not a sound HDF5 file;
-32 the mount failed.)";
-
-std::string footer() {
-  return "\nOptions after -o, separated by commas:\n" + mount_options_help() + kLastHelp + "\n" + kFrontHelp;
-}
 
 Error usage_error(std::string text) {
   return {ErrorCode::InvalidValue, std::move(text)};
@@ -138,9 +107,10 @@ Parsed parse_with(CLI::App& app, int count, const char* const* words, std::optio
   try {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
-    output = TextOutput{app.help() + "\n"};
+    output = TextOutput{app.get_name() == "h5mount" ? help_text() : app.help() + "\n"};
   } catch (const CLI::CallForVersion& version) {
-    output = TextOutput{std::string(version.what()) + "\n"};
+    const std::string said = version.what();
+    output = TextOutput{said.ends_with('\n') ? said : said + "\n"};
   } catch (const CLI::ParseError& trouble) {
     const std::string said = trouble.what();
     if (said.ends_with("disallowed flag override"))
@@ -159,8 +129,7 @@ Parsed parse_h5mount(int count, const char* const* words) {
   app.add_flag("-f,--foreground", command.foreground, "stay in the foreground");
   app.add_flag("-d,--debug", command.debug, "log every request on stderr (and stay in the foreground)");
   app.add_flag("-s,--single-thread", command.single_thread, "serve on one thread");
-  app.set_version_flag("-V,--version", std::string("h5mount " H5MOUNT_VERSION));
-  app.footer(footer());
+  app.set_version_flag("-V,--version", version_text());
   std::optional<Parsed> output;
   H5_TRY(parse_with(app, count, words, output));
   if (output) return *output;
@@ -282,7 +251,6 @@ Result<std::vector<std::string>> path_words(const std::vector<std::string>& word
 
 Parsed parse_front(const FrontName& name, int count, const char* const* words) {
   CLI::App app("Shows what a mount of an HDF5 file would, without one.", "h5mount");
-  app.footer(kFrontHelp);
   Words said;
   FrontCommand command;
   command.kind = name.kind;
@@ -327,7 +295,6 @@ Status check_token_words(int count, const char* const* words) {
 Parsed parse_serve(int count, const char* const* words) {
   H5_TRY(check_token_words(count, words));
   CLI::App app("Serves what a mount of HDF5 files would show over HTTP, read-only.", "h5mount");
-  app.footer(kFrontHelp);
   ServeCommand command;
   std::vector<std::string> option_words;
   std::string listen;
@@ -361,6 +328,13 @@ Parsed parse_command_line(int count, const char* const* words) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last.starts_with("umount.")) return parse_umount_helper(count, words);
   if (last.starts_with("mount.")) return parse_mount_helper(count, words);
+  for (int i = 1; i < count && words[i] != std::string_view("--"); ++i) {
+    static constexpr std::string_view kHelpAbout = "--help=";
+    if (const std::string_view word = words[i]; word.starts_with(kHelpAbout)) {
+      H5_ASSIGN(std::string about, help_about(word.substr(kHelpAbout.size())));
+      return TextOutput{std::move(about)};
+    }
+  }
   if (asks_to_serve(count, words)) return parse_serve(count, words);
   const FrontName* const front = find_front_name(count, words);
   return front != nullptr ? parse_front(*front, count, words) : parse_h5mount(count, words);

@@ -267,12 +267,17 @@ const Option* find_option(Value name) {
   return found == std::end(kOptions) ? nullptr : found;
 }
 
+// As a command line has it: NAME, NAME=VALUE, NAME[=VALUE].
+std::string with_form(const Option& option) {
+  const bool bare = option.form.empty() || option.form.starts_with('[');
+  return fmt::format("{}{}{}", option.name, bare ? "" : "=", option.form);
+}
+
 Status take_known(const Option& option, std::optional<Value> value, MountOptions& out) {
   if (option.form.empty() && value) return fail(bad(fmt::format("option {} takes no value", option.name)));
   const bool optional = option.form.starts_with('[');
   if (!option.form.empty() && (value ? value->empty() : !optional)) {
-    return fail(bad(
-        fmt::format("option {0} needs a value: {0}{2}{1}", option.name, option.form, optional ? "" : "=")));
+    return fail(bad(fmt::format("option {} needs a value: {}", option.name, with_form(option))));
   }
   if (option.take(value.value_or(Value{}), out)) return {};
   return fail(bad(fmt::format("{}={}: must be {}", option.name, escape_for_log(*value), option.must_be)));
@@ -352,14 +357,22 @@ std::string meant_option(std::string_view word) {
 }
 
 std::string mount_options_help() {
-  constexpr std::size_t kNameWidth = 24;
-  std::string out;
+  constexpr std::size_t kColumns = 80;
+  std::string out, line;
   for (const Option& option : kOptions) {
-    const bool bare = option.form.empty() || option.form.starts_with('[');
-    const std::string form = fmt::format("{}{}{}", option.name, bare ? "" : "=", option.form);
-    out += fmt::format("  {:<{}}{}{}\n", form, kNameWidth, form.size() < kNameWidth ? "" : "  ", option.help);
+    const std::string form = with_form(option);
+    if (line.size() + form.size() + 3 > kColumns) out += std::exchange(line, {}) + "\n";
+    line += (line.empty() ? "  " : " ") + form + (&option == std::end(kOptions) - 1 ? "" : ",");
   }
-  return out;
+  return out + line + "\n";
+}
+
+std::string mount_option_help(std::string_view name) {
+  const Option* const option = find_option(name);
+  if (option == nullptr) return {};
+  const std::string must_be =
+      option->must_be.empty() ? "" : fmt::format("\n  Its value is {}.", option->must_be);
+  return fmt::format("-o {}\n  {}{}\n", with_form(*option), option->help, must_be);
 }
 
 }  // namespace h5mount::cli

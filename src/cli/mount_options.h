@@ -47,9 +47,11 @@ std::vector<std::string> split_options(std::string_view text);
 // 1500, 64K, 64KiB, 1.5G, 64MB (of 1000 * 1000): bytes.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-// The options of h5mount (those that mount(8) passes for other purposes are accepted too): a line each for
-// --help; their names; and the most likely intended one for a misspelt `word` (`cache_size=`), or nothing.
+// The options of h5mount (those that mount(8) passes for other purposes are accepted too): their forms for
+// --help; what --help=NAME tells of one, nothing for an unknown name; their names; and the most likely
+// intended one for a misspelt `word` (`cache_size=`), or nothing.
 std::string mount_options_help();
+std::string mount_option_help(std::string_view name);
 std::vector<std::string_view> mount_option_names();
 std::string meant_option(std::string_view word);
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
+#include <sstream>
+
 #include <filesystem>
 
 namespace h5mount::cli {
@@ -124,13 +128,45 @@ TEST(CommandLine, LongNamesOfFlags) {
   EXPECT_TRUE(command({"h5mount", "--debug", "/a.h5", "/m"}).debug);
 }
 
+TEST(CommandLine, HelpIsOneScreen) {
+  const std::string help = std::get<TextOutput>(*parse({"h5mount", "--help"})).text;
+  EXPECT_LE(std::ranges::count(help, '\n'), 50);
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  for (const std::string_view name : mount_option_names())
+    EXPECT_TRUE(std::regex_search(help, std::regex(" " + std::string(name) + "[,=[]"))) << name;
+}
+
+TEST(CommandLine, HelpTellsTheRestOfEachOption) {
+  const std::string help = std::get<TextOutput>(*parse({"h5mount", "--help"})).text;
+  const std::regex option("[ ,\\[]--?[A-Za-z][A-Za-z-]*");
+  std::set<std::string> names;
+  for (std::sregex_iterator found(help.begin(), help.end(), option), end; found != end; ++found)
+    names.insert(found->str().substr(1));
+  for (const char* part : {"-l", "-R", "-u"}) names.erase(part);  // of --list and fusermount3
+  EXPECT_GE(names.size(), 15U);
+  for (const std::string_view name : mount_option_names()) names.emplace(name);
+  for (const std::string& name : names) {
+    const auto about = parse({"h5mount", ("--help=" + name).c_str()});
+    ASSERT_TRUE(about) << name << about.error().text();
+    EXPECT_GE(std::ranges::count(std::get<TextOutput>(*about).text, '\n'), 2) << name;
+  }
+  const auto unknown = parse({"h5mount", "--help=cache_sise"});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().text().find("did you mean cache_size="), std::string::npos)
+      << unknown.error().text();
+}
+
 TEST(CommandLine, HelpAndVersion) {
   const auto help = parse({"h5mount", "-h"});
   ASSERT_TRUE(help);
   EXPECT_NE(std::get<TextOutput>(*help).text.find("cache_size"), std::string::npos);
   const auto version = parse({"h5mount", "-V"});
   ASSERT_TRUE(version);
-  EXPECT_EQ(std::get<TextOutput>(*version).text, "h5mount " H5MOUNT_VERSION "\n");
+  const std::string told = std::get<TextOutput>(*version).text;
+  EXPECT_TRUE(told.starts_with("h5mount " H5MOUNT_VERSION "\nlibfuse 3.")) << told;
+  EXPECT_NE(told.find("\nfilters: deflate shuffle fletcher32 "), std::string::npos) << told;
+  EXPECT_TRUE(told.ends_with('\n') && !told.ends_with("\n\n")) << told;
 }
 
 TEST(CommandLine, TheMountHelpersLetters) {

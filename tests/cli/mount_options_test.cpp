@@ -158,7 +158,8 @@ TEST(MountOptionsTest, EachIsDocumented) {
   std::ifstream file(test::source_root() / "docs" / "man" / "h5mount.1.md");
   const std::string manual{std::istreambuf_iterator<char>(file), {}};
   for (const std::string_view name : mount_option_names()) {
-    EXPECT_NE(help.find("  " + std::string(name)), std::string::npos) << name;
+    EXPECT_NE(help.find(" " + std::string(name)), std::string::npos) << name;
+    EXPECT_TRUE(mount_option_help(name).starts_with("-o " + std::string(name))) << name;
     EXPECT_NE(manual.find("`" + std::string(name)), std::string::npos) << name;
   }
 }

@@ -132,7 +132,7 @@ TEST_F(TroubleTest, Usage) {
 TEST_F(TroubleTest, HelpAndVersionAreNoTrouble) {
   EXPECT_EQ(run("$H5MOUNT -h").code, 0);
   EXPECT_NE(run("$H5MOUNT --help").out.find("cache_size"), std::string::npos);
-  EXPECT_EQ(run("$H5MOUNT -V").out, "h5mount " H5MOUNT_VERSION "\n");
+  EXPECT_TRUE(run("$H5MOUNT -V").out.starts_with("h5mount " H5MOUNT_VERSION "\nlibfuse "));
 }
 
 // Names in messages cannot steer a terminal.
