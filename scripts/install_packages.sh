@@ -1,9 +1,17 @@
 #!/bin/sh
-# Installs the Debian packages of packages.txt that are missing: install_packages.sh run|build|test|style|bench|fuzz
+# Installs the Debian packages of packages.txt that are missing: install_packages.sh
+#   run|build|test|style|bench|fuzz|package
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 wanted=$(awk -v last="$1" '
-  /^# \[/ { if (found) exit; if (index($0, "[" last "]")) found = 1; next }
+  /^# \[/ {
+    if (found) exit
+    if (index($0, "[" last "]")) found = 1
+    # To make a package needs what building needs, and nothing of the tests.
+    skipped = last == "package" && !index($0, "[run]") && !index($0, "[build]") && !found
+    next
+  }
+  skipped { next }
   /^#/ { next }
   NF { print $1 }' "$here/packages.txt")
 missing=
