@@ -339,8 +339,8 @@ def name_declared(head):
     head = re.sub(r"\[\[[^\]]*\]\]", "", " ".join(head.split()))
     if re.search(r"\boperator\b", head):
         return None
-    if head.startswith("using "):
-        return None  # the same alias twice is allowed
+    if head.startswith("using ") and "=" in head:
+        return head.replace(" ", "")
     if kind_of_block(head) == "scope" and NAMED_TYPE.search(head):
         return NAMED_TYPE.search(head).group(1)
     value = NAMED_VALUE.match(head)
@@ -377,9 +377,18 @@ def check_joined(sources, texts):
     """A build with -Djoined=true compiles sources of a module together: what is unnamed in one, the next one sees."""
     known = {}
     for name in sources:
+        if name.endswith(".h"):
+            for kind in re.findall(r"^(?:class|struct|enum class|using) (\w+)", texts[name], re.M):
+                known[(module_of(name), f"h5mount::{module_of(name)}::{kind}")] = name
+    for name in sources:
         if not name.endswith(".cpp"):
             continue
         for word, number in unnamed_names(texts[name]):
+            alias = re.match(r"(.*::)?using(\w+)=", word)
+            if alias:  # the same alias twice is allowed; one that hides a type of the module is not
+                word = f"{alias.group(1) or ''}{alias.group(2)}"
+                if (module_of(name), word) not in known:
+                    continue
             first = known.setdefault((module_of(name), word), name)
             if first != name:
                 yield name, number, f"{word} is also in {first}: with -Djoined=true they are compiled together"

@@ -18,7 +18,7 @@ namespace h5mount::filter {
 
 namespace {
 
-using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
+using CallFilter = std::unique_ptr<void, decltype(&::seccomp_release)>;
 
 constexpr int kAllowed[] = {
     // the socket
@@ -89,7 +89,7 @@ bool allow_loading(scmp_filter_ctx filter) {
 
 // Calls by another architecture's numbers end the process; all that no rule names fail with EPERM.
 bool restrict_calls(bool loads) {
-  const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
+  const CallFilter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
   return filter && ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
          allow_calls(filter.get()) && (!loads || allow_loading(filter.get())) &&
          ::seccomp_load(filter.get()) == 0;  // which sets no_new_privs
