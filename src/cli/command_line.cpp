@@ -51,8 +51,8 @@ Error unknown_option(const std::string& word) {
   const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
   const std::string shown = "unknown option " + escape_for_log(word);
   static constexpr std::string_view kLongNames[] = {
-      "foreground", "debug", "single-thread", "help",  "version", "list",  "cat",
-      "stat",       "tar",   "copy",          "serve", "cors",    "token", "token-file"};
+      "foreground", "debug", "single-thread", "help",  "version", "list",  "cat",       "stat",
+      "text",       "tar",   "copy",          "serve", "cors",    "token", "token-file"};
   const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
   if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
   return usage_error(meant.empty() ? shown + kSeeHelp
@@ -207,6 +207,7 @@ constexpr FrontName kFrontNames[] = {
     {"--list", FrontCommand::Kind::List, "[-l] [-R] FILE [PATH...]", 0},
     {"--cat", FrontCommand::Kind::Cat, "FILE PATH...", 1},
     {"--stat", FrontCommand::Kind::Stat, "FILE PATH...", 1},
+    {"--text", FrontCommand::Kind::Text, "FILE [PATH...]", 0},
     {"--tar", FrontCommand::Kind::Tar, "FILE [PATH...]", 0},
     {"--copy", FrontCommand::Kind::Copy, "[--metadata] FILE PATH DESTINATION", 2},
 };

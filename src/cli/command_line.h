@@ -24,7 +24,7 @@ struct MountCommand {
 
 // A command over the tree without a mount.
 struct FrontCommand {
-  enum class Kind { List, Cat, Stat, Tar, Copy };
+  enum class Kind { List, Cat, Stat, Text, Tar, Copy };
   Kind kind = Kind::List;
   std::string file;  // absolute
   MountOptions options;

@@ -44,6 +44,8 @@ Status run_command(const FrontCommand& command, const object::FileSet& files, co
       return front::cat(context, command.paths);
     case Kind::Stat:
       return front::stat(context, command.paths);
+    case Kind::Text:
+      return front::text(context, command.paths);
     case Kind::List:
       return front::list(context, command.paths,
                          {command.details, command.recursive, ::isatty(STDOUT_FILENO) == 1});

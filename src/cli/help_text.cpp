@@ -34,6 +34,9 @@ constexpr Topic kCommands[] = {
      "-l tells what each is, -R lists all that is below, -lR with all attributes."},
     {"--cat", "FILE PATH...", "bytes", "Bytes on standard output, decoded on all processors."},
     {"--stat", "FILE PATH...", "a JSON line each", "Type, size, links and every attribute."},
+    {"--text", "FILE [PATH...]", "one text to compare files by",
+     "Structure, attributes, and of each dataset a digest and its first values: for diff, and as git's "
+     "textconv."},
     {"--tar", "FILE [PATH...]", "a pax archive", "tar --xattrs -x unpacks what cp -a of a mount gives."},
     {"--copy", "FILE PATH DESTINATION", "onto disk",
      "On all processors; the same command goes on after an interruption."},

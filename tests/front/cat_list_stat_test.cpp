@@ -204,5 +204,34 @@ TEST_F(CatListStat, AnOrdinaryUserWithoutFuse) {
       << mount.err;
 }
 
+// The same contents, written in another order and layout, are the same text; a changed value is not.
+TEST_F(CatListStat, TextComparesFilesByTheirContents) {
+  const Outcome out = python(R"(
+def text(name):
+    return subprocess.check_output([os.environ['H5MOUNT'], '--text', name], text=True)
+
+def make(name, changed=0, waste=False):
+    with h5py.File(name, 'w') as f:
+        if waste:
+            f['waste'] = np.zeros(1000)
+            del f['waste']
+        d = f.create_dataset('a/t', data=np.arange(100, dtype='<i4'))
+        d.attrs['units'] = 'K\n'
+        d[7] = 7 + changed
+        f['link'] = h5py.SoftLink('/a/t')
+
+make('one.h5'), make('two.h5', waste=True), make('three.h5', changed=1)
+one = text('one.h5')
+assert one == text('two.h5')
+assert one != text('three.h5')
+import hashlib
+digest = hashlib.sha256(np.arange(100, dtype='<i4').tobytes()).hexdigest()
+for part in ('"/a/t" dataset\n', '  dtype <i4\n', '  @units "K\\n"\n', '  sha256 ' + digest,
+             '  | 0', '"/link" link -> "a/t"'):
+    assert part in one, (part, one)
+)");
+  EXPECT_EQ(out.code, 0) << out.err;
+}
+
 }  // namespace
 }  // namespace h5mount::test

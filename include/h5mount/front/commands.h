@@ -33,6 +33,11 @@ Status cat(const Context& context, Paths paths);
 // xattr. Symlinks are not followed.
 Status stat(const Context& context, Paths paths);
 
+// Writes a text of the whole file, or of what is below each path: structure, attributes, and of each dataset
+// a digest and its first values. Files with equal contents have equal texts. UnsupportedFeature: built
+// without libcrypto.
+Status text(const Context& context, Paths paths);
+
 struct ListOptions {
   // With the description of each object as in h5ls, and its attributes where `recursive`.
   bool details = false;

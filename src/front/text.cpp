@@ -1,0 +1,123 @@
+// One text of a whole file for people who compare files: diff, git's textconv, a pager. Equal contents give
+// equal texts, wherever they lie in the file and however they are stored, so addresses, times and sizes of
+// storage are left out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "file_reader.h"
+#include "h5mount/front/checksums.h"
+#include "h5mount/front/commands.h"
+#include "h5mount/front/path_walk.h"
+#include "h5mount/text/value_text.h"
+#include "sha256.h"
+#include "tree_walk.h"
+#include "xattrs.h"
+
+namespace h5mount::front {
+namespace {
+
+constexpr std::string_view kStructure = "user.hdf5.";
+constexpr std::uint64_t kShownBytes = 400;  // of the values
+
+bool depends_on_storage(std::string_view name) {
+  static constexpr std::array<std::string_view, 4> kNames = {"kind", "address", "storage_size", "sections"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+std::string as_json(std::string_view text) {
+  std::string out;
+  text::append_json_string(text, out);
+  return out;
+}
+
+class TextWriter final : public Visitor {
+ public:
+  explicit TextWriter(const Context& context) : context_(context) {}
+
+  Result<bool> visit(FoundNode& found) override {
+    const tree::NodeId id = found.node.id();
+    const auto kind = context_.tree->get_xattr(id, "user.hdf5.kind");
+    std::string text = fmt::format("{} {}", as_json("/" + found.path), kind ? *kind : "link");
+    if (found.stat.type == tree::NodeType::Symlink) {
+      const auto target = context_.tree->readlink(id);
+      if (target) text += " -> " + as_json(*target);
+    }
+    text += '\n';
+    if (found.stat.type != tree::NodeType::Symlink) {
+      for (const auto& [name, value] : read_xattrs(*context_.tree, found, context_.failed))
+        text += line_of_attribute(name, value);
+    }
+    H5_TRY(context_.out.add(text));
+    if (found.stat.type != tree::NodeType::File || !kind || *kind != "dataset") return true;
+    if (const Status written = add_data(found); !written) {
+      if (context_.out.broken()) return fail(written.error());
+      context_.failed(found.path, written.error());
+    }
+    return true;
+  }
+
+ private:
+  static std::string line_of_attribute(const std::string& name, const std::string& value) {
+    if (!name.starts_with(kStructure))
+      return fmt::format("  @{} {}\n", name.substr(name.find('.') + 1), as_json(value));
+    const std::string bare = name.substr(kStructure.size());
+    return depends_on_storage(bare) ? std::string() : fmt::format("  {} {}\n", bare, value);
+  }
+
+  // The digest of the bytes, and the first values as /.h5/text has them.
+  Status add_data(const FoundNode& found) {
+    H5_ASSIGN(FileReader file, FileReader::open(context_.tree, found.node.id()));
+    Sha256 hash;
+    std::vector<std::byte> copied;
+    const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
+      copied.resize(static_cast<std::size_t>(pieces.total()));
+      H5_TRY(dataset::copy_pieces(pieces.list(), copied));
+      hash.add(copied);
+      return {};
+    };
+    H5_TRY(file.read(0, file.size(), take));
+    H5_TRY(context_.out.add(fmt::format("  sha256 {}\n", hash.digest())));
+    const auto values = first_values(found.path);
+    if (!values) return fail(values.error());
+    return context_.out.add(*values);
+  }
+
+  // Whole lines, or the beginning of the first.
+  Result<std::string> first_values(const std::string& path) {
+    const auto shown = find_path(context_.tree, "/.h5/text/" + path, LastLink::Follow);
+    if (!shown) return std::string();  // hidden by a link of the file's own
+    H5_ASSIGN(FileReader file, FileReader::open(context_.tree, shown->node.id()));
+    std::vector<std::byte> bytes;
+    const std::uint64_t end = std::min(kShownBytes, file.size());
+    H5_TRY(file.read(0, end, [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
+      const std::size_t before = bytes.size();
+      bytes.resize(before + static_cast<std::size_t>(pieces.total()));
+      return dataset::copy_pieces(pieces.list(), std::span(bytes).subspan(before));
+    }));
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (end < file.size()) rest = rest.substr(0, std::min(rest.rfind('\n'), rest.size()));
+    std::string out;
+    while (!rest.empty()) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+      out += fmt::format("  | {}\n", line);
+    }
+    if (end < file.size()) out += "  | …\n";
+    return out;
+  }
+
+  const Context& context_;
+};
+
+}  // namespace
+
+Status text(const Context& context, Paths paths) {
+  if (!has_checksums()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
+  TextWriter writer(context);
+  H5_TRY(walk_paths(context.tree, paths, writer, context.failed));
+  return context.out.flush();
+}
+
+}  // namespace h5mount::front
