@@ -23,7 +23,7 @@ constexpr std::uint64_t kGroupNodeGuess = 33, kSymbolsGuess = 8;  // entries
 
 constexpr std::size_t kMaxStructures = 1U << 16;
 constexpr std::uint64_t kMaxBytes = 64U << 20;
-constexpr std::string_view kName = "structure that is read ahead";
+constexpr std::string_view kReadAhead = "structure that is read ahead";
 
 class Levels {
  public:
@@ -53,7 +53,7 @@ class Levels {
       if (levels == 1) return;
       for (const Place& place : level) {
         if (!place.decode) continue;
-        if (const auto block = file_.read_up_to(place.address, place.bytes, kName)) place.decode(*block);
+        if (const auto block = file_.read_up_to(place.address, place.bytes, kReadAhead)) place.decode(*block);
       }
     }
   }
@@ -110,7 +110,7 @@ class Levels {
 
   void add_header(std::uint64_t address) {
     expect(address, kHeaderGuess, [this, address](const MetadataBlock& block) {
-      format::Cursor cursor = block.cursor(kName);
+      format::Cursor cursor = block.cursor(kReadAhead);
       const auto prefix = format::decode_object_header_prefix(cursor);
       if (!prefix) return;
       const std::uint64_t whole =
@@ -127,10 +127,10 @@ class Levels {
     const std::size_t checksum = format::header_checksum_bytes(prefix.version);
     if (end < start + checksum) return;
     format::Cursor messages(block.bytes().subspan(start, end - checksum - start), block.file_offset() + start,
-                            kName, sizes_);
+                            kReadAhead, sizes_);
     (void)format::for_each_raw_message(messages, prefix, [&](const format::RawMessage& raw) -> Status {
       if (raw.type != static_cast<std::uint16_t>(format::MessageType::ObjectHeaderContinuation)) return {};
-      format::Cursor body(raw.body, raw.offset, kName, sizes_);
+      format::Cursor body(raw.body, raw.offset, kReadAhead, sizes_);
       const auto next = format::decode_header_continuation(body, prefix.version);
       if (!next || next->length.value > limits::kMaxHeaderBytes) return {};
       const std::size_t signature = prefix.version == 1 ? 0 : 4;
@@ -150,7 +150,7 @@ class Levels {
 
   void add_group_node(std::uint64_t address) {
     expect(address, group_node_bytes(kGroupNodeGuess), [this, address](const MetadataBlock& block) {
-      format::Cursor first = block.cursor(kName);
+      format::Cursor first = block.cursor(kReadAhead);
       const auto entries = format::decode_group_btree1_entries(first);
       if (!entries) return;
       with(block, address, std::min(group_node_bytes(std::uint64_t{*entries} + 1), source_.size() - address),
@@ -160,7 +160,7 @@ class Levels {
 
   void add_group_children(const MetadataBlock& block) {
     constexpr std::uint64_t kMaxEntries = 65'535;
-    format::Cursor cursor = block.cursor(kName);
+    format::Cursor cursor = block.cursor(kReadAhead);
     const auto node = format::decode_group_btree1_node(cursor, kMaxEntries, std::nullopt);
     if (!node) return;
     const auto add_child = [&](std::uint64_t child) {
@@ -176,7 +176,7 @@ class Levels {
   void add_symbols(std::uint64_t address) {
     expect(address, format::symbol_table_node_bytes(sizes_, kSymbolsGuess),
            [this, address](const MetadataBlock& block) {
-             format::Cursor cursor = block.cursor(kName);
+             format::Cursor cursor = block.cursor(kReadAhead);
              if (const auto entries = format::decode_symbol_table_node_entries(cursor))
                with(block, address, format::symbol_table_node_bytes(sizes_, *entries), nullptr);
            });
@@ -184,7 +184,7 @@ class Levels {
 
   void add_local_heap(std::uint64_t address) {
     expect(address, format::local_heap_header_bytes(sizes_), [this](const MetadataBlock& block) {
-      format::Cursor cursor = block.cursor(kName);
+      format::Cursor cursor = block.cursor(kReadAhead);
       if (const auto heap = format::decode_local_heap_header(cursor))
         expect(heap->segment_address, heap->segment_size, nullptr);
     });
@@ -197,7 +197,7 @@ class Levels {
   void add_fractal_heap(std::uint64_t address) {
     expect(address, format::fractal_heap_header_bytes(sizes_, 0),
            [this, address](const MetadataBlock& block) {
-             format::Cursor first = block.cursor(kName);
+             format::Cursor first = block.cursor(kReadAhead);
              const auto filters = format::decode_fractal_heap_filter_length(first);
              if (!filters) return;
              with(block, address, format::fractal_heap_header_bytes(sizes_, *filters),
@@ -206,7 +206,7 @@ class Levels {
   }
 
   void add_heap_blocks(const MetadataBlock& block, std::uint64_t address) {
-    format::Cursor cursor = block.cursor(kName);
+    format::Cursor cursor = block.cursor(kReadAhead);
     auto decoded = format::decode_fractal_heap_header(cursor, address, std::nullopt);
     if (!decoded) return;
     const auto header = std::make_shared<const format::FractalHeapHeader>(*std::move(decoded));
@@ -228,7 +228,7 @@ class Levels {
              const format::DoublingTable& table = header->table;
              for (unsigned row = 0; row < rows; ++row)
                for (std::uint64_t i = 0; i < table.width; ++i) {
-                 format::Cursor cursor = block.cursor(kName);
+                 format::Cursor cursor = block.cursor(kReadAhead);
                  const auto entry = format::decode_indirect_entry(
                      cursor, *header, {row, std::uint64_t{row} * table.width + i, 0});
                  if (!entry || !budget_.spend(1)) return;
@@ -250,7 +250,7 @@ class Levels {
            [this, on_record = std::move(on_record)](const MetadataBlock& block) {
              constexpr std::size_t kTypeAt = 5;  // after the signature and the version
              if (block.bytes().size() <= kTypeAt) return;
-             format::Cursor cursor = block.cursor(kName);
+             format::Cursor cursor = block.cursor(kReadAhead);
              auto decoded = format::decode_btree2_header(
                  cursor, {.type = std::to_integer<std::uint8_t>(block.bytes()[kTypeAt])});
              if (!decoded) return;
@@ -266,7 +266,7 @@ class Levels {
     if (level == 0 && !on_record) return expect(child.address, bytes, nullptr);
     expect(child.address, bytes,
            [this, header, level, on_record, records = child.record_count](const MetadataBlock& block) {
-             format::Cursor cursor = block.cursor(kName);
+             format::Cursor cursor = block.cursor(kReadAhead);
              const auto node = format::decode_btree2_node(cursor, *header, level, records);
              if (!node) return;
              for (const format::BTree2Child& below : node->children)
@@ -275,7 +275,7 @@ class Levels {
              for (std::uint64_t i = 0; i < records; ++i) {
                const std::size_t at = node->records_at + static_cast<std::size_t>(i) * header->record_size;
                on_record(format::Cursor(block.bytes().subspan(at, header->record_size),
-                                        block.file_offset() + at, kName, sizes_));
+                                        block.file_offset() + at, kReadAhead, sizes_));
              }
            });
   }
