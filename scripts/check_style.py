@@ -6,7 +6,7 @@
 Rules: includes (only along the arrows of MAY_USE and MAY_USE_ROOMS, without circles), lengths (files of at most 500 lines, functions of at most 70),
 columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
 (functions that a header declares and nothing uses), joined (names of unnamed namespaces that two sources of a module
-have: they are compiled together), promise (docs/promise.md names tests that exist). Prints `file:line: message`; exit
+have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist). Prints `file:line: message`; exit
 code 1 where there is any.
 """
 import argparse, bisect, collections, fnmatch, os, re, sys
@@ -375,9 +375,11 @@ def unnamed_names(text):
 
 def check_joined(sources, texts):
     """A build with -Djoined=true compiles sources of a module together: what is unnamed in one, the next one sees."""
-    known = {}
+    known, declared = {}, {}
     for name in sources:
         if name.endswith(".h"):
+            for function in re.findall(r"^(?!return|using|typedef|class|struct)\w[\w:<>,&* ]*?[ &*](\w+)\(", texts[name], re.M):
+                declared[(module_of(name), f"h5mount::{module_of(name)}::{function}")] = name
             for kind in re.findall(r"^(?:class|struct|enum class|using) (\w+)", texts[name], re.M):
                 known[(module_of(name), f"h5mount::{module_of(name)}::{kind}")] = name
     for name in sources:
@@ -390,6 +392,8 @@ def check_joined(sources, texts):
                 if (module_of(name), word) not in known:
                     continue
             first = known.setdefault((module_of(name), word), name)
+            if first == name:  # whatever its parameters: what is unnamed is found first, and alone
+                first = declared.get((module_of(name), word.split("(")[0]), name)
             if first != name:
                 yield name, number, f"{word} is also in {first}: with -Djoined=true they are compiled together"
 

@@ -17,7 +17,7 @@
 namespace h5mount::cli {
 namespace {
 
-int exit_code_of(pid_t child) {
+int exit_code_of_child(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return kExitMountFailed;
@@ -34,7 +34,7 @@ int exit_code_of(pid_t child) {
   do {
     length = ::recv(socket, &word, 1, 0);
   } while (length < 0 && errno == EINTR);
-  ::_exit(length == 1 ? 0 : exit_code_of(child));
+  ::_exit(length == 1 ? 0 : exit_code_of_child(child));
 }
 
 void let_go_of_terminal() {

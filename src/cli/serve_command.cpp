@@ -118,8 +118,8 @@ int open_sources(const ServeCommand& command, const Shared& shared, std::vector<
       return kExitBadFile;
     }
     const auto again = [file, shared]() -> Result<serve::OpenedSource> {
-      H5_ASSIGN(const auto files, open_source(file, shared.options, shared.memory));
-      return serve_files(file, shared, files);
+      H5_ASSIGN(const auto anew, open_source(file, shared.options, shared.memory));
+      return serve_files(file, shared, anew);
     };
     out.push_back({std::filesystem::path(file).filename().string(), again, *std::move(opened)});
   }

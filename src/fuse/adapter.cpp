@@ -16,7 +16,7 @@ constexpr std::uint64_t kBlockBytes = 4096;
 
 // The kernel refuses to write without a request, as the mount is read-only; these reply in case it sends one.
 template <class... Args>
-void refuse(fuse_req_t request, Args...) {
+void refuse_change(fuse_req_t request, Args...) {
   fuse_reply_err(request, EROFS);
 }
 
@@ -104,19 +104,19 @@ const fuse_lowlevel_ops& operations() {
     ops.releasedir = op_releasedir;
     ops.getxattr = op_getxattr;
     ops.listxattr = op_listxattr;
-    ops.setattr = refuse;
-    ops.mknod = refuse;
-    ops.mkdir = refuse;
-    ops.unlink = refuse;
-    ops.rmdir = refuse;
-    ops.symlink = refuse;
-    ops.rename = refuse;
-    ops.link = refuse;
-    ops.create = refuse;
-    ops.write = refuse;
-    ops.setxattr = refuse;
-    ops.removexattr = refuse;
-    ops.fallocate = refuse;
+    ops.setattr = refuse_change;
+    ops.mknod = refuse_change;
+    ops.mkdir = refuse_change;
+    ops.unlink = refuse_change;
+    ops.rmdir = refuse_change;
+    ops.symlink = refuse_change;
+    ops.rename = refuse_change;
+    ops.link = refuse_change;
+    ops.create = refuse_change;
+    ops.write = refuse_change;
+    ops.setxattr = refuse_change;
+    ops.removexattr = refuse_change;
+    ops.fallocate = refuse_change;
     return ops;
   }();
   return table;

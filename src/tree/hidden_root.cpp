@@ -17,7 +17,7 @@ namespace h5mount::tree {
 namespace {
 
 // The files that external links lead to.
-NodePtr make_external_directory(const VirtualDirectorySetup& setup) {
+NodePtr make_external_entry(const VirtualDirectorySetup& setup) {
   return make_external_directory(setup.context, "external",
                                  [](ServedFilePtr file) { return make_root_node(std::move(file), nullptr); });
 }
@@ -32,8 +32,7 @@ struct OtherEntry {
 constexpr std::array kOthers = {
     OtherEntry{"attributes", make_attributes_directory, "attributes/PATH@NAME",
                "an attribute of any size as text"},
-    OtherEntry{"external", make_external_directory, "external/FILE/",
-               "the files that external links lead to"},
+    OtherEntry{"external", make_external_entry, "external/FILE/", "the files that external links lead to"},
     OtherEntry{"fields", make_fields_directory, "fields/PATH/MEMBER",
                "a member of a compound dataset, packed; MEMBER.npy with a header",
                HiddenEntry::Shows::Directory},

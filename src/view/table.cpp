@@ -32,7 +32,7 @@ struct Extent {
 };
 constexpr Extent kTooMany{limits::kMaxTableColumns + 1, 0};
 
-std::uint64_t index_bytes(std::uint64_t count) {
+std::uint64_t index_digits(std::uint64_t count) {
   return std::string_view(".").size() + fmt::formatted_size("{}", count);
 }
 
@@ -50,7 +50,7 @@ Result<Extent> extent_of(const format::Datatype& type, RequestBudget* budget) {
   if (!is_nested(type)) return Extent{1, 0};
   if (type.cls == format::DatatypeClass::Array) {
     H5_ASSIGN(Extent items, extent_of(*type.base, budget));
-    for (const std::uint32_t dim : type.dims) items = times(items, dim, index_bytes(dim));
+    for (const std::uint32_t dim : type.dims) items = times(items, dim, index_digits(dim));
     return items;
   }
   Extent all;
@@ -144,7 +144,7 @@ Result<Extent> extent_of_rows(const object::DatasetDescription& dataset, Request
   } else {
     H5_ASSIGN(extent, extent_of(*dataset.type, budget));
   }
-  const std::uint64_t prefix = space.rank() == 2      ? index_bytes(space.dims[1])
+  const std::uint64_t prefix = space.rank() == 2      ? index_digits(space.dims[1])
                                : has_members(dataset) ? 0
                                                       : kOnlyName.size();
   extent = times(extent, row_elements(space), prefix);
