@@ -62,14 +62,14 @@ Status check_no_writer(io::ByteSource& source) {
   return {};
 }
 
-class ProgressLine {
+class SweepProgress {
  public:
-  explicit ProgressLine(bool wanted) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
-  ~ProgressLine() {
+  explicit SweepProgress(bool wanted) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+  ~SweepProgress() {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  SweepProgress(const SweepProgress&) = delete;
+  SweepProgress& operator=(const SweepProgress&) = delete;
   void show(std::uint64_t swept, std::uint64_t all) {
     const auto now = std::chrono::steady_clock::now();
     if (!wanted_ || all == 0 || now - last_ < std::chrono::milliseconds(200)) return;
@@ -87,7 +87,7 @@ class ProgressLine {
 Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
                                                  const std::shared_ptr<io::ByteSource>& source) {
   if (!use.force) H5_TRY(check_no_writer(*source));
-  ProgressLine line(use.progress);
+  SweepProgress line(use.progress);
   salvage::Options options;
   options.fill = use.mode == SalvageMode::Fill;
   options.threads = use.threads;

@@ -50,7 +50,7 @@ def fish(*words):
 def check_completions():
     help_text = run("h5mount", "--help").stdout
     section = re.search(r"^Options after -o.*\n((?:.+\n)+)", help_text, re.M).group(1)
-    names = re.findall(r"(?:^| )([a-z_]+)(?==|,|$)", section.replace("\n", " "))
+    names = re.findall(r"(?:^| )([a-z_]+)(?=[=,[]|$)", section.replace("\n", " "))
     flags = set(re.findall(r"(?<![\w.-])--[A-Za-z][\w-]*", help_text))
     if len(names) < 15 or len(flags) < 10:
         return fail(f"--help names only {names} and {flags}")

@@ -8,7 +8,7 @@ end
 function __h5mount_mount_options
     set -l word (commandline -ct)
     set -l kept (string match -r '^.*,' -- $word)
-    command h5mount --help 2>/dev/null | sed -n '/^Options after -o/,/^$/p' | sed 1d | tr -cs 'a-z0-9_=' '\n' | sed -n 's/^\([a-z_0-9]*=\{0,1\}\).*/\1/p' | while read -l name
+    command h5mount --help 2>/dev/null | sed -n '/^Options after -o/,/^$/p' | sed 1d | tr , '\n' | sed -n 's/^ *\([a-z_0-9]\{1,\}=\{0,1\}\).*/\1/p' | while read -l name
         echo "$kept$name"
     end
 end
