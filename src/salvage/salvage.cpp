@@ -43,6 +43,7 @@ class Salvager {
                 .found = {},
                 .claims = {},
                 .weak_claims = {},
+                .finding_at = {},
                 .report = {}} {}
 
   Result<Salvaged> run();

@@ -24,7 +24,8 @@ constexpr const char* kScript =
     "f.create_dataset('both', data=np.arange(3600).reshape(60, 60), chunks=(4, 4), maxshape=(None, None))\n";
 
 Salvaged salvaged(std::vector<std::byte> bytes, bool fill = false) {
-  auto out = salvage_source(io::make_memory_source(std::move(bytes)), {.fill = fill, .threads = 2});
+  auto out =
+      salvage_source(io::make_memory_source(std::move(bytes)), {.fill = fill, .threads = 2, .progress = {}});
   EXPECT_TRUE(out) << (out ? "" : out.error().text());
   return out ? *std::move(out) : Salvaged{};
 }
