@@ -74,7 +74,7 @@ class MeasuredTable final : public RowsFile {
   Status measure_blocks(std::uint64_t first, std::uint64_t count, Pass& pass) {
     std::vector<std::vector<Part>> blocks(static_cast<std::size_t>(count));
     const auto job = [&](std::size_t i) { blocks[i] = measure_block(first + i * rows_per_block(), pass); };
-    if (source().environment.workers)
+    if (source().environment.workers && together(table().row_bytes))
       source().environment.workers->for_each_index(blocks.size(), job);
     else
       for (std::size_t i = 0; i < blocks.size(); ++i) job(i);

@@ -39,13 +39,16 @@ class Pass {
   Result<ParquetStrings> run() {
     const auto count = static_cast<std::size_t>(layout_.groups() - first_);
     const auto job = [&](std::size_t i) { measure(first_ + i); };
-    if (source_.environment.workers)
+    if (source_.environment.workers && layout_.rows_per_group() * table_.row_bytes <= kBytesSideBySide)
       source_.environment.workers->for_each_index(count, job);
     else
       for (std::size_t i = 0; i < count; ++i) job(i);
     if (const auto failure = first_error()) return fail(*failure);
     return std::move(found_);
   }
+  // Of rows as they are stored: more than that is not in the memory of several threads.
+  static constexpr std::uint64_t kBytesSideBySide = 8U << 20;
+
   // Whether a group has more text than may be rendered at once.
   bool has_long_strings() const { return has_long_strings_; }
 

@@ -162,11 +162,11 @@ Status TableFile::read_damaged(const Part&, std::uint64_t, std::uint64_t, Error 
   return fail(std::move(why));
 }
 
-// Whether parts of that size are made side by side: a part is text and block for a moment, and rows of many
-// MiB for each worker would exceed the memory that a mount may use.
+// A part is text and block for a moment, and rows of many MiB for each worker would exceed the memory that a
+// mount may use.
 bool TableFile::together(std::uint64_t part_bytes) const {
-  constexpr std::size_t kPartsInBudget = 8;
-  return part_bytes <= blocks_->cache().budget() / kPartsInBudget;
+  constexpr std::size_t kPartsInBudget = 8, kMaxBytes = 16U << 20;
+  return part_bytes <= std::min(blocks_->cache().budget() / kPartsInBudget, kMaxBytes);
 }
 
 // Submits the blocks that a forward reader will need next, two for each worker.

@@ -68,6 +68,8 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   virtual Status render_part(const Part& part, MutableByteSpan out, RequestBudget* budget) const;
   Status load_rows(std::uint64_t first, std::uint64_t last, std::vector<std::byte>& out,
                    RequestBudget* budget) const;
+  // Whether several threads may each have that much in memory.
+  bool together(std::uint64_t part_bytes) const;
   // Stores a part's text in the cache.
   void keep(const Part& part, const std::string& text) const;
   void share_blocks(const TableFile& before) { blocks_ = before.blocks_; }
@@ -79,7 +81,6 @@ class TableFile : public ComputedFile, public std::enable_shared_from_this<Table
   // The bytes [begin, stop) of the parts.
   Status read_parts(std::uint64_t begin, std::uint64_t stop, bool forward, dataset::ReadAccess access,
                     dataset::Pieces& out) const;
-  bool together(std::uint64_t part_bytes) const;
   void read_ahead(dataset::ReadPattern& pattern, std::uint64_t index) const;
   void drop_behind(dataset::ReadPattern& pattern, std::uint64_t begin) const;
 
