@@ -110,6 +110,7 @@ Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::D
   H5_ASSIGN(cache::BlockCache::Charge charge, cache.charge(static_cast<std::size_t>(count) * 8));
   out->ends.reserve(static_cast<std::size_t>(count));
   text::ValueContext context = file.value_context(file.file()->reread(), &budget);
+  context.max_bytes = kMostNameBytes;
   std::vector<std::byte> some;
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kBytesAtOnce / type.size);
   for (std::uint64_t first = 0; first < count; first += at_once) {
@@ -117,8 +118,10 @@ Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::D
     H5_TRY(names.read_into(first * type.size, some, &budget));
     const std::size_t before = out->text.size();
     for (std::size_t at = 0; at < some.size(); at += type.size) {
-      H5_TRY(append_name(type, ByteSpan(some).subspan(at, type.size), context, out->text));
-      if (out->text.size() > kMostNameBytes) return nullptr;
+      const Status appended = append_name(type, ByteSpan(some).subspan(at, type.size), context, out->text);
+      const bool too_long = !appended && appended.error().code() == ErrorCode::TooLarge;
+      if (too_long || out->text.size() > kMostNameBytes) return nullptr;
+      H5_TRY(appended);
       out->ends.push_back(out->text.size());
     }
     H5_TRY(budget.spend(some.size() + limits::kStepsPerTextByte * (out->text.size() - before)));
