@@ -1,6 +1,7 @@
 // Chunks that the blocks of fixed and extensible arrays tell. Each block names its array's header, and has a
 // checksum: so what they say is proven.
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "h5mount/base/checked.h"
@@ -60,6 +61,7 @@ class ArrayGatherer {
  public:
   ArrayGatherer(Rescue& rescue, const DatasetTrouble& trouble, const chunk::ChunkGeometry& geometry)
       : rescue_(rescue),
+        geometry_(geometry),
         layout_(trouble.description.layout),
         order_(geometry),
         format_(record_format(rescue, trouble, geometry, 0)),
@@ -74,12 +76,19 @@ class ArrayGatherer {
       gather_fixed();
     else
       gather_extensible();
-    if (!out_.chunks.empty() || !out_.absent.empty()) out_.found_by = "blocks of its chunk index";
+    if (out_.found_by.empty() && (!out_.chunks.empty() || !out_.absent.empty()))
+      out_.found_by = "blocks of its chunk index";
     return std::move(out_);
   }
 
  private:
-  void take(const std::byte* elements, std::uint64_t first, std::uint64_t count) {
+  // Where the elements of a data block begin, those of the index block not counted.
+  struct Place {
+    unsigned super_block = 0;
+    std::uint64_t first = 0;
+  };
+
+  void take(const std::byte* elements, std::uint64_t first, std::uint64_t count, bool proven = true) {
     if (!rescue_.spend(count)) return;
     for (std::uint64_t i = 0; i < count && first + i < order_.end(); ++i) {
       const auto number = order_.in_grid(first + i);
@@ -89,8 +98,21 @@ class ArrayGatherer {
         out_.absent.push_back(*number);
         continue;
       }
+      if (!proven && (!may_be_chunk(rescue_, geometry_, entry.address, entry.stored_size) ||
+                      rescue_.claims.touches(entry.address, entry.address + entry.stored_size)))
+        continue;
       out_.chunks.push_back({*number, {entry.address, entry.stored_size, entry.filter_mask, {}}});
     }
+  }
+
+  // The elements of a block that its checksum does not confirm: what was overwritten in it is not told.
+  void take_unproven(std::uint64_t address, std::uint64_t first, std::uint64_t count) {
+    if (count > order_.end() || address >= rescue_.end) return;
+    const auto block = rescue_.file->read(address, count * format_->record_bytes(), "ArrayBlock");
+    if (!block) return;
+    out_.certainty = Certainty::Guessed;
+    out_.found_by = "elements of its chunk index that no checksum confirms";
+    take(block->bytes().data(), first, count, false);
   }
 
   // ---- fixed arrays
@@ -109,16 +131,34 @@ class ArrayGatherer {
     for (const Found& found : rescue_.owned(Kind::FixedData, layout_.address)) {
       const auto header = fixed_header(found.offset);
       if (!header) return;
-      const auto block = rescue_.file->read(found.offset, header->data_block_bytes, "FixedArrayDataBlock");
-      if (!block) continue;
-      format::Cursor cursor = block->cursor("FixedArrayDataBlock");
-      const bool proven = format::decode_fixed_array_data_block(cursor, *header, layout_.address).has_value();
-      if (header->paged)
-        take_pages(found.offset + header->data_block_bytes, *header,
-                   proven ? block->bytes().data() + header->body_at : nullptr);
-      else if (proven)
-        take(block->bytes().data() + header->body_at, 0, header->entry_count);
+      if (take_fixed_block(*header)) return;
     }
+    // A block of which even the signature is gone is where the header says.
+    const auto block = rescue_.file->read(layout_.address, format::fixed_array_header_bytes(rescue_.sizes()),
+                                          "FixedArrayHeader");
+    if (!block) return;
+    format::Cursor cursor = block->cursor("FixedArrayHeader");
+    const auto header = format::decode_fixed_array_header(cursor, expected_);
+    if (!header || header->data_block_address == format::kUndefinedAddress || take_fixed_block(*header))
+      return;
+    if (header->paged)
+      take_pages(header->data_block_address + header->data_block_bytes, *header, nullptr);
+    else
+      take_unproven(header->data_block_address + header->body_at, 0, header->entry_count);
+  }
+
+  // False where its checksum does not confirm it.
+  bool take_fixed_block(const format::FixedArrayHeader& header) {
+    const std::uint64_t at = header.data_block_address;
+    const auto block = rescue_.file->read(at, header.data_block_bytes, "FixedArrayDataBlock");
+    if (!block) return false;
+    format::Cursor cursor = block->cursor("FixedArrayDataBlock");
+    if (!format::decode_fixed_array_data_block(cursor, header, layout_.address)) return false;
+    if (header.paged)
+      take_pages(at + header.data_block_bytes, header, block->bytes().data() + header.body_at);
+    else
+      take(block->bytes().data() + header.body_at, 0, header.entry_count);
+    return true;
   }
 
   // `bitmap`: which pages were written; null where that is not known, and each page speaks for itself.
@@ -167,24 +207,46 @@ class ArrayGatherer {
     const auto header = extensible_header();
     if (!header) return;
     for (const Found& found : rescue_.owned(Kind::ExtensibleIndex, layout_.address))
-      take_index_block(found.offset, *header);
+      take_index_block(found.offset, *header, true);
+    if (!any_index_block_) take_named_index_block(*header);
     for (const Found& found : rescue_.owned(Kind::ExtensibleSuper, layout_.address))
       take_super_block(found.offset, *header);
     for (const Found& found : rescue_.owned(Kind::ExtensibleData, layout_.address))
       take_data_block(found.offset, *header);
+    for (const auto& [address, place] : led_) {
+      if (taken_.contains(address) || place.first + header->index_block_elements >= order_.end()) continue;
+      if (header->pages_per_data_block(place.super_block) == 0)
+        take_unproven(address + header->body_at, place.first + header->index_block_elements,
+                      header->data_block_elements(place.super_block));
+      else
+        take_pages_of(address, place, *header);
+    }
   }
 
-  void take_index_block(std::uint64_t address, const format::ExtensibleArrayHeader& header) {
+  // An index block that is damaged is where the header says.
+  void take_named_index_block(const format::ExtensibleArrayHeader& made) {
+    const auto block = rescue_.file->read(
+        layout_.address, format::extensible_array_header_bytes(rescue_.sizes()), "ExtensibleArrayHeader");
+    if (!block) return;
+    format::Cursor cursor = block->cursor("ExtensibleArrayHeader");
+    const auto header = format::decode_extensible_array_header(cursor, expected_);
+    if (!header || header->index_block_address == format::kUndefinedAddress) return;
+    take_unproven(header->index_block_address + made.index_elements_at, 0, made.index_block_elements);
+    take_index_block(header->index_block_address, made, false);
+  }
+
+  void take_index_block(std::uint64_t address, const format::ExtensibleArrayHeader& header, bool proven) {
     const auto block = rescue_.file->read(address, header.index_block_bytes, "ExtensibleArrayIndexBlock");
     if (!block) return;
-    format::Cursor cursor = block->cursor("ExtensibleArrayIndexBlock");
-    if (!format::decode_extensible_array_index_block(cursor, header, layout_.address)) return;
-    take(block->bytes().data() + header.index_elements_at, 0, header.index_block_elements);
+    if (proven) {
+      format::Cursor cursor = block->cursor("ExtensibleArrayIndexBlock");
+      if (!format::decode_extensible_array_index_block(cursor, header, layout_.address)) return;
+      any_index_block_ = true;
+      take(block->bytes().data() + header.index_elements_at, 0, header.index_block_elements);
+    }
     // Blocks that were never made hold chunks that were never written.
     const auto undefined = [&](std::size_t at, std::uint64_t i) {
-      const std::size_t offsets = rescue_.sizes().offsets;
-      return format_->address(block->bytes().data() + at + static_cast<std::size_t>(i) * offsets) ==
-             format::kUndefinedAddress;
+      return address_in(*block, at, i) == format::kUndefinedAddress;
     };
     std::uint64_t block_number = 0;
     for (unsigned u = 0; u < header.super_blocks; ++u) {
@@ -197,10 +259,13 @@ class ArrayGatherer {
         continue;
       }
       for (std::uint64_t b = 0; b < header.data_blocks_of(u); ++b, ++block_number) {
-        if (undefined(header.index_data_blocks_at, block_number))
+        if (undefined(header.index_data_blocks_at, block_number)) {
           note_absent(first + b * each, each);
-        else
-          in_index_block_.insert(address_in(*block, header.index_data_blocks_at, block_number));
+          continue;
+        }
+        const std::uint64_t there = address_in(*block, header.index_data_blocks_at, block_number);
+        led_.try_emplace(there, Place{u, header.first_element_of(u) + b * each});
+        in_index_block_.insert(there);
       }
     }
   }
@@ -229,17 +294,15 @@ class ArrayGatherer {
     const std::uint64_t each = header.data_block_elements(u);
     for (std::uint64_t b = 0; b < header.data_blocks_of(u) && rescue_.spend(1); ++b) {
       const std::uint64_t data_block = address_in(*block, at, b);
-      if (data_block == format::kUndefinedAddress)
+      if (data_block == format::kUndefinedAddress) {
         note_absent(first + header.index_block_elements + b * each, each);
-      else
-        in_super_block_.insert(data_block);
+        continue;
+      }
+      led_.try_emplace(data_block, Place{u, first + b * each});
+      in_super_block_.insert(data_block);
     }
   }
 
-  struct Place {
-    unsigned super_block = 0;
-    std::uint64_t first = 0;
-  };
   // Where the elements of a data block begin. libhdf5 counts the offsets of blocks that the index block leads
   // to by the block's number in it, so that some are those of blocks of a super block too: what leads to the
   // block decides, and where nothing does, it is not believed.
@@ -279,23 +342,36 @@ class ArrayGatherer {
     if (!block) return;
     format::Cursor cursor = block->cursor("ExtensibleArrayDataBlock");
     if (!format::decode_extensible_array_data_block(cursor, header, layout_.address, elements, paged)) return;
-    const std::uint64_t number = place->first + header.index_block_elements;
-    if (!paged) return take(block->bytes().data() + header.body_at, number, elements);
+    taken_.insert(address);
+    if (paged) return take_pages_of(address, *place, header);
+    take(block->bytes().data() + header.body_at, place->first + header.index_block_elements, elements);
+  }
+
+  // Each page has its own checksum.
+  void take_pages_of(std::uint64_t address, const Place& place, const format::ExtensibleArrayHeader& header) {
+    const std::uint64_t elements = header.data_block_elements(place.super_block);
     const std::uint64_t page_elements = std::uint64_t{1} << header.page_bits;
-    std::uint64_t at = address + bytes;
-    for (std::uint64_t page = 0; page < header.pages_per_data_block(u); ++page, at += header.page_bytes()) {
+    std::uint64_t at = address + format::extensible_array_data_block_bytes(header, elements, true);
+    std::uint64_t number = place.first + header.index_block_elements;
+    for (std::uint64_t page = 0; page < header.pages_per_data_block(place.super_block); ++page) {
       if (!rescue_.spend(page_elements)) return;
       if (const auto elements_of_page = page_at(at, page_elements))
-        take(elements_of_page->bytes().data(), number + page * page_elements, page_elements);
+        take(elements_of_page->bytes().data(), number, page_elements);
+      at += header.page_bytes();
+      number += page_elements;
     }
   }
 
   Rescue& rescue_;
+  const chunk::ChunkGeometry& geometry_;
   const format::DataLayout& layout_;
   const ArrayOrder order_;
   const std::optional<format::ChunkRecordFormat> format_;
   const format::ArrayOfChunks expected_;
-  std::unordered_set<std::uint64_t> in_index_block_, in_super_block_;  // addresses of data blocks
+  // Addresses of data blocks: what leads to them, where their elements belong, and which were sound.
+  std::unordered_set<std::uint64_t> in_index_block_, in_super_block_, taken_;
+  std::map<std::uint64_t, Place> led_;
+  bool any_index_block_ = false;
   GatheredChunks out_;
 };
 

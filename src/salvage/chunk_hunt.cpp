@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/metadata/filter_pipeline.h"
 #include "rescue.h"
 
@@ -116,6 +117,14 @@ Measure measure_for(std::span<const format::FilterDescription> filters, bool& ch
   }
 }
 
+// Filters that keep a chunk's size, and a checksum: such a chunk is looked for only where a gap between
+// others begins.
+bool keeps_size(std::span<const format::FilterDescription> filters) {
+  return !filters.empty() && filters.back().id == kFletcher32 &&
+         std::ranges::all_of(filters.first(filters.size() - 1),
+                             [](const auto& filter) { return filter.id == kShuffle; });
+}
+
 class Hunt {
  public:
   Hunt(Rescue& rescue, const chunk::ChunkGeometry& geometry, const filter::FilterPipeline& pipeline,
@@ -132,7 +141,12 @@ class Hunt {
     Claims all = rescue_.claims;
     rescue_.weak_claims.within(0, rescue_.end, [&](const Range& r) { all.add(r.begin, r.end - r.begin); });
     all.settle();
-    for (const Range& gap : all.gaps(rescue_.end)) hunt_in(gap);
+    for (const Range& gap : all.gaps(rescue_.end)) {
+      if (measure_ != nullptr)
+        hunt_in(gap);
+      else
+        hunt_from(gap);
+    }
     out_.certainty = Certainty::Guessed;
     if (!out_.chunks.empty())
       out_.found_by = "chunks recognised by their form, in the order of their addresses";
@@ -150,6 +164,16 @@ class Hunt {
       const std::uint64_t next = hunt_in_block(at, stop);
       if (next == 0) return;
       at += next;
+    }
+  }
+
+  // Chunks of a known size, one behind the other.
+  void hunt_from(const Range& gap) {
+    const std::uint64_t stored = bytes_ + trailer_;
+    for (std::uint64_t at = gap.begin; range_within(at, stored, gap.end); at += stored) {
+      if (out_.chunks.size() >= wanted_ || !rescue_.spend(kStepsPerTry + stored) || !read(at, stored)) return;
+      if (!pipeline_.decode(buffer_, 0, decoded_, scratch_)) return;
+      out_.chunks.push_back({out_.chunks.size(), {at, stored, 0, {}}});
     }
   }
 
@@ -200,7 +224,7 @@ GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
   bool checksum = false;
   const auto& filters = trouble.description.pipeline.filters;
   const Measure measure = measure_for(filters, checksum);
-  if (measure == nullptr || geometry.chunk_bytes > kMaxHunted) return {};
+  if ((measure == nullptr && !keeps_size(filters)) || geometry.chunk_bytes > kMaxHunted) return {};
   const auto pipeline = metadata::make_filter_pipeline(filters, geometry.chunk_bytes);
   if (!pipeline) return {};
   return Hunt(rescue, geometry, **pipeline, measure, checksum, wanted).run();

@@ -309,6 +309,13 @@ std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, con
       bytes);
 }
 
+bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
+                  std::uint64_t bytes) {
+  const std::uint64_t most = geometry.chunk_bytes + geometry.chunk_bytes / 8 + 65'536;
+  const bool fits = geometry.filtered ? bytes > 0 && bytes <= most : bytes == geometry.chunk_bytes;
+  return fits && address != 0 && address < rescue.end;
+}
+
 void rescue_dataset(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked) {
   Finding finding;
   finding.address = trouble.object.address;

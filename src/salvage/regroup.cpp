@@ -1,10 +1,12 @@
 // Groups: links that surviving symbol nodes and heap blocks still tell.
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "h5mount/base/limits.h"
 #include "h5mount/format/symbol_table.h"
 #include "h5mount/metadata/local_heap.h"
+#include "h5mount/metadata/symbol_table.h"
 #include "rescue.h"
 
 namespace h5mount::salvage {
@@ -141,7 +143,93 @@ std::vector<std::string> names_without_object(Rescue& rescue, const DamagedGroup
   return out;
 }
 
+bool in_any(const std::array<const Claims*, 2>& claims, std::uint64_t address) {
+  return std::ranges::any_of(claims,
+                             [&](const Claims* one) { return one != nullptr && one->contains(address); });
+}
+
+std::vector<Found> outside(std::vector<Found> found, const std::array<const Claims*, 2>& claims) {
+  std::erase_if(found, [&](const Found& one) { return in_any(claims, one.offset); });
+  return found;
+}
+
+// Each symbol node belongs to one heap: the nearest one before it, or behind it, whose texts are its names.
+void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& claims,
+                         std::vector<HeadlessGroup>& out) {
+  constexpr std::uint64_t kStepsPerPair = 256;
+  struct Names {
+    metadata::LocalHeap heap;
+    HeadlessGroup group;
+  };
+  std::vector<Names> all;
+  for (const Found& found : outside(rescue.of_kind(Kind::LocalHeap), claims)) {
+    auto heap = metadata::LocalHeap::open(rescue.file, found.offset);
+    if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) continue;
+    heap->load();
+    all.push_back({*std::move(heap), {found.offset, {}}});
+  }
+  for (const Found& node : outside(rescue.of_kind(Kind::SymbolNode), claims)) {
+    Names* nearest = nullptr;
+    std::vector<format::Link> links;
+    const auto distance = [&](const Names& names) {
+      return names.group.heap > node.offset ? names.group.heap - node.offset : node.offset - names.group.heap;
+    };
+    for (Names& names : all) {
+      if (nearest != nullptr && distance(names) >= distance(*nearest)) continue;
+      if (!rescue.spend(kStepsPerPair)) return;
+      if (auto read = links_of_node(rescue, names.heap, node.offset))
+        links = *std::move(read), nearest = &names;
+    }
+    if (nearest != nullptr)
+      nearest->group.links.insert(nearest->group.links.end(), links.begin(), links.end());
+  }
+  for (Names& names : all)
+    if (!names.group.links.empty()) out.push_back(std::move(names.group));
+}
+
 }  // namespace
+
+std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tree, std::uint64_t heap) {
+  std::vector<format::Link> out;
+  const auto table = metadata::SymbolTable::open(rescue.file, tree, heap);
+  if (!table) return out;
+  const auto keep = [&](std::string&& name, const format::SymbolTableEntry& entry) {
+    format::Link link;
+    link.name = std::move(name);
+    link.address = entry.header_address;
+    if (entry.soft) {
+      const auto target = table->heap().text(entry.target_offset);
+      if (!target) return true;
+      link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
+      link.target = *target;
+    }
+    out.push_back(std::move(link));
+    return true;
+  };
+  (void)table->for_each(keep, [](const Error&) {});
+  return out;
+}
+
+std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Claims*, 2> claims) {
+  std::vector<HeadlessGroup> out;
+  add_headless_tables(rescue, claims, out);
+  // Blocks of a fractal heap name its header, whether it is there or not.
+  std::map<std::uint64_t, std::vector<format::Link>> by_heap;
+  for (const Found& block : outside(rescue.of_kind(Kind::HeapDirect), claims)) {
+    const auto owner =
+        rescue.file->read(block.offset, 5 + std::uint64_t{rescue.sizes().offsets}, "FractalHeapDirectBlock");
+    if (!owner) continue;
+    const std::uint64_t heap = load_le_width(owner->bytes().data() + 5, rescue.sizes().offsets);
+    if (!in_any(claims, heap)) add_heap_links(rescue, block.offset, by_heap[heap]);
+  }
+  for (auto& [heap, links] : by_heap)
+    if (!links.empty()) out.push_back({heap, std::move(links)});
+  for (HeadlessGroup& group : out) {
+    std::unordered_set<std::string> names;
+    std::erase_if(group.links, [&](const format::Link& link) { return !names.insert(link.name).second; });
+  }
+  return out;
+}
 
 std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
                                           std::span<const format::Link> known) {

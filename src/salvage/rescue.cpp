@@ -6,23 +6,42 @@
 
 namespace h5mount::salvage {
 
-std::vector<Found> Rescue::unclaimed(Kind kind) const {
+void Rescue::take_found(std::vector<Found> more) {
+  found = std::move(more);
+  for (auto& one : by_kind) one.clear();
+  for (std::uint32_t i = 0; i < found.size(); ++i)
+    by_kind.at(static_cast<std::size_t>(found[i].kind)).push_back(i);
+}
+
+std::vector<Found> Rescue::of_kind(Kind kind) const {
   std::vector<Found> out;
-  for (const Found& one : found)
-    if (one.kind == kind && !claims.contains(one.offset) && !weak_claims.contains(one.offset))
-      out.push_back(one);
+  for (const std::uint32_t i : by_kind.at(static_cast<std::size_t>(kind))) out.push_back(found[i]);
   return out;
 }
 
-std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) const {
-  // Behind signature and version; blocks of arrays have a client before it.
-  const std::size_t at = kind == Kind::HeapDirect || kind == Kind::HeapIndirect ? 5 : 6;
-  std::vector<Found> out;
-  for (const Found& one : found) {
-    if (one.kind != kind) continue;
-    const auto block = file->read(one.offset, at + sizes().offsets, "owner");
-    if (block && load_le_width(block->bytes().data() + at, sizes().offsets) == owner) out.push_back(one);
+std::vector<Found> Rescue::unclaimed(Kind kind) const {
+  std::vector<Found> out = of_kind(kind);
+  std::erase_if(
+      out, [&](const Found& one) { return claims.contains(one.offset) || weak_claims.contains(one.offset); });
+  return out;
+}
+
+std::vector<Found> Rescue::owned(Kind kind, std::uint64_t owner) {
+  auto& index = by_owner.at(static_cast<std::size_t>(kind));
+  if (!index) {
+    index.emplace();
+    // Behind signature and version; blocks of arrays have a client before it.
+    const std::size_t at = kind == Kind::HeapDirect || kind == Kind::HeapIndirect ? 5 : 6;
+    for (const Found& one : of_kind(kind)) {
+      const auto block = file->read(one.offset, at + sizes().offsets, "owner");
+      if (block) index->emplace_back(load_le_width(block->bytes().data() + at, sizes().offsets), one);
+    }
+    std::ranges::stable_sort(*index, {}, [](const auto& entry) { return entry.first; });
   }
+  std::vector<Found> out;
+  for (const auto& entry :
+       std::ranges::equal_range(*index, owner, {}, [](const auto& entry) { return entry.first; }))
+    out.push_back(entry.second);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Rescue: one file being salvaged; the parts of salvage_source share it.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,9 @@
 namespace h5mount::salvage {
 
 struct Rescue {
+  Rescue(std::shared_ptr<io::ByteSource> bytes, const Options& asked)
+      : options(asked), source(std::move(bytes)) {}
+
   const Options& options;
   std::shared_ptr<io::ByteSource> source;
   std::shared_ptr<MadeSource> made;
@@ -33,12 +37,17 @@ struct Rescue {
   unsigned damaged_trees = 0;  // chunk indexes whose nodes do not say whose they are
   std::unordered_map<std::uint64_t, std::size_t> finding_at;  // by address
   Report report;
+  std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // in `found`
+  // By owner, of each kind that was asked for.
+  std::array<std::optional<std::vector<std::pair<std::uint64_t, Found>>>, kKinds> by_owner;
 
   format::FileSizes sizes() const { return file->sizes(); }
-  // The found structures of a kind that nobody has a claim to.
+  // The found structures of a kind, those that nobody has a claim to, and those that name `owner` as their
+  // header.
+  std::vector<Found> of_kind(Kind kind) const;
   std::vector<Found> unclaimed(Kind kind) const;
-  // Those of a kind that name `owner` as their header.
-  std::vector<Found> owned(Kind kind, std::uint64_t owner) const;
+  std::vector<Found> owned(Kind kind, std::uint64_t owner);
+  void take_found(std::vector<Found> more);
   bool spend(std::uint64_t count) {
     if (count > steps) return false;
     steps -= count;
@@ -54,6 +63,16 @@ struct Rescue {
 };
 
 // ---- groups (regroup.cpp)
+
+// The links of an old group by its tree and heap.
+std::vector<format::Link> links_of_table(const Rescue& rescue, std::uint64_t tree, std::uint64_t heap);
+// Links of a group whose header is gone.
+struct HeadlessGroup {
+  std::uint64_t heap = 0;  // of its names
+  std::vector<format::Link> links;
+};
+// From heaps that nobody in `claims` (which may be null) leads to.
+std::vector<HeadlessGroup> headless_groups(Rescue& rescue, std::array<const Claims*, 2> claims);
 
 // The links of a damaged group that surviving nodes and heap blocks tell and that are not in `known`.
 std::vector<format::Link> surviving_links(Rescue& rescue, const object::Object& group,
@@ -92,6 +111,9 @@ GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble
 GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                            const chunk::ChunkGeometry& geometry, std::uint64_t wanted);
 
+// Whether a stored chunk can have that place and size.
+bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
+                  std::uint64_t bytes);
 // The format of an element of an array or tree of chunks.
 std::optional<format::ChunkRecordFormat> record_format(const Rescue& rescue, const DatasetTrouble& trouble,
                                                        const chunk::ChunkGeometry& geometry,

@@ -1,19 +1,15 @@
 #include "h5mount/salvage/salvage.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "claiming_metadata.h"
 #include "h5mount/format/cache_image.h"
-#include "h5mount/metadata/symbol_table.h"
-#include "rescue.h"
+#include "salvager.h"
 
 namespace h5mount::salvage {
 namespace {
 
 constexpr std::uint64_t kStepsAnyway = 64U << 20;
-constexpr std::size_t kMaxRoots = 64;       // groups that are compared to find the root
-constexpr std::size_t kMaxLost = 1U << 19;  // objects of lost+found
 
 std::string_view certainty_name(Certainty certainty) {
   switch (certainty) {
@@ -27,56 +23,7 @@ std::string_view certainty_name(Certainty certainty) {
   return "guessed";
 }
 
-bool is_header(const Found& found) {
-  return found.kind == Kind::Header1 || found.kind == Kind::Header2;
-}
-
-// One salvaged file, from the first look to the source that is shown.
-class Salvager {
- public:
-  Salvager(std::shared_ptr<io::ByteSource> source, const Options& options)
-      : rescue_{.options = options,
-                .source = std::move(source),
-                .made = {},
-                .file = {},
-                .shape = {},
-                .found = {},
-                .claims = {},
-                .weak_claims = {},
-                .finding_at = {},
-                .report = {}} {}
-
-  Result<Salvaged> run();
-
- private:
-  Status open();
-  Status sweep_rest();
-  void take_found(Swept swept);
-  Status choose_root();
-  std::uint64_t reach_of(std::uint64_t root) const;
-  bool is_lost(const Found& found) const;
-  void claim_extension(std::uint64_t address);
-  void walk_reachable();
-  void mend_groups();
-  void find_root_links();
-  void find_unlinked();
-  void tell_of_unlinked();
-  void count_damaged_trees();
-  std::vector<format::Link> lost_links();
-  void write_lost_and_found();
-  void set_root(std::uint64_t address);
-  void tell_of_writer();
-  Salvaged finish();
-
-  Rescue rescue_;
-  std::optional<Swept> swept_;
-  bool swept_whole_ = false;
-  std::optional<Survey> reachable_, unlinked_;
-  std::uint64_t root_ = format::kUndefinedAddress;
-  bool root_opens_ = false;
-  std::vector<format::Link> root_links_;  // of a root that has to be made
-  std::vector<std::uint64_t> lost_;       // that go into lost+found
-};
+}  // namespace
 
 Status Salvager::open() {
   H5_ASSIGN(rescue_.shape, find_shape(rescue_.source, rescue_.options, swept_));
@@ -127,12 +74,15 @@ void Salvager::take_found(Swept swept) {
   rescue_.report.swept += swept.bytes;
   rescue_.report.found += swept.found.size();
   const std::int64_t base = rescue_.shape.base;
+  std::vector<Found> kept;
+  kept.reserve(swept.found.size());
   for (Found& one : swept.found) {
     const std::int64_t address = static_cast<std::int64_t>(one.offset) - base;
     if (address < 0) continue;
     one.offset = static_cast<std::uint64_t>(address);
-    rescue_.found.push_back(one);
+    kept.push_back(one);
   }
+  rescue_.take_found(std::move(kept));
 }
 
 // Where everything is whole, only what nothing accounts for is of interest; else blocks that are led to may
@@ -157,79 +107,6 @@ Status Salvager::sweep_rest() {
   return {};
 }
 
-std::uint64_t Salvager::reach_of(std::uint64_t root) const {
-  Claims none;
-  Survey survey(rescue_.file, rescue_.end, none, nullptr);
-  survey.walk(root);
-  return survey.result().reached.size();
-}
-
-// The root is the group that nothing links to and that reaches most.
-Status Salvager::choose_root() {
-  Claims none;
-  Survey all(rescue_.file, rescue_.end, none, nullptr);
-  for (const Found& found : rescue_.found)
-    if (is_header(found)) all.walk(found.offset);
-  std::uint64_t most = 0;
-  std::size_t compared = 0;
-  for (const Found& found : rescue_.found) {
-    if (!is_header(found) || compared >= kMaxRoots) continue;
-    const auto kind = all.result().reached.find(found.offset);
-    if (kind == all.result().reached.end() || kind->second != object::ObjectKind::Group) continue;
-    if (all.result().links_in.contains(found.offset)) continue;
-    ++compared;
-    const std::uint64_t reach = reach_of(found.offset);
-    if (reach > most) most = reach, root_ = found.offset;
-  }
-  if (all.result().reached.empty())
-    return fail(Error(ErrorCode::BadSignature, "not an HDF5 file, and no objects of one are in it"));
-  if (root_ != format::kUndefinedAddress) set_root(root_);
-  return {};
-}
-
-void Salvager::set_root(std::uint64_t address) {
-  const format::Superblock& block = rescue_.shape.superblock;
-  rescue_.report.changed = true;
-  if (block.version >= 2 || !rescue_.shape.root_known) {
-    format::Superblock changed = rescue_.file->superblock();
-    changed.root_address = address;
-    rescue_.made->lay_over(0, encode_superblock(changed));
-    return;
-  }
-  // In versions 0 and 1 the address stands in the root's symbol table entry, behind its name.
-  const std::size_t o = block.sizes.offsets;
-  const std::size_t at = (block.version == 0 ? 24 : 28) + 4 * o + block.sizes.lengths;
-  Writer out(block.sizes);
-  rescue_.made->lay_over(at, out.address(address).uint(0, 4).take());
-}
-
-// ---- groups
-
-// A root whose header is gone: its superblock may still name its tree and heap.
-void Salvager::find_root_links() {
-  if (root_opens_ || rescue_.shape.root_heap == format::kUndefinedAddress) return;
-  const auto table =
-      metadata::SymbolTable::open(rescue_.file, rescue_.shape.root_tree, rescue_.shape.root_heap);
-  if (!table) return;
-  const auto keep = [&](std::string&& name, const format::SymbolTableEntry& entry) {
-    format::Link link;
-    link.name = std::move(name);
-    link.address = entry.header_address;
-    if (entry.soft) {
-      const auto target = table->heap().text(entry.target_offset);
-      if (!target) return true;
-      link.type = static_cast<std::uint8_t>(format::LinkType::Soft);
-      link.target = *target;
-    }
-    root_links_.push_back(std::move(link));
-    return true;
-  };
-  (void)table->for_each(keep, [](const Error&) {});
-  for (const format::Link& link : root_links_)
-    if (link.is(format::LinkType::Hard)) reachable_->walk(link.address);
-  rescue_.claims.settle();
-}
-
 // Groups that are found through the links of a mended one may be damaged themselves.
 void Salvager::mend_groups() {
   std::vector<DamagedGroup>& groups = reachable_->result().groups;
@@ -252,66 +129,6 @@ void Salvager::mend_groups() {
   }
 }
 
-// ---- what nothing links to
-
-bool Salvager::is_lost(const Found& found) const {
-  return is_header(found) && !rescue_.claims.contains(found.offset) &&
-         !reachable_->result().reached.contains(found.offset);
-}
-
-void Salvager::find_unlinked() {
-  unlinked_.emplace(rescue_.file, rescue_.end, rescue_.weak_claims, &rescue_.claims);
-  unlinked_->leave_out(reachable_->result());
-  std::vector<std::uint64_t> met;
-  for (const Found& found : rescue_.found) {
-    if (!is_lost(found)) continue;
-    unlinked_->walk(found.offset);
-    if (unlinked_->result().reached.contains(found.offset)) met.push_back(found.offset);
-  }
-  rescue_.weak_claims.settle();
-  Surveyed& result = unlinked_->result();
-  for (const std::uint64_t address : met)
-    if (!result.links_in.contains(address) && lost_.size() < kMaxLost) lost_.push_back(address);
-  // Groups that link to one another and to which nothing else links: one of them stands for all.
-  std::unordered_set<std::uint64_t> covered;
-  Claims none;
-  for (const std::uint64_t address : lost_) {
-    Survey below(rescue_.file, rescue_.end, none, nullptr);
-    if (result.reached.at(address) != object::ObjectKind::Group) continue;
-    below.walk(address);
-    for (const auto& [reached, kind] : below.result().reached) covered.insert(reached);
-  }
-  covered.insert(lost_.begin(), lost_.end());
-  for (const std::uint64_t address : met) {
-    if (covered.contains(address) || lost_.size() >= kMaxLost) continue;
-    Survey below(rescue_.file, rescue_.end, none, nullptr);
-    below.walk(address);
-    for (const auto& [reached, kind] : below.result().reached) covered.insert(reached);
-    lost_.push_back(address);
-  }
-}
-
-void Salvager::tell_of_unlinked() {
-  for (const auto& [address, kind] : unlinked_->result().reached) {
-    Finding finding;
-    finding.address = address;
-    finding.found_by = "its object header, to which nothing links";
-    // Space that nothing leads to may have been used again, and what was written there may be gone too.
-    const auto opened = object::open_object(*rescue_.file, address);
-    const auto described =
-        opened && kind == object::ObjectKind::Dataset
-            ? object::describe_dataset(*rescue_.file, *opened)
-            : Result<object::DatasetDescription>(fail(Error(ErrorCode::NotFound, "no dataset")));
-    const bool within = kind != object::ObjectKind::Dataset ||
-                        (described && described->layout.cls == format::LayoutClass::Compact &&
-                         !described->type->has_variable_part);
-    const bool proven = opened && opened->header->version == 2 && within;
-    finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
-    rescue_.note(std::move(finding));
-  }
-  for (const DatasetTrouble& trouble : unlinked_->result().datasets) rescue_dataset(rescue_, trouble, true);
-}
-
 void Salvager::count_damaged_trees() {
   for (const Survey* survey : {&*reachable_, &*unlinked_})
     for (const DatasetTrouble& trouble : survey->result().datasets) {
@@ -320,88 +137,6 @@ void Salvager::count_damaged_trees() {
       if (trouble.index && tree) ++rescue_.damaged_trees;
     }
 }
-
-// The links of lost+found: each object by a name that something still gives it, else by its address.
-std::vector<format::Link> Salvager::lost_links() {
-  const auto names = surviving_names(rescue_, reachable_->result().groups, lost_);
-  std::vector<format::Link> links;
-  std::unordered_set<std::string> taken;
-  for (const std::uint64_t address : lost_) {
-    format::Link link;
-    link.address = address;
-    const auto known = names.find(address);
-    link.name =
-        known != names.end() && known->second.size() <= 200
-            ? known->second
-            : (unlinked_->result().reached.at(address) == object::ObjectKind::Group ? "group-" : "object-") +
-                  std::to_string(address);
-    if (!taken.insert(link.name).second) link.name += "-" + std::to_string(address);
-    Finding finding;
-    finding.address = address;
-    finding.name = link.name;
-    rescue_.note(std::move(finding));
-    links.push_back(std::move(link));
-  }
-  return links;
-}
-
-void Salvager::write_lost_and_found() {
-  const std::vector<format::Link> links = lost_.empty() ? std::vector<format::Link>{} : lost_links();
-  std::vector<format::Link> root = root_links_;
-  std::optional<object::Object> root_object;
-  if (root_opens_) {
-    const auto opened = object::open_object(*rescue_.file, root_);
-    if (!opened) return;
-    root_object = *opened;
-    const auto& groups = reachable_->result().groups;
-    const auto damaged =
-        std::ranges::find(groups, root_, [](const DamagedGroup& group) { return group.object.address; });
-    if (damaged != groups.end()) {
-      root = damaged->links;
-    } else if (const auto group = object::Group::open(rescue_.file, *root_object)) {
-      (void)(*group)->for_each(
-          [&](const format::Link& link) {
-            root.push_back(link);
-            return true;
-          },
-          [](const Error&) {});
-    }
-  }
-  if (!links.empty()) {
-    const auto made = make_group(rescue_, links);
-    if (made) {
-      format::Link link;
-      link.name = "lost+found";
-      const auto has = [&] { return std::ranges::find(root, link.name, &format::Link::name) != root.end(); };
-      for (unsigned i = 2; has(); ++i) link.name = "lost+found-" + std::to_string(i);
-      link.address = *made;
-      if (!root.empty() && root.back().creation_order) {
-        std::int64_t last = 0;
-        for (const format::Link& one : root) last = std::max(last, one.creation_order.value_or(0));
-        link.creation_order = last + 1;
-      }
-      root.push_back(std::move(link));
-      Finding finding;
-      finding.address = *made;
-      finding.found_by = "made by salvage";
-      rescue_.note(std::move(finding));
-    }
-  }
-  if (root_object) {
-    if (!links.empty()) (void)replace_links(rescue_, *root_object, root);
-    return;
-  }
-  if (const auto made = make_group(rescue_, root)) {
-    set_root(*made);
-    Finding finding;
-    finding.address = *made;
-    finding.certainty = root_links_.empty() ? Certainty::Proven : Certainty::Plausible;
-    finding.found_by = "made in the place of a root that cannot be read";
-    rescue_.note(std::move(finding));
-  }
-}
-
-// ---- the end
 
 // A writer that did not close the file may have written one of two structures that belong together.
 void Salvager::tell_of_writer() {
@@ -451,8 +186,6 @@ Result<Salvaged> Salvager::run() {
   tell_of_writer();
   return finish();
 }
-
-}  // namespace
 
 std::string Finding::json() const {
   std::string out = R"({"certainty":")";

@@ -35,6 +35,7 @@ enum class Kind : std::uint8_t {
   SharedTable,
   SharedList,
 };
+inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::SharedList) + 1;
 
 // Bytes that must follow the last position that is looked at.
 inline constexpr std::size_t kScanMargin = 48;

@@ -1,6 +1,8 @@
 #include "shape.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "h5mount/format/messages.h"
@@ -60,17 +62,22 @@ class AddressCollector {
     if (asked_ >= kMaxAsked) return;
     if (found.kind == Kind::SymbolNode) take_symbols(found.offset);
     if (found.kind == Kind::Header2) take_links(found);
-    if (found.kind == Kind::HeapDirect || found.kind == Kind::ExtensibleIndex ||
-        found.kind == Kind::FixedData || found.kind == Kind::ExtensibleData)
-      take_owner(found);
+    if (const Kind owner = owner_of(found.kind); owner != Kind::None) take_owner(found, owner);
   }
-  std::vector<std::uint64_t> headers;  // named as object headers
-  std::vector<std::uint64_t> owners;   // named as headers of heaps and arrays
-  unsigned sound = 0;                  // structures whose fields agree with these sizes
+  // Addresses by what they name, each once.
+  std::map<Kind, std::set<std::uint64_t>> named;
+  unsigned sound = 0;  // structures whose fields agree with these sizes
   unsigned unsound = 0;
 
  private:
   static constexpr std::uint64_t kMostSymbols = 64;
+
+  static Kind owner_of(Kind kind) {
+    if (kind == Kind::HeapDirect) return Kind::FractalHeap;
+    if (kind == Kind::FixedData) return Kind::FixedArray;
+    const bool extensible = kind == Kind::ExtensibleIndex || kind == Kind::ExtensibleData;
+    return extensible ? Kind::ExtensibleArray : Kind::None;
+  }
 
   std::vector<std::byte> bytes_at(std::uint64_t offset, std::uint64_t most) {
     ++asked_;
@@ -88,7 +95,7 @@ class AddressCollector {
       const bool fits = symbol.name_offset % 8 == 0 && symbol.name_offset < (1U << 28) &&
                         (symbol.soft || symbol.header_address < (std::uint64_t{1} << 48));
       ++(fits ? sound : unsound);
-      if (fits && !symbol.soft) headers.push_back(symbol.header_address);
+      if (fits && !symbol.soft) named[Kind::Header1].insert(symbol.header_address);
     }
   }
 
@@ -104,7 +111,7 @@ class AddressCollector {
       if (raw.type == static_cast<std::uint16_t>(format::MessageType::Link)) {
         const auto link = format::decode_link(body);
         ++(link && body.remaining() == 0 ? sound : unsound);
-        if (link && link->is(format::LinkType::Hard)) headers.push_back(link->address);
+        if (link && link->is(format::LinkType::Hard)) named[Kind::Header1].insert(link->address);
       } else if (raw.type == static_cast<std::uint16_t>(format::MessageType::LinkInfo)) {
         const auto info = format::decode_link_info(body);
         ++(info && body.remaining() == 0 ? sound : unsound);
@@ -116,11 +123,11 @@ class AddressCollector {
     });
   }
 
-  void take_owner(const Found& found) {
+  void take_owner(const Found& found, Kind owner) {
     constexpr std::size_t kAt = 6;  // behind signature, version and client
     const std::size_t at = found.kind == Kind::HeapDirect ? kAt - 1 : kAt;
     const auto bytes = bytes_at(found.offset, at + sizes_.offsets);
-    if (bytes.size() == at + sizes_.offsets) owners.push_back(load_le_width(&bytes[at], sizes_.offsets));
+    if (bytes.size() == at + sizes_.offsets) named[owner].insert(load_le_width(&bytes[at], sizes_.offsets));
   }
 
   const io::ByteSource& source_;
@@ -130,10 +137,13 @@ class AddressCollector {
 
 class BaseVote {
  public:
-  void take(std::span<const std::uint64_t> places, std::span<const std::uint64_t> addresses) {
-    for (const std::uint64_t place : places.first(std::min(places.size(), kMaxVoters)))
-      for (const std::uint64_t address : addresses.first(std::min(addresses.size(), kMaxVoters)))
-        ++votes_[static_cast<std::int64_t>(place - address)];
+  void take(const std::vector<std::uint64_t>& places, const std::set<std::uint64_t>& addresses) {
+    std::size_t taken = 0;
+    for (const std::uint64_t address : addresses) {
+      if (++taken > kMaxVoters) break;
+      for (std::size_t i = 0; i < std::min(places.size(), kMaxVoters); ++i)
+        ++votes_[static_cast<std::int64_t>(places[i] - address)];
+    }
   }
   // The base of most votes; 0 where it has as many as any.
   std::int64_t winner(unsigned& votes) const {
@@ -150,28 +160,22 @@ class BaseVote {
 };
 
 std::optional<Shape> inferred_shape(const io::ByteSource& source, const Swept& swept) {
-  std::vector<std::uint64_t> headers, owners;
-  bool any = false;
+  std::map<Kind, std::vector<std::uint64_t>> places;
   for (const Found& found : swept.found) {
-    any = any || found.kind == Kind::Header1 || found.kind == Kind::Header2;
-    if (found.kind == Kind::Header1 || found.kind == Kind::Header2) headers.push_back(found.offset);
-    if (found.kind == Kind::FractalHeap || found.kind == Kind::ExtensibleArray ||
+    const bool header = found.kind == Kind::Header1 || found.kind == Kind::Header2;
+    if (header || found.kind == Kind::FractalHeap || found.kind == Kind::ExtensibleArray ||
         found.kind == Kind::FixedArray)
-      owners.push_back(found.offset);
+      places[header ? Kind::Header1 : found.kind].push_back(found.offset);
   }
-  if (!any) return std::nullopt;
+  if (!places.contains(Kind::Header1)) return std::nullopt;
   std::optional<Shape> best;
   std::uint64_t best_score = 0;
   constexpr format::FileSizes kSizes[] = {{8, 8}, {4, 4}, {8, 4}, {4, 8}, {2, 2}};
   for (const format::FileSizes sizes : kSizes) {
     AddressCollector collector(source, sizes);
-    for (const Found& found : swept.found) {
-      collector.take(found);
-      if (collector.headers.size() > kMaxVoters && collector.owners.size() > kMaxVoters) break;
-    }
+    for (const Found& found : swept.found) collector.take(found);
     BaseVote vote;
-    vote.take(headers, collector.headers);
-    vote.take(owners, collector.owners);
+    for (const auto& [kind, addresses] : collector.named) vote.take(places[kind], addresses);
     unsigned votes = 0;
     const std::int64_t base = vote.winner(votes);
     const std::uint64_t score =

@@ -16,14 +16,6 @@ bool in_grid(std::span<const std::uint64_t> scaled, std::span<const std::uint64_
   return std::ranges::equal(scaled, grid, std::less<>{});
 }
 
-// Whether a stored chunk can have that place and size.
-bool may_be_chunk(const Rescue& rescue, const chunk::ChunkGeometry& geometry, std::uint64_t address,
-                  std::uint64_t bytes) {
-  const std::uint64_t most = geometry.chunk_bytes + geometry.chunk_bytes / 8 + 65'536;
-  const bool fits = geometry.filtered ? bytes > 0 && bytes <= most : bytes == geometry.chunk_bytes;
-  return fits && address != 0 && address < rescue.end;
-}
-
 // ---- version 1
 
 struct Leaf1 {

@@ -1,0 +1,171 @@
+// The root: which group it is where the superblock does not tell, and what is put into it.
+#include <algorithm>
+#include <unordered_set>
+
+#include "salvager.h"
+
+namespace h5mount::salvage {
+namespace {
+
+constexpr std::size_t kMaxRoots = 64;       // groups that are compared to find the root
+constexpr std::uint64_t kBeginning = 8192;  // addresses below it are a file's beginning
+
+// What may be the root: a group with a header, or links of one whose header is gone.
+struct Candidate {
+  std::uint64_t address = format::kUndefinedAddress;  // of its header, or of the heap of its names
+  const HeadlessGroup* headless = nullptr;
+};
+
+std::vector<std::uint64_t> reach_of(const Rescue& rescue, const Candidate& root) {
+  Claims none;
+  Survey survey(rescue.file, rescue.end, none, nullptr);
+  if (root.headless == nullptr) survey.walk(root.address);
+  if (root.headless != nullptr)
+    for (const format::Link& link : root.headless->links)
+      if (link.is(format::LinkType::Hard)) survey.walk(link.address);
+  std::vector<std::uint64_t> out;
+  for (const auto& [address, kind] : survey.result().reached) out.push_back(address);
+  std::ranges::sort(out);
+  return out;
+}
+
+// libhdf5 makes the root before all else. So where a group does not reach everything, it is the root only if
+// it lies at the file's beginning, and nothing that it does not reach lies before it; else the root is lost,
+// and that group is one of its members.
+bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& reach, const Surveyed& all) {
+  bool everything = true, first = candidate.address < kBeginning;
+  for (const auto& [address, kind] : all.reached) {
+    if (std::ranges::binary_search(reach, address)) continue;
+    everything = false;
+    first = first && address > candidate.address;
+  }
+  return everything || first;
+}
+
+}  // namespace
+
+// The root is the group that nothing links to and that reaches most.
+Status Salvager::choose_root() {
+  Claims led;
+  Survey all(rescue_.file, rescue_.end, led, nullptr);
+  for (const Found& found : rescue_.found)
+    if (is_header(found)) all.walk(found.offset);
+  led.settle();
+  const Surveyed& met = all.result();
+  if (met.reached.empty())
+    return fail(Error(ErrorCode::BadSignature, "not an HDF5 file, and no objects of one are in it"));
+  const std::vector<HeadlessGroup> headless = headless_groups(rescue_, {&led, nullptr});
+  std::unordered_set<std::uint64_t> linked;
+  std::vector<Candidate> candidates;
+  for (const HeadlessGroup& group : headless) {
+    for (const format::Link& link : group.links) linked.insert(link.address);
+    if (candidates.size() < kMaxRoots / 2) candidates.push_back({group.heap, &group});
+  }
+  for (const Found& found : rescue_.found) {
+    if (!is_header(found) || candidates.size() >= kMaxRoots) continue;
+    const auto kind = met.reached.find(found.offset);
+    if (kind == met.reached.end() || kind->second != object::ObjectKind::Group) continue;
+    if (!met.links_in.contains(found.offset) && !linked.contains(found.offset))
+      candidates.push_back({found.offset, nullptr});
+  }
+  std::vector<std::uint64_t> most;
+  Candidate best;
+  for (const Candidate& candidate : candidates) {
+    std::vector<std::uint64_t> reach = reach_of(rescue_, candidate);
+    if (reach.size() > most.size()) most = std::move(reach), best = candidate;
+  }
+  if (most.empty() || !may_be_root(best, most, met)) return {};
+  if (best.headless != nullptr) {
+    root_links_ = best.headless->links;
+    return {};
+  }
+  root_ = best.address;
+  set_root(root_);
+  return {};
+}
+
+void Salvager::set_root(std::uint64_t address) {
+  const format::Superblock& block = rescue_.shape.superblock;
+  rescue_.report.changed = true;
+  if (block.version >= 2 || !rescue_.shape.root_known) {
+    format::Superblock changed = rescue_.file->superblock();
+    changed.root_address = address;
+    rescue_.made->lay_over(0, encode_superblock(changed));
+    return;
+  }
+  // In versions 0 and 1 the address stands in the root's symbol table entry, behind its name.
+  const std::size_t o = block.sizes.offsets;
+  const std::size_t at = (block.version == 0 ? 24 : 28) + 4 * o + block.sizes.lengths;
+  Writer out(block.sizes);
+  rescue_.made->lay_over(at, out.address(address).uint(0, 4).take());
+}
+
+// A root whose header is gone: its superblock may still name its tree and heap.
+void Salvager::find_root_links() {
+  if (root_opens_) return;
+  if (root_links_.empty() && rescue_.shape.root_heap != format::kUndefinedAddress)
+    root_links_ = links_of_table(rescue_, rescue_.shape.root_tree, rescue_.shape.root_heap);
+  for (const format::Link& link : root_links_)
+    if (link.is(format::LinkType::Hard)) reachable_->walk(link.address);
+  rescue_.claims.settle();
+}
+
+std::vector<format::Link> Salvager::links_of_root(const object::Object& root) const {
+  std::vector<format::Link> out;
+  const auto& groups = reachable_->result().groups;
+  const auto damaged =
+      std::ranges::find(groups, root_, [](const DamagedGroup& group) { return group.object.address; });
+  if (damaged != groups.end()) return damaged->links;
+  if (const auto group = object::Group::open(rescue_.file, root)) {
+    (void)(*group)->for_each(
+        [&](const format::Link& link) {
+          out.push_back(link);
+          return true;
+        },
+        [](const Error&) {});
+  }
+  return out;
+}
+
+void Salvager::add_lost_and_found(std::vector<format::Link>& root) {
+  const auto made = make_group(rescue_, lost_links());
+  if (!made) return;
+  format::Link link;
+  link.name = "lost+found";
+  const auto has = [&] { return std::ranges::find(root, link.name, &format::Link::name) != root.end(); };
+  for (unsigned i = 2; has(); ++i) link.name = "lost+found-" + std::to_string(i);
+  link.address = *made;
+  if (!root.empty() && root.back().creation_order) {
+    std::int64_t last = 0;
+    for (const format::Link& one : root) last = std::max(last, one.creation_order.value_or(0));
+    link.creation_order = last + 1;
+  }
+  root.push_back(std::move(link));
+  Finding finding;
+  finding.address = *made;
+  finding.found_by = "made by salvage";
+  rescue_.note(std::move(finding));
+}
+
+void Salvager::write_lost_and_found() {
+  if (root_opens_) {
+    const auto root = object::open_object(*rescue_.file, root_);
+    if (!root) return;
+    std::vector<format::Link> links = links_of_root(*root);
+    add_lost_and_found(links);
+    (void)replace_links(rescue_, *root, links);
+    return;
+  }
+  std::vector<format::Link> links = root_links_;
+  if (!lost_.empty()) add_lost_and_found(links);
+  const auto made = make_group(rescue_, links);
+  if (!made) return;
+  set_root(*made);
+  Finding finding;
+  finding.address = *made;
+  finding.certainty = root_links_.empty() ? Certainty::Proven : Certainty::Plausible;
+  finding.found_by = "made in the place of a root that cannot be read";
+  rescue_.note(std::move(finding));
+}
+
+}  // namespace h5mount::salvage

@@ -1,0 +1,71 @@
+// Salvager: one file being salvaged, from the first look to the source that is shown; the parts of
+// salvage_source. Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "rescue.h"
+
+namespace h5mount::salvage {
+
+class Salvager {
+ public:
+  Salvager(std::shared_ptr<io::ByteSource> source, const Options& options)
+      : rescue_(std::move(source), options) {}
+
+  Result<Salvaged> run();
+
+ private:
+  // salvage.cpp
+  Status open();
+  Status sweep_rest();
+  void take_found(Swept swept);
+  void claim_extension(std::uint64_t address);
+  void walk_reachable();
+  void mend_groups();
+  void count_damaged_trees();
+  void tell_of_writer();
+  Salvaged finish();
+
+  // root.cpp
+  Status choose_root();
+  void set_root(std::uint64_t address);
+  void find_root_links();
+  std::vector<format::Link> links_of_root(const object::Object& root) const;
+  void add_lost_and_found(std::vector<format::Link>& root);
+  void write_lost_and_found();
+
+  // unlinked.cpp
+  bool is_lost(const Found& found) const;
+  void find_unlinked();
+  void find_headless();
+  void tell_of_unlinked();
+  std::vector<format::Link> lost_links();
+
+  // An object that goes into lost+found.
+  struct Lost {
+    std::uint64_t address = 0;
+    bool group = false;
+  };
+
+  Rescue rescue_;
+  std::optional<Swept> swept_;
+  bool swept_whole_ = false;
+  std::optional<Survey> reachable_, unlinked_;
+  std::uint64_t root_ = format::kUndefinedAddress;
+  bool root_opens_ = false;
+  std::vector<format::Link> root_links_;  // of a root that has to be made
+  std::vector<Lost> lost_;
+  std::unordered_set<std::uint64_t> headless_members_;  // lost objects in groups that were made for them
+};
+
+inline bool is_header(const Found& found) {
+  return found.kind == Kind::Header1 || found.kind == Kind::Header2;
+}
+
+}  // namespace h5mount::salvage

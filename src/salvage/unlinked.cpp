@@ -1,0 +1,121 @@
+// Objects that nothing links to.
+#include <algorithm>
+#include <unordered_set>
+
+#include "salvager.h"
+
+namespace h5mount::salvage {
+namespace {
+
+constexpr std::size_t kMaxLost = 1U << 19;  // objects of lost+found
+constexpr std::size_t kMaxName = 200;       // bytes of a name that something still gives
+
+}  // namespace
+
+bool Salvager::is_lost(const Found& found) const {
+  return is_header(found) && !rescue_.claims.contains(found.offset) &&
+         !reachable_->result().reached.contains(found.offset);
+}
+
+void Salvager::find_unlinked() {
+  unlinked_.emplace(rescue_.file, rescue_.end, rescue_.weak_claims, &rescue_.claims);
+  unlinked_->leave_out(reachable_->result());
+  std::vector<std::uint64_t> met;
+  for (const Found& found : rescue_.found) {
+    if (!is_lost(found)) continue;
+    unlinked_->walk(found.offset);
+    if (unlinked_->result().reached.contains(found.offset)) met.push_back(found.offset);
+  }
+  rescue_.weak_claims.settle();
+  find_headless();
+  const Surveyed& result = unlinked_->result();
+  const auto is_group = [&](std::uint64_t address) {
+    return result.reached.at(address) == object::ObjectKind::Group;
+  };
+  Claims none;
+  Survey below(rescue_.file, rescue_.end, none, nullptr);  // lost+found
+  below.leave_out(reachable_->result());
+  const auto add = [&](std::uint64_t address) {
+    lost_.push_back({address, is_group(address)});
+    if (is_group(address)) below.walk(address);
+  };
+  for (const std::uint64_t address : met)
+    if (!result.links_in.contains(address) && lost_.size() < kMaxLost) add(address);
+  // Groups that link to one another and to which nothing else links: one of them stands for all.
+  for (const std::uint64_t address : met) {
+    const bool known = !result.links_in.contains(address) || below.result().reached.contains(address) ||
+                       headless_members_.contains(address);
+    if (!known && lost_.size() < kMaxLost) add(address);
+  }
+}
+
+// Groups of which only the names and links are left, where these lead to something that is lost too.
+void Salvager::find_headless() {
+  if (rescue_.unclaimed(Kind::LocalHeap).empty() && rescue_.unclaimed(Kind::FractalHeap).empty()) return;
+  for (HeadlessGroup& group : headless_groups(rescue_, {&rescue_.claims, &rescue_.weak_claims})) {
+    std::erase_if(group.links, [&](const format::Link& link) {
+      return link.is(format::LinkType::Hard) && !unlinked_->result().reached.contains(link.address);
+    });
+    const bool any = std::ranges::any_of(
+        group.links, [](const format::Link& link) { return link.is(format::LinkType::Hard); });
+    const auto made = any && lost_.size() < kMaxLost ? make_group(rescue_, group.links) : std::nullopt;
+    if (!made) continue;
+    for (const format::Link& link : group.links) {
+      if (!link.is(format::LinkType::Hard)) continue;
+      ++unlinked_->result().links_in[link.address];
+      headless_members_.insert(link.address);
+    }
+    Finding finding;
+    finding.address = *made;
+    finding.certainty = Certainty::Guessed;
+    finding.found_by = "links in surviving nodes and heap blocks, without a group";
+    rescue_.note(std::move(finding));
+    lost_.push_back({*made, true});
+  }
+}
+
+void Salvager::tell_of_unlinked() {
+  for (const auto& [address, kind] : unlinked_->result().reached) {
+    Finding finding;
+    finding.address = address;
+    finding.found_by = "its object header, to which nothing links";
+    // Space that nothing leads to may have been used again, and what was written there may be gone too.
+    const auto opened = object::open_object(*rescue_.file, address);
+    const auto described =
+        opened && kind == object::ObjectKind::Dataset
+            ? object::describe_dataset(*rescue_.file, *opened)
+            : Result<object::DatasetDescription>(fail(Error(ErrorCode::NotFound, "no dataset")));
+    const bool within = kind != object::ObjectKind::Dataset ||
+                        (described && described->layout.cls == format::LayoutClass::Compact &&
+                         !described->type->has_variable_part);
+    const bool proven = opened && opened->header->version == 2 && within;
+    finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
+    rescue_.note(std::move(finding));
+  }
+  for (const DatasetTrouble& trouble : unlinked_->result().datasets) rescue_dataset(rescue_, trouble, true);
+}
+
+// The links of lost+found: each object by a name that something still gives it, else by its address.
+std::vector<format::Link> Salvager::lost_links() {
+  std::vector<std::uint64_t> addresses;
+  for (const Lost& one : lost_) addresses.push_back(one.address);
+  const auto names = surviving_names(rescue_, reachable_->result().groups, addresses);
+  std::vector<format::Link> links;
+  std::unordered_set<std::string> taken;
+  for (const Lost& one : lost_) {
+    format::Link link;
+    link.address = one.address;
+    const auto known = names.find(one.address);
+    const bool named = known != names.end() && known->second.size() <= kMaxName;
+    link.name = named ? known->second : (one.group ? "group-" : "object-") + std::to_string(one.address);
+    if (!taken.insert(link.name).second) link.name += "-" + std::to_string(one.address);
+    Finding finding;
+    finding.address = one.address;
+    finding.name = link.name;
+    rescue_.note(std::move(finding));
+    links.push_back(std::move(link));
+  }
+  return links;
+}
+
+}  // namespace h5mount::salvage
