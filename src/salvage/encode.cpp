@@ -74,9 +74,7 @@ std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSi
   format::Cursor cursor(old, 0, "ObjectHeader", sizes);
   const auto prefix = format::decode_object_header_prefix(cursor);
   if (!prefix) return std::nullopt;
-  Writer lead(sizes);
-  lead.address(continuation).length(bytes);
-  NewMessage leading = message(MessageType::ObjectHeaderContinuation, lead);
+  NewMessage leading = encode_continuation_message(continuation, bytes, sizes);
   if (prefix->version == 1) leading.body.resize((leading.body.size() + 7) / 8 * 8);
   const std::size_t head = prefix->version == 1 ? 8 : prefix->tracks_creation_order() ? 6 : 4;
   const auto room = static_cast<std::size_t>(prefix->chunk0_bytes);
@@ -104,9 +102,20 @@ std::vector<std::byte> encode_header(std::span<const NewMessage> messages) {
   Writer body({});
   for (const NewMessage& one : messages) append_message(body, 2, 0, one);
   Writer out({});
-  // The chunk's size has four bytes.
-  out.text("OHDR").uint(2, 1).uint(0x02, 1).uint(body.size(), 4).bytes(body.take()).checksum();
+  const std::size_t width = body.size() < 256 ? 1 : 4;
+  out.text("OHDR")
+      .uint(2, 1)
+      .uint(width == 1 ? 0x00 : 0x02, 1)
+      .uint(body.size(), width)
+      .bytes(body.take())
+      .checksum();
   return out.take();
+}
+
+NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes) {
+  Writer out(sizes);
+  out.address(address).length(bytes);
+  return message(MessageType::ObjectHeaderContinuation, out);
 }
 
 NewMessage encode_link(const format::Link& link, format::FileSizes sizes) {

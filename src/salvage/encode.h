@@ -72,6 +72,7 @@ std::optional<std::vector<std::byte>> encode_chunk0(ByteSpan old, format::FileSi
 // A whole header of version 2.
 std::vector<std::byte> encode_header(std::span<const NewMessage> messages);
 
+NewMessage encode_continuation_message(std::uint64_t address, std::uint64_t bytes, format::FileSizes sizes);
 NewMessage encode_link(const format::Link& link, format::FileSizes sizes);
 // Links that lie in the header itself.
 NewMessage encode_link_info(bool tracked, bool indexed, format::FileSizes sizes);

@@ -72,6 +72,17 @@ bool Rescue::replace_messages(const metadata::ObjectHeader& header,
   return true;
 }
 
+bool Rescue::make_header_at(std::uint64_t address, std::span<const NewMessage> messages) {
+  std::vector<std::byte> block = encode_continuation(2, 0, messages);
+  const std::uint64_t bytes = block.size();
+  const auto place = made->add(std::move(block));
+  if (!place) return false;
+  const NewMessage lead = encode_continuation_message(*place, bytes, sizes());
+  made->lay_over(address, encode_header({&lead, 1}));
+  report.changed = true;
+  return true;
+}
+
 void Rescue::note(Finding finding) {
   report.changed = true;
   const auto [at, added] = finding_at.try_emplace(finding.address, report.findings.size());

@@ -59,6 +59,8 @@ struct Rescue {
   // Gives the object at `address` other messages: those of `add` in place of those of the types `without`.
   bool replace_messages(const metadata::ObjectHeader& header, std::span<const format::MessageType> without,
                         std::span<const NewMessage> add);
+  // Lays a header of these messages over what is at `address`; the messages themselves lie elsewhere.
+  bool make_header_at(std::uint64_t address, std::span<const NewMessage> messages);
   void note(Finding finding);
 };
 

@@ -1,9 +1,12 @@
 #include "h5mount/salvage/salvage.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 
 #include "claiming_metadata.h"
 #include "h5mount/format/cache_image.h"
+#include "headers.h"
 #include "salvager.h"
 
 namespace h5mount::salvage {
@@ -59,14 +62,18 @@ void Salvager::claim_extension(std::uint64_t address) {
     rescue_.claims.add(message->address, message->length);
 }
 
+bool Salvager::opens_as_root() const {
+  const auto root = reachable_->result().reached.find(root_);
+  return root != reachable_->result().reached.end() && root->second == object::ObjectKind::Group;
+}
+
 void Salvager::walk_reachable() {
   reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr);
   rescue_.claims.add(0, 48);
   const std::uint64_t extension = rescue_.file->superblock().extension_address;
   if (extension != format::kUndefinedAddress) claim_extension(extension);
   if (root_ != format::kUndefinedAddress) reachable_->walk(root_);
-  root_opens_ = reachable_->result().reached.contains(root_) &&
-                reachable_->result().reached.at(root_) == object::ObjectKind::Group;
+  root_opens_ = opens_as_root();
   rescue_.claims.settle();
 }
 
@@ -105,6 +112,36 @@ Status Salvager::sweep_rest() {
   H5_ASSIGN(Swept swept, sweep(*rescue_.source, ranges, rescue_.options));
   take_found(std::move(swept));
   return {};
+}
+
+// What is linked to and cannot be opened. What a mended group leads to may be damaged too.
+void Salvager::mend_headers() {
+  std::vector<std::uint64_t>& broken = reachable_->result().unreadable;
+  if (!root_opens_ && rescue_.shape.root_known && root_links_.empty()) broken.push_back(root_);
+  if (broken.empty()) return;
+  const auto tables = cached_tables(rescue_);
+  std::unordered_set<std::uint64_t> tried;
+  while (!broken.empty()) {
+    std::vector<std::uint64_t> mended;
+    for (const std::uint64_t address : std::exchange(broken, {})) {
+      if (!tried.insert(address).second) continue;
+      const auto table = tables.find(address);
+      const bool old = table != tables.end() && mend_old_group(rescue_, address, table->second);
+      if (!old && !mend_header(rescue_, address)) continue;
+      Finding finding;
+      finding.address = address;
+      finding.certainty = Certainty::Guessed;
+      finding.found_by = old ? "its entry in a symbol node; its header is damaged"
+                             : "messages that are left of its damaged header";
+      rescue_.note(std::move(finding));
+      mended.push_back(address);
+    }
+    if (mended.empty() || !rescue_.reopen()) return;
+    reachable_->read_through(rescue_.file);
+    for (const std::uint64_t address : mended) reachable_->walk(address);
+    rescue_.claims.settle();
+  }
+  root_opens_ = opens_as_root();
 }
 
 // Groups that are found through the links of a mended one may be damaged themselves.
@@ -177,6 +214,7 @@ Result<Salvaged> Salvager::run() {
   walk_reachable();
   H5_TRY(sweep_rest());
   find_root_links();
+  mend_headers();
   mend_groups();
   find_unlinked();
   count_damaged_trees();

@@ -27,6 +27,8 @@ class Salvager {
   void take_found(Swept swept);
   void claim_extension(std::uint64_t address);
   void walk_reachable();
+  bool opens_as_root() const;
+  void mend_headers();
   void mend_groups();
   void count_damaged_trees();
   void tell_of_writer();

@@ -59,6 +59,10 @@ Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims
       claims_(claims),
       foreign_(foreign) {}
 
+void Survey::read_through(const metadata::FileMetadataPtr& file) {
+  file_ = std::make_shared<ClaimingMetadata>(file, claims_);
+}
+
 void Survey::walk(std::uint64_t root) {
   pending_.push_back(root);
   while (!pending_.empty()) {

@@ -53,6 +53,8 @@ class Survey {
 
   // Walks everything that can be reached from there and was not before.
   void walk(std::uint64_t root);
+  // Goes on with another reader of the same file, whose bytes have changed in some places.
+  void read_through(const metadata::FileMetadataPtr& file);
   Surveyed& result() { return out_; }
   const Surveyed& result() const { return out_; }
   // Objects that the walk takes for visited.
@@ -68,7 +70,7 @@ class Survey {
   bool claim(std::uint64_t address, std::uint64_t bytes);
   void read_attributes(const object::Object& object);
 
-  const metadata::FileMetadataPtr file_;
+  metadata::FileMetadataPtr file_;
   const std::uint64_t end_;
   Claims& claims_;
   const Claims* const foreign_;

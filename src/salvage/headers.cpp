@@ -1,0 +1,326 @@
+// Object headers that are damaged: what is left of their messages, in a new header at the same address.
+#include "headers.h"
+
+#include <algorithm>
+
+#include "h5mount/base/limits.h"
+#include "h5mount/chunk/chunk_index.h"
+#include "h5mount/format/object_header_format.h"
+
+namespace h5mount::salvage {
+namespace {
+
+using enum format::MessageType;
+using format::MessageType;
+
+constexpr std::uint64_t kMostHeader = 64U << 10;  // bytes of a damaged header that are looked at
+constexpr std::size_t kMostLost = 160;            // bytes at its beginning that may tell nothing
+constexpr std::uint64_t kStepsPerHeader = 1U << 16;
+constexpr std::uint64_t kManyElements = std::uint64_t{1} << 40;
+
+template <class T>
+bool whole(const Result<T>& decoded, const format::Cursor& cursor, std::size_t padding) {
+  return decoded.has_value() && cursor.remaining() <= padding;
+}
+
+// Whether a message of that type can have that body. Version 1 pads bodies to 8 bytes.
+bool can_be(MessageType type, ByteSpan body, format::FileSizes sizes, std::size_t padding) {
+  format::Cursor cursor(body, 0, "message", sizes);
+  switch (type) {
+    case Nil:
+      return true;
+    case Dataspace:
+      return whole(format::decode_dataspace(cursor), cursor, padding);
+    case Datatype:
+      return whole(format::decode_datatype(cursor), cursor, padding);
+    case FillValue:
+      return format::decode_fill_value(cursor).has_value();
+    case FillValueOld:
+      return format::decode_fill_value_old(cursor).has_value();
+    case DataLayout:
+      return whole(format::decode_data_layout(cursor), cursor, padding + 8);
+    case FilterPipeline:
+      return whole(format::decode_filter_pipeline(cursor), cursor, padding + 8);
+    case LinkInfo:
+      return whole(format::decode_link_info(cursor), cursor, padding);
+    case Link:
+      return whole(format::decode_link(cursor), cursor, padding);
+    case AttributeInfo:
+      return whole(format::decode_attribute_info(cursor), cursor, padding);
+    case SymbolTable:
+      return whole(format::decode_symbol_table_message(cursor), cursor, padding);
+    case Attribute:
+      return format::decode_attribute(cursor).has_value();
+    case ObjectHeaderContinuation:
+      return body.size() >= std::size_t{sizes.offsets} + sizes.lengths && body.size() < 32;
+    case ObjectModificationTime:
+      return body.size() == 8;
+    case ObjectReferenceCount:
+      return body.size() == 5;
+    case GroupInfo:
+      return !body.empty() && body[0] == std::byte{0} && body.size() <= 16;
+    default:
+      return false;
+  }
+}
+
+// The form of messages in a header.
+struct Form {
+  std::uint8_t version = 2;
+  bool ordered = false;  // version 2 with creation order
+  std::size_t head() const { return version == 1 ? 8 : ordered ? 6 : 4; }
+};
+
+struct Chain {
+  Form form;
+  std::size_t told = 0;  // bytes of messages that say something
+  std::vector<NewMessage> messages;
+
+  bool has(MessageType type) const { return find(type) != nullptr; }
+  const NewMessage* find(MessageType type) const {
+    const auto at = std::ranges::find(messages, static_cast<std::uint8_t>(type), &NewMessage::type);
+    return at == messages.end() ? nullptr : &*at;
+  }
+  bool is_object() const { return has(DataLayout) || has(LinkInfo) || has(Link) || has(SymbolTable); }
+};
+
+// The messages from `at` on, up to the first that can be none. `first`: the type of the first one, where its
+// own is not believed.
+Chain chain_at(ByteSpan bytes, std::size_t at, const Form& form, format::FileSizes sizes,
+               std::optional<MessageType> first) {
+  Chain out;
+  out.form = form;
+  while (bytes.size() - at >= form.head()) {
+    const bool old = form.version == 1;
+    const std::uint64_t stored =
+        old ? load_le<std::uint16_t>(&bytes[at]) : std::to_integer<std::uint16_t>(bytes[at]);
+    const auto size = load_le<std::uint16_t>(&bytes[at + (old ? 2 : 1)]);
+    const auto flags = std::to_integer<std::uint8_t>(bytes[at + (old ? 4 : 3)]);
+    if (size > bytes.size() - at - form.head() || (old && size % 8 != 0)) break;
+    const auto type = first ? *first : static_cast<MessageType>(stored);
+    first.reset();
+    const ByteSpan body = bytes.subspan(at + form.head(), size);
+    constexpr std::uint8_t kShared = 0x02;
+    const bool shared = (flags & kShared) != 0;
+    if (!shared && !can_be(type, body, sizes, old ? 7 : 0)) break;
+    if (shared && (size < 2 || size > 24 || stored > format::kLastKnownMessageType)) break;
+    at += form.head() + size;
+    if (type == Nil) continue;
+    out.told += size + form.head();
+    NewMessage message;
+    message.type = static_cast<std::uint8_t>(type);
+    message.flags = flags;
+    message.body.assign(body.begin(), body.end());
+    out.messages.push_back(std::move(message));
+  }
+  return out;
+}
+
+Chain best_chain(ByteSpan bytes, format::FileSizes sizes) {
+  Chain best;
+  const auto consider = [&](std::size_t at, const Form& form, std::optional<MessageType> first) {
+    if (at >= bytes.size()) return;
+    Chain chain = chain_at(bytes, at, form, sizes, first);
+    if (chain.is_object() && chain.told > best.told) best = std::move(chain);
+  };
+  format::Cursor cursor(bytes, 0, "ObjectHeader", sizes);
+  if (const auto prefix = format::decode_object_header_prefix(cursor))
+    consider(prefix->prefix_bytes, {prefix->version, prefix->tracks_creation_order()}, std::nullopt);
+  for (std::size_t at = 6; at < kMostLost; ++at)
+    for (const bool ordered : {false, true}) {
+      consider(at, {2, ordered}, std::nullopt);
+      consider(at, {2, ordered}, Datatype);
+    }
+  for (std::size_t at = 16; at < kMostLost; at += 8) consider(at, {1, false}, std::nullopt);
+  return best;
+}
+
+NewMessage message_of(MessageType type, Writer& body) {
+  return {static_cast<std::uint8_t>(type), 0, 0, body.take()};
+}
+
+NewMessage simple_space(std::span<const std::uint64_t> dims, format::FileSizes sizes) {
+  Writer out(sizes);
+  out.uint(2, 1).uint(dims.size(), 1).uint(0, 1).uint(1, 1);
+  for (const std::uint64_t dim : dims) out.length(dim);
+  return message_of(Dataspace, out);
+}
+
+// Elements of which only the size is known.
+NewMessage opaque_type(std::uint32_t size, format::FileSizes sizes) {
+  Writer out(sizes);
+  if (size == 1)
+    out.uint(0x10, 1).uint(0, 3).uint(1, 4).uint(0, 2).uint(8, 2);  // unsigned
+  else
+    out.uint(0x15, 1).uint(0, 3).uint(size, 4);  // opaque, without a tag
+  return message_of(Datatype, out);
+}
+
+class HeaderMender {
+ public:
+  HeaderMender(Rescue& rescue, std::uint64_t address) : rescue_(rescue), address_(address) {}
+
+  bool run() {
+    if (!rescue_.spend(kStepsPerHeader)) return false;
+    const auto block = rescue_.file->read_up_to(address_, most_bytes(), "ObjectHeader");
+    if (!block) return false;
+    Chain chain = best_chain(block->bytes(), rescue_.sizes());
+    if (!chain.is_object()) return false;
+    if (chain.has(DataLayout) && !complete_dataset(chain)) return false;
+    if (!chain.has(DataLayout) && !chain.has(LinkInfo) && chain.has(Link))
+      chain.messages.push_back(encode_link_info(false, false, rescue_.sizes()));
+    return rescue_.make_header_at(address_, chain.messages);
+  }
+
+ private:
+  // Up to where something else begins.
+  std::uint64_t most_bytes() const {
+    std::uint64_t most = std::min(kMostHeader, rescue_.end - address_);
+    const auto next = std::ranges::upper_bound(rescue_.found, address_ + 4, {}, &Found::offset);
+    if (next != rescue_.found.end()) most = std::min(most, next->offset - address_);
+    return most;
+  }
+
+  bool complete_dataset(Chain& chain) {
+    const NewMessage* const stored = chain.find(DataLayout);
+    format::Cursor cursor(stored->body, 0, "DataLayoutMessage", rescue_.sizes());
+    const auto layout = format::decode_data_layout(cursor);
+    if (!layout) return false;
+    std::uint64_t element = layout->element_size;
+    if (const NewMessage* const type = chain.find(Datatype); type != nullptr && (type->flags & 2) == 0) {
+      format::Cursor body(type->body, 0, "DatatypeMessage", rescue_.sizes());
+      const auto decoded = format::decode_datatype(body);
+      if (!decoded) return false;
+      element = (*decoded)->size;
+    } else if (type == nullptr) {
+      element = std::max<std::uint64_t>(element, 1);
+      chain.messages.push_back(opaque_type(static_cast<std::uint32_t>(element), rescue_.sizes()));
+    }
+    if (chain.has(Dataspace)) return true;
+    if (element == 0) return false;
+    const auto dims = dims_of(*layout, element, chain.has(FilterPipeline));
+    if (!dims) return false;
+    chain.messages.push_back(simple_space(*dims, rescue_.sizes()));
+    return true;
+  }
+
+  // Extents that hold what is stored: a list of elements, or of chunks where only their number is known.
+  std::optional<std::vector<std::uint64_t>> dims_of(const format::DataLayout& layout, std::uint64_t element,
+                                                    bool filtered) const {
+    switch (layout.cls) {
+      case format::LayoutClass::Compact:
+        return std::vector<std::uint64_t>{layout.compact_data.size() / element};
+      case format::LayoutClass::Contiguous:
+        if (!layout.has_size) return std::nullopt;
+        return std::vector<std::uint64_t>{layout.size / element};
+      case format::LayoutClass::Chunked:
+        return chunked_dims(layout, filtered);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<std::vector<std::uint64_t>> chunked_dims(const format::DataLayout& layout,
+                                                         bool filtered) const {
+    std::vector<std::uint64_t> out = layout.chunk_dims;
+    if (out.empty()) return std::nullopt;
+    switch (layout.index) {
+      case format::ChunkIndexKind::Single:
+        return out;
+      case format::ChunkIndexKind::FixedArray:
+        return listed(out, length_at(layout.address, "FAHD", kFixedCountAt));
+      case format::ChunkIndexKind::ExtensibleArray:
+        return listed(out, length_at(layout.address, "EAHD",
+                                     kExtensibleStatisticsAt + std::size_t{4} * rescue_.sizes().lengths));
+      case format::ChunkIndexKind::BTree1:
+      case format::ChunkIndexKind::BTree2:
+        return dims_of_tree(layout, filtered);
+      case format::ChunkIndexKind::Implicit:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  static constexpr std::size_t kFixedCountAt = 8, kExtensibleStatisticsAt = 12;
+
+  std::optional<std::uint64_t> length_at(std::uint64_t address, std::string_view signature,
+                                         std::size_t at) const {
+    const auto block = rescue_.file->read(address, at + rescue_.sizes().lengths, signature);
+    if (!block || as_text(block->bytes().first(4)) != signature) return std::nullopt;
+    return load_le_width(&block->bytes()[at], rescue_.sizes().lengths);
+  }
+
+  static std::optional<std::vector<std::uint64_t>> listed(std::vector<std::uint64_t> chunk,
+                                                          std::optional<std::uint64_t> count) {
+    if (!count || *count == 0 || *count > kManyElements / chunk[0]) return std::nullopt;
+    chunk[0] *= *count;
+    return chunk;
+  }
+
+  std::optional<std::vector<std::uint64_t>> dims_of_tree(const format::DataLayout& layout,
+                                                         bool filtered) const {
+    format::Dataspace space;
+    space.kind = format::DataspaceKind::Simple;
+    for (const std::uint64_t dim : layout.chunk_dims)
+      space.dims.push_back(std::min(kManyElements, dim << 24));
+    space.max_dims.assign(space.dims.size(), format::kUnlimited);
+    const auto geometry = chunk::ChunkGeometry::make(space, layout, filtered);
+    if (!geometry) return std::nullopt;
+    const auto index = chunk::open_chunk_index(rescue_.file, layout, *geometry);
+    if (!index) return std::nullopt;
+    std::vector<std::uint64_t> out(space.dims.size(), 0);
+    std::size_t count = 0;
+    (void)(*index)->for_each([&](std::span<const std::uint64_t> scaled, const chunk::ChunkRecord&) {
+      for (std::size_t d = 0; d < out.size(); ++d)
+        out[d] = std::max(out[d], (scaled[d] + 1) * layout.chunk_dims[d]);
+      return ++count < limits::kMaxCheckedExtents;
+    });
+    if (count == 0) return std::nullopt;
+    return out;
+  }
+
+  Rescue& rescue_;
+  const std::uint64_t address_;
+};
+
+}  // namespace
+
+bool mend_header(Rescue& rescue, std::uint64_t address) {
+  return address < rescue.end && HeaderMender(rescue, address).run();
+}
+
+bool mend_old_group(Rescue& rescue, std::uint64_t address, const CachedTable& table) {
+  const std::vector<format::Link> links = links_of_table(rescue, table.tree, table.heap);
+  if (links.empty()) return false;
+  std::vector<NewMessage> messages{encode_link_info(false, false, rescue.sizes())};
+  for (const format::Link& link : links) messages.push_back(encode_link(link, rescue.sizes()));
+  return rescue.make_header_at(address, messages);
+}
+
+std::unordered_map<std::uint64_t, CachedTable> cached_tables(Rescue& rescue) {
+  std::unordered_map<std::uint64_t, CachedTable> out;
+  const std::size_t offsets = rescue.sizes().offsets;
+  const std::size_t entry_bytes = 2 * offsets + 24;
+  for (const Found& node : rescue.of_kind(Kind::SymbolNode)) {
+    if (!rescue.spend(1024)) break;
+    const std::uint64_t most = std::uint64_t{2} * rescue.file->superblock().k.group_leaf;
+    const auto block = rescue.file->read_up_to(node.offset, 8 + most * entry_bytes, "SymbolTableNode");
+    if (!block || block->bytes().size() < 8) continue;
+    const auto count = load_le<std::uint16_t>(&block->bytes()[6]);
+    for (std::size_t i = 0, at = 8; i < count && at + entry_bytes <= block->bytes().size();
+         ++i, at += entry_bytes) {
+      format::Cursor cursor(block->bytes().subspan(at, entry_bytes), node.offset + at, "SymbolTableEntry",
+                            rescue.sizes());
+      constexpr std::uint32_t kCachedGroup = 1;
+      cursor.skip(offsets, "name_offset");
+      const std::uint64_t header = cursor.address("header_address");
+      if (cursor.u32("cache_type") != kCachedGroup) continue;
+      cursor.skip(4, "reserved");
+      const std::uint64_t tree = cursor.address("btree_address");
+      out.try_emplace(header, CachedTable{tree, cursor.address("heap_address")});
+    }
+  }
+  return out;
+}
+
+}  // namespace h5mount::salvage
