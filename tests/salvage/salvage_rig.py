@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Damages HDF5 files of its own in many ways and tells what h5mount gives of them, with and without salvage.
 
-usage: salvage_rig.py H5MOUNT [--kills N] [--cuts N] [--mutants N] [--seed N] [--work DIR]
+usage: salvage_rig.py H5MOUNT [--kills N] [--only-kills] [--cuts N] [--mutants N] [--seed N] [--work DIR]
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
 h5py on the same file. Bytes that are wrong and not marked as `guessed` or missing end the program with
 status 1, and so does a sound file that salvage shows in another way.
 """
-import argparse, io, json, os, random, shutil, signal, subprocess, sys, tarfile, tempfile, time
+import argparse, importlib.util, io, json, os, random, shutil, signal, subprocess, sys, tarfile, tempfile, time
 
 import h5py
 import numpy as np
@@ -104,6 +104,13 @@ def write_sample(path, version):
             g["many"].create_dataset(f"d{i:02}", data=np.full(20, i))
 
 
+def header_addresses(path):
+    out = {}
+    with h5py.File(path, "r") as file:
+        file.visititems(lambda name, item: out.update({name: h5py.h5o.get_info(item.id).addr}))
+    return out
+
+
 class Rig:
     def __init__(self, arguments):
         self.arguments = arguments
@@ -145,8 +152,13 @@ class Rig:
         truth = {name: data for name, (data, _) in sound.items()}
         with open(path, "rb") as file:
             data = file.read()
+        headers = header_addresses(path)
         for size in (48, 512, 4096):
-            self.damaged(f"{version}: first {size} bytes zeroed", bytes(size) + data[size:], truth)
+            zeroed = bytes(size) + data[size:]
+            self.damaged(f"{version}: first {size} bytes zeroed", zeroed, truth)
+            reached = {name: value for name, value in truth.items() if headers[name] >= size}
+            if reached != truth:
+                self.damaged(f"{version}: the same, datasets with a header", zeroed, reached)
         self.damaged(f"{version}: inside another file", b"x" * 12345 + data + b"y" * 777, truth)
         for signature in (b"TREE", b"SNOD", b"HEAP", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF",
                           b"BTIN", b"EAHD", b"EAIB", b"EADB", b"EASB", b"FAHD", b"FADB"):
@@ -194,53 +206,76 @@ class Rig:
             row[5] += best[1]
 
     # A writer that is killed: it tells what it has flushed.
-    def run_kill(self, version, swmr):
+    def run_kill(self, kind, writer):
         path = os.path.join(self.work, "killed.h5")
         log = path + ".log"
         for name in (path, log):
             if os.path.exists(name):
                 os.remove(name)
-        writer = os.fork()
-        if writer == 0:
+        process = os.fork()
+        if process == 0:
             try:
-                write_until_killed(path, log, version, swmr, self.random.random())
+                writer(path, log)
             finally:
                 os._exit(0)
-        time.sleep(0.05 + 0.25 * self.random.random())
-        os.kill(writer, signal.SIGKILL)
-        os.waitpid(writer, 0)
-        if not os.path.exists(log):
-            return
-        lines = open(log).read().splitlines()
-        if not lines:
-            return
-        rounds = int(lines[-1])
-        found = tree(self.h5mount, path, "salvage=fill")
-        plain = tree(self.h5mount, path)
-        row = self.rows.setdefault(f"{version}: writer killed{', SWMR' if swmr else ''}, what it had flushed",
-                                   [0, 0, 0, 0, 0, 0])
+        for _ in range(1000):  # not before it has written anything
+            if os.path.exists(log) and os.path.getsize(log) > 0:
+                break
+            time.sleep(0.01)
+        time.sleep(0.25 * self.random.random())
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        with open(log) as told:
+            lines = told.read().splitlines()
+        if lines:
+            self.judge_kill(kind, path, flushed(int(lines[-1])))
+
+    def judge_kill(self, kind, path, truth):
+        row = self.rows.setdefault(f"{kind}, killed: what it had flushed", [0, 0, 0, 0, 0, 0])
         row[0] += 1
-        for name, data in flushed(rounds).items():
-            row[1] += len(data)
-            for column, given in ((2, found), (3, plain)):
-                got, remark = given.get(name, (b"", None))
-                got = got[:len(data)].ljust(len(data), b"\0")
-                a, b = np.frombuffer(got, np.uint8), np.frombuffer(data, np.uint8)
+        for column, options in ((2, "salvage=fill"), (3, "")):
+            found = tree(self.h5mount, path, options)
+            for name, data in truth.items():
+                got, remark = found.get(name, (b"", None))
+                got = got[:len(data)]
+                a, b = np.frombuffer(got, np.uint8), np.frombuffer(data[:len(got)], np.uint8)
                 row[column] += int((a == b).sum())
+                wrong = int(((a != b) & mask_of(remark, len(got))).sum())
+                if column == 2 and wrong and not (remark and remark["certainty"] == "guessed"):
+                    row[5] += wrong
+                    kept = os.path.join(self.work, f"bad-{self.bad}.h5")
+                    shutil.copy(path, kept)
+                    self.bad += 1
+                    print(f"BAD {kind}, killed: {kept}: {name}: {wrong} wrong and not marked", flush=True)
+        row[1] += sum(map(len, truth.values()))
         try:
             with h5py.File(path, "r") as file:
-                row[4] += sum(len(data) for name, data in flushed(rounds).items()
+                row[4] += sum(len(data) for name, data in truth.items()
                               if file[name][()].tobytes()[:len(data)] == data)
         except Exception:  # libhdf5 refuses the file
             pass
 
+    def writers(self):
+        out = {"h5py earliest": lambda *names: write_until_killed(*names, "earliest", False),
+               "h5py latest": lambda *names: write_until_killed(*names, "latest", False),
+               "h5py SWMR": lambda *names: write_until_killed(*names, "latest", True)}
+        if importlib.util.find_spec("netCDF4"):
+            out["netCDF4"] = write_netcdf_until_killed
+        program = os.path.join(self.work, "killed_writer")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "killed_writer.c")
+        if shutil.which("h5cc") and subprocess.run(["h5cc", source, "-o", program], cwd=self.work).returncode == 0:
+            for mode in ("earliest", "latest", "swmr"):
+                out[f"C {mode}"] = lambda path, log, mode=mode: os.execv(program, [program, path, log, mode])
+        return out
+
     def run(self):
-        for version in ("earliest", "latest"):
-            self.run_sample(version)
+        if not self.arguments.only_kills:
+            for version in ("earliest", "latest"):
+                self.run_sample(version)
+        writers = self.writers() if self.arguments.kills else {}
+        for kind, writer in writers.items():
             for _ in range(self.arguments.kills):
-                self.run_kill(version, False)
-        for _ in range(self.arguments.kills):
-            self.run_kill("latest", True)
+                self.run_kill(kind, writer)
         print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8}  unmarked")
         for kind, (files, total, right, plain, other, unmarked) in self.rows.items():
             share = [f"{100 * n / max(total, 1):7.2f}%" for n in (right, plain, other)]
@@ -256,7 +291,12 @@ def flushed(rounds):
     return {"plain": values.tobytes(), "packed": (values % 251).tobytes(), "group/first": np.arange(100).tobytes()}
 
 
-def write_until_killed(path, log, version, swmr, _):
+def rows_of(count):
+    values = np.arange((count - 1) * ROWS, count * ROWS, dtype="i8") * 7
+    return values, values % 251
+
+
+def write_until_killed(path, log, version, swmr):
     with h5py.File(path, "w", libver=version) as file, open(log, "w") as told:
         file.create_group("group")["first"] = np.arange(100)
         plain = file.create_dataset("plain", (0,), "i8", chunks=(200,), maxshape=(None,))
@@ -265,8 +305,7 @@ def write_until_killed(path, log, version, swmr, _):
         if swmr:
             file.swmr_mode = True
         for count in range(1, 4000):
-            values = np.arange((count - 1) * ROWS, count * ROWS, dtype="i8") * 7
-            for dataset, some in ((plain, values), (packed, values % 251)):
+            for dataset, some in zip((plain, packed), rows_of(count)):
                 dataset.resize((count * ROWS,))
                 dataset[-ROWS:] = some
             file.flush()
@@ -274,10 +313,28 @@ def write_until_killed(path, log, version, swmr, _):
             told.flush()
 
 
+def write_netcdf_until_killed(path, log):
+    import netCDF4
+    with netCDF4.Dataset(path, "w") as file, open(log, "w") as told:
+        file.createDimension("row", None)
+        group = file.createGroup("group")
+        group.createDimension("some", 100)
+        group.createVariable("first", "i8", ("some",))[:] = np.arange(100)
+        plain = file.createVariable("plain", "i8", ("row",), chunksizes=(200,))
+        packed = file.createVariable("packed", "i8", ("row",), chunksizes=(300,), zlib=True, complevel=1)
+        for count in range(1, 4000):
+            for variable, some in zip((plain, packed), rows_of(count)):
+                variable[(count - 1) * ROWS:count * ROWS] = some
+            file.sync()
+            told.write(f"{count}\n")
+            told.flush()
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("h5mount")
-    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=3, help="of each writer")
+    parser.add_argument("--only-kills", action="store_true", help="no samples")
     parser.add_argument("--cuts", type=int, default=6)
     parser.add_argument("--mutants", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
