@@ -35,8 +35,7 @@ MAY_USE = {
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset"],
     "serve": ["front", "tree", "text", "dataset"],
-    "cli": ["salvage", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "metadata", "cache", "filter",
-            "format", "io"],
+    "cli": ["salvage", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself. Files
 # beside the rooms may include all of them.
