@@ -14,6 +14,7 @@
 #include "h5mount/filter/plugins.h"
 #include "h5mount/front/commands.h"
 #include "open_source.h"
+#include "path_hint.h"
 
 namespace h5mount::cli {
 namespace {
@@ -64,9 +65,11 @@ bool is_other_file(const std::string& path, const Error& error) {
   return error.code() == ErrorCode::NotFound && ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
 }
 
-// Prints "h5mount: FILE: /PATH: words".
-front::FailureHandler failure_handler(const std::string& file, bool& any) {
-  return [&file, &any](std::string_view path, const Error& error) {
+// Prints "h5mount: FILE: /PATH: words", and what may help for the first ones.
+front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
+                                      bool& any) {
+  constexpr int kMostHints = 4;
+  return [&tree, &file, &any, hints = 0](std::string_view path, const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -77,7 +80,9 @@ front::FailureHandler failure_handler(const std::string& file, bool& any) {
     }
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
-    const std::string words = error.text();
+    std::string words = error.text();
+    if (error.code() == ErrorCode::NotFound && ++hints <= kMostHints)
+      if (const std::string hint = path_hint(tree, file, path); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };
 }
@@ -102,7 +107,8 @@ int run_front(const FrontCommand& command) {
   const auto pin = (*tree)->pin();  // the same file throughout, also where it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
-  const Status done = run_command(command, **files, {*tree, out, failure_handler(command.file, any_failed)});
+  const Status done =
+      run_command(command, **files, {*tree, out, failure_handler(*tree, command.file, any_failed)});
   if (!done) {
     const std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);

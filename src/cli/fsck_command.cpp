@@ -263,7 +263,7 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
     said = app.help();
     return command;
   } catch (const CLI::ParseError& error) {
-    return fail({ErrorCode::InvalidValue, error.what()});
+    return fail({ErrorCode::InvalidValue, std::string(error.what()) + " (see fsck.h5 --help)"});
   }
   if (command.sources.empty()) return fail({ErrorCode::InvalidValue, "no file is named; see fsck.h5 --help"});
   command.checksums = !algorithm.empty();

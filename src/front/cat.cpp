@@ -22,7 +22,8 @@ Status copy_out(tree::OpenNode& file, Output& out) {
 Status cat_one(const Context& context, const std::string& path) {
   H5_ASSIGN(const FoundNode found, find_path(context.tree, path, LastLink::Follow));
   if (found.stat.type == tree::NodeType::Directory)
-    return fail(Error(ErrorCode::InvalidValue, "is a directory"));
+    return fail(Error(ErrorCode::InvalidValue,
+                      "is a directory: --list names what is in it, --tar and --copy take all of it"));
   H5_ASSIGN(const auto file, context.tree->open(found.node.id()));
   const Status done = copy_out(*file, context.out);
   H5_TRY(context.out.flush());

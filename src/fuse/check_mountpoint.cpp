@@ -123,7 +123,8 @@ Status check_mountpoint(const std::string& mountpoint) {
   if (has_type_on(mountpoint, "fuse") && ::statfs(mountpoint.c_str(), &file_system) != 0) {
     return not_reached(mountpoint, errno);
   }
-  if (!S_ISDIR(place.st_mode)) return trouble("mount point " + mountpoint + " is not a directory");
+  if (!S_ISDIR(place.st_mode))
+    return trouble("mount point " + mountpoint + " is not a directory: name an existing one");
   H5_TRY(check_not_mounted(mountpoint));
   return find_fusermount() ? Status{} : check_device();
 }

@@ -53,6 +53,14 @@ TEST_F(CatListStat, WhatCannotBeReadIsNamedAndTheRestIsThere) {
     EXPECT_NE(out.err.find(words), std::string::npos) << out.err;
 }
 
+TEST_F(CatListStat, APathThatIsNotThereIsToldTheNextOneThatIs) {
+  const Outcome out = in("$H5MOUNT --cat f.h5 group/numbres /.h5/npi/x to_group/zzz again/; echo $?");
+  EXPECT_EQ(out.out, "1\n");
+  for (const char* words : {"did you mean /group/numbers?", "did you mean /.h5/npy?",
+                            "f.h5 /to_group tells the names that there are"})
+    EXPECT_NE(out.err.find(words), std::string::npos) << out.err;
+}
+
 TEST_F(CatListStat, ListGivesNamesPathsOrDetails) {
   EXPECT_EQ(in("$H5MOUNT --list f.h5 group").out, "numbers\npacked\n");
   EXPECT_EQ(in("$H5MOUNT --list f.h5 to_group").out, "numbers\npacked\n");
