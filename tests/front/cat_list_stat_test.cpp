@@ -185,7 +185,7 @@ for words in ['--cat', 'f.h5', 'large'], ['--tar', 'f.h5', 'large'], ['--list', 
     assert command.poll() is None, words
     command.send_signal(2)
     start = time.time()
-    assert command.wait() == -2 and time.time() - start < 1, words
+    assert command.wait() == -2 and time.time() - start < 2, words
 )");
   EXPECT_EQ(out.code, 0) << out.err;
 }
@@ -199,6 +199,7 @@ TEST_F(CatListStat, SourcesThatAreNoneAreRefusedAsByAMount) {
 
 TEST_F(CatListStat, AnOrdinaryUserWithoutFuse) {
   H5MOUNT_NEEDS_ROOT();
+  if (in("unshare --mount mount -t tmpfs none .").code != 0) GTEST_SKIP() << "no mount namespaces here";
   in("chmod 755 .. . && chmod 644 f.h5 && cp $H5MOUNT . && mkdir -p dev");
   const Outcome out =
       in("unshare --mount sh -c 'mount --bind dev /dev && setpriv --reuid=65534 --regid=65534 --clear-groups "
