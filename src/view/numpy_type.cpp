@@ -16,7 +16,7 @@ Error no_dtype(std::string why) {
   return {ErrorCode::UnsupportedFeature, std::move(why)};
 }
 
-std::string quoted(std::string_view text) {
+std::string python_literal(std::string_view text) {
   return fmt::format("'{}'", text);
 }
 
@@ -81,7 +81,7 @@ bool is_long_double(const format::Datatype& t) {
 
 Result<NumpyType> number(const format::Datatype& type) {
   const std::string text = text::datatype_text(type);
-  if (is_typestr(text)) return NumpyType{quoted(text), {}};
+  if (is_typestr(text)) return NumpyType{python_literal(text), {}};
   if (type.cls == format::DatatypeClass::Float && is_long_double(type)) return NumpyType{"'<f16'", {}};
   return fail(no_dtype(fmt::format("NumPy has no type for {}", text)));
 }
@@ -106,7 +106,7 @@ Result<NumpyType> opaque(const format::Datatype& type) {
     };
     if ((unit.starts_with("M8[") || unit.starts_with("m8[")) && unit.ends_with(']') &&
         std::ranges::all_of(unit, safe))
-      return NumpyType{quoted(tag), {}};
+      return NumpyType{python_literal(tag), {}};
   }
   return NumpyType{raw_bytes(type), {}};
 }
@@ -168,7 +168,7 @@ Result<NumpyType> array(const format::Datatype& type) {
 
 Result<NumpyType> enumeration(const format::Datatype& type) {
   const std::string text = text::datatype_text(type);
-  if (is_typestr(text)) return NumpyType{quoted(text), {}};  // a boolean
+  if (is_typestr(text)) return NumpyType{python_literal(text), {}};  // a boolean
   return numpy_type(*type.base);
 }
 

@@ -197,7 +197,7 @@ std::uint64_t ParquetLayout::footer_size() const {
   std::uint64_t size = ends.footer().size() + between * first.size();
   size += number_bytes(rows_) - number_bytes(ends.rows_);
   constexpr std::uint64_t kShortList = 15;  // a list's length then fits its first byte
-  if (groups() >= kShortList) size += divide_up(std::bit_width(groups()), 7);
+  if (groups() >= kShortList) size += divide_up(static_cast<std::uint64_t>(std::bit_width(groups())), 7);
   std::uint64_t offset = group_offset(0), last = group_offset(groups() - 1), second = group_offset(1);
   for (const ParquetColumn& column : columns_) {
     const auto add_numbers = [&](std::uint64_t from, std::uint64_t times) {
