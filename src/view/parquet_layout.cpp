@@ -21,8 +21,8 @@ using namespace parquet;
 // The footer is in memory while the file is open: what it says of the groups, and the rest of it.
 constexpr std::uint64_t kMaxGroupsBytes = 32U << 20;
 constexpr std::uint64_t kMaxSchemaBytes = 8U << 20;
-constexpr std::uint64_t kGroupBytes = 4U << 20;  // of a row group, as stored: a block of the cache
-constexpr std::uint64_t kMaxGroupBytes = 64U << 20;
+constexpr std::uint64_t kGroupBytes = 4U << 20;       // of a row group, as stored: a block of the cache
+constexpr std::uint64_t kMaxGroupBytes = 32U << 20;   // there are three copies while it is made
 constexpr std::uint64_t kMaxValueBytes = 1ULL << 62;  // of all columns
 // Of the dictionaries of all columns, which every row group has: a column that exceeds it shows its integers.
 constexpr std::uint64_t kMaxDictionaryBytes = 8U << 20;
@@ -204,7 +204,10 @@ std::uint64_t rows_of_group(const object::DatasetDescription& dataset, const Tab
   const std::uint64_t rows = std::max(least, std::min(bytes / weight_of_row(table), most));
   const bool chunked = dataset.layout.cls == format::LayoutClass::Chunked;
   const std::uint64_t unit = chunked && !dataset.layout.chunk_dims.empty() ? dataset.layout.chunk_dims[0] : 1;
-  return unit <= 4 * rows && divide_up(rows, unit) * unit <= most ? divide_up(rows, unit) * unit : rows;
+  const auto whole = checked_mul(divide_up(rows, unit), unit);
+  const bool fits =
+      whole && *whole <= most && *whole <= kMaxGroupBytes / std::max<std::uint64_t>(1, table.row_bytes);
+  return unit <= 4 * rows && fits ? *whole : rows;
 }
 
 }  // namespace
@@ -237,7 +240,7 @@ Result<ParquetLayout> ParquetLayout::of(const object::DatasetDescription& datase
   layout.rows_per_group_ =
       rows_of_group(dataset, table, layout.most_bytes_of_group(), layout.dictionary_bytes_, most_rows);
   const auto group = checked_mul(layout.rows_per_group_, std::max(bytes_of_row, table.row_bytes));
-  if (!group || *group > 4 * kMaxGroupBytes) return fail(no_form("too many rows"));
+  if (!group || *group > kMaxGroupBytes) return fail(no_form("too many rows"));
   if (layout.string_columns_ == 0) layout.set_offsets();
   return layout;
 }
