@@ -30,6 +30,11 @@ inline ByteBuilder superblock(const SuperblockLies& lies = {}) {
   return b.checksum_from(0);
 }
 
+// A superblock with these status flags and zeros behind it.
+inline std::vector<std::byte> written_file(std::uint8_t flags, bool good_checksum = true) {
+  return superblock({.flags = flags, .good_checksum = good_checksum}).at(4096).bytes();
+}
+
 struct SmallFile {
   std::shared_ptr<FaultySource> source;
   metadata::FileMetadataPtr file;

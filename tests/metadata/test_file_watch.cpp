@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "small_file.h"
-#include "support/stamped_source.h"
+#include "support/written_source.h"
 
 namespace h5mount::metadata {
 namespace {
@@ -20,62 +20,10 @@ using std::chrono::milliseconds;
 
 constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
 
-// A file whose bytes and times a test sets. Its times lie in the past, unless a test needs racy ones.
-class WrittenSource final : public StampedSource {
- public:
-  explicit WrittenSource(std::uint8_t flags) { write(flags); }
-
-  void write(std::uint8_t flags, bool good_checksum = true) {
-    bytes_ = superblock({.flags = flags, .good_checksum = good_checksum}).at(4096).bytes();
-    touch();
-  }
-  void touch() { now_.modified += 1'000'000'000; }
-  void touch_now() {
-    now_.modified = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  }
-  void empty() {
-    bytes_.clear();
-    touch();
-  }
-  void touch_at(std::int64_t time) { now_.modified = time; }
-  // Changes the ctime only; with `explained` also the inode state that explains it.
-  void change_inode(bool explained) {
-    ++now_.changed;
-    if (explained) ++now_.attributes;
-  }
-  void replace() {
-    now_.replaced = true;
-    touch();
-  }
-
-  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    if (on_read) on_read();
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
-      return fail(Error(ErrorCode::Truncated, "WrittenSource", "bytes", offset));
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
-    return {};
-  }
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<io::SourceStamp> stamp() override {
-    ++checks;
-    now_.size = bytes_.size();
-    now_.sum = static_cast<std::uint64_t>(now_.modified);
-    return now_;
-  }
-  std::string name() const override { return "written"; }
-
-  int checks = 0;
-  std::function<void()> on_read;
-
- private:
-  std::vector<std::byte> bytes_;
-  io::SourceStamp now_{.modified = 1'000'000'000};
-};
-
 struct Watched {
   explicit Watched(std::uint8_t flags, Follow follow, milliseconds interval = milliseconds(0),
                    bool keep_replaced = false)
-      : source(std::make_shared<WrittenSource>(flags)),
+      : source(std::make_shared<WrittenSource>(written_file(flags))),
         options{.follow = follow, .keep_replaced = keep_replaced, .revalidate_interval = interval},
         watch(source, 0, options, FileWatch::follows(options, (flags & kSwmr) != 0), *source->stamp()) {
     source->checks = 0;
@@ -161,7 +109,7 @@ TEST(FileWatch, NeverFollowsNotEvenASwmrWriter) {
 TEST(FileWatch, AlwaysFollowsWhateverTheFlagsSay) {
   Watched file(0, Follow::Always);
   EXPECT_TRUE(file.watch.following());
-  file.source->write(kWriting);
+  file.source->write(written_file(kWriting));
   EXPECT_TRUE(file.changed());
   EXPECT_TRUE(file.watch.following());
   EXPECT_FALSE(file.stale());
@@ -170,38 +118,38 @@ TEST(FileWatch, AlwaysFollowsWhateverTheFlagsSay) {
 TEST(FileWatch, ASwmrWriterComesAndGoes) {
   Watched file(0, Follow::Auto);
   EXPECT_FALSE(file.watch.following());
-  file.source->write(kWriting | kSwmr);
+  file.source->write(written_file(kWriting | kSwmr));
   EXPECT_TRUE(file.changed());
   EXPECT_TRUE(file.watch.following());
-  file.source->write(0);  // the writer closed it
+  file.source->write(written_file(0));  // the writer closed it
   EXPECT_TRUE(file.changed());
   EXPECT_FALSE(file.stale()) << "what a followed writer left is served as it is";
-  file.source->write(kWriting | kSwmr);  // the next writer
+  file.source->write(written_file(kWriting | kSwmr));  // the next writer
   EXPECT_TRUE(file.changed());
   EXPECT_TRUE(file.watch.following());
 }
 
 TEST(FileWatch, AWriterWithoutSwmrMakesItStale) {
   Watched file(kWriting | kSwmr, Follow::Auto);
-  file.source->write(kWriting);
+  file.source->write(written_file(kWriting));
   (void)file.changed();
   EXPECT_TRUE(file.stale());
 }
 
 TEST(FileWatch, ATornSuperblockDecidesNothingForGood) {
   Watched followed(kWriting | kSwmr, Follow::Auto);
-  followed.source->write(kWriting, false);
+  followed.source->write(written_file(kWriting, false));
   EXPECT_TRUE(followed.changed());
   EXPECT_TRUE(followed.watch.following());
-  followed.source->write(kWriting | kSwmr);
+  followed.source->write(written_file(kWriting | kSwmr));
   EXPECT_TRUE(followed.changed());
   EXPECT_TRUE(followed.watch.following());
 
   Watched quiet(0, Follow::Auto);
-  quiet.source->write(kWriting | kSwmr, false);
+  quiet.source->write(written_file(kWriting | kSwmr, false));
   (void)quiet.changed();
   EXPECT_TRUE(quiet.stale()) << "nobody knows yet who writes it";
-  quiet.source->write(kWriting | kSwmr);
+  quiet.source->write(written_file(kWriting | kSwmr));
   (void)quiet.changed();
   EXPECT_TRUE(quiet.watch.following());
   EXPECT_FALSE(quiet.stale());
@@ -218,7 +166,7 @@ TEST(FileWatch, AnInodeThatChangesForAKnownReasonIsTheSameFile) {
     EXPECT_TRUE(file.stale());
   }
   Watched rewritten(0, Follow::Auto);
-  rewritten.source->write(kWriting | kSwmr);
+  rewritten.source->write(written_file(kWriting | kSwmr));
   rewritten.source->touch_at(2'000'000'000);
   rewritten.source->change_inode(true);
   EXPECT_TRUE(rewritten.changed()) << "the superblock is another";
@@ -268,10 +216,10 @@ TEST(FileWatch, ReplacedAndEmptiedFilesAreStaleForGood) {
     EXPECT_NE(file.watch.status().error().text().find("replaced"), std::string::npos);
   }
   Watched emptied(kWriting | kSwmr, Follow::Auto);
-  emptied.source->empty();
+  emptied.source->write({});
   (void)emptied.changed();
   EXPECT_TRUE(emptied.stale());
-  emptied.source->write(kWriting | kSwmr);  // another file, written into the same one
+  emptied.source->write(written_file(kWriting | kSwmr));  // another file, written into the same one
   (void)emptied.changed();
   EXPECT_TRUE(emptied.stale());
 }
@@ -289,7 +237,7 @@ TEST(FileWatch, ChangedLatelyIsAboutWhenAChangeWasSeen) {
 // until that time has come.
 TEST(FileWatch, ATimeInTheFutureSaysNothing) {
   constexpr std::int64_t kYear2037 = 2'114'380'800'000'000'000;
-  auto source = std::make_shared<WrittenSource>(kWriting | kSwmr);
+  auto source = std::make_shared<WrittenSource>(written_file(kWriting | kSwmr));
   source->touch_at(kYear2037);
   FileWatch watch(source, 0, MetadataOptions{.follow = Follow::Auto, .revalidate_interval = milliseconds(0)},
                   true, *source->stamp());

@@ -10,7 +10,7 @@
 
 #include "small_file.h"
 #include "support/far_source.h"
-#include "support/stamped_source.h"
+#include "support/written_source.h"
 
 namespace h5mount::metadata {
 namespace {
@@ -20,43 +20,9 @@ using namespace test;
 constexpr std::uint8_t kSwmrWriter = 5;  // status flags
 constexpr std::uint64_t kPlace = 1000;   // of the byte that a test writes
 
-// A file that is written in place: one of its bytes, and its time.
-class WrittenSource final : public StampedSource {
- public:
-  explicit WrittenSource(std::uint8_t flags) : bytes_(superblock({.flags = flags}).at(4096).bytes()) {}
-
-  void write(std::uint8_t value) {
-    value_ = value;
-    ++writes_;
-  }
-  // Changes bytes before the file's time changes.
-  void write_silently(std::uint8_t value) { value_ = value; }
-
-  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
-      return fail(Error(ErrorCode::Truncated, "WrittenSource", "bytes", offset));
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
-    if (offset <= kPlace && kPlace - offset < out.size()) out[kPlace - offset] = std::byte{value_.load()};
-    return {};
-  }
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<io::SourceStamp> stamp() override {
-    const std::int64_t writes = writes_;
-    return io::SourceStamp{.size = bytes_.size(),
-                           .modified = 1'000'000'000 * (1 + writes),
-                           .sum = static_cast<std::uint64_t>(writes)};
-  }
-  std::string name() const override { return "written"; }
-
- private:
-  std::vector<std::byte> bytes_;
-  std::atomic<std::uint8_t> value_ = 0;
-  std::atomic<std::int64_t> writes_ = 0;
-};
-
 struct Opened {
   explicit Opened(std::uint8_t flags)
-      : source(std::make_shared<WrittenSource>(flags)),
+      : source(std::make_shared<WrittenSource>(written_file(flags))),
         file(*FollowedFile::open(
             source, {.follow = Follow::Auto, .revalidate_interval = std::chrono::milliseconds(0)})) {
     (void)file->revalidate_now();  // bytes read while it was opened count as changed once
@@ -74,7 +40,7 @@ TEST(FollowedFile, ASnapshotStaysAsItWasRead) {
   const Opened opened(kSwmrWriter);
   const FileMetadataPtr before = opened.file->snapshot();
   EXPECT_EQ(value_in(before), 0);
-  opened.source->write(1);
+  opened.source->write_byte(kPlace, 1);
   EXPECT_EQ(opened.file->snapshot(), before) << "nothing was checked yet";
   const auto now = opened.file->current();
   ASSERT_TRUE(now);
@@ -89,7 +55,7 @@ TEST(FollowedFile, AFileThatIsNotWrittenHasOneSnapshot) {
   EXPECT_FALSE(only->following());
   EXPECT_EQ(*opened.file->current(), only);
   EXPECT_EQ(only->reread(), nullptr);
-  opened.source->write(1);
+  opened.source->write_byte(kPlace, 1);
   const auto stale = opened.file->current();
   ASSERT_FALSE(stale);
   EXPECT_EQ(stale.error().code(), ErrorCode::Stale);
@@ -100,7 +66,7 @@ TEST(FollowedFile, WhatIsReadAgainIsNotOlderThanTheCall) {
   const Opened opened(kSwmrWriter);
   const FileMetadataPtr first = opened.file->snapshot();
   EXPECT_EQ(value_in(first), 0);
-  opened.source->write_silently(1);
+  opened.source->write_byte_silently(kPlace, 1);
   EXPECT_EQ(value_in(first), 0);
   EXPECT_EQ(value_in(first->reread()), 1);
   EXPECT_EQ(opened.file->snapshot(), first) << "no new state of the file";
@@ -109,7 +75,7 @@ TEST(FollowedFile, WhatIsReadAgainIsNotOlderThanTheCall) {
 TEST(FollowedFile, AfterATornStructureThereIsOneNextSnapshot) {
   const Opened opened(kSwmrWriter);
   const FileMetadataPtr torn = opened.file->snapshot();
-  opened.source->write_silently(1);
+  opened.source->write_byte_silently(kPlace, 1);
   const FileMetadataPtr next = opened.file->snapshot_after(torn);
   EXPECT_NE(next, torn);
   EXPECT_EQ(opened.file->snapshot(), next);
@@ -136,7 +102,7 @@ TEST(FollowedFile, ManyThreadsSeeSnapshotsInOrder) {
       }
     });
   for (int i = 1; i <= 100; ++i) {
-    opened.source->write(static_cast<std::uint8_t>(i));
+    opened.source->write_byte(kPlace, static_cast<std::uint8_t>(i));
     (void)opened.file->snapshot_after(opened.file->snapshot());
   }
   done = true;

@@ -7,7 +7,7 @@
 
 #include "h5mount/base/log.h"
 #include "small_file.h"
-#include "support/stamped_source.h"
+#include "support/written_source.h"
 
 namespace h5mount::metadata {
 namespace {
@@ -18,36 +18,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint8_t kWriting = 1, kSwmr = 4;  // status flags
 
-// A superblock in memory whose file times a test sets.
-class WrittenSource final : public StampedSource {
- public:
-  explicit WrittenSource(std::uint8_t flags) : bytes_(superblock({.flags = flags}).at(4096).bytes()) {}
-
-  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
-      return fail(Error(ErrorCode::Truncated, "WrittenSource", "bytes", offset));
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
-    return {};
-  }
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<io::SourceStamp> stamp() override {
-    return io::SourceStamp{
-        .size = bytes_.size(), .modified = modified, .sum = static_cast<std::uint64_t>(modified)};
-  }
-  std::string name() const override { return "written"; }
-
-  std::int64_t modified = 1'000'000'000;  // 1970: not written lately
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
 std::shared_ptr<FollowedFile> open_written(bool follows, bool lately) {
-  const auto source = std::make_shared<WrittenSource>(follows ? kWriting | kSwmr : 0);
+  const auto source = std::make_shared<WrittenSource>(written_file(follows ? kWriting | kSwmr : 0));
   auto file = *FollowedFile::open(
       source,
       {.follow = Follow::Auto, .revalidate_interval = milliseconds(0), .retry_for = milliseconds(60)});
-  if (lately) source->modified += 1'000'000'000;
+  if (lately) source->touch();
   (void)file->revalidate_now();  // detects the change
   return file;
 }
