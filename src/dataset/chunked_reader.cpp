@@ -2,21 +2,20 @@
 
 namespace h5mount::dataset {
 
-Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open(const ReadEnvironment& environment,
+Result<std::shared_ptr<const ChunkedReader>> ChunkedReader::open(const ReadEnvironment& environment,
                                                                  const object::OpenedFilePtr& file,
                                                                  object::DatasetDescription description,
                                                                  const ChunkedReader* previous) {
   const bool filtered = !description.pipeline.filters.empty();
   H5_ASSIGN(auto geometry, chunk::ChunkGeometry::make(description.space, description.layout, filtered));
-  std::unique_ptr<GrowthState> growth;
-  if (file->followed->following()) {
-    growth = std::make_unique<GrowthState>(environment.cache,
-                                           previous ? previous->blocks_->growth()->growth() : nullptr);
-  }
   H5_ASSIGN(auto store,
             ChunkStore::open(file, description, geometry, environment.cache->budget(), environment.counters));
+  std::unique_ptr<GrowthState> growth;
+  if (file->followed->following())
+    growth = std::make_unique<GrowthState>(environment.cache,
+                                           previous != nullptr ? previous->blocks_->growth() : nullptr);
   auto blocks = std::make_shared<const ChunkedBlocks>(environment, std::move(store), std::move(growth));
-  return std::shared_ptr<const DatasetReader>(new ChunkedReader(std::move(description), std::move(blocks)));
+  return std::shared_ptr<const ChunkedReader>(new ChunkedReader(std::move(description), std::move(blocks)));
 }
 
 ChunkedReader::ChunkedReader(object::DatasetDescription description, ChunkedBlocksPtr blocks)
@@ -106,17 +105,18 @@ Status ChunkedReader::read_chunk(std::uint64_t chunk, std::uint64_t offset, std:
   return {};
 }
 
-Result<std::shared_ptr<const DatasetReader>> ChunkedReader::open_next_state(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
-    RequestBudget& budget) const {
+Result<NextReader> ChunkedReader::open_next_state(const ReadEnvironment& environment,
+                                                  object::OpenedFilePtr file, object::DatasetDescription next,
+                                                  RequestBudget& budget) const {
   if (grew_at_end(description(), next) && blocks_->growth() != nullptr && file->followed->following() &&
-      description().layout.chunk_dims == next.layout.chunk_dims)
-    return open(environment, file, std::move(next), this);
+      description().layout.chunk_dims == next.layout.chunk_dims) {
+    H5_ASSIGN(auto reader, open(environment, file, std::move(next), this));
+    NextReader out{reader, {kWholeImage}};
+    // Null where the file is stale by now, and not followed.
+    if (const GrowthState* growth = reader->blocks_->growth()) out.stale = growth->stale();
+    return out;
+  }
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
-}
-
-std::vector<ByteRange> ChunkedReader::outdated_ranges() const {
-  return blocks_->growth() != nullptr ? blocks_->growth()->take_outdated() : std::vector<ByteRange>();
 }
 
 std::optional<std::uint64_t> ChunkedReader::storage_bytes_known() const {

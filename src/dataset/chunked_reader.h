@@ -16,7 +16,7 @@ namespace h5mount::dataset {
 class ChunkedReader final : public DatasetReader, public StoredChunks {
  public:
   // `previous`: the reader of the previous snapshot of a followed file, or null.
-  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
+  static Result<std::shared_ptr<const ChunkedReader>> open(const ReadEnvironment& environment,
                                                            const object::OpenedFilePtr& file,
                                                            object::DatasetDescription description,
                                                            const ChunkedReader* previous = nullptr);
@@ -46,11 +46,9 @@ class ChunkedReader final : public DatasetReader, public StoredChunks {
   Status read_with(const ReadStrategy& strategy, std::uint64_t offset, std::uint64_t length, Pieces& out,
                    RequestBudget* budget) const;
 
-  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
-                                                               object::OpenedFilePtr file,
-                                                               object::DatasetDescription description,
-                                                               RequestBudget& budget) const override;
-  std::vector<ByteRange> outdated_ranges() const override;
+  Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                     object::DatasetDescription description,
+                                     RequestBudget& budget) const override;
 
   ChunkedBlocksPtr blocks_;
   AllocationMap allocation_;

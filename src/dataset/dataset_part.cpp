@@ -98,11 +98,10 @@ std::uint64_t PartMap::for_each_run(std::uint64_t offset, std::uint64_t length, 
 
 class PartReader final : public DatasetReader {
  public:
-  PartReader(ReaderPtr base, PartMap map, std::vector<ByteRange> outdated)
+  PartReader(ReaderPtr base, PartMap map)
       : DatasetReader(describe_part(base->description(), map.part())),
         base_(std::move(base)),
-        map_(std::move(map)),
-        outdated_ranges_(std::move(outdated)) {}
+        map_(std::move(map)) {}
 
   const DatasetReader& base() const { return *base_; }
   const PartMap& map() const { return map_; }
@@ -155,21 +154,17 @@ class PartReader final : public DatasetReader {
       return true;
     });
   }
-  std::vector<ByteRange> outdated_ranges() const override {
-    return given_.exchange(true) ? std::vector<ByteRange>() : outdated_ranges_;
-  }
 
   ReaderPtr base_;
   PartMap map_;
-  const std::vector<ByteRange> outdated_ranges_;
-  mutable std::atomic<bool> given_ = false;
 };
 
-// Whether the elements of `before` are the first ones of `next`, at unchanged positions.
-bool continues(const PartReader& before, const DatasetReader& base, const DatasetPart& next) {
+// Whether the elements of `before` are the first ones of `now`, at unchanged positions.
+bool continues(const PartReader& before, const PartReader& now) {
+  const DatasetPart& next = now.map().part();
   const auto& old = before.map().part().axes;
   const auto& old_dims = before.base().description().space.dims;
-  const auto& dims = base.description().space.dims;
+  const auto& dims = now.base().description().space.dims;
   if (old.size() != next.axes.size() || old.empty() || old_dims.size() != dims.size()) return false;
   for (std::size_t i = 1; i < old.size(); ++i)
     if (old[i] != next.axes[i] || old_dims[i] != dims[i]) return false;
@@ -189,18 +184,6 @@ std::uint64_t first_behind(const PartMap& map, std::uint64_t elements, std::uint
       low = middle + 1;
   }
   return low;
-}
-
-std::vector<ByteRange> outdated_parts(const PartMap& map, std::uint64_t bytes,
-                                      const std::vector<ByteRange>& outdated) {
-  std::vector<ByteRange> out;
-  const std::uint64_t elements = bytes / map.item();
-  for (const ByteRange& range : outdated) {
-    const std::uint64_t begin = first_behind(map, elements, range.begin);
-    const std::uint64_t end = first_behind(map, elements, range.end - 1);
-    if (begin < elements) out.push_back({begin * map.item(), std::min(end + 1, elements) * map.item()});
-  }
-  return out;
 }
 
 }  // namespace
@@ -231,13 +214,25 @@ object::DatasetDescription describe_part(const object::DatasetDescription& datas
   return out;
 }
 
-ReaderPtr open_part(ReaderPtr dataset, DatasetPart part, const ReaderPtr& previous) {
-  std::vector<ByteRange> outdated = {{0, format::kUnlimited}};
-  const auto* before = dynamic_cast<const PartReader*>(previous.get());
-  const bool goes_on = before != nullptr && continues(*before, *dataset, part);
+ReaderPtr open_part(ReaderPtr dataset, DatasetPart part) {
   PartMap map(dataset->description(), std::move(part));
-  if (goes_on) outdated = outdated_parts(map, before->size(), dataset->take_outdated());
-  return std::make_shared<PartReader>(std::move(dataset), std::move(map), std::move(outdated));
+  return std::make_shared<PartReader>(std::move(dataset), std::move(map));
+}
+
+std::vector<ByteRange> stale_in_part(const DatasetReader& part, const DatasetReader& earlier,
+                                     std::span<const ByteRange> stale) {
+  const auto* now = dynamic_cast<const PartReader*>(&part);
+  const auto* before = dynamic_cast<const PartReader*>(&earlier);
+  if (now == nullptr || before == nullptr || !continues(*before, *now)) return {kWholeImage};
+  const PartMap& map = now->map();
+  const std::uint64_t elements = before->size() / map.item();
+  std::vector<ByteRange> out;
+  for (const ByteRange& range : stale) {
+    const std::uint64_t begin = first_behind(map, elements, range.begin);
+    const std::uint64_t end = first_behind(map, elements, range.end - 1);
+    if (begin < elements) out.push_back({begin * map.item(), std::min(end + 1, elements) * map.item()});
+  }
+  return out;
 }
 
 }  // namespace h5mount::dataset

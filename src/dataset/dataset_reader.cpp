@@ -15,7 +15,8 @@ namespace h5mount::dataset {
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open(const ReadEnvironment& environment,
                                                                  object::OpenedFilePtr file,
                                                                  object::DatasetDescription d) {
-  return open_next(environment, std::move(file), std::move(d), nullptr);
+  RequestBudget budget;
+  return open_first(environment, std::move(file), std::move(d), budget);
 }
 
 Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_first(const ReadEnvironment& environment,
@@ -89,24 +90,27 @@ Status DatasetReader::read_runs(std::span<const ByteRun> runs, MutableByteSpan o
   return {};
 }
 
-Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription d,
-    const std::shared_ptr<const DatasetReader>& previous, RequestBudget* budget) {
+Result<NextReader> DatasetReader::open_next(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                            object::DatasetDescription d,
+                                            const std::shared_ptr<const DatasetReader>& previous,
+                                            RequestBudget* budget) {
   RequestBudget own;
   RequestBudget& used = budget != nullptr ? *budget : own;
-  if (previous == nullptr) return open_first(environment, std::move(file), std::move(d), used);
-  return previous->open_next_state(environment, std::move(file), std::move(d), used);
+  if (previous != nullptr) return previous->open_next_state(environment, std::move(file), std::move(d), used);
+  H5_ASSIGN(auto first, open_first(environment, std::move(file), std::move(d), used));
+  return NextReader{std::move(first)};
 }
 
-Result<std::shared_ptr<const DatasetReader>> DatasetReader::open_next_state(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
-    RequestBudget& budget) const {
+Result<NextReader> DatasetReader::open_next_state(const ReadEnvironment& environment,
+                                                  object::OpenedFilePtr file, object::DatasetDescription next,
+                                                  RequestBudget& budget) const {
   const bool stays =
       size() == 0 || (grew_at_end(description_, next) && next.layout.cls == format::LayoutClass::Contiguous &&
                       next.layout.address == description_.layout.address);
   H5_ASSIGN(auto reader, open_first(environment, std::move(file), std::move(next), budget));
-  reader->outdated_ = !stays;
-  return reader;
+  NextReader out{std::move(reader)};
+  if (!stays) out.stale = {kWholeImage};
+  return out;
 }
 
 }  // namespace h5mount::dataset

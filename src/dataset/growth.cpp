@@ -19,9 +19,13 @@ bool grew_at_end(const object::DatasetDescription& before, const object::Dataset
          before.pipeline.filters.size() == now.pipeline.filters.size();
 }
 
-std::uint64_t Growth::begin_state() {
+Growth::Begun Growth::begin_state(std::uint64_t previous) {
+  Begun out;
   const MutexLock lock(mutex_);
-  return ++states_;
+  std::erase_if(published_, [&](const Published& published) { return published.state < previous; });
+  for (const Published& published : published_) out.stale.push_back(published.range);
+  out.number = ++states_;
+  return out;
 }
 
 bool Growth::finished(std::uint64_t key) const {
@@ -35,9 +39,9 @@ void Growth::set_finished(std::uint64_t key) {
   finished_.insert(key);
 }
 
-void Growth::note_published(std::uint64_t state, ByteRange range) {
+void Growth::note_published(ByteRange range) {
   const MutexLock lock(mutex_);
-  if (!published_.empty() && published_.back().state == state) {
+  if (!published_.empty() && published_.back().state == states_) {
     ByteRange& last = published_.back().range;
     const bool meets = range.begin <= last.end && last.begin <= range.end;
     if (meets || published_.size() >= kMaxPublished) {
@@ -45,28 +49,17 @@ void Growth::note_published(std::uint64_t state, ByteRange range) {
       return;
     }
   }
-  if (published_.size() < kMaxPublished) return published_.push_back({state, range});
+  if (published_.size() < kMaxPublished) return published_.push_back({states_, range});
   for (const Published& earlier : published_)
     range = {std::min(earlier.range.begin, range.begin), std::max(earlier.range.end, range.end)};
-  published_.assign(1, {state, range});
+  published_.assign(1, {states_, range});
 }
 
-std::vector<ByteRange> Growth::take_outdated(std::uint64_t state) {
-  std::vector<ByteRange> out;
-  const MutexLock lock(mutex_);
-  std::erase_if(published_, [&](const Published& published) {
-    if (published.state >= state) return false;
-    out.push_back(published.range);
-    return true;
-  });
-  return out;
-}
-
-GrowthState::GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_ptr<Growth> growth)
+GrowthState::GrowthState(std::shared_ptr<cache::BlockCache> cache, const GrowthState* previous)
     : cache_(std::move(cache)),
-      growth_(growth ? std::move(growth) : std::make_shared<Growth>(cache_)),
+      growth_(previous != nullptr ? previous->growth_ : std::make_shared<Growth>(cache_)),
       own_(cache::BlockCache::new_owner()),
-      state_(growth_->begin_state()) {}
+      begun_(growth_->begin_state(previous != nullptr ? previous->begun_.number : 0)) {}
 
 void GrowthState::note(std::uint64_t key, ByteRange range) {
   {

@@ -6,7 +6,9 @@
 // dimension too: writers append, so they do not write it again. Finished blocks belong to an owner that the
 // readers of all snapshots share. The others (holes, and the chunks at the end, which are rewritten as they
 // fill) belong to the reader of one snapshot and are removed with it. Their published byte ranges are
-// recorded, since the kernel keeps pages of them, which become stale.
+// recorded, since the kernel keeps pages of them, which become stale: the delta of a state is what was
+// published since the one before it began, by whichever state, as the reader of an earlier one may still be
+// in use.
 //
 // Threads: any; locks are held only for look-ups.
 #pragma once
@@ -33,20 +35,24 @@ class Growth {
   Growth& operator=(const Growth&) = delete;
 
   std::uint64_t owner() const { return owner_; }
-  std::uint64_t begin_state();
+
+  // States are numbered from 1 on.
+  struct Begun {
+    std::uint64_t number = 0;
+    std::vector<ByteRange> stale = {};
+  };
+  // Begins a state that follows `previous` (0: the first). What was published before that is forgotten.
+  Begun begin_state(std::uint64_t previous);
 
   bool finished(std::uint64_t key) const;
   void set_finished(std::uint64_t key);
 
-  // Records image bytes that the reader of snapshot number `state` returned and that a later reader may
-  // return with other contents.
-  void note_published(std::uint64_t state, ByteRange range);
-  // The ranges that readers of snapshots before `state` published; each is returned once.
-  std::vector<ByteRange> take_outdated(std::uint64_t state);
+  // Records image bytes that a reader returned and that one of a later state may return with other contents.
+  void note_published(ByteRange range);
 
  private:
   struct Published {
-    std::uint64_t state;
+    std::uint64_t state;  // the newest one at that time
     ByteRange range;
   };
   std::shared_ptr<cache::BlockCache> cache_;
@@ -57,11 +63,11 @@ class Growth {
   std::vector<Published> published_ H5_GUARDED_BY(mutex_);
 };
 
-// One reader's part of a Growth. A state is the reader of one snapshot; states are numbered from 1.
+// One reader's part of a Growth. A state is the reader of one snapshot.
 class GrowthState {
  public:
-  // `growth`: that of the reader of the previous snapshot, or null.
-  GrowthState(std::shared_ptr<cache::BlockCache> cache, std::shared_ptr<Growth> growth);
+  // `previous`: that of the reader of the previous snapshot, or null.
+  GrowthState(std::shared_ptr<cache::BlockCache> cache, const GrowthState* previous);
   ~GrowthState() { cache_->erase_owner(own_); }
   GrowthState(const GrowthState&) = delete;
   GrowthState& operator=(const GrowthState&) = delete;
@@ -85,17 +91,17 @@ class GrowthState {
 
   std::uint64_t shared_owner() const { return growth_->owner(); }
   std::uint64_t own_owner() const { return own_; }
-  void note_published(ByteRange range) { growth_->note_published(state_, range); }
-  std::vector<ByteRange> take_outdated() { return growth_->take_outdated(state_); }
-  const std::shared_ptr<Growth>& growth() const { return growth_; }
+  void note_published(ByteRange range) { growth_->note_published(range); }
+  // What this state made stale.
+  const std::vector<ByteRange>& stale() const { return begun_.stale; }
 
  private:
   void note(std::uint64_t key, ByteRange range);
 
   std::shared_ptr<cache::BlockCache> cache_;
-  std::shared_ptr<Growth> growth_;
+  const std::shared_ptr<Growth> growth_;
   const std::uint64_t own_;
-  const std::uint64_t state_;
+  const Growth::Begun begun_;
   Mutex mutex_;
   std::unordered_set<std::uint64_t> unfinished_;
 };

@@ -38,11 +38,8 @@ void spread(ByteSpan from, std::size_t size, std::size_t step, std::byte* to) {
 
 class JoinedReader final : public DatasetReader {
  public:
-  JoinedReader(object::DatasetDescription joined, std::vector<ReaderPtr> members,
-               std::vector<ByteRange> outdated)
-      : DatasetReader(std::move(joined)),
-        members_(std::move(members)),
-        outdated_ranges_(std::move(outdated)) {}
+  JoinedReader(object::DatasetDescription joined, std::vector<ReaderPtr> members)
+      : DatasetReader(std::move(joined)), members_(std::move(members)) {}
 
   Status read(std::uint64_t offset, std::uint64_t length, ReadAccess access, Pieces& out) const override {
     if (offset >= size()) return {};
@@ -88,15 +85,6 @@ class JoinedReader final : public DatasetReader {
     return std::nullopt;
   }
 
-  // Whether `next` has the same members at the same offsets.
-  bool same_form(const object::DatasetDescription& next) const {
-    const auto& old = description().type->members;
-    return std::ranges::equal(old, next.type->members,
-                              [](const format::CompoundMember& a, const format::CompoundMember& b) {
-                                return a.name == b.name && a.type->size == b.type->size;
-                              });
-  }
-
  private:
   Error of_member(std::size_t index, const Error& error) const {
     return error.within(std::string("the dataset ").append(description().type->members[index].name));
@@ -117,14 +105,16 @@ class JoinedReader final : public DatasetReader {
     return {};
   }
 
-  std::vector<ByteRange> outdated_ranges() const override {
-    return given_.exchange(true) ? std::vector<ByteRange>() : outdated_ranges_;
-  }
-
   const std::vector<ReaderPtr> members_;
-  const std::vector<ByteRange> outdated_ranges_;
-  mutable std::atomic<bool> given_ = false;
 };
+
+// Whether both have the same members at the same offsets.
+bool same_form(const object::DatasetDescription& joined, const object::DatasetDescription& before) {
+  return std::ranges::equal(before.type->members, joined.type->members,
+                            [](const format::CompoundMember& a, const format::CompoundMember& b) {
+                              return a.name == b.name && a.type->size == b.type->size;
+                            });
+}
 
 }  // namespace
 
@@ -166,22 +156,24 @@ Result<object::DatasetDescription> describe_joined(std::uint64_t address,
   return out;
 }
 
-ReaderPtr open_joined(object::DatasetDescription joined, std::vector<ReaderPtr> members,
-                      const ReaderPtr& previous) {
-  const auto* before = dynamic_cast<const JoinedReader*>(previous.get());
-  std::vector<ByteRange> outdated = {{0, format::kUnlimited}};
-  if (before != nullptr && before->same_form(joined)) {
-    outdated.clear();
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      const std::uint64_t size = joined.type->members[i].type->size, row = joined.element_size;
-      for (const ByteRange& range : members[i]->take_outdated()) {
-        const std::uint64_t begin = checked_mul(range.begin / size, row).value_or(format::kUnlimited);
-        const std::uint64_t end = checked_mul(divide_up(range.end, size), row).value_or(format::kUnlimited);
-        if (begin < before->size()) outdated.push_back({begin, end});
-      }
+ReaderPtr open_joined(object::DatasetDescription joined, std::vector<ReaderPtr> members) {
+  return std::make_shared<JoinedReader>(std::move(joined), std::move(members));
+}
+
+std::vector<ByteRange> stale_in_joined(const object::DatasetDescription& joined,
+                                       const object::DatasetDescription& before,
+                                       std::span<const std::vector<ByteRange>> stale) {
+  if (!same_form(joined, before)) return {kWholeImage};
+  std::vector<ByteRange> out;
+  for (std::size_t i = 0; i < stale.size(); ++i) {
+    const std::uint64_t size = joined.type->members[i].type->size, row = joined.element_size;
+    for (const ByteRange& range : stale[i]) {
+      const std::uint64_t begin = checked_mul(range.begin / size, row).value_or(format::kUnlimited);
+      const std::uint64_t end = checked_mul(divide_up(range.end, size), row).value_or(format::kUnlimited);
+      if (begin < before.image_bytes) out.push_back({begin, end});
     }
   }
-  return std::make_shared<JoinedReader>(std::move(joined), std::move(members), std::move(outdated));
+  return out;
 }
 
 }  // namespace h5mount::dataset

@@ -15,11 +15,11 @@ namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources searched for
-constexpr std::size_t kMostOutdated = 64;          // ranges; more are joined to one
+constexpr std::size_t kMostStale = 64;             // ranges; more are joined to one
 
 }  // namespace
 
-Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvironment& environment,
+Result<std::shared_ptr<const VirtualReader>> VirtualReader::open(const ReadEnvironment& environment,
                                                                  object::OpenedFilePtr file,
                                                                  object::DatasetDescription d,
                                                                  const VirtualReader* previous,
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const DatasetReader>> VirtualReader::open(const ReadEnvir
   H5_TRY(settle_views(d, parts));
   std::shared_ptr<VirtualReader> reader(
       new VirtualReader(environment, std::move(file), std::move(d), std::move(sources), std::move(parts)));
-  if (previous != nullptr) reader->note_outdated(*previous, renewed);
+  if (previous != nullptr) reader->stale_ = reader->stale_since(*previous, renewed);
   return reader;
 }
 
@@ -165,31 +165,30 @@ Status VirtualReader::settle_views(const object::DatasetDescription& d, std::vec
 
 // ---- sources that grow
 
-void VirtualReader::note_outdated(const VirtualReader& before,
-                                  const std::vector<VirtualSources::SourcePtr>& renewed) {
+std::vector<ByteRange> VirtualReader::stale_since(
+    const VirtualReader& before, const std::vector<VirtualSources::SourcePtr>& renewed) const {
   const format::DataLayout& old_layout = before.description().layout;
   const format::DataLayout& layout = description().layout;
-  std::vector<ByteRange> stale = before.take_outdated();
-  if (!grew_at_end(before.description(), description()) ||
+  if (before.sources_->reopened() || !grew_at_end(before.description(), description()) ||
       layout.virtual_heap_address != old_layout.virtual_heap_address ||
       layout.virtual_heap_index != old_layout.virtual_heap_index)
-    stale = {{0, format::kUnlimited}};
+    return {kWholeImage};
+  std::vector<ByteRange> stale;
   for (const auto& source : renewed)
     for (const Part& part : parts_) {
-      const ByteRange range = outdated_by(part, *source);
+      const ByteRange range = stale_by(part, *source);
       if (range.begin < range.end) stale.push_back(range);
     }
-  if (stale.size() > kMostOutdated) {
+  if (stale.size() > kMostStale) {
     const auto first = std::ranges::min_element(stale, {}, &ByteRange::begin);
     stale = {{first->begin, format::kUnlimited}};
   }
-  const MutexLock lock(mutex_);
-  stale_ = std::move(stale);
+  return stale;
 }
 
 // The range of the view's image that starts where a part of it became stale: elements have the same order in
 // a source's selection and in the view's.
-ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Source& source) const {
+ByteRange VirtualReader::stale_by(const Part& part, const VirtualSources::Source& source) const {
   // No bytes of a numbered source that did not exist were returned: the view ended before it.
   if (part.numbered) return {0, source.was_there ? format::kUnlimited : 0};
   if (part.mapping.file != source.file_name || part.mapping.dataset != source.dataset) return {};
@@ -204,7 +203,7 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
   const auto selected = ElementSelection::make(part.mapping.source, from.space.dims, clip);
   if (!selected) return whole;
   std::uint64_t begin = format::kUnlimited;
-  for (const ByteRange& range : source.outdated) begin = std::min(begin, range.begin);
+  for (const ByteRange& range : source.stale) begin = std::min(begin, range.begin);
   std::uint64_t ordinal = format::kUnlimited, linear = part.row_end;
   selected->for_each_in_range(begin / std::max<std::uint64_t>(1, from.element_size), format::kUnlimited,
                               [&](std::uint64_t, std::uint64_t, std::uint64_t first) {
@@ -217,18 +216,14 @@ ByteRange VirtualReader::outdated_by(const Part& part, const VirtualSources::Sou
   return {linear * e, part.row_end * e};
 }
 
-Result<std::shared_ptr<const DatasetReader>> VirtualReader::open_next_state(
-    const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription next,
-    RequestBudget& budget) const {
-  if (next.layout.cls == format::LayoutClass::Virtual)
-    return open(environment, std::move(file), std::move(next), this, budget);
+Result<NextReader> VirtualReader::open_next_state(const ReadEnvironment& environment,
+                                                  object::OpenedFilePtr file, object::DatasetDescription next,
+                                                  RequestBudget& budget) const {
+  if (next.layout.cls == format::LayoutClass::Virtual) {
+    H5_ASSIGN(auto reader, open(environment, std::move(file), std::move(next), this, budget));
+    return NextReader{reader, reader->stale_};
+  }
   return DatasetReader::open_next_state(environment, std::move(file), std::move(next), budget);
-}
-
-std::vector<ByteRange> VirtualReader::outdated_ranges() const {
-  if (sources_->take_reopened()) return {{0, format::kUnlimited}};
-  const MutexLock lock(mutex_);
-  return std::exchange(stale_, {});
 }
 
 // ---- reading

@@ -12,7 +12,6 @@
 #include "element_conversion.h"
 #include "element_selection.h"
 #include "fill_pattern.h"
-#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/format/virtual_mapping.h"
 #include "readahead.h"
@@ -25,7 +24,8 @@ class VirtualReader final : public DatasetReader,
                             public ReadaheadUnits,
                             public std::enable_shared_from_this<VirtualReader> {
  public:
-  static Result<std::shared_ptr<const DatasetReader>> open(const ReadEnvironment& environment,
+  // `previous`: the reader of the previous state, or null.
+  static Result<std::shared_ptr<const VirtualReader>> open(const ReadEnvironment& environment,
                                                            object::OpenedFilePtr file,
                                                            object::DatasetDescription description,
                                                            const VirtualReader* previous,
@@ -82,13 +82,12 @@ class VirtualReader final : public DatasetReader,
   static Status settle_extent(object::DatasetDescription& description, std::vector<Part>& parts);
   static Status settle_views(const object::DatasetDescription& description, std::vector<Part>& parts);
 
-  void note_outdated(const VirtualReader& before, const std::vector<VirtualSources::SourcePtr>& renewed);
-  ByteRange outdated_by(const Part& part, const VirtualSources::Source& source) const;
-  std::vector<ByteRange> outdated_ranges() const override;
-  Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
-                                                               object::OpenedFilePtr file,
-                                                               object::DatasetDescription description,
-                                                               RequestBudget& budget) const override;
+  std::vector<ByteRange> stale_since(const VirtualReader& before,
+                                     const std::vector<VirtualSources::SourcePtr>& renewed) const;
+  ByteRange stale_by(const Part& part, const VirtualSources::Source& source) const;
+  Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                     object::DatasetDescription description,
+                                     RequestBudget& budget) const override;
 
   Status read_range(std::uint64_t offset, MutableByteSpan out, RequestBudget& budget) const;
   Status read_elements(std::uint64_t first, std::uint64_t count, MutableByteSpan out,
@@ -112,8 +111,7 @@ class VirtualReader final : public DatasetReader,
   std::vector<Part> parts_;
   std::optional<Error> problem_;
   Readahead readahead_;
-  mutable Mutex mutex_;
-  mutable std::vector<ByteRange> stale_ H5_GUARDED_BY(mutex_);  // not yet taken
+  std::vector<ByteRange> stale_;  // since the previous state
 };
 
 }  // namespace h5mount::dataset

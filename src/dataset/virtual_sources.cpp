@@ -57,7 +57,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   // Another request may still open it.
   if (source.error && !opened && concerns_one_request(opened.error()))
     return std::make_shared<const Source>(std::move(source));
-  if (!source.reader && source.was_there) source.outdated = {{0, format::kUnlimited}};
+  if (!source.reader && source.was_there) source.stale = {kWholeImage};
   std::list<SourcePtr> dropped;
   const MutexLock lock(mutex_);
   if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
@@ -87,8 +87,7 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
     source.reader = before->reader;
     return source;
   }
-  using Opened = std::shared_ptr<const DatasetReader>;
-  const auto open_dataset = [&](const metadata::FileMetadataPtr& snapshot) -> Result<Opened> {
+  const auto open_dataset = [&](const metadata::FileMetadataPtr& snapshot) -> Result<NextReader> {
     H5_TRY(budget.spend(limits::kStepsPerSource));
     H5_ASSIGN(const auto address, object::resolve_path(snapshot, snapshot->root_address(), dataset));
     H5_ASSIGN(const auto object, object::open_object(*snapshot, address));
@@ -98,11 +97,10 @@ Result<VirtualSources::Source> VirtualSources::open(const std::string& file_name
     return DatasetReader::open_next(environment_, source.file, std::move(described),
                                     known ? before->reader : nullptr, &budget);
   };
-  H5_ASSIGN(source.reader, metadata::retry_torn(followed, "virtual source", budget, open_dataset));
-  if (known)
-    source.outdated = source.reader->take_outdated();
-  else if (before != nullptr)
-    source.outdated = {{0, format::kUnlimited}};
+  H5_ASSIGN(NextReader next, metadata::retry_torn(followed, "virtual source", budget, open_dataset));
+  source.reader = std::move(next.reader);
+  source.stale = std::move(next.stale);
+  if (before != nullptr && !known) source.stale = {kWholeImage};
   return source;
 }
 
@@ -118,6 +116,7 @@ std::uint64_t VirtualSources::count_numbered(const std::string& file_name, const
 }
 
 bool VirtualSources::changed() const {
+  if (reopened_) return true;
   for (const SourcePtr& source : all()) {
     if (!source->reader) continue;
     metadata::FollowedFile& file = *source->file->followed;
@@ -144,7 +143,7 @@ std::vector<VirtualSources::SourcePtr> VirtualSources::renew(RequestBudget& budg
   std::vector<SourcePtr> out;
   for (const SourcePtr& before : before_) {
     SourcePtr now = get(before->file_name, before->dataset, budget);
-    if (!now->outdated.empty()) out.push_back(std::move(now));
+    if (!now->stale.empty()) out.push_back(std::move(now));
   }
   before_.clear();
   return out;

@@ -29,11 +29,10 @@ class VirtualSources {
     std::optional<Error> error;                   // it exists but cannot be opened
     std::optional<Error> absent;                  // why it is missing
     object::OpenedFilePtr file;
-    std::uint64_t snapshot = 0;  // number of its file's newest snapshot before it was opened
-    bool followed = false;       // whether that snapshot's file was followed
-    bool was_there = false;      // existed in the previous state
-    // Bytes of it that the previous state may have returned with other contents.
-    std::vector<ByteRange> outdated;
+    std::uint64_t snapshot = 0;    // number of its file's newest snapshot before it was opened
+    bool followed = false;         // whether that snapshot's file was followed
+    bool was_there = false;        // existed in the previous state
+    std::vector<ByteRange> stale;  // of its bytes, since the previous state
   };
   using SourcePtr = std::shared_ptr<const Source>;
 
@@ -72,6 +71,8 @@ class VirtualSources {
   // Whether a source, or a source of a source, has changed or was created. Cheap: each file is checked at
   // most once per its own interval, missing names once a second.
   bool changed() const;
+  // Whether a torn source was opened again: which of its bytes were returned before is unknown then.
+  bool reopened() const { return reopened_; }
 
   // The sources that were needed and are missing. Counted up to a bound.
   MissingSources missing() const;
@@ -79,9 +80,6 @@ class VirtualSources {
 
   // Opens the sources that the previous state had opened; returns those of which some bytes became stale.
   std::vector<SourcePtr> renew(RequestBudget& budget);
-  // Whether a torn source was opened again since the last call: which of its bytes were returned is unknown
-  // then.
-  bool take_reopened() { return reopened_.exchange(false); }
 
  private:
   Result<Source> open(const std::string& file_name, const std::string& dataset, const Source* before,

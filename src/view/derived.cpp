@@ -15,10 +15,14 @@ class PartDerivation : public Derivation {
     H5_ASSIGN(const dataset::DatasetPart part, part_of(dataset));
     return dataset::describe_part(dataset, part);
   }
-  Result<DatasetReaderPtr> open(const dataset::ReadEnvironment&, DatasetReaderPtr dataset,
-                                const DatasetReaderPtr& before) const override {
+  Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
     H5_ASSIGN(dataset::DatasetPart part, part_of(dataset->description()));
-    return dataset::open_part(std::move(dataset), std::move(part), before);
+    return dataset::open_part(std::move(dataset), std::move(part));
+  }
+  std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
+                                              const dataset::DatasetReader& before,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    return dataset::stale_in_part(part, before, stale);
   }
 
  private:

@@ -11,6 +11,7 @@ class RawFile final : public ComputedFile {
   explicit RawFile(DatasetReaderPtr reader) : reader_(std::move(reader)) {}
 
   std::uint64_t size() const override { return reader_->size(); }
+  const dataset::DatasetReader* image() const override { return reader_.get(); }
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override {
     return reader_->read(offset, length, access, out);

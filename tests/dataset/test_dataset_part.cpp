@@ -56,7 +56,7 @@ void check_parts(const MemoryDataset& dataset, std::mt19937& random) {
   for (int i = 0; i < 12; ++i) {
     const dataset::DatasetPart part = random_part(dataset.description(), random, 1 + i % 5);
     const Bytes want = expected(dataset, part);
-    const auto reader = dataset::open_part(whole, part, nullptr);
+    const auto reader = dataset::open_part(whole, part);
     ASSERT_EQ(reader->size(), want.size());
     Bytes all(want.size());
     ASSERT_TRUE(reader->read_into(0, all));
@@ -94,7 +94,7 @@ TEST(DatasetPart, ColumnsOfTiles) {
         part.axes[1] = {column, 1, 1, true};
         part.type = type_of_size(4);
         Bytes read(static_cast<std::size_t>(part.axes[0].count) * 4);
-        ASSERT_TRUE(dataset::open_part(whole, part, nullptr)->read_into(0, read));
+        ASSERT_TRUE(dataset::open_part(whole, part)->read_into(0, read));
         ASSERT_EQ(read, expected(dataset, part)) << "column " << column << ", every " << step;
       }
     }

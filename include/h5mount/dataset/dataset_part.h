@@ -28,8 +28,12 @@ DatasetPart whole_dataset(const object::DatasetDescription& dataset);
 // Shape, type and size of the part; storage is contiguous, without filters.
 object::DatasetDescription describe_part(const object::DatasetDescription& dataset, const DatasetPart& part);
 
-// `previous`: the reader returned for the dataset's previous state, or null.
-std::shared_ptr<const DatasetReader> open_part(std::shared_ptr<const DatasetReader> dataset, DatasetPart part,
-                                               const std::shared_ptr<const DatasetReader>& previous);
+std::shared_ptr<const DatasetReader> open_part(std::shared_ptr<const DatasetReader> dataset,
+                                               DatasetPart part);
+
+// What is stale in a part since `before`, the same part of an earlier state, where `stale` is so in the
+// dataset's image. Both were returned by open_part.
+std::vector<ByteRange> stale_in_part(const DatasetReader& part, const DatasetReader& before,
+                                     std::span<const ByteRange> stale);
 
 }  // namespace h5mount::dataset

@@ -161,9 +161,22 @@ struct MissingSources {
 
 using ByteRange = h5mount::ByteRange;
 
+// What is stale where it is not known which bytes are.
+inline constexpr ByteRange kWholeImage{0, format::kUnlimited};
+
 // A range of consecutive bytes of an image.
 struct ByteRun {
   std::uint64_t offset = 0, bytes = 0;
+};
+
+class DatasetReader;
+
+// A reader, and its delta from the one before: bytes of the image that it may return with other contents than
+// the readers before it did, as far as they had returned them when it was opened. For callers that keep what
+// they read.
+struct NextReader {
+  std::shared_ptr<const DatasetReader> reader;
+  std::vector<ByteRange> stale = {};
 };
 
 class DatasetReader {
@@ -175,19 +188,15 @@ class DatasetReader {
                                                            object::DatasetDescription description);
   virtual ~DatasetReader() = default;
 
-  // The reader of a later snapshot of a followed file: it keeps the finished blocks that the reader of the
-  // earlier one has decoded. `previous` may be null. The description must come from an object header that was
-  // read before the call; what the header refers to is read during the call, as a writer flushes it before
-  // the header. `budget`: that of the request; null: a budget of its own.
-  static Result<std::shared_ptr<const DatasetReader>> open_next(
-      const ReadEnvironment& environment, object::OpenedFilePtr file, object::DatasetDescription description,
-      const std::shared_ptr<const DatasetReader>& previous, RequestBudget* budget = nullptr);
-  // Stale ranges: bytes that readers of earlier snapshots may have returned with other contents than this
-  // one, for callers that cache what they read. Each is returned once.
-  std::vector<ByteRange> take_outdated() const {
-    if (outdated_.exchange(false)) return {{0, format::kUnlimited}};
-    return outdated_ranges();
-  }
+  // The reader of a later snapshot of a followed file, `previous` being that of an earlier one, or null: it
+  // keeps the finished blocks that the earlier one has decoded. The description must come from an object
+  // header that was read before the call; what the header refers to is read during the call, as a writer
+  // flushes it before the header. `budget`: that of the request; null: a budget of its own. May be called
+  // again with the same `previous`, also after a failure.
+  static Result<NextReader> open_next(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                      object::DatasetDescription description,
+                                      const std::shared_ptr<const DatasetReader>& previous,
+                                      RequestBudget* budget = nullptr);
 
   // Whether a source of a virtual dataset has changed or was created: then `open_next` returns a reader of
   // the new state. Costs a check of the sources' files, each at most once per its own interval.
@@ -246,20 +255,17 @@ class DatasetReader {
 
   // The reader of a later snapshot; this one is of the earlier. By default nothing is kept, and everything is
   // stale except contiguous storage that grew at its end.
-  virtual Result<std::shared_ptr<const DatasetReader>> open_next_state(const ReadEnvironment& environment,
-                                                                       object::OpenedFilePtr file,
-                                                                       object::DatasetDescription description,
-                                                                       RequestBudget& budget) const;
+  virtual Result<NextReader> open_next_state(const ReadEnvironment& environment, object::OpenedFilePtr file,
+                                             object::DatasetDescription description,
+                                             RequestBudget& budget) const;
 
  private:
   static Result<std::shared_ptr<const DatasetReader>> open_first(const ReadEnvironment& environment,
                                                                  object::OpenedFilePtr file,
                                                                  object::DatasetDescription description,
                                                                  RequestBudget& budget);
-  virtual std::vector<ByteRange> outdated_ranges() const { return {}; }
 
   object::DatasetDescription description_;
-  mutable std::atomic<bool> outdated_ = false;  // everything is stale
 };
 
 }  // namespace h5mount::dataset

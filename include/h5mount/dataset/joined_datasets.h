@@ -22,10 +22,14 @@ struct JoinedMember {
 Result<object::DatasetDescription> describe_joined(std::uint64_t address,
                                                    std::span<const JoinedMember> members);
 
-// Its reader, from the readers of the members in their order. `previous`: the reader returned for their
-// previous state, or null.
+// Its reader, from the readers of the members in their order.
 std::shared_ptr<const DatasetReader> open_joined(object::DatasetDescription joined,
-                                                 std::vector<std::shared_ptr<const DatasetReader>> members,
-                                                 const std::shared_ptr<const DatasetReader>& previous);
+                                                 std::vector<std::shared_ptr<const DatasetReader>> members);
+
+// What is stale in its image since `before`, that of an earlier state, where `stale` is so in the members'
+// images, a list for each.
+std::vector<ByteRange> stale_in_joined(const object::DatasetDescription& joined,
+                                       const object::DatasetDescription& before,
+                                       std::span<const std::vector<ByteRange>> stale);
 
 }  // namespace h5mount::dataset

@@ -17,10 +17,13 @@ class Derivation {
 
   // Shape, type and size of the part. NotFound where the dataset has no such part.
   virtual Result<object::DatasetDescription> describe(const object::DatasetDescription& dataset) const = 0;
-  // The part's elements. `before`: the same part of the dataset's previous state, or null; `take_outdated` of
-  // the result then returns the stale ranges of the part.
-  virtual Result<DatasetReaderPtr> open(const dataset::ReadEnvironment& environment, DatasetReaderPtr dataset,
-                                        const DatasetReaderPtr& before) const = 0;
+  // The part's elements.
+  virtual Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const = 0;
+  // Which bytes of `part` may differ from `before`, the same part of an earlier state, where `stale` of the
+  // dataset's image may have changed. `open` returned both.
+  virtual std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
+                                                      const dataset::DatasetReader& before,
+                                                      std::span<const dataset::ByteRange> stale) const = 0;
 };
 using DerivationPtr = std::shared_ptr<const Derivation>;
 

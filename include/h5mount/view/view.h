@@ -48,6 +48,10 @@ class ComputedFile {
   virtual std::vector<dataset::ByteRange> stale_since(const ComputedFile& before,
                                                       std::span<const dataset::ByteRange> stale) const;
 
+  // The reader of the image that this file is, byte for byte: who asks can read it without this file. Else
+  // null.
+  virtual const dataset::DatasetReader* image() const { return nullptr; }
+
   // As lseek(2) SEEK_DATA and SEEK_HOLE; by default there are no holes. `offset` is below the size.
   virtual Result<std::uint64_t> find_data(std::uint64_t offset, RequestBudget* budget = nullptr) const {
     (void)budget;

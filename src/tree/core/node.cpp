@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/tree/names.h"
 #include "inode_numbers.h"
 #include "served_file.h"
@@ -15,6 +16,16 @@ Error not_found() {
 }
 
 }  // namespace
+
+void set_size(NodeStat& stat, std::uint64_t bytes) {
+  constexpr std::uint64_t kBlockBytes = 512;
+  stat.size = bytes;
+  stat.blocks = divide_up(bytes, kBlockBytes);
+}
+
+void set_unreadable_size(NodeStat& stat) {
+  if (stat.size == 0) set_size(stat, 1);
+}
 
 std::size_t hash_of(const NodeKey& key) {
   const auto file = reinterpret_cast<std::uintptr_t>(key.file);

@@ -46,6 +46,14 @@ struct Subject {
 
 inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";  // see Node::media_type
 
+// Sets the size of a file that is computed on demand, without holes. It gets blocks for all its bytes:
+// SEEK_DATA finds them, and `tar --sparse` takes a file without blocks for one hole.
+void set_size(NodeStat& stat, std::uint64_t bytes);
+
+// The same for a file whose bytes cannot be read: one byte, where no size is known. Programs that take a file
+// of no bytes for empty without opening it (tar, git) then open it, and meet the error.
+void set_unreadable_size(NodeStat& stat);
+
 // For requests that answer with what they found so far: the error where nobody waits for it, or too late.
 inline Status ended_early(RequestBudget& budget) {
   Status goes_on = budget.check();

@@ -29,6 +29,8 @@ struct FoundDamage {
   std::optional<Error> list, entry;
 };
 
+using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
+
 // An object of one snapshot, and what was made of it on demand.
 struct OpenedObject {
   OpenedObject(object::Object opened, metadata::FileMetadataPtr pinned, const OpenedObject* before = nullptr)
@@ -41,7 +43,7 @@ struct OpenedObject {
   mutable OnceValue<std::shared_ptr<const CutNames>> cut_names;
   mutable OnceValue<std::shared_ptr<const LargeAttributes>> large_attributes;
   mutable OnceValue<FoundDamage> links_damage, attributes_damage;
-  mutable OnceValue<std::shared_ptr<const object::DatasetDescription>> description;
+  mutable OnceValue<DatasetDescriptionPtr> description;
   // A virtual dataset of unlimited extent is as large as its sources: its reader, once the description was
   // needed, and the reader from before its sources changed.
   mutable OnceValue<std::shared_ptr<const dataset::DatasetReader>> extent;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "h5mount/base/checked.h"
-
 namespace h5mount::tree {
 
 namespace {
@@ -34,9 +32,11 @@ Result<DatasetDescriptionPtr> description_of(ServedFile& file, const OpenedObjec
     const auto known = object.extent.peek();
     return known ? std::make_shared<const object::DatasetDescription>((*known)->description()) : described;
   }
-  const auto open = [&] {
-    return dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before,
-                                             budget);
+  const auto open = [&]() -> Result<std::shared_ptr<const dataset::DatasetReader>> {
+    H5_ASSIGN(dataset::NextReader next,
+              dataset::DatasetReader::open_next(environment, file.file(), *described, object.extent_before,
+                                                budget));
+    return std::move(next.reader);
   };
   const bool stays = !environment.files->crowded() || object.extent.peek();
   const bool measured = object.extent.peek().has_value();
@@ -97,16 +97,6 @@ NodeStat object_stat(const ServedFile& file, const object::Object& object, NodeT
   if (const auto time = object::object_modification_time(object); time && *time != 0) stat.mtime = *time;
   if (type == NodeType::File) stat.nlink = std::max(1U, object.header->reference_count);
   return stat;
-}
-
-void set_size(NodeStat& stat, std::uint64_t bytes) {
-  constexpr std::uint64_t kBlockBytes = 512;
-  stat.size = bytes;
-  stat.blocks = divide_up(bytes, kBlockBytes);
-}
-
-void set_unreadable_size(NodeStat& stat) {
-  if (stat.size == 0) set_size(stat, 1);
 }
 
 }  // namespace h5mount::tree

@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "../core/node.h"
 #include "../core/served_file.h"
 
 namespace h5mount::tree {
-
-using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
 
 // Without a budget no source of a virtual dataset is opened: one of unlimited extent then has the extent that
 // was measured last, or that in its header.
@@ -32,14 +31,6 @@ NodeStat plain_stat(const ServedFile& file, NodeType type, std::uint64_t ino);
 
 // The same with the object's own time and, except for groups, its link count.
 NodeStat object_stat(const ServedFile& file, const object::Object& object, NodeType type);
-
-// Sets the size of a file that is computed on demand, without holes. It gets blocks for all its bytes:
-// SEEK_DATA finds them, and `tar --sparse` takes a file without blocks for one hole.
-void set_size(NodeStat& stat, std::uint64_t bytes);
-
-// The same for a file whose bytes cannot be read: one byte, where no size is known. Programs that take a file
-// of no bytes for empty without opening it (tar, git) then open it, and meet the error.
-void set_unreadable_size(NodeStat& stat);
 
 // The extended attributes of an object: user.hdf5.* first, then its attributes, cut to Linux's limit.
 // Attributes whose values exceed that limit are not listed but named in user.hdf5.large_attributes.

@@ -5,16 +5,14 @@
 #include <cerrno>
 
 #include "../core/inode_numbers.h"
+#include "../core/open_bytes.h"
 #include "../core/open_files.h"
-#include "../core/open_nodes.h"
-#include "h5mount/metadata/torn_retry.h"
+#include "followed_dataset.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
 
 namespace {
-
-constexpr std::uint64_t kMostCopied = 64U << 10;
 
 // A node with the extended attributes of its object.
 class ObjectNode : public Node {
@@ -50,154 +48,33 @@ class ObjectNode : public Node {
   LinkPlace place_;
 };
 
-class OpenDataset : public OpenNode {
- public:
-  OpenDataset(NodePtr keep, DatasetImage& image, DatasetImage::Bytes bytes)
-      : keep_(std::move(keep)), image_(image), bytes_(std::move(bytes)) {
-    image_.context().open_nodes->add(keep_);
-  }
-  ~OpenDataset() override { image_.context().open_nodes->remove(keep_); }
-  OpenDataset(const OpenDataset&) = delete;
-  OpenDataset& operator=(const OpenDataset&) = delete;
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
-              RequestBudget& budget) override {
-    allow(budget);
-    dataset::Pieces pieces;
-    Status done = read_once(offset, length, pieces, budget);
-    if (done || done.error().code() != ErrorCode::Interrupted) image_.note_read(offset, length, done);
-    if (!done && done.error().code() == ErrorCode::Stale) drop_pages();
-    H5_TRY(std::move(done));
-    out.append(pieces);
-    return {};
-  }
-
-  Status revalidate() override {
-    Status same = image_.confirm_unchanged();
-    if (!same) drop_pages();
-    return same;
-  }
-
-  std::optional<FixedImage> fixed_image() const override {
-    if (!bytes_.raw || image_.grows()) return std::nullopt;
-    return FixedImage{bytes_.raw, image_.context().environment, [keep = keep_, &image = image_] {
-                        return !image.grows() && image.confirm_unchanged().has_value();
-                      }};
-  }
-
-  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
-    allow(budget);
-    H5_ASSIGN(const DatasetImage::Bytes bytes, now(budget));
-    if (bytes.raw) return unchanged(bytes.raw->find_data(offset, &budget));
-    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return offset;
-  }
-
-  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) override {
-    allow(budget);
-    H5_ASSIGN(const DatasetImage::Bytes bytes, now(budget));
-    if (bytes.raw) return unchanged(bytes.raw->find_hole(offset, &budget));
-    if (offset >= bytes.size()) return fail({ErrorCode::NotFound, "beyond the end"});
-    return bytes.size();
-  }
-
- private:
-  void allow(RequestBudget& budget) const { budget.allow_for(image_.followed().source()->stored_bytes()); }
-
-  // Reads bytes of the file as it was opened, or of one snapshot of a growing file. Pieces that the kernel
-  // has yet to copy (`kernel_only`, more than kMostCopied bytes) are checked afterwards: see
-  // OpenNode::revalidate.
-  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget& budget) {
-    if (!image_.grows()) {
-      H5_TRY(image_.revalidate());
-      dataset::Pieces pieces;
-      H5_TRY(bytes_.read(offset, length, {&pattern_, &budget}, pieces));
-      pieces = copied_where_small(std::move(pieces));
-      H5_TRY(image_.confirm_unchanged());
-      if (!image_.grows()) {
-        out = std::move(pieces);
-        return {};
-      }
-    }
-    const auto attempt = [&](const auto&) -> Status {
-      H5_ASSIGN(const DatasetImage::Bytes bytes, image_.bytes(budget));
-      dataset::Pieces pieces;
-      H5_TRY(bytes.read(offset, length, {&pattern_, &budget}, pieces));
-      H5_TRY(image_.confirm_unchanged());
-      image_.note_missing_sources(bytes.raw);
-      out = std::move(pieces);
-      return {};
-    };
-    // The reader of a virtual dataset makes the attempts itself, for each source.
-    if (image_.is_virtual()) return attempt(nullptr);
-    return metadata::retry_torn(image_.followed(), "dataset", budget, attempt);
-  }
-
-  // Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
-  static dataset::Pieces copied_where_small(dataset::Pieces pieces) {
-    if (pieces.total() == 0 || pieces.total() > kMostCopied || !pieces.kernel_only()) return pieces;
-    auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
-    if (!dataset::copy_pieces(pieces.list(), block->bytes())) return pieces;
-    dataset::Pieces copied;
-    copied.add(block->bytes(), block);
-    return copied;
-  }
-
-  Result<std::uint64_t> unchanged(Result<std::uint64_t> found) const {
-    H5_TRY(image_.confirm_unchanged());
-    return found;
-  }
-
-  // Drops the kernel's pages once: a page may contain bytes copied while the file was being written.
-  void drop_pages() {
-    const auto kernel = image_.context().open_nodes->kernel();
-    if (kernel && !dropped_pages_.exchange(true)) kernel->invalidate(keep_->id(), {{0, format::kUnlimited}});
-  }
-
-  // A handle that is held while the file grows reads the newest snapshot.
-  Result<DatasetImage::Bytes> now(RequestBudget& budget) {
-    return image_.grows() ? image_.bytes(budget) : bytes_;
-  }
-
-  NodePtr keep_;
-  DatasetImage& image_;
-  DatasetImage::Bytes bytes_;
-  dataset::ReadPattern pattern_;
-  std::atomic<bool> dropped_pages_ = false;
-};
-
 class DatasetNode : public ObjectNode {
  public:
-  DatasetNode(const ServedFilePtr& view, std::uint64_t object, LinkPlace link)
-      : ObjectNode(view, object, std::move(link)), image_(view, object, place()) {}
+  DatasetNode(const ServedFilePtr& file, std::uint64_t object, LinkPlace link)
+      : ObjectNode(file, object, std::move(link)),
+        dataset_(file, object, place()),
+        bytes_(dataset_, {&view::view_by_suffix("")}) {}
 
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
     H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
     NodeStat stat = object_stat(*file(), object->object, NodeType::File);
-    image_.measure(depth, stat, id(), budget);
+    const DatasetDescriptionPtr measured = bytes_.measure(depth, stat, id(), budget);
+    if (measured) dataset_.measure_blocks(depth, *measured, stat, budget);
     H5_TRY(ended_early(budget));
     return stat;
   }
 
-  bool follows() const override { return image_.follows(); }
-  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override { return image_.sources(budget); }
-
-  void catch_up() override { image_.catch_up(id()); }
+  bool follows() const override { return dataset_.follows(); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) override { return dataset_.sources(budget); }
+  void catch_up() override { bytes_.catch_up(id()); }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
-    auto opened = image_.bytes(budget);
-    if (!opened) {
-      if (opened.error().code() != ErrorCode::Interrupted) image_.note_failure(0, opened.error());
-      return fail(std::move(opened).error());
-    }
-    DatasetImage::Bytes bytes = *std::move(opened);
-    image_.note_missing_sources(bytes.raw);
-    if (image_.grows()) image_.catch_up(id());  // pages cached since an earlier opening
-    return std::make_shared<OpenDataset>(shared_from_this(), image_, std::move(bytes));
+    return open_bytes(shared_from_this(), bytes_, budget);
   }
 
  private:
-  DatasetImage image_;
+  FollowedDataset dataset_;
+  FollowedBytes bytes_;
 };
 
 class DatatypeNode : public ObjectNode {

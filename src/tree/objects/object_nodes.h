@@ -3,7 +3,6 @@
 #pragma once
 
 #include "../core/node.h"
-#include "dataset_image.h"
 #include "group_contents.h"
 
 namespace h5mount::tree {

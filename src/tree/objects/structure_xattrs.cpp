@@ -5,7 +5,7 @@
 
 #include "attribute_values.h"
 #include "damaged_lists.h"
-#include "dataset_image.h"
+#include "followed_dataset.h"
 #include "h5mount/io/remarks.h"
 #include "h5mount/object/no_such_attribute.h"
 #include "object_facts.h"

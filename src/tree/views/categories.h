@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "../objects/dataset_image.h"
+#include "../objects/object_facts.h"
 
 namespace h5mount::tree {
 

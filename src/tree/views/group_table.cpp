@@ -152,128 +152,140 @@ Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const Opene
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
-Result<GroupTable::Members> GroupTable::members(RequestBudget& budget) {
-  return members_.get(
-      [&]() -> Result<Members> {
-        H5_ASSIGN(const OpenedObjectPtr group, file_->object(address_, budget));
-        H5_ASSIGN(std::vector<GroupColumn> columns, group_columns(*file_, *group, budget, true));
-        if (columns.empty()) return fail({ErrorCode::NotFound, "the group is no table"});
-        auto out = std::make_shared<std::vector<Member>>();
-        for (GroupColumn& column : columns) {
-          auto image =
-              std::make_shared<DatasetImage>(file_, column.address, LinkPlace{address_, column.name});
-          std::shared_ptr<DatasetImage> names;
-          if (column.names)
-            names = std::make_shared<DatasetImage>(file_, *column.names, LinkPlace{address_, column.name});
-          out->push_back({std::move(column.name), std::move(image), std::move(names)});
-        }
+Result<GroupTable::Columns> GroupTable::columns(RequestBudget& budget) {
+  return columns_.get(
+      [&]() -> Result<Columns> {
+        H5_ASSIGN(const OpenedObjectPtr group, file()->object(address(), budget));
+        H5_ASSIGN(std::vector<GroupColumn> found, group_columns(*file(), *group, budget, true));
+        if (found.empty()) return fail({ErrorCode::NotFound, "the group is no table"});
+        const auto followed = [&](const GroupColumn& column, std::uint64_t dataset) {
+          return std::make_unique<FollowedDataset>(file(), dataset, LinkPlace{address(), column.name});
+        };
+        auto out = std::make_shared<std::vector<Column>>();
+        for (const GroupColumn& column : found)
+          out->push_back({column.name, followed(column, column.address),
+                          column.names ? followed(column, *column.names) : nullptr});
         return out;
       },
       &budget);
 }
 
-Result<DatasetDescriptionPtr> GroupTable::newest_description(RequestBudget& budget, bool measured) {
-  H5_ASSIGN(const Members all, members(budget));
-  std::vector<dataset::JoinedMember> described;
-  for (const Member& member : *all) {
-    H5_ASSIGN(DatasetDescriptionPtr dataset, member.image->newest_description(budget, measured));
-    if (member.image->is_virtual()) is_virtual_ = true;
-    described.push_back({member.name, std::move(dataset)});
+Result<object::CategoriesPtr> GroupTable::names_of(const DataState& names, const Table* known,
+                                                   std::size_t column, RequestBudget& budget) {
+  if (known != nullptr) {
+    const DataState& before = *known->columns[column].names;
+    const bool same =
+        names.stale.since(before.number).empty() && names.reader->size() == before.reader->size();
+    if (same || names.number <= before.number) return known->reader->description().categories[column];
   }
-  H5_ASSIGN(auto joined, dataset::describe_joined(address_, described));
-  if (measured) {
-    H5_ASSIGN(joined.categories, categories(all, Keep::No, budget));
-  } else {
-    joined.categories = unknown_names(*all, &Member::names);
+  if (auto problem = names.reader->problem()) return fail(*std::move(problem));
+  return read_categories(*file(), *names.reader, budget);
+}
+
+Result<DatasetDescriptionPtr> GroupTable::newest_description(RequestBudget& budget, bool measured) {
+  H5_ASSIGN(const Columns all, columns(budget));
+  std::vector<dataset::JoinedMember> described;
+  for (const Column& column : *all) {
+    H5_ASSIGN(DatasetDescriptionPtr dataset, column.values->newest_description(budget, measured));
+    if (column.values->is_virtual()) set_virtual();
+    described.push_back({column.name, std::move(dataset)});
+  }
+  H5_ASSIGN(auto joined, dataset::describe_joined(address(), described));
+  joined.categories = unknown_names(*all, &Column::names);
+  const States::ValuePtr known = states_.newest_value();
+  for (std::size_t i = 0; measured && i < all->size(); ++i) {
+    if (!(*all)[i].names) continue;
+    H5_ASSIGN(const DataStatePtr names, (*all)[i].names->newest(budget));
+    H5_ASSIGN(joined.categories[i], names_of(*names, known.get(), i, budget));
   }
   return std::make_shared<const object::DatasetDescription>(std::move(joined));
 }
 
 Result<std::vector<NodeSource>> GroupTable::sources(RequestBudget& budget) {
-  H5_ASSIGN(const Members all, members(budget));
+  H5_ASSIGN(const Columns all, columns(budget));
   std::vector<NodeSource> out;
-  for (const Member& member : *all) {
-    for (const auto& image : {member.image, member.names}) {
-      if (!image) continue;
-      H5_ASSIGN(std::vector<NodeSource> more, image->sources(budget));
+  for (const Column& column : *all) {
+    for (FollowedDataset* const dataset : {column.values.get(), column.names.get()}) {
+      if (dataset == nullptr) continue;
+      H5_ASSIGN(std::vector<NodeSource> more, dataset->sources(budget));
       out.insert(out.end(), more.begin(), more.end());
     }
   }
   return out;
 }
 
-Result<std::vector<object::CategoriesPtr>> GroupTable::categories(const Members& all, Keep keep,
-                                                                  RequestBudget& budget) {
-  std::vector<Names> names;
-  {
-    const MutexLock lock(mutex_);
-    names = names_;
+Result<DataStatePtr> GroupTable::newest(RequestBudget& budget) {
+  H5_ASSIGN(const Columns all, columns(budget));
+  std::vector<ColumnState> now(all->size());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const Column& column = (*all)[i];
+    H5_ASSIGN(now[i].values, column.values->newest(budget));
+    if (column.names) {
+      H5_ASSIGN(now[i].names, column.names->newest(budget));
+    }
+    if (column.values->is_virtual()) set_virtual();
   }
-  names.resize(all->size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!(*all)[i].names) continue;
-    H5_ASSIGN(const DatasetImage::NumberedReader newest, (*all)[i].names->newest_numbered_reader(budget));
-    if (names[i].number >= newest.number) continue;
-    if (auto problem = newest.reader->problem()) return fail(*std::move(problem));
-    H5_ASSIGN(object::CategoriesPtr read, read_categories(*file_, *newest.reader, budget));
-    names[i] = {newest.number, std::move(read)};
-  }
-  if (keep == Keep::Yes) {
-    const MutexLock lock(mutex_);
-    names_.resize(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i)  // another request may have read the same ones
-      names_[i].number < names[i].number ? names_[i] = names[i] : names[i] = names_[i];
-  }
-  std::vector<object::CategoriesPtr> out;
-  for (Names& one : names) out.push_back(std::move(one.categories));
-  return out;
+  const auto state = states_.advance(std::move(now), [](const States::State& newest, auto& of) {
+    std::uint64_t known = 0, number = 0;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      // Another request may have found later states of some columns.
+      const ColumnState& before = newest.of[i];
+      if (before.values->number > of[i].values->number) of[i].values = before.values;
+      if (before.names && before.names->number > of[i].names->number) of[i].names = before.names;
+      known += before.number();
+      number += of[i].number();
+    }
+    return number > known;
+  });
+  H5_ASSIGN(DataStatePtr made, state->value.get([&] { return make(*all, *state, budget); }, &budget));
+  return made;
 }
 
-Result<DatasetReaderPtr> GroupTable::newest_reader(RequestBudget& budget) {
-  H5_ASSIGN(const Members all, members(budget));
-  std::vector<DatasetImage::NumberedReader> newest;
-  for (const Member& member : *all) {
-    H5_ASSIGN(newest.emplace_back(), member.image->newest_numbered_reader(budget));
-    if (member.image->is_virtual()) is_virtual_ = true;
-  }
-  H5_ASSIGN(std::vector<object::CategoriesPtr> names, categories(all, Keep::Yes, budget));
-  const MutexLock lock(mutex_);
-  // Another request may have read a later state of some members.
-  for (std::size_t i = 0; i < readers_.size(); ++i)
-    if (readers_[i].number >= newest[i].number) newest[i] = readers_[i];
-  const bool same_names = joined_ && joined_->description().categories == names;
-  const bool same =
-      same_names && std::ranges::equal(readers_, newest, {}, &DatasetImage::NumberedReader::reader,
-                                       &DatasetImage::NumberedReader::reader);
-  if (same) return joined_;
+Result<GroupTable::States::ValuePtr> GroupTable::make(const std::vector<Column>& columns,
+                                                      const States::State& state, RequestBudget& budget) {
+  const Table* const before = state.before.get();
+  auto made = std::make_shared<Table>();
+  made->columns = state.of;
   std::vector<dataset::JoinedMember> described;
   std::vector<DatasetReaderPtr> readers;
-  for (std::size_t i = 0; i < newest.size(); ++i) {
-    described.push_back({(*all)[i].name, {newest[i].reader, &newest[i].reader->description()}});
-    readers.push_back(newest[i].reader);
+  std::vector<object::CategoriesPtr> names(columns.size());
+  std::vector<std::vector<dataset::ByteRange>> stale;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnState& now = state.of[i];
+    described.push_back({columns[i].name, {now.values->reader, &now.values->reader->description()}});
+    readers.push_back(now.values->reader);
+    if (now.names) {
+      H5_ASSIGN(names[i], names_of(*now.names, before, i, budget));
+    }
+    if (before != nullptr) stale.push_back(now.values->stale.since(before->columns[i].values->number));
+    made->number += now.number();
   }
-  H5_ASSIGN(auto joined, dataset::describe_joined(address_, described));
+  H5_ASSIGN(auto joined, dataset::describe_joined(address(), described));
   joined.categories = std::move(names);
-  // Other names make all rows others.
-  joined_ = dataset::open_joined(std::move(joined), std::move(readers), same_names ? joined_ : nullptr);
-  readers_ = std::move(newest);
-  return joined_;
-}
-
-void GroupTable::note_failure(std::uint64_t offset, const Error& error) {
-  file_->failures().note(address_, file_->metadata()->number(), offset, error);
-  if (file_->context().options.logs_failed_reads) file_->report(file_->path_of(place_), error);
-}
-
-void GroupTable::note_missing_sources(const DatasetReaderPtr&) {
-  const auto known = members_.peek();
-  if (!known || !is_virtual_) return;
-  std::vector<DatasetReaderPtr> readers;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& numbered : readers_) readers.push_back(numbered.reader);
+  if (before == nullptr && state.number > 1) made->stale.add(made->number, {{dataset::kWholeImage}});
+  if (before != nullptr) {
+    const object::DatasetDescription& earlier = before->reader->description();
+    made->stale = before->stale;
+    // Other names make all rows others.
+    made->stale.add(made->number, earlier.categories == joined.categories
+                                      ? dataset::stale_in_joined(joined, earlier, stale)
+                                      : std::vector{dataset::kWholeImage});
   }
-  for (std::size_t i = 0; i < readers.size(); ++i) (**known)[i].image->note_missing_sources(readers[i]);
+  made->reader = dataset::open_joined(std::move(joined), std::move(readers));
+  return made;
+}
+
+std::uint64_t GroupTable::newest_number() const {
+  std::uint64_t number = 0;
+  if (const auto known = columns_.peek())
+    for (const Column& column : **known)
+      number += column.values->newest_number() + (column.names ? column.names->newest_number() : 0);
+  return number;
+}
+
+void GroupTable::note_missing() {
+  if (const auto known = columns_.peek())
+    for (const Column& column : **known) column.values->note_missing_sources();
 }
 
 }  // namespace h5mount::tree

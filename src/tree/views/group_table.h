@@ -3,8 +3,8 @@
 // (categories.h) are columns of names: in a group, and alone as a table of one column. Threads: any.
 #pragma once
 
-#include "../objects/dataset_image.h"
-#include "h5mount/base/thread_annotations.h"
+#include "../core/states.h"
+#include "../objects/followed_dataset.h"
 #include "h5mount/dataset/joined_datasets.h"
 
 namespace h5mount::tree {
@@ -27,51 +27,44 @@ Result<std::vector<GroupColumn>> group_columns(ServedFile& file, const OpenedObj
 Result<DatasetDescriptionPtr> describe_group_table(ServedFile& file, const OpenedObject& object,
                                                    RequestBudget& budget, bool measured);
 
-class GroupTable final : public ViewedData {
+class GroupTable final : public FollowedData {
  public:
-  // `place`: of the object at `address`, a group or categorical data, for messages.
-  GroupTable(ServedFilePtr file, std::uint64_t address, LinkPlace place)
-      : file_(std::move(file)), address_(address), place_(std::move(place)) {}
+  using FollowedData::FollowedData;  // the object is a group, or categorical data
 
   Result<DatasetDescriptionPtr> newest_description(RequestBudget& budget, bool measured) override;
-  Result<DatasetReaderPtr> newest_reader(RequestBudget& budget) override;
-  bool grows() const override { return followed().following() || is_virtual(); }
-  bool is_virtual() const override { return is_virtual_.load(std::memory_order_relaxed); }
+  Result<DataStatePtr> newest(RequestBudget& budget) override;
+  std::uint64_t newest_number() const override;
   Result<std::vector<NodeSource>> sources(RequestBudget& budget) override;
   bool repeats_attempts() const override { return false; }
-  void note_failure(std::uint64_t offset, const Error& error) override;
-  void note_missing_sources(const DatasetReaderPtr& reader) override;
-  metadata::FollowedFile& followed() const override { return file_->followed(); }
-  const ViewContext& context() const override { return file_->context(); }
 
  private:
-  struct Member {
+  struct Column {
     std::string name;
-    std::shared_ptr<DatasetImage> image;
-    std::shared_ptr<DatasetImage> names;  // of its codes; null where it holds values
+    std::unique_ptr<FollowedDataset> values;
+    std::unique_ptr<FollowedDataset> names;  // of its codes; null where it holds values
   };
-  using Members = std::shared_ptr<const std::vector<Member>>;
-  // The links of a group do not change while its file is followed.
-  Result<Members> members(RequestBudget& budget);
-  // The names of the members' codes in the newest snapshot: the same ones until they change, where they are
-  // to be kept for a reader.
-  enum class Keep : std::uint8_t { No, Yes };
-  Result<std::vector<object::CategoriesPtr>> categories(const Members& all, Keep keep, RequestBudget& budget);
+  using Columns = std::shared_ptr<const std::vector<Column>>;
+  // The states of a column's datasets. Their numbers together are the number of the table's state.
+  struct ColumnState {
+    DataStatePtr values, names;
+    std::uint64_t number() const { return values->number + (names ? names->number : 0); }
+  };
+  struct Table : DataState {
+    std::vector<ColumnState> columns;
+  };
+  using States = tree::States<std::vector<ColumnState>, Table>;
 
-  const ServedFilePtr file_;
-  const std::uint64_t address_;
-  const LinkPlace place_;
-  OnceValue<Members> members_;
-  std::atomic<bool> is_virtual_ = false;  // known once the members were described
-  Mutex mutex_;
-  // The members' readers under `joined_`.
-  std::vector<DatasetImage::NumberedReader> readers_ H5_GUARDED_BY(mutex_);
-  DatasetReaderPtr joined_ H5_GUARDED_BY(mutex_);
-  struct Names {
-    std::uint64_t number = 0;  // of the reader that they were read from
-    object::CategoriesPtr categories;
-  };
-  std::vector<Names> names_ H5_GUARDED_BY(mutex_);  // one for each member; none before the first reader
+  // The links of a group do not change while its file is followed.
+  Result<Columns> columns(RequestBudget& budget);
+  Result<States::ValuePtr> make(const std::vector<Column>& columns, const States::State& state,
+                                RequestBudget& budget);
+  // The names of a column's codes: those that `known` has, if they are still the same.
+  Result<object::CategoriesPtr> names_of(const DataState& names, const Table* known, std::size_t column,
+                                         RequestBudget& budget);
+  void note_missing() override;
+
+  OnceValue<Columns> columns_;
+  States states_;
 };
 
 }  // namespace h5mount::tree

@@ -8,7 +8,7 @@
 
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
-#include "../objects/object_facts.h"
+#include "../objects/followed_dataset.h"
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
 #include "mirror.h"
@@ -23,14 +23,36 @@ Error no_part() {
 }
 
 // The dataset that the nodes of a directory share.
-struct PartsOf {
-  ServedFilePtr file;
-  std::uint64_t address;
-  LinkPlace place;
-  std::shared_ptr<DatasetImage> image;
+using DatasetPtr = std::shared_ptr<FollowedDataset>;
+
+// `name` distinguishes the directory from others of the dataset's link.
+class PartsDirectory : public Node {
+ public:
+  PartsDirectory(DatasetPtr dataset, std::string name)
+      : Node({dataset->file().get(), NodeKey::Kind::ViewDirectory, dataset->place().group,
+              fmt::format("/{}/{}", dataset->place().name, name)}),
+        dataset_(std::move(dataset)),
+        name_(std::move(name)) {}
+
+  Subject subject() const override { return {&file(), file().path_of(dataset_->place())}; }
+  const FollowedFilePtr& read_from() const override { return file().file()->followed; }
+
+  bool follows() const override { return dataset_->follows(); }
+
+  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
+    H5_ASSIGN(const OpenedObjectPtr object, file().object(dataset_->address(), budget));
+    NodeStat stat = object_stat(file(), object->object, NodeType::Directory);
+    stat.nlink = 1;
+    stat.ino = make_ino(file().ino_of(key().address), key().name);
+    return stat;
+  }
+
+ protected:
+  const DatasetPtr& dataset() const { return dataset_; }
+  const std::string& name() const { return name_; }
 
   Result<DatasetDescriptionPtr> description(RequestBudget& budget) const {
-    return image->newest_description(budget, true);
+    return dataset_->newest_description(budget, true);
   }
 
   // NotFound where the view cannot show the part.
@@ -39,38 +61,13 @@ struct PartsOf {
     H5_ASSIGN(const object::DatasetDescription part, of.derivation->describe(*described));
     H5_ASSIGN(const std::optional<std::string> why, of.view->unfit(part, &budget));
     if (why) return fail(no_part());
-    return make_view_file(file, address, std::move(name), SharedDataset{image}, std::move(of));
+    return make_view_file(dataset_, std::move(name), std::move(of));
   }
-};
-
-// `name` distinguishes the directory from others of the dataset's link.
-class PartsDirectory : public Node {
- public:
-  PartsDirectory(PartsOf dataset, std::string name)
-      : Node({dataset.file.get(), NodeKey::Kind::ViewDirectory, dataset.place.group,
-              fmt::format("/{}/{}", dataset.place.name, name)}),
-        dataset_(std::move(dataset)),
-        name_(std::move(name)) {}
-
-  Subject subject() const override { return {dataset_.file.get(), dataset_.file->path_of(dataset_.place)}; }
-  const FollowedFilePtr& read_from() const override { return dataset_.file->file()->followed; }
-
-  bool follows() const override { return dataset_.image->follows(); }
-
-  Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
-    H5_ASSIGN(const OpenedObjectPtr object, dataset_.file->object(dataset_.address, budget));
-    NodeStat stat = object_stat(*dataset_.file, object->object, NodeType::Directory);
-    stat.nlink = 1;
-    stat.ino = make_ino(dataset_.file->ino_of(key().address), key().name);
-    return stat;
-  }
-
- protected:
-  const PartsOf& dataset() const { return dataset_; }
-  const std::string& name() const { return name_; }
 
  private:
-  PartsOf dataset_;
+  ServedFile& file() const { return *dataset_->file(); }
+
+  DatasetPtr dataset_;
   std::string name_;
 };
 
@@ -82,12 +79,12 @@ class SliceDirectory : public PartsDirectory {
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
     const view::View& view = view::view_by_suffix(shown);
     std::string selection(shown.substr(0, shown.size() - view.suffix.size()));
-    return dataset().file_of(fmt::format("slice/{}", shown),
-                             {&view, view::derive_selection(std::move(selection))}, budget);
+    return file_of(fmt::format("slice/{}", shown), {&view, view::derive_selection(std::move(selection))},
+                   budget);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
-    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
+    H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     auto out = std::make_shared<NameList>();
     const auto& dims = described->space.dims;
     const std::uint64_t count = dims.empty() ? 0 : std::min(dims[0], limits::kMaxListedSlices);
@@ -99,7 +96,7 @@ class SliceDirectory : public PartsDirectory {
 // A member is a file; a compound one is a directory of its own members.
 class FieldsDirectory : public PartsDirectory {
  public:
-  FieldsDirectory(PartsOf dataset, const std::string& name, std::vector<std::string> path)
+  FieldsDirectory(DatasetPtr dataset, const std::string& name, std::vector<std::string> path)
       : PartsDirectory(std::move(dataset), name), path_(std::move(path)) {}
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
@@ -108,12 +105,12 @@ class FieldsDirectory : public PartsDirectory {
       if (member->is_directory)
         return std::make_shared<FieldsDirectory>(dataset(), fmt::format("{}/{}", name(), shown),
                                                  path_to(*member));
-      return file_of(shown, *member, view::view_by_suffix(""), budget);
+      return member_file(shown, *member, view::view_by_suffix(""), budget);
     }
     const view::View& view = view::view_by_suffix(shown);
     const Shown* member = find(all, shown.substr(0, shown.size() - view.suffix.size()));
     if (member == nullptr) return fail(no_part());
-    return file_of(shown, *member, view, budget);
+    return member_file(shown, *member, view, budget);
   }
 
   Result<std::shared_ptr<const DirectoryListing>> list(RequestBudget& budget) override {
@@ -132,7 +129,7 @@ class FieldsDirectory : public PartsDirectory {
 
   // The first of members with the same name, which only damaged types have.
   Result<std::vector<Shown>> members(RequestBudget& budget) const {
-    H5_ASSIGN(const DatasetDescriptionPtr described, dataset().description(budget));
+    H5_ASSIGN(const DatasetDescriptionPtr described, description(budget));
     H5_ASSIGN(const object::DatasetDescription part, view::derive_member(path_)->describe(*described));
     std::vector<Shown> out;
     std::unordered_set<std::string_view> seen;
@@ -155,10 +152,10 @@ class FieldsDirectory : public PartsDirectory {
     return path;
   }
 
-  Result<NodePtr> file_of(std::string_view shown, const Shown& member, const view::View& view,
-                          RequestBudget& budget) const {
-    return dataset().file_of(fmt::format("{}/{}", name(), shown),
-                             {&view, view::derive_member(path_to(member))}, budget);
+  Result<NodePtr> member_file(std::string_view shown, const Shown& member, const view::View& view,
+                              RequestBudget& budget) const {
+    return file_of(fmt::format("{}/{}", name(), shown), {&view, view::derive_member(path_to(member))},
+                   budget);
   }
 
   std::vector<std::string> path_;
@@ -168,7 +165,7 @@ class FieldsDirectory : public PartsDirectory {
 class PartsMirror : public Mirror {
  public:
   using HasParts = bool (*)(const object::DatasetDescription&);
-  using MakeDirectory = NodePtr (*)(PartsOf dataset, std::string_view name);
+  using MakeDirectory = NodePtr (*)(DatasetPtr dataset, std::string_view name);
   PartsMirror(std::string_view name, HasParts has_parts, MakeDirectory make)
       : name_(name), has_parts_(has_parts), make_(make) {}
 
@@ -191,10 +188,9 @@ class PartsMirror : public Mirror {
 
   NodePtr make_node(const GroupContents& group, const format::Link& link, const std::string&,
                     RequestBudget&) const override {
-    const LinkPlace place{group.address(), link.name};
-    return make_({group.file(), link.address, place,
-                  std::make_shared<DatasetImage>(group.file(), link.address, place)},
-                 name_);
+    return make_(
+        std::make_shared<FollowedDataset>(group.file(), link.address, LinkPlace{group.address(), link.name}),
+        name_);
   }
 
  private:
@@ -217,7 +213,7 @@ NodePtr make_slice_directory(const VirtualDirectorySetup& setup) {
       std::make_shared<PartsMirror>(
           "slice",
           [](const object::DatasetDescription& d) { return d.space.kind != format::DataspaceKind::Null; },
-          [](PartsOf dataset, std::string_view name) -> NodePtr {
+          [](DatasetPtr dataset, std::string_view name) -> NodePtr {
             return std::make_shared<SliceDirectory>(std::move(dataset), std::string(name));
           }));
 }
@@ -228,7 +224,7 @@ NodePtr make_fields_directory(const VirtualDirectorySetup& setup) {
                                 [](const object::DatasetDescription& d) {
                                   return d.type->cls == format::DatatypeClass::Compound;
                                 },
-                                [](PartsOf dataset, std::string_view name) -> NodePtr {
+                                [](DatasetPtr dataset, std::string_view name) -> NodePtr {
                                   return std::make_shared<FieldsDirectory>(
                                       std::move(dataset), std::string(name), std::vector<std::string>());
                                 }));

@@ -16,8 +16,9 @@
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
 #include "../core/open_files.h"
-#include "../objects/dataset_image.h"
+#include "../objects/followed_dataset.h"
 #include "../objects/object_facts.h"
+#include "h5mount/view/text_lines.h"
 #include "mirror.h"
 #include "virtual_directories.h"
 
@@ -53,13 +54,6 @@ Result<std::uint64_t> element_count(const dataset::DatasetReader& reader, Reques
   return fail({ErrorCode::Internal, "a sparse dataset without its form"});
 }
 
-Result<DatasetReaderPtr> reader_of(DatasetImage& image, RequestBudget& budget) {
-  H5_ASSIGN(DatasetImage::Bytes bytes, image.bytes(budget));
-  if (!bytes.raw)
-    return fail({ErrorCode::UnsupportedFeature, "sparse storage of a type that is shown as text"});
-  return std::move(bytes.raw);
-}
-
 Result<std::uint64_t> list_bytes(const dataset::DatasetReader& reader, const List& list,
                                  RequestBudget& budget) {
   H5_ASSIGN(const std::uint64_t count, element_count(reader, budget));
@@ -91,24 +85,35 @@ class OpenList : public OpenWithoutHoles {
   std::uint64_t bytes_;
 };
 
-// Shared by the files of one dataset: its image, and with it the decoded chunks.
-struct SparseDataset {
-  SparseDataset(const ServedFilePtr& view, std::uint64_t at, LinkPlace place)
-      : file(view), address(at), image(view, at, std::move(place)) {}
-  ServedFilePtr file;
-  std::uint64_t address;
-  DatasetImage image;
+// Shared by the files of one dataset, and with it the decoded chunks.
+class SparseDataset {
+ public:
+  SparseDataset(const ServedFilePtr& file, std::uint64_t address, LinkPlace place)
+      : dataset_(file, address, std::move(place)) {}
+
+  const ServedFilePtr& file() const { return dataset_.file(); }
+  std::uint64_t address() const { return dataset_.address(); }
+  Result<std::vector<NodeSource>> sources(RequestBudget& budget) { return dataset_.sources(budget); }
+  Result<DatasetReaderPtr> reader(RequestBudget& budget) {
+    H5_ASSIGN(const DataStatePtr newest, dataset_.newest(budget));
+    if (view::is_shown_as_text(*newest->reader->description().type))
+      return fail({ErrorCode::UnsupportedFeature, "sparse storage of a type that is shown as text"});
+    return newest->reader;
+  }
 
   NodeKey key(std::string_view name) const {
-    return {file.get(), NodeKey::Kind::Sparse, address, std::string(name)};
+    return {file().get(), NodeKey::Kind::Sparse, address(), std::string(name)};
   }
   Result<NodeStat> stat(NodeType type, std::string_view name, RequestBudget& budget) const {
-    H5_ASSIGN(const OpenedObjectPtr object, file->object(address, budget));
-    NodeStat stat = object_stat(*file, object->object, type);
+    H5_ASSIGN(const OpenedObjectPtr object, file()->object(address(), budget));
+    NodeStat stat = object_stat(*file(), object->object, type);
     stat.nlink = 1;
-    stat.ino = make_ino(make_ino(file->ino_of(address), kSparseName), name);
+    stat.ino = make_ino(make_ino(file()->ino_of(address()), kSparseName), name);
     return stat;
   }
+
+ private:
+  FollowedDataset dataset_;
 };
 using SparseDatasetPtr = std::shared_ptr<SparseDataset>;
 
@@ -118,7 +123,7 @@ class ListNode : public Node {
       : Node(dataset->key(list.name)), dataset_(std::move(dataset)), list_(list) {}
 
   Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
-    return dataset_->image.sources(budget);
+    return dataset_->sources(budget);
   }
 
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
@@ -132,14 +137,14 @@ class ListNode : public Node {
   }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
-    H5_ASSIGN(DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    H5_ASSIGN(DatasetReaderPtr reader, dataset_->reader(budget));
     H5_ASSIGN(const std::uint64_t bytes, list_bytes(*reader, list_, budget));
-    return std::make_shared<OpenList>(dataset_->file, std::move(reader), list_, bytes);
+    return std::make_shared<OpenList>(dataset_->file(), std::move(reader), list_, bytes);
   }
 
  private:
   Result<std::uint64_t> size(RequestBudget& budget) const {
-    H5_ASSIGN(const DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    H5_ASSIGN(const DatasetReaderPtr reader, dataset_->reader(budget));
     return list_bytes(*reader, list_, budget);
   }
 
@@ -153,7 +158,7 @@ class CountNode : public Node {
 
   std::string_view media_type() const override { return kPlainText; }
   Result<std::vector<NodeSource>> sources(RequestBudget& budget) override {
-    return dataset_->image.sources(budget);
+    return dataset_->sources(budget);
   }
 
   Result<NodeStat> stat(StatDepth depth, RequestBudget& budget) override {
@@ -173,7 +178,7 @@ class CountNode : public Node {
 
  private:
   Result<std::string> text(RequestBudget& budget) {
-    H5_ASSIGN(const DatasetReaderPtr reader, reader_of(dataset_->image, budget));
+    H5_ASSIGN(const DatasetReaderPtr reader, dataset_->reader(budget));
     H5_ASSIGN(const std::uint64_t count, element_count(*reader, budget));
     return fmt::format("{}\n", count);
   }
@@ -191,7 +196,7 @@ class SparseDatasetNode : public Node {
 
   Result<NodeStat> stat(StatDepth, RequestBudget& budget) override {
     H5_ASSIGN(NodeStat stat, dataset_->stat(NodeType::Directory, "", budget));
-    stat.ino = make_ino(make_ino(dataset_->file->ino_of(key().address), kSparseName), key().name);
+    stat.ino = make_ino(make_ino(dataset_->file()->ino_of(key().address), kSparseName), key().name);
     return stat;
   }
 
@@ -210,13 +215,13 @@ class SparseDatasetNode : public Node {
   }
 
   Result<std::vector<std::string>> list_xattrs(RequestBudget& budget) override {
-    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address, budget));
-    return list_object_xattrs(*dataset_->file, *object, budget);
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file()->object(dataset_->address(), budget));
+    return list_object_xattrs(*dataset_->file(), *object, budget);
   }
 
   Result<std::string> get_xattr(std::string_view name, RequestBudget& budget) override {
-    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file->object(dataset_->address, budget));
-    return get_object_xattr(*dataset_->file, *object, name, budget);
+    H5_ASSIGN(const OpenedObjectPtr object, dataset_->file()->object(dataset_->address(), budget));
+    return get_object_xattr(*dataset_->file(), *object, name, budget);
   }
 
  private:

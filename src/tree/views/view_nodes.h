@@ -3,8 +3,7 @@
 
 #include <memory>
 
-#include "../core/node.h"
-#include "view_image.h"
+#include "../core/followed_bytes.h"
 #include "virtual_nodes.h"
 
 namespace h5mount::tree {
@@ -16,10 +15,7 @@ NodePtr make_view_directory(const VirtualDirectorySetup& setup, const view::View
 NodePtr make_slice_directory(const VirtualDirectorySetup& setup);
 NodePtr make_fields_directory(const VirtualDirectorySetup& setup);
 
-// A view file. `name` distinguishes it from other views of the object at `address`.
-NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
-                       std::shared_ptr<ViewedData> own, ViewOf of);
-NodePtr make_view_file(const ServedFilePtr& file, std::uint64_t address, std::string name,
-                       SharedDataset shared, ViewOf of);
+// A view file; others may show the same data. `name` distinguishes it from other views of their object.
+NodePtr make_view_file(std::shared_ptr<FollowedData> data, std::string name, ViewOf of);
 
 }  // namespace h5mount::tree

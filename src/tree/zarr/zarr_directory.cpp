@@ -8,6 +8,7 @@
 
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
+#include "../objects/followed_dataset.h"
 #include "../objects/object_nodes.h"
 #include "../views/view_nodes.h"
 #include "h5mount/base/thread_annotations.h"
@@ -171,27 +172,25 @@ class ZarrArrayNode : public Node {
       : Node({parent.file().get(), NodeKey::Kind::ViewDirectory, parent.address(),
               fmt::format("{}/{}", store->shown.name, child.link.name)}),
         store_(store),
-        file_(parent.file()),
-        address_(child.object->object.address),
-        place_{parent.address(), child.link.name},
-        image_(std::make_shared<DatasetImage>(file_, address_, place_)) {}
+        dataset_(std::make_shared<FollowedDataset>(parent.file(), child.object->object.address,
+                                                   LinkPlace{parent.address(), child.link.name})) {}
 
-  Subject subject() const override { return {file_.get(), file_->path_of(place_)}; }
-  const FollowedFilePtr& read_from() const override { return file_->file()->followed; }
+  Subject subject() const override { return {&file(), file().path_of(dataset_->place())}; }
+  const FollowedFilePtr& read_from() const override { return file().file()->followed; }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
-    return plain_stat(*file_, NodeType::Directory, make_ino(file_->ino_of(key().address), key().name));
+    return plain_stat(file(), NodeType::Directory, make_ino(file().ino_of(key().address), key().name));
   }
 
   Result<NodePtr> child(std::string_view shown, RequestBudget& budget) override {
-    if (const MetadataFile* file = find_file(store_->of_array, shown))
-      return std::make_shared<ZarrTextNode>(file_, address_, store_->shown.name, file->name, file->make);
+    if (const MetadataFile* found = find_file(store_->of_array, shown))
+      return std::make_shared<ZarrTextNode>(dataset_->file(), dataset_->address(), store_->shown.name,
+                                            found->name, found->make);
     H5_ASSIGN(const view::ZarrArray array, described(budget));
     const auto number = array.chunk_number(shown);
     if (!number || *number >= array.chunk_count() || array.chunk_name(*number) != shown)
       return fail({ErrorCode::NotFound, "no such chunk"});
-    return make_view_file(file_, address_, fmt::format("{}/{}", store_->shown.name, shown),
-                          SharedDataset{image_},
+    return make_view_file(dataset_, fmt::format("{}/{}", store_->shown.name, shown),
                           {&view::zarr_chunk_view(store_->shown.encoding),
                            view::derive_zarr_chunk(*number, store_->shown.encoding)});
   }
@@ -202,8 +201,8 @@ class ZarrArrayNode : public Node {
       return fail({ErrorCode::LimitExceeded, "more chunks than a directory can list"});
     return std::make_shared<const ArrayListing>(*store_, std::move(array));
   }
-  bool lasts() const override { return !image_->grows(); }
-  bool follows() const override { return image_->follows(); }
+  bool lasts() const override { return !dataset_->grows(); }
+  bool follows() const override { return dataset_->follows(); }
 
  private:
   // Computes names on demand.
@@ -226,15 +225,14 @@ class ZarrArrayNode : public Node {
   };
 
   Result<view::ZarrArray> described(RequestBudget& budget) {
-    H5_ASSIGN(const DatasetDescriptionPtr description, image_->newest_description(budget, true));
+    H5_ASSIGN(const DatasetDescriptionPtr description, dataset_->newest_description(budget, true));
     return view::ZarrArray::of(*description, store_->shown.encoding);
   }
 
-  StorePtr store_;
-  ServedFilePtr file_;
-  std::uint64_t address_;
-  LinkPlace place_;
-  std::shared_ptr<DatasetImage> image_;
+  ServedFile& file() const { return *dataset_->file(); }
+
+  const StorePtr store_;
+  const std::shared_ptr<FollowedDataset> dataset_;
 };
 
 class ZarrGroupNode : public Node {

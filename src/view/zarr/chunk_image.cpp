@@ -31,8 +31,7 @@ object::DatasetDescription ChunkImage::describe(const object::DatasetDescription
   return out;
 }
 
-ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number,
-                       const ChunkImage* same_as)
+ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number)
     : DatasetReader(describe(dataset->description(), array)),
       dataset_(std::move(dataset)),
       number_(number),
@@ -57,7 +56,6 @@ ChunkImage::ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::ui
   if (dims_.empty()) dims_ = chunk_ = extent_ = {1}, origin_ = {0};
   row_bytes_ = chunk_.back() * element_size_;
   rows_ = size() / row_bytes_;
-  moved_ = same_as == nullptr || same_as->dims_ != dims_ || same_as->chunk_ != chunk_;
 }
 
 Status ChunkImage::read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
@@ -119,9 +117,19 @@ Status ChunkImage::read_into(std::uint64_t offset, MutableByteSpan out, RequestB
   return dataset::copy_pieces(pieces.list(), out);
 }
 
-std::vector<dataset::ByteRange> ChunkImage::outdated_ranges() const {
-  if (dataset_->take_outdated().empty() && !moved_) return {};
-  return {{0, format::kUnlimited}};
+// Everything, unless the box lies where it lay in an image of equal rows, and nothing between its first and
+// its last element is stale.
+std::vector<dataset::ByteRange> ChunkImage::stale_since(const ChunkImage& before,
+                                                        std::span<const dataset::ByteRange> stale) const {
+  const bool stays = before.origin_ == origin_ && before.chunk_ == chunk_ && before.extent_ == extent_ &&
+                     std::ranges::equal(std::span(before.dims_).subspan(1), std::span(dims_).subspan(1));
+  std::vector<std::uint64_t> last = origin_;
+  for (std::size_t i = 0; i < last.size(); ++i) last[i] += extent_[i] - 1;
+  const std::uint64_t begin = row_major_number(origin_, dims_) * element_size_;
+  const std::uint64_t end = (row_major_number(last, dims_) + 1) * element_size_;
+  const auto overlaps = [&](const auto& range) { return range.begin < end && range.end > begin; };
+  if (stays && std::ranges::none_of(stale, overlaps)) return {};
+  return {dataset::kWholeImage};
 }
 
 }  // namespace h5mount::view

@@ -9,15 +9,17 @@ namespace h5mount::view {
 
 class ChunkImage final : public dataset::DatasetReader {
  public:
-  // `number`: below the array's chunk_count. `same_as`: the image returned for the previous state, or null.
-  ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number,
-             const ChunkImage* same_as);
+  // `number`: below the array's chunk_count.
+  ChunkImage(DatasetReaderPtr dataset, const ZarrArray& array, std::uint64_t number);
 
   static object::DatasetDescription describe(const object::DatasetDescription& dataset,
                                              const ZarrArray& array);
 
   const DatasetReader& dataset() const { return *dataset_; }
   std::uint64_t number() const { return number_; }
+  // As Derivation::stale_since.
+  std::vector<dataset::ByteRange> stale_since(const ChunkImage& before,
+                                              std::span<const dataset::ByteRange> stale) const;
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
               dataset::Pieces& out) const override;
@@ -33,14 +35,12 @@ class ChunkImage final : public dataset::DatasetReader {
   Status read_run(std::uint64_t offset, std::uint64_t length, dataset::ReadAccess access,
                   dataset::Pieces& out) const;
   Status read_rows(std::uint64_t offset, MutableByteSpan out, RequestBudget* budget) const;
-  std::vector<dataset::ByteRange> outdated_ranges() const override;
 
   // A row is a contiguous run of the box: its last dimension and those that it covers whole.
   DatasetReaderPtr dataset_;
   std::uint64_t number_;
   std::uint64_t element_size_;
   bool whole_ = false;                         // a chunk of the file
-  bool moved_ = false;                         // position or kind differs from the previous state's
   std::vector<std::uint64_t> dims_;            // of the dataset, folded
   std::vector<std::uint64_t> chunk_, origin_;  // of the box, folded
   std::vector<std::uint64_t> extent_;          // of the box within the dataset's extent

@@ -25,11 +25,17 @@ class ChunkDerivation final : public Derivation {
     H5_ASSIGN(const ZarrArray array, array_of(dataset));
     return ChunkImage::describe(dataset, array);
   }
-  Result<DatasetReaderPtr> open(const dataset::ReadEnvironment&, DatasetReaderPtr dataset,
-                                const DatasetReaderPtr& before) const override {
+  Result<DatasetReaderPtr> open(DatasetReaderPtr dataset) const override {
     H5_ASSIGN(const ZarrArray array, array_of(dataset->description()));
-    return std::make_shared<const ChunkImage>(std::move(dataset), array, number_,
-                                              dynamic_cast<const ChunkImage*>(before.get()));
+    return std::make_shared<const ChunkImage>(std::move(dataset), array, number_);
+  }
+  std::vector<dataset::ByteRange> stale_since(const dataset::DatasetReader& part,
+                                              const dataset::DatasetReader& before,
+                                              std::span<const dataset::ByteRange> stale) const override {
+    const auto* now = dynamic_cast<const ChunkImage*>(&part);
+    const auto* then = dynamic_cast<const ChunkImage*>(&before);
+    return now != nullptr && then != nullptr ? now->stale_since(*then, stale)
+                                             : std::vector{dataset::kWholeImage};
   }
 
  private:

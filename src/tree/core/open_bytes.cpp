@@ -1,0 +1,148 @@
+#include "open_bytes.h"
+
+#include "h5mount/metadata/torn_retry.h"
+#include "open_nodes.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::uint64_t kMaxCopied = 64U << 10;
+
+// Copying so few bytes costs less than a second check; pieces that cannot be copied are left unchanged.
+dataset::Pieces copied_where_small(dataset::Pieces pieces) {
+  if (pieces.total() == 0 || pieces.total() > kMaxCopied || !pieces.kernel_only()) return pieces;
+  auto block = std::make_shared<cache::Block>(static_cast<std::size_t>(pieces.total()));
+  if (!dataset::copy_pieces(pieces.list(), block->bytes())) return pieces;
+  dataset::Pieces copied;
+  copied.add(block->bytes(), block);
+  return copied;
+}
+
+class OpenBytes : public OpenNode {
+ public:
+  OpenBytes(NodePtr keep, FollowedBytes& bytes, FollowedBytes::StatePtr opened)
+      : keep_(std::move(keep)),
+        bytes_(bytes),
+        data_(bytes.data()),
+        followed_(data_.followed()),
+        opened_(std::move(opened)),
+        is_virtual_(data_.is_virtual()) {
+    data_.context().open_nodes->add(keep_);
+  }
+  ~OpenBytes() override { data_.context().open_nodes->remove(keep_); }
+  OpenBytes(const OpenBytes&) = delete;
+  OpenBytes& operator=(const OpenBytes&) = delete;
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+              RequestBudget& budget) override {
+    allow(budget);
+    dataset::Pieces pieces;
+    Status done = read_once(offset, length, pieces, budget);
+    if (done || done.error().code() != ErrorCode::Interrupted) bytes_.note_read(offset, length, done);
+    if (!done && done.error().code() == ErrorCode::Stale) drop_all_pages();
+    H5_TRY(std::move(done));
+    out.append(std::move(pieces));
+    return {};
+  }
+
+  Status revalidate() override {
+    Status same = followed_.confirm_unchanged();
+    if (!same) drop_all_pages();
+    return same;
+  }
+
+  std::optional<FixedImage> fixed_image() const override {
+    if (opened_->image == nullptr || !bytes_.own_file() || grows()) return std::nullopt;
+    return FixedImage{opened_->shown, data_.context().environment, [keep = keep_, &data = data_] {
+                        return !data.grows() && data.followed().confirm_unchanged().has_value();
+                      }};
+  }
+
+  Result<std::uint64_t> seek_data(std::uint64_t offset, RequestBudget& budget) override {
+    return seek(offset, &view::ComputedFile::find_data, budget);
+  }
+  Result<std::uint64_t> seek_hole(std::uint64_t offset, RequestBudget& budget) override {
+    return seek(offset, &view::ComputedFile::find_hole, budget);
+  }
+
+ private:
+  void allow(RequestBudget& budget) const { budget.allow_for(followed_.source()->stored_bytes()); }
+  bool grows() const { return followed_.following() || is_virtual_; }
+
+  // Reads bytes of the file as it was opened, or of one state of a growing file. Pieces that the kernel has
+  // yet to copy (`kernel_only`, more than kMaxCopied bytes) are checked afterwards: see OpenNode::revalidate.
+  Status read_once(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget& budget) {
+    if (!grows()) {
+      H5_TRY(followed_.revalidate());
+      dataset::Pieces pieces;
+      H5_TRY(opened_->read(offset, length, {&pattern_, &budget}, pieces));
+      pieces = copied_where_small(std::move(pieces));
+      H5_TRY(followed_.confirm_unchanged());
+      if (!grows()) {
+        out = std::move(pieces);
+        return {};
+      }
+    }
+    const auto attempt = [&](const auto&) -> Status {
+      H5_ASSIGN(const FollowedBytes::StatePtr state, bytes_.newest(budget));
+      dataset::Pieces pieces;
+      H5_TRY(state->read(offset, length, {&pattern_, &budget}, pieces));
+      H5_TRY(followed_.confirm_unchanged());
+      data_.note_missing_sources();
+      if (bytes_.superseded(*state)) drop_pages({offset, offset + length});
+      out = std::move(pieces);
+      return {};
+    };
+    if (data_.repeats_attempts()) return attempt(nullptr);
+    return metadata::retry_torn(followed_, "dataset", budget, attempt);
+  }
+
+  // A handle that is held while the file grows is of the newest state.
+  template <class Find>
+  Result<std::uint64_t> seek(std::uint64_t offset, Find find, RequestBudget& budget) {
+    allow(budget);
+    FollowedBytes::StatePtr state = opened_;
+    if (grows()) {
+      H5_ASSIGN(state, bytes_.newest(budget));
+    }
+    if (offset >= state->file->size()) return fail({ErrorCode::NotFound, "beyond the end"});
+    auto found = ((*state->file).*find)(offset, &budget);
+    H5_TRY(followed_.confirm_unchanged());
+    return found;
+  }
+
+  // A page may contain bytes copied while the file was being written: all are dropped, once.
+  void drop_all_pages() {
+    if (!dropped_pages_.exchange(true)) drop_pages(dataset::kWholeImage);
+  }
+  // The kernel drops a page after running reads of it have ended.
+  void drop_pages(dataset::ByteRange range) {
+    if (const auto kernel = data_.context().open_nodes->kernel()) kernel->invalidate(keep_->id(), {range});
+  }
+
+  const NodePtr keep_;
+  FollowedBytes& bytes_;
+  FollowedData& data_;
+  metadata::FollowedFile& followed_;
+  const FollowedBytes::StatePtr opened_;
+  const bool is_virtual_;
+  dataset::ReadPattern pattern_;
+  std::atomic<bool> dropped_pages_ = false;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<OpenNode>> open_bytes(NodePtr node, FollowedBytes& bytes, RequestBudget& budget) {
+  auto opened = bytes.newest(budget);
+  if (!opened) {
+    if (opened.error().code() != ErrorCode::Interrupted) bytes.data().note_failure(0, opened.error());
+    return fail(std::move(opened).error());
+  }
+  bytes.data().note_missing_sources();
+  NodeStat ignored;
+  if (bytes.data().grows()) bytes.publish(ignored, node->id(), budget);
+  return std::make_shared<OpenBytes>(std::move(node), bytes, *std::move(opened));
+}
+
+}  // namespace h5mount::tree

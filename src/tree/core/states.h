@@ -1,0 +1,63 @@
+// States: a sequence of immutable states of something (`Of`), and a value that is made from each on demand,
+// once, continuing the value that was made last. The newest state is kept, and with it that earlier value.
+// Threads: any; no lock is held while a value is made.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "h5mount/base/once_value.h"
+#include "h5mount/base/shared_slot.h"
+
+namespace h5mount::tree {
+
+template <class Of, class Value>
+class States {
+ public:
+  using ValuePtr = std::shared_ptr<const Value>;
+  struct State {
+    State(Of made_of, std::uint64_t count, ValuePtr made_before)
+        : of(std::move(made_of)), number(count), before(std::move(made_before)) {}
+    const Of of;
+    const std::uint64_t number;  // from 1 on
+    const ValuePtr before;       // made last of an earlier state; null: none was
+    OnceValue<ValuePtr> value;
+  };
+  using StatePtr = std::shared_ptr<State>;
+
+  // Null until there is one.
+  StatePtr newest() const { return newest_.load(); }
+  // The value made last; null where there is none.
+  ValuePtr newest_value() const {
+    const StatePtr newest = newest_.load();
+    return newest ? newest->value.peek().value_or(newest->before) : nullptr;
+  }
+  // The number of the newest state, which has it before its value begins to be made; 0: there is none.
+  std::uint64_t newest_number() const { return number_.load(); }
+
+  // The newest state: one of `of`, where `is_later(newest so far, of)` says that it is later; it may change
+  // `of`.
+  template <class IsLater>
+  StatePtr advance(Of of, IsLater&& is_later) {
+    StatePtr newest = newest_.load();
+    while (!newest || is_later(*newest, of)) {
+      auto next = std::make_shared<State>(of, newest ? newest->number + 1 : 1,
+                                          newest ? newest->value.peek().value_or(newest->before) : nullptr);
+      if (!newest_.compare_exchange(newest, next)) continue;
+      newest = std::move(next);
+      break;
+    }
+    std::uint64_t known = number_.load();
+    while (known < newest->number && !number_.compare_exchange_weak(known, newest->number)) {
+    }
+    return newest;
+  }
+
+ private:
+  SharedSlot<State> newest_;
+  std::atomic<std::uint64_t> number_ = 0;
+};
+
+}  // namespace h5mount::tree
