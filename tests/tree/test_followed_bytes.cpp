@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
 #include "../../src/tree/core/external_files.h"
 #include "../../src/tree/core/open_bytes.h"
 #include "../../src/tree/core/open_nodes.h"
@@ -112,7 +115,7 @@ TEST(SizePublisher, DropsWhatBecameStaleSinceTheStateThatWasPublishedLast) {
   }
   EXPECT_EQ(kernel.asked, (std::vector<Ranges>{Ranges{{0, 5}, {9, 12}}})) << "asked once";
   kernel.complete();
-  EXPECT_EQ(publisher->size(), 12288U);
+  EXPECT_EQ(publisher->size(), std::optional<std::uint64_t>(12288));
   EXPECT_TRUE(publisher->publish(&kernel, 7, 3, 12288, stale).newest);
   EXPECT_EQ(publisher->publish(&kernel, 7, 2, 1, stale).bytes, 12288U) << "no earlier state comes later";
   stale.add(4, Ranges{});
@@ -126,6 +129,40 @@ TEST(SizePublisher, DropsThePageOfTheOldEnd) {
   (void)publisher->publish(&kernel, 7, 1, 5000, {});
   (void)publisher->publish(&kernel, 7, 2, 6000, {});
   EXPECT_EQ(kernel.asked, (std::vector<Ranges>{Ranges{{4096, 5000}}}));
+}
+
+// Pages of it were read while it was not followed. Nobody is told of a size that it never had.
+TEST(SizePublisher, BeforeAnythingWasPublishedNoSizeIsToldThatTheFileNeverHad) {
+  struct AsksMeanwhile final : tree::KernelPages {
+    void invalidate(tree::NodeId, const Ranges&, std::function<void()> done) override {
+      EXPECT_FALSE(publisher->size());
+      others.push_back(std::async(std::launch::async, [this] { return publish(); }));
+      dropped = std::move(done);
+      if (!late) dropped();
+    }
+    bool store(tree::NodeId, std::uint64_t, const dataset::Pieces&) override { return false; }
+    tree::SizePublisher::Size publish() {
+      tree::StaleRanges stale;
+      stale.add(2, Ranges{dataset::kWholeImage});
+      return publisher->publish(this, 7, 2, 8192, stale);
+    }
+    const std::shared_ptr<tree::SizePublisher> publisher = std::make_shared<tree::SizePublisher>();
+    bool late = false;  // dropping the pages takes longer than anybody waits
+    std::function<void()> dropped;
+    std::vector<std::future<tree::SizePublisher::Size>> others;
+  };
+  for (const bool late : {false, true}) {
+    AsksMeanwhile kernel;
+    kernel.late = late;
+    const auto first = kernel.publish();
+    const auto other = kernel.others.at(0).get();
+    for (const auto& told : {first, other}) {
+      EXPECT_EQ(told.bytes, 8192U);
+      EXPECT_EQ(told.newest, !late);
+    }
+    kernel.dropped();
+    EXPECT_TRUE(kernel.publish().newest);
+  }
 }
 
 // ---- elements that several files show
@@ -283,6 +320,65 @@ TEST(FollowedBytes, ChunkFilesThatShareADatasetSeeEveryState) {
   EXPECT_TRUE(covers(newest(left)->stale.since(known), 0, 4));
   EXPECT_TRUE(covers(newest(right)->stale.since(known), 0, 4)) << "whichever asked first";
   EXPECT_EQ(newest(finished)->stale.since(known), Ranges{}) << "no writer appends to it";
+}
+
+// ---- sizes while somebody measures
+
+tree::NodeStat measured(tree::FollowedBytes& bytes, tree::StatDepth depth) {
+  RequestBudget budget;
+  tree::NodeStat stat;
+  bytes.measure(depth, stat, 7, budget);
+  return stat;
+}
+
+// The kernel lets nobody be killed who waits for the lookup that another began.
+TEST(FollowedBytes, AListingWaitsForNobodyWhoMeasures) {
+  Written file(kRewritesAndAppends);
+  ASSERT_EQ(file.states.size(), 7U);
+  file.file->context().open_nodes->set_kernel(std::make_shared<DelayedPages>());
+  const auto data = file.dataset("d");
+  tree::FollowedBytes lines(*data, {&view::view_by_suffix(".csv")});
+  EXPECT_EQ(measured(lines, tree::StatDepth::Listing).size, 0U);
+  std::uint64_t before = 0;
+  for (const std::size_t state : {0U, 2U}) {
+    if (state > 0) file.become(state);
+    (void)measured(lines, tree::StatDepth::Listing);  // what describes the dataset is read
+    Gate gate;
+    file.source->on_read = [&] { gate.pass(); };
+    auto reader = std::async(std::launch::async, [&] {
+      gate.arm(std::this_thread::get_id(), 1);
+      return measured(lines, tree::StatDepth::Size);
+    });
+    EXPECT_TRUE(gate.wait_until_reached());
+    auto listing = std::async(std::launch::async, [&] { return measured(lines, tree::StatDepth::Listing); });
+    const bool waits = listing.wait_for(std::chrono::seconds(10)) == std::future_status::timeout;
+    gate.open();
+    EXPECT_FALSE(waits) << "state " << state;
+    const tree::NodeStat listed = listing.get();
+    EXPECT_EQ(listed.size, before) << "what was measured so far";
+    EXPECT_FALSE(listed.complete);
+    (void)reader.get();
+    file.source->on_read = nullptr;
+    before = text_of(*newest(lines)).size();
+    EXPECT_GT(before, 0U);
+  }
+}
+
+TEST(FollowedBytes, AllWhoAskAtOnceAreToldTheSize) {
+  Written file(kRewritesAndAppends);
+  ASSERT_EQ(file.states.size(), 7U);
+  const auto data = file.dataset("d");
+  for (int round = 0; round < 50; ++round) {
+    tree::FollowedBytes lines(*data, {&view::view_by_suffix(".csv")});
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i)
+      clients.emplace_back([&] {
+        const tree::NodeStat stat = measured(lines, tree::StatDepth::Size);
+        EXPECT_EQ(stat.size, 36U);
+        EXPECT_TRUE(stat.complete);
+      });
+    for (std::thread& client : clients) client.join();
+  }
 }
 
 // ---- reads while the next state begins

@@ -84,19 +84,37 @@ Result<std::optional<std::uint64_t>> FollowedBytes::size_by_shape(const object::
   return of_.view->size(part, &budget);
 }
 
+// The size that was published last, or else that of the newest state that was made.
+std::optional<std::uint64_t> FollowedBytes::known_size() {
+  const auto newest = states_.newest();
+  if (!newest) return std::nullopt;
+  if (const auto published = publisher().size()) return published;
+  const StatePtr known = states_.newest_value();
+  return known ? std::optional(known->file->size()) : std::nullopt;
+}
+
 DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, NodeId node,
                                              RequestBudget& budget) {
-  if (states_.newest()) {
+  const bool listed = depth == StatDepth::Listing;
+  if (states_.newest() && !listed) {
     // While one request makes the newest state, others get the size that is published.
     const Turn turn(measuring_);
     const StatePtr known = turn.mine() || !data_.grows() ? nullptr : states_.newest_value();
-    if (!known || publisher().size() == 0) return publish(stat, node, budget);
-    set_size(stat, publisher().size());
+    const auto published = known ? publisher().size() : std::nullopt;
+    if (!published) return publish(stat, node, budget);
+    set_size(stat, *published);
     stat.complete = false;
     return description_of(*known->data);
   }
-  // A listing opens no sources.
-  const bool listed = depth == StatDepth::Listing;
+  const auto opened = known_size();
+  const bool grows = data_.grows();
+  // The kernel may see a later size only after it was published.
+  if (opened && (!grows || data_.context().open_nodes->kernel())) {
+    set_size(stat, *opened);
+    stat.complete = !grows;
+    const StatePtr known = states_.newest_value();
+    return known ? description_of(*known->data) : nullptr;
+  }
   auto described = data_.newest_description(budget, !listed);
   const auto size = described ? size_by_shape(**described, budget)
                               : Result<std::optional<std::uint64_t>>(fail(described.error()));
@@ -106,7 +124,8 @@ DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, No
     return nullptr;
   }
   if (!*size && !listed) return publish(stat, node, budget);
-  if (*size) set_size(stat, **size);
+  const auto shown = *size ? *size : opened;
+  if (shown) set_size(stat, *shown);
   // The kernel is not notified when a source of a virtual dataset grows.
   stat.complete = size->has_value() && !data_.is_virtual();
   return *std::move(described);
@@ -116,7 +135,7 @@ DatasetDescriptionPtr FollowedBytes::publish(NodeStat& stat, NodeId node, Reques
   const auto state = newest(budget);
   if (!state) {
     if (!concerns_one_request(state.error())) data_.note_failure(0, state.error());
-    set_size(stat, publisher().size());
+    set_size(stat, publisher().size().value_or(0));
     set_unreadable_size(stat);
     stat.complete = false;
     return nullptr;

@@ -47,8 +47,9 @@ class FollowedBytes {
   Result<StatePtr> newest(RequestBudget& budget);
 
   // Adds the size to `stat`; that of an unreadable file where there is none. Where the file was opened
-  // before, the newest state is published for `node`, its id for the kernel. Returns the description of the
-  // data that have this size; null where they cannot be described or shown.
+  // before, the newest state is published for `node`, its id for the kernel; but a listing makes no state,
+  // and waits for nobody who makes one: it adds the size that is known. Returns the description of the data
+  // that have this size; null where they cannot be described or shown.
   DatasetDescriptionPtr measure(StatDepth depth, NodeStat& stat, NodeId node, RequestBudget& budget);
   // Publishes the newest state.
   DatasetDescriptionPtr publish(NodeStat& stat, NodeId node, RequestBudget& budget);
@@ -79,6 +80,7 @@ class FollowedBytes {
   using States = tree::States<DataStatePtr, State>;
   Result<StatePtr> make(const States::State& state, RequestBudget& budget) const;
   SizePublisher& publisher();
+  std::optional<std::uint64_t> known_size();
   Result<std::optional<std::uint64_t>> size_by_shape(const object::DatasetDescription& data,
                                                      RequestBudget& budget) const;
 

@@ -141,7 +141,7 @@ Result<std::shared_ptr<OpenNode>> open_bytes(NodePtr node, FollowedBytes& bytes,
   }
   bytes.data().note_missing_sources();
   NodeStat ignored;
-  if (bytes.data().grows()) bytes.publish(ignored, node->id(), budget);
+  bytes.publish(ignored, node->id(), budget);
   return std::make_shared<OpenBytes>(std::move(node), bytes, *std::move(opened));
 }
 

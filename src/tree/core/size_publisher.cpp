@@ -20,6 +20,7 @@ class SizePublisher::Step {
     if (owner_ == nullptr) return;
     const MutexLock lock(owner_->mutex_);
     owner_->invalidating_ = false;
+    owner_->finished_.notify_all();
   }
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
@@ -30,9 +31,9 @@ class SizePublisher::Step {
   SizePublisher* owner_;
 };
 
-std::uint64_t SizePublisher::size() const {
+std::optional<std::uint64_t> SizePublisher::size() const {
   const MutexLock lock(mutex_);
-  return bytes_;
+  return state_ != 0 ? std::optional(bytes_) : std::nullopt;
 }
 
 void SizePublisher::finish(std::uint64_t state, std::uint64_t bytes) {
@@ -46,7 +47,10 @@ void SizePublisher::finish(std::uint64_t state, std::uint64_t bytes) {
 SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std::uint64_t state,
                                            std::uint64_t bytes, const StaleRanges& stale) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto end = std::chrono::steady_clock::now() + kLongestWait;
   MutexLock lock(mutex_);
+  while (invalidating_ && state_ == 0)
+    if (!finished_.wait_until(lock, end)) return {bytes, false};
   if (state < state_) return {bytes_, true};
   if (invalidating_) return {bytes_, false};
   if (state == state_ && bytes == bytes_) return {bytes_, true};
@@ -64,9 +68,8 @@ SizePublisher::Size SizePublisher::publish(KernelPages* kernel, NodeId node, std
                        [self = shared_from_this(), state, bytes] { self->finish(state, bytes); });
   step.handed_over();
   lock.lock();
-  const auto end = std::chrono::steady_clock::now() + kLongestWait;
   while (state_ < state || (state_ == state && bytes_ != bytes))
-    if (!finished_.wait_until(lock, end)) return {bytes_, false};
+    if (!finished_.wait_until(lock, end)) return {state_ != 0 ? bytes_ : bytes, false};
   return {bytes_, true};
 }
 

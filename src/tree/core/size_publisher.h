@@ -4,11 +4,14 @@
 // would serve them as the bytes before the new end. Dropping a page waits for running reads of it. So a
 // state is published in two steps: the kernel is asked to drop what became stale since the state that was
 // published last, and when it has, the size is replaced. Until then stat returns the old size as incomplete,
-// so that the kernel asks again. Threads: any; a wait is for the end of these steps, without a lock.
+// so that the kernel asks again. Before anything was published there is no old size: all who publish wait for
+// the first, and where the kernel takes too long they return its size, as incomplete. Threads: any; a wait is
+// for the end of these steps, without a lock, and a fraction of a second at most.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
@@ -23,7 +26,7 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
     bool newest = true;  // false: a later one is about to be published
   };
 
-  std::uint64_t size() const;
+  std::optional<std::uint64_t> size() const;  // nothing until one was published
 
   // Publishes the size of a state; later states have higher numbers, from 1 on. `stale`: up to this state.
   // Waits a moment for the kernel; null: no kernel caches pages. Returns the size that is published then.
@@ -37,7 +40,7 @@ class SizePublisher : public std::enable_shared_from_this<SizePublisher> {
   mutable Mutex mutex_;
   Condition finished_;
   std::uint64_t bytes_ H5_GUARDED_BY(mutex_) = 0;
-  std::uint64_t state_ H5_GUARDED_BY(mutex_) = 0;  // that of bytes_
+  std::uint64_t state_ H5_GUARDED_BY(mutex_) = 0;  // that of bytes_; 0: none yet
   // A thread, or then the kernel, works on the steps before the size.
   bool invalidating_ H5_GUARDED_BY(mutex_) = false;
 };
