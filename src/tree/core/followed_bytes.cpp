@@ -24,7 +24,7 @@ class Turn {
   const bool mine_;
 };
 
-DatasetDescriptionPtr description_of(const DataState& data) {
+DatasetDescriptionPtr shared_description(const DataState& data) {
   return {data.reader, &data.reader->description()};
 }
 
@@ -104,7 +104,7 @@ DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, No
     if (!published) return publish(stat, node, budget);
     set_size(stat, *published);
     stat.complete = false;
-    return description_of(*known->data);
+    return shared_description(*known->data);
   }
   const auto opened = known_size();
   const bool grows = data_.grows();
@@ -113,7 +113,7 @@ DatasetDescriptionPtr FollowedBytes::measure(StatDepth depth, NodeStat& stat, No
     set_size(stat, *opened);
     stat.complete = !grows;
     const StatePtr known = states_.newest_value();
-    return known ? description_of(*known->data) : nullptr;
+    return known ? shared_description(*known->data) : nullptr;
   }
   auto described = data_.newest_description(budget, !listed);
   const auto size = described ? size_by_shape(**described, budget)
@@ -146,7 +146,7 @@ DatasetDescriptionPtr FollowedBytes::publish(NodeStat& stat, NodeId node, Reques
       node != 0 ? kernel.get() : nullptr, node, data.number, (*state)->file->size(), (*state)->stale);
   set_size(stat, published.bytes);
   stat.complete = published.newest && !data_.is_virtual();
-  return description_of(data);
+  return shared_description(data);
 }
 
 }  // namespace h5mount::tree
