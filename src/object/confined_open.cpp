@@ -71,8 +71,7 @@ class MountCheck {
   Status enter(const UniqueFd& fd, const std::string& name) {
     H5_ASSIGN(const std::uint64_t mount, mount_of(fd));
     if (mount == mount_) return {};
-    const std::string type = type_of_mount(mount);
-    if (type.empty() || std::ranges::find(refused_, type) != refused_.end()) return fail(on_own_mount(name));
+    if (is_refused_mount(mount, refused_)) return fail(on_own_mount(name));
     mount_ = mount;
     return {};
   }
@@ -152,7 +151,50 @@ class PathWalk {
   unsigned symlinks_ = 0;
 };
 
+// Resolves without symlinks and rejects "..".
+Result<UniqueFd> walk(const UniqueFd& directory, const std::string& relative, int flags,
+                      const RefusedTypes& refused) {
+  MountCheck mounts(refused);
+  H5_TRY(mounts.begin_at(directory));
+  UniqueFd at(::openat(directory.get(), ".", kPathFlags | O_DIRECTORY));
+  std::string_view rest = relative;
+  while (at && !rest.empty()) {
+    const std::string part(next_component(rest));
+    if (part.empty() || part == ".") continue;
+    if (part == "..") return fail(open_error(EXDEV, relative));
+    UniqueFd next(::openat(at.get(), part.c_str(), kPathFlags | (rest.empty() ? flags & O_DIRECTORY : 0)));
+    if (!next)
+      return fail(open_error(errno == ENOTDIR ? ELOOP : errno, relative));  // a component is a symlink
+    H5_TRY(mounts.enter(next, relative));
+    if (rest.empty() && (flags & O_PATH) == 0) return open_resolved(next, relative);
+    at = std::move(next);
+  }
+  if ((flags & O_PATH) != 0 && at) return at;
+  return fail(open_error(at ? EISDIR : errno, relative));
+}
+
+Result<UniqueFd> resolve_beneath(const UniqueFd& directory, const std::string& relative, int flags,
+                                 std::uint64_t resolve, const RefusedTypes& refused) {
+  open_how how = {};
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+  how.resolve = resolve | RESOLVE_NO_XDEV;
+  for (int tries = 0; tries < 16; ++tries) {  // EAGAIN: a component was renamed during the resolution
+    const long fd = ::syscall(SYS_openat2, directory.get(), relative.c_str(), &how, sizeof how);
+    if (fd >= 0) return UniqueFd(static_cast<int>(fd));
+    // EXDEV: the path leaves the directory or enters another mount; `walk` distinguishes the two. Kernels
+    // without openat2 return ENOSYS, seccomp filters older than the call EPERM.
+    if (errno == EXDEV || errno == ENOSYS || errno == EPERM) return walk(directory, relative, flags, refused);
+    if (errno != EAGAIN && errno != EINTR) break;
+  }
+  return fail(open_error(errno, relative));
+}
+
 }  // namespace
+
+bool is_refused_mount(std::uint64_t mount, const RefusedTypes& refused) {
+  const std::string type = type_of_mount(mount);
+  return type.empty() || std::ranges::find(refused, type) != refused.end();
+}
 
 Result<ConfinedDirectory> ConfinedDirectory::open(const std::string& path) {
   ConfinedDirectory directory;
@@ -161,50 +203,21 @@ Result<ConfinedDirectory> ConfinedDirectory::open(const std::string& path) {
   return directory;
 }
 
+ConfinedDirectory::ConfinedDirectory(UniqueFd fd) : fd_(std::move(fd)) {}
+
 Result<UniqueFd> ConfinedDirectory::open_file(const std::string& relative,
                                               const RefusedTypes& refused) const {
-  return open_beneath(relative, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV, refused);
+  return resolve_beneath(fd_, relative, kReadFlags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, refused);
 }
 
 Result<UniqueFd> ConfinedDirectory::open_plain_file(const std::string& relative,
                                                     const RefusedTypes& refused) const {
-  return open_beneath(relative, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV, refused);
+  return open_beneath(fd_, relative, kReadFlags, refused);
 }
 
-Result<UniqueFd> ConfinedDirectory::open_beneath(const std::string& relative, std::uint64_t resolve,
-                                                 const RefusedTypes& refused) const {
-  open_how how = {};
-  how.flags = static_cast<unsigned>(kReadFlags);
-  how.resolve = resolve;
-  for (int tries = 0; tries < 16; ++tries) {  // EAGAIN: a component was renamed during the resolution
-    const long fd = ::syscall(SYS_openat2, fd_.get(), relative.c_str(), &how, sizeof how);
-    if (fd >= 0) return UniqueFd(static_cast<int>(fd));
-    // EXDEV: the path leaves the directory or enters another mount; `walk` distinguishes the two. Kernels
-    // without openat2 return ENOSYS, seccomp filters older than the call EPERM.
-    if (errno == EXDEV || errno == ENOSYS || errno == EPERM) return walk(relative, refused);
-    if (errno != EAGAIN && errno != EINTR) break;
-  }
-  return fail(open_error(errno, relative));
-}
-
-// Resolves without symlinks and rejects "..".
-Result<UniqueFd> ConfinedDirectory::walk(const std::string& relative, const RefusedTypes& refused) const {
-  MountCheck mounts(refused);
-  H5_TRY(mounts.begin_at(fd_));
-  UniqueFd at(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
-  std::string_view rest = relative;
-  while (at && !rest.empty()) {
-    const std::string part(next_component(rest));
-    if (part.empty() || part == ".") continue;
-    if (part == "..") return fail(open_error(EXDEV, relative));
-    UniqueFd next(::openat(at.get(), part.c_str(), kPathFlags));
-    if (!next)
-      return fail(open_error(errno == ENOTDIR ? ELOOP : errno, relative));  // a component is a symlink
-    H5_TRY(mounts.enter(next, relative));
-    if (rest.empty()) return open_resolved(next, relative);
-    at = std::move(next);
-  }
-  return fail(open_error(at ? EISDIR : errno, relative));
+Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,
+                              const RefusedTypes& refused) {
+  return resolve_beneath(directory, relative, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, refused);
 }
 
 Result<UniqueFd> open_anywhere(const std::string& path) {

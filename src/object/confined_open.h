@@ -6,11 +6,14 @@
 // a request to the file system mounted there.
 #pragma once
 
+#include <cerrno>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "h5mount/base/error.h"
 #include "h5mount/base/unique_fd.h"
+#include "h5mount/io/descriptors.h"
 
 namespace h5mount::object {
 
@@ -22,6 +25,7 @@ class ConfinedDirectory {
  public:
   static Result<ConfinedDirectory> open(const std::string& path);
   ConfinedDirectory() = default;
+  explicit ConfinedDirectory(UniqueFd fd);  // with O_PATH
 
   // Opens `relative` for reading. Symlinks and ".." are resolved as long as the result is beneath the
   // directory. Other file systems mounted beneath are entered only by a path without symlinks and "..".
@@ -31,11 +35,16 @@ class ConfinedDirectory {
   Result<UniqueFd> open_plain_file(const std::string& relative, const RefusedTypes& refused) const;
 
  private:
-  Result<UniqueFd> open_beneath(const std::string& relative, std::uint64_t resolve,
-                                const RefusedTypes& refused) const;
-  Result<UniqueFd> walk(const std::string& relative, const RefusedTypes& refused) const;
   UniqueFd fd_;
 };
+
+// Opens `relative` beneath an open directory, following no symlink at all, with these flags of open(2)
+// (O_PATH among them). Other file systems mounted beneath are entered unless their type is refused. Errors as
+// of ConfinedDirectory.
+Result<UniqueFd> open_beneath(const UniqueFd& directory, const std::string& relative, int flags,
+                              const RefusedTypes& refused);
+// Whether a mount, by its number in /proc/self/mountinfo, is of a refused type, or of an unknown one.
+bool is_refused_mount(std::uint64_t mount, const RefusedTypes& refused);
 
 // Opens a name given by the user, without blocking and without acquiring a controlling terminal.
 Result<UniqueFd> open_anywhere(const std::string& path);
@@ -44,6 +53,15 @@ Result<UniqueFd> open_anywhere(const std::string& path);
 Result<UniqueFd> resolve_path_anywhere(const std::string& path, const RefusedTypes& refused);
 // Opens the file of an O_PATH descriptor for reading.
 Result<UniqueFd> open_resolved(const UniqueFd& resolved, const std::string& name);
+// Retries once, after freeing descriptors, where the process had none left.
+template <class Open>
+Result<UniqueFd> with_descriptors(const Open& open) {
+  Result<UniqueFd> fd = open();
+  if (fd || fd.error().code() != ErrorCode::Io) return fd;
+  if (const int why = fd.error().errno_value(); why != EMFILE && why != ENFILE) return fd;
+  io::close_idle_descriptors();
+  return open();
+}
 // The path of an open file, without symlinks; empty where the kernel does not know it.
 std::string real_path_of(const UniqueFd& fd);
 

@@ -3,12 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
 #include "h5mount/base/log.h"
-#include "h5mount/io/descriptors.h"
 
 namespace h5mount::object {
 namespace {
@@ -19,16 +17,6 @@ constexpr std::uint32_t kOwnerReads = 0400, kGroupReads = 0040, kOthersRead = 00
 constexpr std::uint32_t kOwnerSearches = 0100, kGroupSearches = 0010, kOthersSearch = 0001;
 constexpr std::uint32_t kReadBits = kOwnerReads | kGroupReads | kOthersRead;
 constexpr std::string_view kOrigin = "${ORIGIN}";
-
-// Retries once, after freeing descriptors, where the process had none left.
-template <class Open>
-Result<UniqueFd> with_room(const Open& open) {
-  Result<UniqueFd> fd = open();
-  if (fd || fd.error().code() != ErrorCode::Io) return fd;
-  if (const int why = fd.error().errno_value(); why != EMFILE && why != ENFILE) return fd;
-  io::close_idle_descriptors();
-  return open();
-}
 
 // Reduces the file's permissions to those of its parent directories: a file is readable only where all of
 // them can be searched.
@@ -102,13 +90,36 @@ void FileAccess::allow_own_directories(const std::vector<std::string>& directori
     allowed.insert(allowed.begin(), directories.begin(), directories.end());
   for (const std::string& path : allowed) {
     if (path.empty()) continue;
+    if (within_ && path_within(path)) {
+      roots_.push_back({path, nullptr});
+      continue;
+    }
     // A directory that cannot be opened is omitted; files in it are then reported when they are requested.
-    if (auto directory = ConfinedDirectory::open(path)) roots_.push_back({path, *std::move(directory)});
+    if (auto directory = ConfinedDirectory::open(path))
+      roots_.push_back({path, std::make_shared<const ConfinedDirectory>(*std::move(directory))});
   }
 }
 
+std::optional<std::string> FileAccess::path_within(const std::string& path) const {
+  if (!within_) return std::nullopt;
+  const std::string& top = within_->path();
+  if (path == top) return std::string();
+  if (path.size() <= top.size() || !path.starts_with(top) || path[top.size()] != '/') return std::nullopt;
+  return path.substr(top.size() + 1);
+}
+
+Result<std::shared_ptr<const ConfinedDirectory>> FileAccess::directory_of(const Root& root) const {
+  if (root.directory) return root.directory;
+  H5_ASSIGN(UniqueFd fd, within_->open_directory(path_within(root.path).value_or("")));
+  return std::make_shared<const ConfinedDirectory>(std::move(fd));
+}
+
 Result<FoundFile> FileAccess::open_user_path(const std::string& path, const FileAttributes* first) const {
-  const auto open = [path] { return with_room([&] { return open_anywhere(path); }); };
+  const auto open = [path, within = within_, below = path_within(path)]() -> Result<UniqueFd> {
+    if (!within) return with_descriptors([&] { return open_anywhere(path); });
+    if (!below) return fail(Error(ErrorCode::NotFound, "no such file: " + path));
+    return within->open_file(*below);
+  };
   H5_ASSIGN(UniqueFd fd, open());
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
   if (options_.for_others && first != nullptr && !readable_by_all_readers(*first, found.attributes))
@@ -135,14 +146,15 @@ Result<FoundFile> FileAccess::open_member(const std::string& path, const FileAtt
 
 Result<UniqueFd> FileAccess::open_member_file(const std::string& path) const {
   if (options_.policy == ExternalPolicy::None) return fail(refused(path));
-  return with_room([&]() -> Result<UniqueFd> {
+  return with_descriptors([&]() -> Result<UniqueFd> {
     if (options_.policy == ExternalPolicy::Any) {
       H5_ASSIGN(const UniqueFd resolved, resolve_path_anywhere(path, options_.refused_types));
       return open_resolved(resolved, path);
     }
     const auto beneath = find_root(path);
     if (!beneath) return fail(refused(path));
-    return beneath->root->directory.open_plain_file(beneath->relative, options_.refused_types);
+    H5_ASSIGN(const auto directory, directory_of(*beneath->root));
+    return directory->open_plain_file(beneath->relative, options_.refused_types);
   });
 }
 
@@ -203,7 +215,7 @@ std::vector<std::string> FileAccess::prefixes(const NamingFile& from, NameUse us
 
 Result<FoundFile> FileAccess::open_path(const std::string& path) const {
   const auto open = [self = shared_from_this(), path] {
-    return with_room([&] { return self->open_confined(path); });
+    return with_descriptors([&] { return self->open_confined(path); });
   };
   H5_ASSIGN(UniqueFd fd, open());
   H5_ASSIGN(FoundFile found, describe(std::move(fd), path));
@@ -225,14 +237,16 @@ Result<UniqueFd> FileAccess::open_confined(const std::string& path) const {
     return open_resolved(resolved, path);
   }
   if (const auto beneath = find_root(path)) {
-    auto fd = beneath->root->directory.open_file(beneath->relative, types);
+    H5_ASSIGN(const auto directory, directory_of(*beneath->root));
+    auto fd = directory->open_file(beneath->relative, types);
     if (fd || fd.error().code() != ErrorCode::AccessDenied || !may_lead_elsewhere()) return fd;
   }
   if (!may_lead_elsewhere() || !find_root(fs::path(path).lexically_normal())) return fail(refused(path));
   H5_ASSIGN(const UniqueFd resolved, resolve_path_anywhere(path, types));
   const auto beneath = find_root(real_path_of(resolved));
   if (!beneath) return fail(refused(path));
-  return beneath->root->directory.open_file(beneath->relative, types);
+  H5_ASSIGN(const auto directory, directory_of(*beneath->root));
+  return directory->open_file(beneath->relative, types);
 }
 
 // Whether a path may lead to another allowed directory. With only one directory nothing outside of it is

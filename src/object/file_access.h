@@ -15,6 +15,7 @@
 #include "confined_open.h"
 #include "h5mount/io/byte_source.h"
 #include "h5mount/object/external_access.h"
+#include "h5mount/object/source_directory.h"
 
 namespace h5mount::object {
 
@@ -38,9 +39,13 @@ struct NamingFile {
 
 class FileAccess : public std::enable_shared_from_this<FileAccess> {
  public:
-  explicit FileAccess(ExternalAccess options) : options_(std::move(options)) {}
+  // `within`: names given by the user are of files below it, which are opened without leaving it; null: of
+  // files anywhere.
+  explicit FileAccess(ExternalAccess options, std::shared_ptr<const SourceDirectory> within = nullptr)
+      : options_(std::move(options)), within_(std::move(within)) {}
 
   const ExternalAccess& options() const { return options_; }
+  const std::shared_ptr<const SourceDirectory>& within() const { return within_; }
 
   // Sets the directories that Beneath allows, without symlinks (empty ones are ignored), and the listed ones.
   // Must be called before open_member and open_named.
@@ -58,7 +63,8 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
  private:
   struct Root {
     std::string path;
-    ConfinedDirectory directory;
+    // Null: it is below `within_` and opened when it is used, as there may be many such files.
+    std::shared_ptr<const ConfinedDirectory> directory;
   };
   struct Beneath {
     const Root* root;
@@ -73,8 +79,11 @@ class FileAccess : public std::enable_shared_from_this<FileAccess> {
   bool may_lead_elsewhere() const;
   std::optional<Beneath> find_root(const std::string& path) const;
   Error refused(const std::string& path) const;
+  std::optional<std::string> path_within(const std::string& path) const;
+  Result<std::shared_ptr<const ConfinedDirectory>> directory_of(const Root& root) const;
 
   const ExternalAccess options_;
+  const std::shared_ptr<const SourceDirectory> within_;
   std::vector<Root> roots_;
 };
 

@@ -46,8 +46,9 @@ std::string key_of(const FileIdentity& identity, const std::string& directory) {
 
 class LocalOpener final : public SourceOpener {
  public:
-  LocalOpener(const ExternalAccess& access, bool force)
-      : access_(std::make_shared<FileAccess>(access)), force_(force) {}
+  LocalOpener(const ExternalAccess& access, bool force,
+              std::shared_ptr<const SourceDirectory> within = nullptr)
+      : access_(std::make_shared<FileAccess>(access, std::move(within))), force_(force) {}
 
   const ExternalAccess& access() const override { return access_->options(); }
 
@@ -55,9 +56,11 @@ class LocalOpener final : public SourceOpener {
   Result<FoundSource> find_main(const std::string& name) override {
     if (name.empty()) return fail(Error(ErrorCode::NotFound, "no file is named"));
     std::error_code code;
-    const fs::path absolute = fs::absolute(name, code);
+    const auto& within = access_->within();
+    const fs::path absolute = within ? fs::path(within->path()) / name : fs::absolute(name, code);
     if (code) return fail(Error(ErrorCode::Io, "no current directory: " + code.message()));
-    const fs::path directory = fs::canonical(absolute.parent_path(), code);
+    const fs::path directory =
+        within ? absolute.parent_path() : fs::canonical(absolute.parent_path(), code);
     const std::string root = (code ? absolute.parent_path() : directory).string();
     First first;
     const MemberOpeners open{
@@ -104,14 +107,15 @@ class LocalOpener final : public SourceOpener {
   };
   using First = std::optional<FirstMember>;
 
-  // The attributes of a set are those of its first member, whose descriptor stays open.
+  // The attributes of a set are those of its first member, whose descriptor stays open unless it is one of
+  // many files.
   Result<std::shared_ptr<io::ByteSource>> keep_first(Result<FoundFile> found, First& first) const {
     if (!found) return fail(found.error());
     if (!first) {
       first =
           FirstMember{found->identity, found->attributes, target_directory_of(found->path, found->real_path)};
       access_->allow_own_directories({directory_of(found->path), first->target_directory});
-      found->reopen = nullptr;
+      if (!access_->within()) found->reopen = nullptr;
     }
     return locked_source(*std::move(found), force_);
   }
@@ -142,6 +146,11 @@ class LocalOpener final : public SourceOpener {
 
 std::shared_ptr<SourceOpener> make_local_opener(const ExternalAccess& access, bool force) {
   return std::make_shared<LocalOpener>(access, force);
+}
+
+std::shared_ptr<SourceOpener> make_directory_opener(std::shared_ptr<const SourceDirectory> directory,
+                                                    const ExternalAccess& access, bool force) {
+  return std::make_shared<LocalOpener>(access, force, std::move(directory));
 }
 
 // A file without a directory names nothing that could be found.

@@ -15,7 +15,8 @@
 
 namespace h5mount::object {
 
-struct OpenedFile;  // object/file_set.h
+struct OpenedFile;      // object/file_set.h
+class SourceDirectory;  // object/source_directory.h
 
 // A source that a name leads to, before it is opened.
 struct FoundSource {
@@ -46,6 +47,10 @@ class SourceOpener {
 // Names are paths of local files, opened as object/file_set.h says. `force`: files that a writer has locked
 // too.
 std::shared_ptr<SourceOpener> make_local_opener(const ExternalAccess& access, bool force);
+// The same for one of many files: `find_main` takes a path below the directory, which no symlink and no rename
+// lets it leave. Descriptors may be closed between reads (io/descriptors.h).
+std::shared_ptr<SourceOpener> make_directory_opener(std::shared_ptr<const SourceDirectory> directory,
+                                                    const ExternalAccess& access, bool force);
 // Opens nothing: for a source that is open already.
 std::shared_ptr<SourceOpener> make_no_opener();
 

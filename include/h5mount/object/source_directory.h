@@ -1,0 +1,87 @@
+// SourceDirectory: a directory of sources, held open. Names below it are resolved without following a
+// symlink, so that nothing outside is reached, whatever is renamed or replaced meanwhile; where a symlink
+// leads is found by looking at its text. Nothing is entered that a mount of h5mount shows.
+//
+// `directory` and `relative` are paths below it without symlinks, `.` and `..`; empty: the directory itself.
+// Errors: NotFound, AccessDenied, Io; Stale where the directory itself is gone. Threads: any.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "h5mount/base/error.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/unique_fd.h"
+#include "h5mount/io/byte_source.h"
+#include "h5mount/object/external_access.h"
+
+namespace h5mount::object {
+
+// What a name is, without following a symlink.
+struct SourceEntry {
+  enum class Kind : std::uint8_t { Directory, File, Symlink, Other };
+  Kind kind = Kind::Other;
+  FileAttributes attributes;
+  std::uint64_t size = 0;       // bytes
+  std::uint64_t blocks = 0;     // of 512 bytes
+  std::uint64_t hard_link = 0;  // equal for all names of a file that has several; 0 where there is one
+  std::uint64_t identity = 0;   // as long as it is the same, the name leads to the same file
+  std::uint64_t stamp = 0;      // differs after every change of the file or of its attributes
+};
+
+class SourceDirectory {
+ public:
+  // `path` may lead through symlinks. `refused_types`: of mounts, as in ExternalAccess.
+  static Result<std::shared_ptr<const SourceDirectory>> open(const std::string& path,
+                                                             std::vector<std::string> refused_types);
+
+  const std::string& path() const { return path_; }  // absolute, without symlinks
+
+  // What `name` in a directory is; of an empty name the directory itself.
+  Result<SourceEntry> look(std::string_view directory, const std::string& name) const;
+  // Every name but `.` and `..`, with what the directory itself says of it: Other where it does not.
+  using Visit = std::function<void(std::string_view name, SourceEntry::Kind kind)>;
+  Status for_each(std::string_view directory, const Visit& visit) const;
+
+  Result<std::string> read_link(std::string_view directory, const std::string& name) const;
+  // The path below this directory, without symlinks, that `target` leads to from `directory`, as the kernel
+  // would resolve it. AccessDenied: out of this directory. Io with ELOOP: in a circle.
+  Result<std::string> resolve(std::string_view directory, std::string_view target) const;
+
+  // A regular file; a FIFO or a device is never opened.
+  Result<UniqueFd> open_file(std::string_view relative) const;
+  Result<std::shared_ptr<io::ByteSource>> open_source(std::string_view relative) const;
+  Result<UniqueFd> open_directory(std::string_view relative) const;  // with O_PATH
+
+ private:
+  struct Opened {
+    UniqueFd fd;
+    std::uint64_t mount = 0;
+  };
+  using OpenedPtr = std::shared_ptr<const Opened>;
+  using Clock = std::chrono::steady_clock;
+
+  SourceDirectory(UniqueFd fd, std::string path, std::string named, std::vector<std::string> refused_types);
+  Result<OpenedPtr> opened(std::string_view directory) const;
+  Result<SourceEntry> look_in(const Opened& directory, const std::string& name) const;
+
+  const UniqueFd fd_;
+  const std::string path_, named_;  // without symlinks, and as the user wrote it
+  const std::vector<std::string> refused_types_;
+  // The directories that were used last, for a moment: who lists one looks at all that is in it.
+  struct Recent {
+    std::string directory;
+    OpenedPtr opened;
+    Clock::time_point until;
+  };
+  mutable Mutex mutex_;
+  mutable std::array<Recent, 8> recent_ H5_GUARDED_BY(mutex_);
+  mutable std::size_t next_ H5_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace h5mount::object
