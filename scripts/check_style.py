@@ -37,14 +37,15 @@ MAY_USE = {
     "serve": ["front", "tree", "text", "dataset"],
     "cli": ["salvage", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
-# Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself. Files
-# beside the rooms may include all of them.
+# Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself, ""
+# being what is beside the rooms. Files beside the rooms may include all of them.
 MAY_USE_ROOMS = {
     "tree": {
         "core": [],
         "objects": ["core"],
         "views": ["objects", "core"],
         "zarr": ["views", "objects", "core"],
+        "forest": ["", "views", "objects", "core"],
     },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

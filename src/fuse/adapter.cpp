@@ -10,8 +10,10 @@ namespace {
 
 constexpr double kForever = 1e9;       // seconds; the file does not change
 constexpr double kWhileGrowing = 0.1;  // attributes in a followed file are requested again after this
-constexpr double kMissing = 10.0;      // a name under /.h5/external may be created
-constexpr double kMissingHere = 1.0;   // so may any name in a file that can be replaced
+constexpr double kUntold = 1.0;        // what nothing tells changes of is looked at again after this
+constexpr double kMissing = 10.0;      // names that do not exist
+constexpr double kMissingHere = 1.0;   // those that may be created: in a file that can be replaced, and
+                                       // wherever nothing tells of it
 constexpr std::uint64_t kBlockBytes = 4096;
 
 // The kernel refuses to write without a request, as the mount is read-only; these reply in case it sends one.
@@ -51,10 +53,11 @@ bool OpenCounts::any(tree::NodeId node) const {
 }
 
 double Adapter::lasting_timeout(const tree::NodeStat& stat) const {
-  return stat.follows ? kWhileGrowing : kForever;
+  return stat.follows ? kWhileGrowing : stat.untold ? kUntold : kForever;
 }
 double Adapter::missing_timeout(tree::NodeId parent) const {
-  return tree->follows(parent) ? kWhileGrowing : tree->reloads() ? kMissingHere : kMissing;
+  if (tree->follows(parent)) return kWhileGrowing;
+  return tree->reloads() || !tree->lasts(parent) ? kMissingHere : kMissing;
 }
 
 struct stat Adapter::to_stat(const tree::NodeStat& stat) const {

@@ -40,10 +40,12 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
   events_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
   more_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!events_ || !stop_ || !more_ || (!watch_all() && !tree_->reloads())) {
-    log(LogLevel::Debug, "the file cannot be watched; changes are noticed when it is used");
+  if (!events_ || !stop_ || !more_) {
+    log(LogLevel::Debug, "files cannot be watched; changes are noticed when they are used");
     return;
   }
+  // Where there is nothing yet, the tree may open a file that is to be watched.
+  watch_all();
   tree_->when_more_to_watch([this] { wake(more_); });
   try {
     thread_ = start_thread("h5-changes", [this] { run(); });
@@ -62,7 +64,7 @@ ChangeWatch::~ChangeWatch() {
 }
 
 // Adding a watch twice has no effect; watches of files that the tree no longer names are removed.
-bool ChangeWatch::watch_all() {
+void ChangeWatch::watch_all() {
   std::set<int> watched;
   std::map<std::string, std::string> names;
   for (const std::string& path : tree_->watchable()) {
@@ -75,7 +77,6 @@ bool ChangeWatch::watch_all() {
     if (!watched.contains(file)) ::inotify_rm_watch(events_.get(), file);
   watched_ = std::move(watched);
   names_ = std::move(names);
-  return !watched_.empty();
 }
 
 bool ChangeWatch::stopped_within(int milliseconds) const {
@@ -116,7 +117,7 @@ void ChangeWatch::run() {
     (void)!::read(more_.get(), &count, sizeof count);
     try {
       // The check below detects writes that were made before the watch.
-      if (count != 0) (void)watch_all();
+      if (count != 0) watch_all();
       tree_->file_changed();
       if (name_missing()) again = kAskedAgain;
     } catch (const std::exception& exception) {

@@ -28,7 +28,7 @@ class ChangeWatch {
   void run();
   bool stopped_within(int milliseconds) const;
   bool drain() const;
-  bool watch_all();
+  void watch_all();
   bool name_missing() const;
 
   std::shared_ptr<tree::Tree> tree_;

@@ -30,6 +30,9 @@ struct TreeOptions {
   std::uint32_t file_umask = 0, directory_umask = 0;  // permission bits to remove
   std::function<std::string()> status = nullptr;      // the text of /.h5/status; null: there is none
   bool logs_failed_reads = true;  // false: the front end names every object that cannot be read
+  // Of one of many files: where the file that an external link names is shown, relative to this file's root;
+  // nothing where it is not. Null: no other file is.
+  std::function<std::optional<std::string>(std::string_view name)> sibling = nullptr;
 };
 
 struct NodeStat {
@@ -46,6 +49,8 @@ struct NodeStat {
   // (attribute timeout 0).
   bool complete = true;
   bool follows = false;  // as Tree::follows
+  // True where nothing tells of changes of what was looked at: it is to be looked at again after a second.
+  bool untold = false;
 };
 
 enum class StatDepth : std::uint8_t {

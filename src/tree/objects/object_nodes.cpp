@@ -147,7 +147,18 @@ class GroupNode : public ObjectNode {
   }
 
  private:
+  // A link to a file that the mount shows leads to where it is shown.
+  std::optional<SymlinkPath> path_to_sibling(const format::Link& link) const {
+    const auto& sibling = file()->context().options.sibling;
+    if (!sibling || !link.is(format::LinkType::External) || file()->depth() != 0) return std::nullopt;
+    const auto place = sibling(link.file);
+    if (!place) return std::nullopt;
+    return SymlinkPath{.above = path_up(contents_.depth()) + *place + "/", .path = link.target};
+  }
+
   Result<NodePtr> node_of(const format::Link& link, RequestBudget& budget) {
+    if (const auto path = path_to_sibling(link))
+      return make_symlink_node(link_key(contents_, link), file(), symlink_text(*path));
     LinkTarget target = contents_.resolve(link, budget);
     if (const auto* symlink = std::get_if<SymlinkPath>(&target.what))
       return make_symlink_node(link_key(contents_, link), file(), symlink_text(*symlink));

@@ -70,7 +70,7 @@ class LogNode : public Node {
     return stat;
   }
 
-  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return std::make_shared<OpenLog>(); }
+  Result<std::shared_ptr<OpenNode>> open(RequestBudget&) override { return open_log(); }
 
  private:
   ViewContextPtr context_;
@@ -159,6 +159,10 @@ class StatusNode : public Node {
 };
 
 }  // namespace
+
+std::shared_ptr<OpenNode> open_log() {
+  return std::make_shared<OpenLog>();
+}
 
 NodePtr make_log_file(const VirtualDirectorySetup& setup) {
   return std::make_shared<LogNode>(setup.context);

@@ -17,6 +17,9 @@ NodePtr make_sparse_directory(const VirtualDirectorySetup& setup);
 NodePtr make_log_file(const VirtualDirectorySetup& setup);
 NodePtr make_status_file(const VirtualDirectorySetup& setup);
 
+// The log as an open file of /.h5/log has it.
+std::shared_ptr<OpenNode> open_log();
+
 // /.h5/metadata.jsonl: the whole tree, an object of JSON a line. /.h5/list.txt: the same for people.
 // /.h5/README: the given text.
 NodePtr make_metadata_file(const VirtualDirectorySetup& setup);

@@ -1,0 +1,106 @@
+// A forest: many sources as one tree, in which each HDF5 file is a directory under its whole name with all
+// that a tree of that file alone shows. Files are opened when something below them is wanted, and closed by
+// age; directories and their entries are looked at in the source, which no file need be opened for.
+//
+// What lists sources is a ForestDirectory: a directory of files, or a list of names. A further kind (a prefix
+// of a bucket) is one class more. Threads: any.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/object/source_directory.h"
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::tree {
+
+// What a name of a forest's directory is.
+struct ForestEntry {
+  enum class Kind : std::uint8_t {
+    Directory,
+    Hdf5,     // a directory too, with what the file holds
+    Plain,    // a file that is shown as it is
+    Symlink,  // to another place of the forest
+    Refused,  // a symlink that leads out, nowhere or in a circle: an entry that nobody can open
+  };
+  Kind kind = Kind::Directory;
+  object::SourceEntry source;
+  std::string target;          // of Symlink: its text, relative to the directory that it is in
+  std::optional<Error> error;  // of Refused
+};
+
+class ForestDirectory {
+ public:
+  virtual ~ForestDirectory() = default;
+
+  struct Item {
+    std::string name;
+    NodeType type;
+  };
+  virtual Result<std::vector<Item>> list() const = 0;
+  // NotFound also for what is not shown. Of an empty name: the directory itself.
+  virtual Result<ForestEntry> look(const std::string& name) const = 0;
+  virtual Result<std::shared_ptr<const ForestDirectory>> enter(const std::string& name) const = 0;
+  virtual Result<std::shared_ptr<object::FileSet>> open(const std::string& name) const = 0;
+  virtual Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& name) const = 0;
+  // For inotify: a descriptor of the directory. Errors: it is no directory, or changes of it are not told.
+  virtual Result<UniqueFd> watchable() const = 0;
+  // Where the file that `stored` names, in a file of this directory that was opened in `from`, is shown,
+  // relative to this directory; nothing where it is not.
+  virtual std::optional<std::string> shown_at(const std::string& from, std::string_view stored) const = 0;
+  virtual std::string name() const = 0;  // for messages
+};
+using ForestDirectoryPtr = std::shared_ptr<const ForestDirectory>;
+
+// Which files of a directory are shown: HDF5 files by their extensions, or by a pattern in place of these.
+struct ShownFiles {
+  std::string pattern = {};  // as of a shell; empty: extensions count
+  bool passthrough = false;  // other regular files are there as they are
+
+  bool is_hdf5(const std::string& name) const;
+};
+
+// A directory of files. `open` opens one of its files by its path below `top`.
+using OpenBelow = std::function<Result<std::shared_ptr<object::FileSet>>(
+    const std::shared_ptr<const object::SourceDirectory>& top, const std::string& relative)>;
+ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDirectory> top, ShownFiles shown,
+                                        OpenBelow open);
+
+// Sources side by side, each under its last name; the second of that name gets ` (2)`, the third ` (3)`.
+struct NamedSource {
+  std::string path;                        // absolute
+  ForestDirectoryPtr directory = nullptr;  // null: a file
+};
+using OpenNamed = std::function<Result<std::shared_ptr<object::FileSet>>(const std::string& path)>;
+ForestDirectoryPtr make_named_sources(std::vector<NamedSource> sources, OpenNamed open);
+
+struct ForestCounts {
+  std::uint64_t known = 0;  // files and directories that somebody has looked up and not forgotten
+  std::uint64_t trees = 0;  // of files, in memory
+  std::uint64_t watches = 0;
+};
+
+struct ForestOptions {
+  TreeOptions tree;
+  // What a file's tree needs, its files being open.
+  std::function<dataset::ReadEnvironment(std::shared_ptr<object::FileSet> files)> environment;
+  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
+  std::size_t most_trees = 1024;  // those beyond are dropped as soon as nobody uses them
+  // Whoever asks is any user: what others may not read in the source is refused here, as no kernel checks it.
+  bool checks_others = false;
+};
+
+class Forest : public Tree {
+ public:
+  static std::shared_ptr<Forest> make(ForestDirectoryPtr top, ForestOptions options);
+  virtual ForestCounts counts() const = 0;
+
+ protected:
+  using Tree::Tree;
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,180 @@
+#include "forest_files.h"
+
+#include <fmt/format.h>
+
+#include "../core/inode_numbers.h"
+#include "h5mount/base/log.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+constexpr std::chrono::seconds kRetry{60};
+
+std::uint64_t rights_of(const object::FileAttributes& file) {
+  return mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
+}
+
+}  // namespace
+
+std::uint64_t ForestFiles::ino_of(const Place& place, const ForestEntry& entry) {
+  if (!place.in) return kRootNode;
+  if (entry.source.hard_link != 0) return make_ino(fnv1a("hard link"), entry.source.hard_link);
+  return make_ino(fnv1a("forest"), place.path());
+}
+
+void ForestFiles::set_kernel(const std::shared_ptr<KernelPages>& kernel) {
+  kernel_.store(kernel);
+  for (const OpenTreePtr& open : trees_.all()) open->tree->set_kernel(kernel);
+}
+
+void ForestFiles::when_more_to_watch(const std::function<void()>& notify) {
+  notify_.store(notify ? std::make_shared<const std::function<void()>>(notify) : nullptr);
+  for (const OpenTreePtr& open : trees_.all()) open->tree->when_more_to_watch(notify);
+}
+
+SlotPtr ForestFiles::slot_of(NodeId id) {
+  return places_.content<Slot>(id, [](const FolderPtr&, const char*) { return std::make_shared<Slot>(); });
+}
+
+OpenTreePtr ForestFiles::opened(const Place& place) {
+  const auto slot = std::static_pointer_cast<Slot>(place.content);
+  return slot ? trees_.of_slot(*slot) : nullptr;
+}
+
+std::optional<Error> ForestFiles::error_of(const Place& place) const {
+  const auto slot = std::static_pointer_cast<Slot>(place.content);
+  if (!slot) return std::nullopt;
+  const MutexLock lock(slot->mutex);
+  return slot->error;
+}
+
+Result<OpenTreePtr> ForestFiles::open(NodeId id, const Place& place, RequestBudget& budget) {
+  if (place.detached) return fail({ErrorCode::Stale, "the file was replaced or removed"});
+  const SlotPtr slot = slot_of(id);
+  if (!slot) return fail({ErrorCode::Stale, "a node that was forgotten"});
+  if (OpenTreePtr tree = trees_.of_slot(*slot)) return tree;
+  std::shared_ptr<Slot::Once> opening;
+  {
+    const MutexLock lock(slot->mutex);
+    if (slot->error && Slot::Clock::now() < slot->retry) return fail(*slot->error);
+    if (!slot->opening) slot->opening = std::make_shared<Slot::Once>();
+    opening = slot->opening;
+  }
+  auto made = opening->get([&] { return make(id, place, *slot); }, &budget);
+  {
+    const MutexLock lock(slot->mutex);
+    if (slot->opening == opening) slot->opening = nullptr;
+  }
+  opening.reset();
+  drop_oldest();
+  return made;
+}
+
+// The stamp is taken before the file is opened, so that what is written meanwhile is a change.
+Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot) {
+  H5_ASSIGN(const ForestEntry entry, place.in->source->look(place.name));
+  if (entry.source.identity != place.identity) {
+    take_name(id, place);
+    return fail({ErrorCode::Stale, "the file was replaced"});
+  }
+  const std::uint64_t number = trees_.take_number();
+  auto tree = make_tree(id, place, number, entry);
+  if (tree) {  // what was opened is what was looked at
+    const auto after = place.in->source->look(place.name);
+    if (!after || after->source.identity != place.identity)
+      tree = fail({ErrorCode::Stale, "the file was replaced while it was opened"});
+  }
+  {
+    const MutexLock lock(slot.mutex);
+    slot.stamp = entry.source.stamp;
+    slot.rights = rights_of(entry.source.attributes);
+    slot.error = tree ? std::nullopt : std::optional(tree.error());
+    slot.retry = Slot::Clock::now() + kRetry;
+  }
+  if (!tree) {
+    trees_.give_back(number);
+    log_once(LogLevel::Warning, fmt::format("{}: {}", place.path(), tree.error().text()), entry.source.stamp);
+    return fail(std::move(tree).error());
+  }
+  auto open = std::make_shared<OpenTree>();
+  open->tree = *std::move(tree);
+  open->number = number;
+  open->root = id;
+  open->in = place.in;
+  open->name = place.name;
+  open->tree->set_kernel(kernel());
+  trees_.add(open, slot);
+  if (const auto notify = notify_.load()) open->tree->when_more_to_watch(*notify);
+  return open;
+}
+
+Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Place& place, std::uint64_t number,
+                                                           const ForestEntry& entry) const {
+  H5_ASSIGN(auto files, place.in->source->open(place.name));
+  TreeOptions options = options_.tree;
+  options.sibling = [in = place.in, from = files->main()->directory](
+                        std::string_view name) -> std::optional<std::string> {
+    const auto shown = in->source->shown_at(from, name);
+    return shown ? std::optional("../" + *shown) : std::nullopt;
+  };
+  H5_ASSIGN(auto tree, SourceTree::make(options_.environment(std::move(files)), options,
+                                        {id, OpenTrees::below(number), ino_of(place, entry)}));
+  H5_TRY(tree->stat(id, StatDepth::Listing));
+  return tree;
+}
+
+void ForestFiles::compare(NodeId id, const Place& place, const ForestEntry& now) {
+  if (place.detached) return;
+  if (now.source.identity != place.identity || now.kind != place.kind) return take_name(id, place);
+  const auto slot = std::static_pointer_cast<Slot>(place.content);
+  if (!slot) return;
+  const std::uint64_t rights = rights_of(now.source.attributes);
+  bool other_rights = false;
+  {
+    const MutexLock lock(slot->mutex);
+    if (slot->stamp == now.source.stamp) return;
+    other_rights = std::exchange(slot->rights, rights) != rights;
+    slot->error = std::nullopt;
+  }
+  const auto note = [&] {
+    const MutexLock lock(slot->mutex);
+    slot->stamp = now.source.stamp;
+  };
+  const OpenTreePtr open = trees_.of_slot(*slot);
+  if (!open) return note();
+  if (open->checking.exchange(true)) return;  // another thread compares it
+  open->tree->file_changed();
+  const bool current = open->tree->state() == SourceTree::State::Current;
+  open->checking = false;
+  // Nodes show the rights that the file had when it was opened.
+  if (!current || other_rights) return take_name(id, place);
+  note();
+}
+
+void ForestFiles::take_name(NodeId id, const Place& place) {
+  places_.detach(id);
+  if (OpenTreePtr open = opened(place)) {
+    open->leaving = true;
+    drop_unused(std::move(open));
+  }
+  if (const auto kernel = this->kernel()) kernel->invalidate_name(place.in->id, place.name);
+}
+
+void ForestFiles::drop_unused(OpenTreePtr tree) {
+  if (!tree->leaving) return;
+  const NodeId root = tree->root;
+  if (trees_.drop(std::move(tree))) places_.release(root);
+}
+
+void ForestFiles::drop_oldest() {
+  const auto kernel = this->kernel();
+  for (OpenTreePtr& tree : trees_.too_many()) {
+    tree->leaving = true;
+    if (kernel && tree->tree->known_nodes() > 0) kernel->invalidate_name(tree->in->id, tree->name);
+    drop_unused(std::move(tree));
+  }
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,495 @@
+// The tree of a forest: nodes of its own for what lies between the files, and those of the files' trees.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "../core/inode_numbers.h"
+#include "../core/name_list.h"
+#include "../core/open_files.h"
+#include "directory_watch.h"
+#include "forest_files.h"
+#include "h5mount/base/log.h"
+#include "h5mount/tree/names.h"
+#include "hidden_files.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+using EntryKind = ForestEntry::Kind;
+
+constexpr std::string_view kErrorAttribute = "user.hdf5.error";
+
+// A file that is shown as it is.
+class PlainFile final : public OpenWithoutHoles {
+ public:
+  explicit PlainFile(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
+
+  bool keeps_pages() const override { return false; }
+  bool direct() const override { return true; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
+    H5_TRY(source_->state().refresh());
+    const std::uint64_t end = source_->size();
+    if (offset >= end) return {};
+    const auto bytes = std::make_shared<std::vector<std::byte>>(
+        static_cast<std::size_t>(std::min({length, end - offset, kMostBytes})));
+    H5_TRY(source_->read_at(offset, *bytes));
+    out.add(*bytes, bytes);
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t kMostBytes = 1U << 20;
+  std::uint64_t size() const override { return source_->size(); }
+
+  const std::shared_ptr<io::ByteSource> source_;
+};
+
+class ForestTree final : public Forest {
+ public:
+  ForestTree(ForestDirectoryPtr top, ForestOptions options)
+      : Forest(options.counters),
+        options_(std::move(options)),
+        root_(std::make_shared<Folder>(std::move(top), std::string(), kRootNode)),
+        places_(root_),
+        files_(options_, places_),
+        hidden_(options_.tree.status) {}
+
+  // ---- nodes
+
+  Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
+    if (OpenTrees::number_of(parent) != 0) {
+      H5_ASSIGN(const OpenTreePtr open, tree_of(parent));
+      return open->tree->lookup(parent, name, budget);
+    }
+    if (parent == HiddenFiles::kDirectory) {
+      H5_ASSIGN(const NodeId found, hidden_.find(name));
+      return Entry{found, hidden_stat(found)};
+    }
+    H5_ASSIGN(const Place place, place_of(parent));
+    if (place.kind == EntryKind::Directory) return look_up(folder_of(parent, place), std::string(name));
+    if (place.kind != EntryKind::Hdf5) return fail({ErrorCode::NotFound, "not a directory"});
+    H5_TRY(check_readable(place));
+    const auto open = files_.open(parent, place, budget);
+    if (!open) return fail(nothing_below(open.error()));
+    return (*open)->tree->lookup(parent, name, budget);
+  }
+
+  Result<Entry> lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position,
+                              FilesRead& read, RequestBudget& budget) override {
+    const auto place = OpenTrees::number_of(parent) == 0 ? places_.find(parent) : std::nullopt;
+    if (OpenTrees::number_of(parent) == 0 && (!place || place->kind != EntryKind::Hdf5))
+      return lookup(parent, listing.name_at(position), budget);
+    const OpenTreePtr open = place ? files_.opened(*place) : files_.trees().of_node(parent);
+    if (!open) return fail(forgotten());
+    return open->tree->lookup_listed(parent, listing, position, read, budget);
+  }
+
+  void forget(NodeId id, std::uint64_t count) override {
+    if (OpenTrees::number_of(id) == 0) {
+      if (id != kRootNode && !hidden_.has(id)) places_.forget(id, count);
+    } else if (OpenTreePtr open = files_.trees().of_node(id)) {
+      open->tree->forget(id, count);
+      files_.drop_unused(std::move(open));
+    }
+  }
+
+  Result<NodeStat> stat(NodeId id, StatDepth depth, RequestBudget& budget) override {
+    if (OpenTrees::number_of(id) != 0) {
+      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+      return open->tree->stat(id, depth, budget);
+    }
+    if (hidden_.has(id)) return hidden_stat(id);
+    H5_ASSIGN(const Place place, place_of(id));
+    if (place.in) watch_.look(place.in);
+    if (place.kind == EntryKind::Directory) watch_.look(folder_of(id, place));
+    H5_ASSIGN(const ForestEntry now, look_again(id, place));
+    return stat_of(place, now);
+  }
+
+  Result<std::string> readlink(NodeId id) override {
+    if (OpenTrees::number_of(id) != 0) {
+      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+      return open->tree->readlink(id);
+    }
+    H5_ASSIGN(const Place place, place_of(id));
+    H5_ASSIGN(const ForestEntry now, look_again(id, place));
+    return now.target;
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> open_directory(NodeId id, RequestBudget& budget) override {
+    if (id == HiddenFiles::kDirectory) return hidden_.list();
+    if (OpenTrees::number_of(id) != 0) {
+      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+      return listing_of(open, id, budget);
+    }
+    H5_ASSIGN(const Place place, place_of(id));
+    if (place.kind == EntryKind::Directory) return list(folder_of(id, place));
+    H5_TRY(check_readable(place));
+    const auto open = files_.open(id, place, budget);
+    if (open) return listing_of(*open, id, budget);
+    if (is_of_request(open.error())) return fail(open.error());
+    return std::make_shared<NameList>();  // user.hdf5.error says why
+  }
+
+  bool lasts(NodeId id) override {
+    if (OpenTrees::number_of(id) != 0) {
+      const OpenTreePtr open = files_.trees().of_node(id);
+      return !open || open->tree->lasts(id);
+    }
+    if (hidden_.has(id)) return false;
+    const auto place = places_.find(id);
+    if (!place) return true;
+    if (place->kind == EntryKind::Directory) {
+      const auto folder = std::static_pointer_cast<Folder>(place->content);
+      return folder && folder->watched;
+    }
+    const OpenTreePtr open = place->kind == EntryKind::Hdf5 ? files_.opened(*place) : nullptr;
+    return open ? open->tree->lasts(id) : place->kind != EntryKind::Plain && !files_.error_of(*place);
+  }
+
+  bool follows(NodeId id) override {
+    const OpenTreePtr open = open_tree(id);
+    return open && open->tree->follows(id);
+  }
+
+  Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
+    if (hidden_.has(id)) return hidden_.open(id);
+    if (OpenTrees::number_of(id) != 0) {
+      H5_ASSIGN(const OpenTreePtr open, tree_of(id));
+      H5_ASSIGN(auto file, open->tree->open(id, budget));
+      return kept_with(open, std::move(file));
+    }
+    H5_ASSIGN(const Place place, place_of(id));
+    H5_TRY(check_readable(place));
+    if (place.kind == EntryKind::Refused) {
+      H5_ASSIGN(const ForestEntry now, look_again(id, place));
+      return fail(now.error.value_or(forgotten()));
+    }
+    if (place.kind != EntryKind::Plain) return fail({ErrorCode::Internal, "not a file"});
+    H5_ASSIGN(auto source, place.in->source->open_plain(place.name));
+    return std::make_shared<PlainFile>(std::move(source));
+  }
+
+  // ---- attributes
+
+  Result<std::vector<std::string>> list_xattrs(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
+    if (wanted.open) return wanted.open->tree->list_xattrs(id, budget);
+    return wanted.error ? std::vector<std::string>{std::string(kErrorAttribute)} : std::vector<std::string>{};
+  }
+
+  Result<std::string> get_xattr(NodeId id, std::string_view name, RequestBudget& budget) override {
+    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
+    if (wanted.open) return wanted.open->tree->get_xattr(id, name, budget);
+    if (wanted.error && name == kErrorAttribute) return wanted.error->text();
+    return fail({ErrorCode::NotFound, "no such attribute"});
+  }
+
+  // Entity tags, and what a copy keeps, speak for one file: there are many.
+  Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
+    if (!wanted.open) return std::vector<NodeSource>{{.file = path_of(id), .object = {}, .mounted = false}};
+    H5_ASSIGN(auto sources, wanted.open->tree->sources_of(id, budget));
+    for (NodeSource& source : sources) source.mounted = false;
+    return sources;
+  }
+
+  std::string_view media_type(NodeId id) override {
+    const OpenTreePtr open = open_tree(id);
+    return open ? open->tree->media_type(id) : kPlainBytes;
+  }
+
+  void report(NodeId id, const Error& error) override {
+    if (const OpenTreePtr open = open_tree(id)) return open->tree->report(id, error);
+    Counters::add(counters()->failures[static_cast<std::size_t>(error.code())]);
+    const bool expected = error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
+    log_once(expected ? LogLevel::Info : LogLevel::Warning,
+             fmt::format("{}: {}", path_of(id), error.text()));
+  }
+
+  // ---- changes
+
+  void set_kernel(std::shared_ptr<KernelPages> kernel) override {
+    if (kernel) watch_.start();
+    files_.set_kernel(kernel);
+    if (!kernel) watch_.stop();
+  }
+
+  // The watch tells of the files themselves; here is what tells of others that they name.
+  void file_changed() override {
+    for (const OpenTreePtr& open : files_.trees().all()) {
+      const bool others = !open->in->watched || open->tree->watchable().size() > 1;
+      if (!others || open->checking.exchange(true)) continue;
+      open->tree->file_changed();
+      open->checking = false;
+    }
+  }
+
+  std::vector<std::string> watchable() const override {
+    std::vector<std::string> out;
+    for (const OpenTreePtr& open : const_cast<ForestFiles&>(files_).trees().all()) {
+      const auto paths = open->tree->watchable();
+      out.insert(out.end(), paths.begin() + (open->in->watched && !paths.empty() ? 1 : 0), paths.end());
+    }
+    return out;
+  }
+
+  void when_more_to_watch(std::function<void()> notify) override { files_.when_more_to_watch(notify); }
+
+  FileStat statfs() const override { return {}; }
+
+  ForestCounts counts() const override {
+    return {places_.size(), const_cast<ForestFiles&>(files_).trees().size(), watch_.count()};
+  }
+
+ private:
+  static Error forgotten() { return {ErrorCode::Stale, "a node that was forgotten"}; }
+
+  static bool is_of_request(const Error& error) {
+    return concerns_one_request(error) || error.code() == ErrorCode::Stale;
+  }
+
+  // A file that cannot be opened is an empty directory.
+  static Error nothing_below(const Error& why) {
+    return is_of_request(why) ? why : Error(ErrorCode::NotFound, "the file cannot be opened");
+  }
+
+  Result<Place> place_of(NodeId id) const {
+    auto place = places_.find(id);
+    if (!place) return fail(forgotten());
+    return *std::move(place);
+  }
+
+  std::string path_of(NodeId id) const {
+    const auto place = places_.find(id);
+    return place ? "/" + place->path() : fmt::format("node {}", id);
+  }
+
+  Result<OpenTreePtr> tree_of(NodeId id) {
+    OpenTreePtr open = files_.trees().of_node(id);
+    if (!open) return fail(forgotten());
+    return open;
+  }
+
+  // The open tree that a node, or the file at it, is of; null: none.
+  OpenTreePtr open_tree(NodeId id) {
+    if (OpenTrees::number_of(id) != 0) return files_.trees().of_node(id);
+    const auto place = places_.find(id);
+    return place && place->kind == EntryKind::Hdf5 ? files_.opened(*place) : nullptr;
+  }
+
+  FolderPtr folder_of(NodeId id, const Place& place) {
+    if (place.content) return std::static_pointer_cast<Folder>(place.content);
+    const auto entered = place.in->source->enter(place.name);
+    if (!entered) return nullptr;
+    return places_.content<Folder>(id, [&](const FolderPtr& in, const char* name) {
+      return std::make_shared<Folder>(*entered, in->path_of(name), id);
+    });
+  }
+
+  // What others may not read, where no kernel checks it.
+  Status check_readable(const Place& place) {
+    constexpr std::uint32_t kOthersRead = 0004;
+    if (!options_.checks_others || !place.in) return {};
+    H5_ASSIGN(const ForestEntry now, place.in->source->look(place.name));
+    if (now.kind == EntryKind::Symlink || (now.source.attributes.mode & kOthersRead) != 0) return {};
+    return fail({ErrorCode::AccessDenied, "not all users may read it"});
+  }
+  Status check_searchable(const Folder& folder) {
+    constexpr std::uint32_t kOthersSearch = 0001;
+    if (!options_.checks_others) return {};
+    H5_ASSIGN(const ForestEntry now, folder.source->look({}));
+    if ((now.source.attributes.mode & kOthersSearch) != 0) return {};
+    return fail({ErrorCode::AccessDenied, "not all users may search the directory"});
+  }
+
+  Result<Entry> look_up(const FolderPtr& folder, const std::string& name) {
+    if (!folder) return fail(forgotten());
+    H5_TRY(check_searchable(*folder));
+    watch_.look(folder);
+    const auto now = folder->source->look(name);
+    if (!now && now.error().code() == ErrorCode::NotFound && folder == root_ && name == kHiddenName)
+      return Entry{HiddenFiles::kDirectory, hidden_stat(HiddenFiles::kDirectory)};
+    if (!now) {
+      if (const NodeId gone = places_.find_name(*folder, name); gone != 0) take_name(gone);
+      return fail(now.error());
+    }
+    const PlaceTable::Adopted adopted = places_.adopt(folder, name, now->kind, now->source.identity);
+    if (adopted.detached != 0) take_name(adopted.detached);
+    auto place = places_.find(adopted.id);
+    if (!place) return fail(forgotten());
+    files_.compare(adopted.id, *place, *now);
+    if (const auto after = places_.find(adopted.id); !after || after->detached) {
+      places_.forget(adopted.id, 1);
+      const PlaceTable::Adopted again = places_.adopt(folder, name, now->kind, now->source.identity);
+      place = places_.find(again.id);
+      if (!place) return fail(forgotten());
+      return Entry{again.id, stat_of(*place, *now)};
+    }
+    return Entry{adopted.id, stat_of(*place, *now)};
+  }
+
+  void take_name(NodeId id) {
+    if (const auto place = places_.find(id)) files_.take_name(id, *place);
+  }
+
+  // What a place is now. Stale where its name belongs to another file.
+  Result<ForestEntry> look_again(NodeId id, const Place& place) {
+    if (place.detached) return fail({ErrorCode::Stale, "it was replaced or removed"});
+    H5_ASSIGN(ForestEntry now, place.in ? place.in->source->look(place.name) : root_->source->look({}));
+    if (place.in && (now.kind != place.kind || now.source.identity != place.identity)) {
+      files_.take_name(id, place);
+      return fail({ErrorCode::Stale, "it was replaced"});
+    }
+    return now;
+  }
+
+  NodeStat stat_of(const Place& place, const ForestEntry& entry) const {
+    constexpr std::uint32_t kRead = 0444, kReadAndSearch = 0555;
+    const object::FileAttributes& source = entry.source.attributes;
+    NodeStat out;
+    out.ino = ForestFiles::ino_of(place, entry);
+    out.uid = options_.tree.uid.value_or(source.uid);
+    out.gid = options_.tree.gid.value_or(source.gid);
+    out.mtime = source.mtime;
+    out.untold = place.in ? !place.in->watched : !root_->watched;
+    out.type = NodeType::File;
+    switch (entry.kind) {
+      case EntryKind::Directory:
+        out.type = NodeType::Directory;
+        out.mode = source.mode & kReadAndSearch & ~options_.tree.directory_umask;
+        break;
+      case EntryKind::Hdf5:
+        out.type = NodeType::Directory;
+        out.mode = ((source.mode & kRead) | (source.mode & kRead) >> 2) & ~options_.tree.directory_umask;
+        break;
+      case EntryKind::Plain:
+        out.mode = source.mode & kReadAndSearch & ~options_.tree.file_umask;
+        out.size = entry.source.size;
+        out.blocks = entry.source.blocks;
+        break;
+      case EntryKind::Symlink:
+        out.type = NodeType::Symlink;
+        out.mode = 0777;
+        out.size = entry.target.size();
+        break;
+      case EntryKind::Refused:
+        break;
+    }
+    return out;
+  }
+
+  NodeStat hidden_stat(NodeId id) const {
+    NodeStat out = hidden_.stat(id);
+    if (const auto top = root_->source->look({})) {
+      const NodeStat root = stat_of(Place{}, *top);
+      out.uid = root.uid;
+      out.gid = root.gid;
+      out.mtime = root.mtime;
+      out.mode = out.type == NodeType::Directory ? root.mode : root.mode & 0444 & ~options_.tree.file_umask;
+    }
+    return out;
+  }
+
+  Result<std::shared_ptr<const DirectoryListing>> list(const FolderPtr& folder) {
+    if (!folder) return fail(forgotten());
+    if (options_.checks_others) {
+      constexpr std::uint32_t kOthersRead = 0004;
+      H5_ASSIGN(const ForestEntry now, folder->source->look({}));
+      if ((now.source.attributes.mode & kOthersRead) == 0)
+        return fail({ErrorCode::AccessDenied, "not all users may read the directory"});
+    }
+    watch_.look(folder);
+    H5_ASSIGN(auto items, folder->source->list());
+    auto out = std::make_shared<NameList>();
+    for (ForestDirectory::Item& item : items) out->add(std::move(item.name), item.type);
+    return out;
+  }
+
+  // What an open tree gives keeps it.
+  template <class Given>
+  static std::shared_ptr<Given> kept_with(const OpenTreePtr& open, std::shared_ptr<Given> given) {
+    const auto both = std::make_shared<std::pair<OpenTreePtr, std::shared_ptr<Given>>>(open, std::move(given));
+    return {both, both->second.get()};
+  }
+  static Result<std::shared_ptr<const DirectoryListing>> listing_of(const OpenTreePtr& open, NodeId id,
+                                                                    RequestBudget& budget) {
+    H5_ASSIGN(auto listing, open->tree->open_directory(id, budget));
+    return kept_with(open, std::move(listing));
+  }
+
+  // Where a request about a node goes: to a tree, or it has an error to be told, or nothing.
+  struct Wanted {
+    OpenTreePtr open;
+    std::optional<Error> error;
+  };
+  Result<Wanted> wanted_of(NodeId id, RequestBudget& budget) {
+    if (OpenTrees::number_of(id) != 0) {
+      H5_ASSIGN(OpenTreePtr open, tree_of(id));
+      return Wanted{std::move(open), std::nullopt};
+    }
+    if (hidden_.has(id)) return Wanted{};
+    H5_ASSIGN(const Place place, place_of(id));
+    if (place.kind == EntryKind::Refused) {
+      H5_ASSIGN(const ForestEntry now, look_again(id, place));
+      return Wanted{nullptr, now.error};
+    }
+    if (place.kind != EntryKind::Hdf5) return Wanted{};
+    H5_TRY(check_readable(place));
+    auto open = files_.open(id, place, budget);
+    if (open) return Wanted{*std::move(open), std::nullopt};
+    if (is_of_request(open.error())) return fail(open.error());
+    return Wanted{nullptr, open.error()};
+  }
+
+  // ---- what the watch tells
+
+  void changed(const FolderPtr& folder, const std::string& name, bool structure) {
+    const auto kernel = files_.kernel();
+    if (name.empty()) {
+      for (const std::string& known : places_.names_in(*folder)) changed(folder, known, structure);
+    } else if (const NodeId id = places_.find_name(*folder, name); id != 0) {
+      const auto place = places_.find(id);
+      const auto now = folder->source->look(name);
+      if (place && now && now->kind == place->kind && now->source.identity == place->identity) {
+        files_.compare(id, *place, *now);
+        if (kernel) kernel->invalidate(id, kAll, nullptr);
+      } else {
+        take_name(id);
+      }
+    } else if (kernel && structure) {
+      kernel->invalidate_name(folder->id, name);  // that it is missing
+    }
+    if (kernel && (structure || name.empty())) kernel->invalidate(folder->id, kAll, nullptr);
+  }
+
+  void given_up(const FolderPtr& folder) {
+    const auto kernel = files_.kernel();
+    if (!kernel) return;
+    for (const std::string& name : places_.names_in(*folder)) kernel->invalidate_name(folder->id, name);
+    kernel->invalidate(folder->id, kAll, nullptr);
+  }
+
+  inline static const std::vector<dataset::ByteRange> kAll{{0, format::kUnlimited}};
+
+  const ForestOptions options_;
+  const FolderPtr root_;
+  PlaceTable places_;
+  ForestFiles files_;
+  const HiddenFiles hidden_;
+  DirectoryWatch watch_{
+      {[this](const FolderPtr& folder, const std::string& name, bool structure) {
+         changed(folder, name, structure);
+       },
+       [this](const FolderPtr& folder) { given_up(folder); }}};
+};
+
+}  // namespace
+
+std::shared_ptr<Forest> Forest::make(ForestDirectoryPtr top, ForestOptions options) {
+  return std::make_shared<ForestTree>(std::move(top), std::move(options));
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,41 @@
+// HiddenFiles: the directory .h5 of a forest's root, with what is of the mount and of no file. Threads: any.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::tree {
+
+class HiddenFiles {
+ public:
+  static constexpr NodeId kDirectory = 2;
+
+  // `status` returns the text of the status; null: there is none.
+  explicit HiddenFiles(std::function<std::string()> status);
+
+  bool has(NodeId id) const { return id >= kDirectory && id < kDirectory + 1 + files_.size(); }
+  // Of the directory's entries. NotFound.
+  Result<NodeId> find(std::string_view name) const;
+  std::shared_ptr<const DirectoryListing> list() const;
+  // With size and number; owner, mode and time are the caller's.
+  NodeStat stat(NodeId id) const;
+  Result<std::shared_ptr<OpenNode>> open(NodeId id) const;
+
+ private:
+  struct File {
+    std::string_view name;
+    std::function<std::uint64_t()> size;
+    std::function<std::shared_ptr<OpenNode>()> open;
+    bool changes;
+  };
+  const File& file(NodeId id) const { return files_[id - kDirectory - 1]; }
+
+  std::vector<File> files_;
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,194 @@
+// A directory of files as a part of a forest: which of its entries are shown, and as what.
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "h5mount/object/file_set.h"
+#include "h5mount/tree/forest.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+using Kind = ForestEntry::Kind;
+using SourceKind = object::SourceEntry::Kind;
+
+constexpr std::array<std::string_view, 13> kExtensions = {
+    "h5", "hdf5", "hdf", "he5", "nc", "nc4", "nxs", "nwb", "h5ad", "loom", "mat", "jld2", "keras"};
+
+// File systems whose changes by other machines, or other programs, inotify does not tell: NFS, SMB, CIFS,
+// FUSE, 9P, Ceph, Lustre, GPFS, AFS, BeeGFS, OCFS2, GFS2, Coda.
+constexpr std::array<std::uint32_t, 14> kUntold = {
+    0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x65735546, 0x01021997, 0x00C36400,
+    0x0BD00BD0, 0x47504653, 0x5346414F, 0x19830326, 0x7461636F, 0x01161970, 0x73757245};
+
+std::string joined_below(std::string_view directory, std::string_view name) {
+  if (directory.empty()) return std::string(name);
+  return name.empty() ? std::string(directory) : std::string(directory) + "/" + std::string(name);
+}
+
+class LocalDirectory final : public ForestDirectory {
+ public:
+  struct Shared {
+    std::shared_ptr<const object::SourceDirectory> top;
+    ShownFiles shown;
+    OpenBelow open;
+  };
+
+  LocalDirectory(std::shared_ptr<const Shared> shared, std::string below)
+      : shared_(std::move(shared)), below_(std::move(below)) {}
+
+  Result<std::vector<Item>> list() const override {
+    std::vector<Item> out;
+    H5_TRY(top().for_each(below_, [&](std::string_view name, SourceKind kind) {
+      const std::string own(name);
+      // What is neither is looked at: a symlink, a directory that may be a mount, what has no type here.
+      if (kind == SourceKind::File) {
+        if (const auto shown = file_kind(own)) out.push_back({own, type_of(*shown)});
+      } else if (const auto entry = look(own)) {
+        out.push_back({own, type_of(entry->kind)});
+      }
+    }));
+    std::ranges::sort(out, {}, &Item::name);
+    return out;
+  }
+
+  Result<ForestEntry> look(const std::string& name) const override {
+    ForestEntry out;
+    H5_ASSIGN(out.source, top().look(below_, name));
+    switch (out.source.kind) {
+      case SourceKind::Directory:
+        return out;
+      case SourceKind::File: {
+        const auto shown = file_kind(name);
+        if (!shown) break;
+        out.kind = *shown;
+        return out;
+      }
+      case SourceKind::Symlink:
+        return look_at_link(name, std::move(out));
+      case SourceKind::Other:
+        break;
+    }
+    return fail(not_shown());
+  }
+
+  Result<ForestDirectoryPtr> enter(const std::string& name) const override {
+    return std::make_shared<LocalDirectory>(shared_, joined_below(below_, name));
+  }
+
+  Result<std::shared_ptr<object::FileSet>> open(const std::string& name) const override {
+    return shared_->open(shared_->top, joined_below(below_, name));
+  }
+
+  Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string& name) const override {
+    return top().open_source(joined_below(below_, name));
+  }
+
+  Result<UniqueFd> watchable() const override {
+    H5_ASSIGN(UniqueFd fd, top().open_directory(below_));
+    struct statfs place = {};
+    if (::fstatfs(fd.get(), &place) != 0) return fail(io_error(errno, "asking for the type of " + name()));
+    if (std::ranges::find(kUntold, static_cast<std::uint32_t>(place.f_type)) != kUntold.end())
+      return fail({ErrorCode::UnsupportedFeature, "changes of a shared file system are not told"});
+    return fd;
+  }
+
+  // As libhdf5 looks for it: an absolute name as it is, then by its last component.
+  std::optional<std::string> shown_at(const std::string&, std::string_view stored) const override {
+    for (const std::string& wanted : {std::string(stored), std::filesystem::path(stored).filename().string()}) {
+      if (wanted.empty()) continue;
+      const auto found = top().resolve(below_, wanted);
+      if (found && shows_file(*found)) return relative_to_here(*found);
+      if (!stored.starts_with('/')) break;
+    }
+    return std::nullopt;
+  }
+
+  std::string name() const override { return joined_below(top().path(), below_); }
+
+ private:
+  const object::SourceDirectory& top() const { return *shared_->top; }
+
+  static Error not_shown() { return {ErrorCode::NotFound, "no such file is shown"}; }
+
+  static NodeType type_of(Kind kind) {
+    return kind == Kind::Directory || kind == Kind::Hdf5 ? NodeType::Directory
+           : kind == Kind::Symlink                       ? NodeType::Symlink
+                                                         : NodeType::File;
+  }
+
+  std::optional<Kind> file_kind(const std::string& name) const {
+    if (shared_->shown.is_hdf5(name)) return Kind::Hdf5;
+    return shared_->shown.passthrough ? std::optional(Kind::Plain) : std::nullopt;
+  }
+
+  Result<object::SourceEntry> look_at(const std::string& path) const {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return top().look({}, path);
+    return top().look(std::string_view(path).substr(0, slash), path.substr(slash + 1));
+  }
+
+  bool shows_file(const std::string& path) const {
+    const auto entry = look_at(path);
+    return entry && entry->kind == SourceKind::File &&
+           file_kind(std::filesystem::path(path).filename().string()) == Kind::Hdf5;
+  }
+
+  // A symlink to what is not shown is absent, as that is; one that leads nowhere is told.
+  Result<ForestEntry> look_at_link(const std::string& name, ForestEntry out) const {
+    H5_ASSIGN(const std::string text, top().read_link(below_, name));
+    const auto found = top().resolve(below_, text);
+    if (!found) {
+      out.kind = Kind::Refused;
+      out.error = found.error();
+      return out;
+    }
+    H5_ASSIGN(const object::SourceEntry target, look_at(*found));
+    const bool shown = target.kind == SourceKind::Directory ||
+                       (target.kind == SourceKind::File &&
+                        file_kind(std::filesystem::path(*found).filename().string()));
+    if (!shown) return fail(not_shown());
+    out.kind = Kind::Symlink;
+    out.target = relative_to_here(*found);
+    return out;
+  }
+
+  // "../b/c" for b/c of the top, seen from this directory.
+  std::string relative_to_here(const std::string& path) const {
+    const std::filesystem::path here = "/" + below_, there = "/" + path;
+    std::string out = there.lexically_relative(here).string();
+    while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+    return out;
+  }
+
+  const std::shared_ptr<const Shared> shared_;
+  const std::string below_;  // path below the top; empty: the top
+};
+
+}  // namespace
+
+bool ShownFiles::is_hdf5(const std::string& name) const {
+  if (!pattern.empty()) return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return false;
+  std::string extension = name.substr(dot + 1);
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+}
+
+ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDirectory> top, ShownFiles shown,
+                                        OpenBelow open) {
+  return std::make_shared<LocalDirectory>(
+      std::make_shared<const LocalDirectory::Shared>(LocalDirectory::Shared{
+          std::move(top), std::move(shown), std::move(open)}),
+      std::string());
+}
+
+}  // namespace h5mount::tree

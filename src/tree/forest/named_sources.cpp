@@ -1,0 +1,135 @@
+// Sources that were named one by one, side by side.
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "../core/inode_numbers.h"
+#include "h5mount/object/file_set.h"
+#include "h5mount/tree/forest.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t time_in_nanoseconds(const timespec& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The user may name a file through a symlink.
+Result<object::SourceEntry> look_at_named(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) != 0)
+    return errno == ENOENT || errno == ENOTDIR
+               ? Result<object::SourceEntry>(fail({ErrorCode::NotFound, "no such file: " + path}))
+               : fail(io_error(errno, "looking at " + path));
+  object::SourceEntry out;
+  out.kind = S_ISREG(st.st_mode) ? object::SourceEntry::Kind::File : object::SourceEntry::Kind::Other;
+  out.attributes = {st.st_uid, st.st_gid, st.st_mode & 0777U, st.st_mtim.tv_sec};
+  out.size = static_cast<std::uint64_t>(st.st_size);
+  out.identity = mix_bits(mix_bits(st.st_dev) ^ st.st_ino);
+  out.stamp = mix_bits(mix_bits(mix_bits(out.identity ^ out.size) ^ time_in_nanoseconds(st.st_mtim)) ^
+                       time_in_nanoseconds(st.st_ctim));
+  return out;
+}
+
+class NamedSources final : public ForestDirectory {
+ public:
+  NamedSources(std::vector<NamedSource> sources, OpenNamed open)
+      : sources_(std::move(sources)), open_(std::move(open)) {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const std::string last = fs::path(sources_[i].path).filename().string();
+      std::string name = last;
+      unsigned& count = counts_[last];
+      while (by_name_.contains(name)) name = last + " (" + std::to_string(++count + 1) + ")";
+      by_name_.emplace(name, i);
+      names_.push_back(std::move(name));
+      std::error_code none;
+      by_place_.emplace(fs::weakly_canonical(sources_[i].path, none).string(), i);
+    }
+  }
+
+  Result<std::vector<Item>> list() const override {
+    std::vector<Item> out;
+    for (const std::string& name : names_) out.push_back({name, NodeType::Directory});
+    return out;
+  }
+
+  Result<ForestEntry> look(const std::string& name) const override {
+    ForestEntry out;
+    if (name.empty()) {
+      out.source.kind = object::SourceEntry::Kind::Directory;
+      out.source.attributes = {::geteuid(), ::getegid(), 0555, began_};
+      out.source.identity = out.source.stamp = 1;
+      return out;
+    }
+    H5_ASSIGN(const NamedSource* const source, find(name));
+    if (source->directory) return source->directory->look({});
+    out.kind = ForestEntry::Kind::Hdf5;
+    const auto found = look_at_named(source->path);
+    // A set of files has no file of its name; its members are looked for when it is opened.
+    if (found)
+      out.source = *found;
+    else
+      out.source.identity = out.source.stamp = mix_bits(fnv1a(source->path));
+    return out;
+  }
+
+  Result<ForestDirectoryPtr> enter(const std::string& name) const override {
+    H5_ASSIGN(const NamedSource* const source, find(name));
+    return source->directory;
+  }
+
+  Result<std::shared_ptr<object::FileSet>> open(const std::string& name) const override {
+    H5_ASSIGN(const NamedSource* const source, find(name));
+    return open_(source->path);
+  }
+
+  Result<std::shared_ptr<io::ByteSource>> open_plain(const std::string&) const override {
+    return fail({ErrorCode::NotFound, "no such file"});
+  }
+
+  Result<UniqueFd> watchable() const override {
+    return fail({ErrorCode::UnsupportedFeature, "the sources lie in several directories"});
+  }
+
+  // As libhdf5 looks for it: an absolute name as it is, then by its last component beside the file.
+  std::optional<std::string> shown_at(const std::string& from, std::string_view stored) const override {
+    const fs::path wanted(stored), beside(from);
+    for (const fs::path& place : {beside / wanted, beside / wanted.filename()}) {
+      std::error_code none;
+      const auto found = by_place_.find(fs::weakly_canonical(place, none).string());
+      if (found != by_place_.end() && !sources_[found->second].directory) return names_[found->second];
+      if (!wanted.is_absolute()) break;
+    }
+    return std::nullopt;
+  }
+
+  std::string name() const override { return "the sources"; }
+
+ private:
+  Result<const NamedSource*> find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return fail({ErrorCode::NotFound, "no such source"});
+    return &sources_[found->second];
+  }
+
+  const std::vector<NamedSource> sources_;
+  const OpenNamed open_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::size_t> by_name_, by_place_;
+  std::unordered_map<std::string, unsigned> counts_;
+  const std::int64_t began_ = std::time(nullptr);
+};
+
+}  // namespace
+
+ForestDirectoryPtr make_named_sources(std::vector<NamedSource> sources, OpenNamed open) {
+  return std::make_shared<NamedSources>(std::move(sources), std::move(open));
+}
+
+}  // namespace h5mount::tree

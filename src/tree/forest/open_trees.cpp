@@ -1,0 +1,86 @@
+#include "open_trees.h"
+
+#include <algorithm>
+
+namespace h5mount::tree {
+
+std::uint64_t OpenTrees::take_number() {
+  const MutexLock lock(mutex_);
+  if (free_.empty()) return next_++;
+  const std::uint64_t number = free_.front();
+  free_.pop_front();
+  return number;
+}
+
+void OpenTrees::give_back(std::uint64_t number) {
+  const MutexLock lock(mutex_);
+  free_.push_back(number);
+}
+
+void OpenTrees::add(const OpenTreePtr& tree, Slot& slot) {
+  touch(*tree);
+  const MutexLock lock(mutex_);
+  trees_.emplace(tree->number, tree);
+  const MutexLock slot_lock(slot.mutex);
+  slot.tree = tree;
+}
+
+OpenTreePtr OpenTrees::of_node(NodeId node) {
+  const MutexLock lock(mutex_);
+  const auto found = trees_.find(number_of(node));
+  if (found == trees_.end()) return nullptr;
+  touch(*found->second);
+  return found->second;
+}
+
+// Under the lock, so that `drop` sees the new user.
+OpenTreePtr OpenTrees::of_slot(const Slot& slot) {
+  const MutexLock lock(mutex_);
+  const MutexLock slot_lock(slot.mutex);
+  OpenTreePtr tree = slot.tree.lock();
+  if (tree) touch(*tree);
+  return tree;
+}
+
+std::vector<OpenTreePtr> OpenTrees::all() const {
+  std::vector<OpenTreePtr> out;
+  const MutexLock lock(mutex_);
+  out.reserve(trees_.size());
+  for (const auto& [number, tree] : trees_) out.push_back(tree);
+  return out;
+}
+
+std::size_t OpenTrees::size() const {
+  const MutexLock lock(mutex_);
+  return trees_.size();
+}
+
+// An eighth at once, as the search goes through all.
+std::vector<OpenTreePtr> OpenTrees::too_many() {
+  std::vector<OpenTreePtr> out;
+  const MutexLock lock(mutex_);
+  if (trees_.size() <= most_) return out;
+  const auto leaving = std::ranges::count_if(trees_, [](const auto& one) { return one.second->leaving.load(); });
+  if (trees_.size() - static_cast<std::size_t>(leaving) <= most_) return out;
+  std::vector<std::pair<std::uint64_t, OpenTreePtr>> oldest;
+  for (const auto& [number, tree] : trees_)
+    if (!tree->leaving) oldest.emplace_back(tree->used.load(), tree);
+  const std::size_t count = std::min(oldest.size() - 1, oldest.size() - most_ + most_ / 8);
+  std::ranges::nth_element(oldest, oldest.begin() + static_cast<std::ptrdiff_t>(count), {},
+                           &std::pair<std::uint64_t, OpenTreePtr>::first);
+  for (std::size_t i = 0; i < count; ++i) out.push_back(std::move(oldest[i].second));
+  return out;
+}
+
+// Its own reference and the caller's are the last two: whoever wants another takes the lock.
+bool OpenTrees::drop(OpenTreePtr tree) {
+  constexpr long kLast = 2;
+  const MutexLock lock(mutex_);
+  if (!tree->leaving || tree.use_count() > kLast || tree->tree.use_count() > 1 || tree->tree->known_nodes() > 0)
+    return false;
+  if (trees_.erase(tree->number) == 0) return false;
+  free_.push_back(tree->number);
+  return true;
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,87 @@
+// OpenTrees: the trees of those files of a forest that are in use, or were a moment ago. Each has a number,
+// of which its node ids are made. Beyond a bound those used least recently are dropped, once nobody knows a
+// node of them: what the kernel still knows, it is asked to forget. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "../source_tree.h"
+#include "h5mount/base/once_value.h"
+#include "place_table.h"
+
+namespace h5mount::tree {
+
+struct OpenTree {
+  std::shared_ptr<SourceTree> tree;
+  std::uint64_t number = 0;
+  NodeId root = 0;  // the place of the file
+  FolderPtr in;
+  std::string name;
+  std::atomic<std::uint64_t> used = 0;
+  std::atomic<bool> leaving = false;   // it is to be dropped as soon as nobody knows a node of it
+  std::atomic<bool> checking = false;  // a thread compares it with its file
+};
+using OpenTreePtr = std::shared_ptr<OpenTree>;
+
+// A file of a forest.
+struct Slot final : PlaceContent {
+  using Once = OnceValue<OpenTreePtr>;
+  using Clock = std::chrono::steady_clock;
+
+  bool in_use() const override {
+    const MutexLock lock(mutex);
+    return !tree.expired();
+  }
+
+  mutable Mutex mutex;
+  std::weak_ptr<OpenTree> tree H5_GUARDED_BY(mutex);
+  std::shared_ptr<Once> opening H5_GUARDED_BY(mutex);
+  std::uint64_t stamp H5_GUARDED_BY(mutex) = 0;   // of the file when it was opened, or could not be
+  std::uint64_t rights H5_GUARDED_BY(mutex) = 0;  // its owner, group and mode
+  std::optional<Error> error H5_GUARDED_BY(mutex);
+  Clock::time_point retry H5_GUARDED_BY(mutex);  // after an error
+};
+using SlotPtr = std::shared_ptr<Slot>;
+
+class OpenTrees {
+ public:
+  explicit OpenTrees(std::size_t most) : most_(most) {}
+
+  // 2^44 ids are of each tree; those of number 0 are the forest's own.
+  static std::uint64_t number_of(NodeId node) { return node >> kNodeBits; }
+  static NodeId below(std::uint64_t number) { return number << kNodeBits; }
+
+  std::uint64_t take_number();
+  void give_back(std::uint64_t number);  // of a tree that was never added
+  void add(const OpenTreePtr& tree, Slot& slot);
+
+  OpenTreePtr of_node(NodeId node);  // null: it was dropped
+  OpenTreePtr of_slot(const Slot& slot);
+  std::vector<OpenTreePtr> all() const;
+  std::size_t size() const;
+
+  // Those used least recently where there are too many: the kernel is to forget them.
+  std::vector<OpenTreePtr> too_many();
+  // Drops the tree if it is leaving, and nobody uses it any more. `tree` is the caller's only reference.
+  bool drop(OpenTreePtr tree);
+
+ private:
+  static constexpr unsigned kNodeBits = 44;
+
+  void touch(OpenTree& tree) { tree.used.store(now_.fetch_add(1, std::memory_order_relaxed)); }
+
+  const std::size_t most_;
+  std::atomic<std::uint64_t> now_ = 1;
+  mutable Mutex mutex_;
+  std::unordered_map<std::uint64_t, OpenTreePtr> trees_ H5_GUARDED_BY(mutex_);
+  // A number is used again after its tree was dropped, when no reference to a node of it was left.
+  std::deque<std::uint64_t> free_ H5_GUARDED_BY(mutex_);
+  std::uint64_t next_ H5_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace h5mount::tree

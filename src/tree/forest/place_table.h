@@ -1,0 +1,126 @@
+// PlaceTable: the places of a forest that somebody knows, by id and by name: its directories, its files, its
+// symlinks. Small, as there may be millions. A place is of one file for ever: where another one gets its
+// name, the name has a new place, and the old one is known by its id alone. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/forest.h"
+
+namespace h5mount::tree {
+
+// What a place has besides its name: a directory its entries, a file its tree.
+struct PlaceContent {
+  PlaceContent() = default;
+  virtual ~PlaceContent() = default;
+  PlaceContent(const PlaceContent&) = delete;
+  PlaceContent& operator=(const PlaceContent&) = delete;
+  // Whether it is kept although nobody knows the place any more.
+  virtual bool in_use() const { return false; }
+};
+
+// A directory of a forest.
+struct Folder final : PlaceContent {
+  Folder(ForestDirectoryPtr of, std::string at, NodeId its_id) : source(std::move(of)), path(std::move(at)), id(its_id) {}
+  const ForestDirectoryPtr source;
+  const std::string path;  // in the forest; empty: the root
+  const NodeId id;
+  std::atomic<bool> watched = false;
+  std::atomic<bool> untold = false;  // nothing tells changes of it
+  std::atomic<std::uint64_t> looked_at = 0;  // for DirectoryWatch: the time of the last look
+  std::string path_of(std::string_view name) const {
+    return path.empty() ? std::string(name) : path + "/" + std::string(name);
+  }
+};
+using FolderPtr = std::shared_ptr<Folder>;
+
+struct Place {
+  FolderPtr in;  // the directory that it is in; null: the root
+  std::string name;
+  ForestEntry::Kind kind = ForestEntry::Kind::Directory;
+  std::uint64_t identity = 0;
+  bool detached = false;  // its name belongs to another file, or to none
+  std::shared_ptr<PlaceContent> content;
+
+  std::string path() const { return in ? in->path_of(name) : std::string(); }
+};
+
+class PlaceTable {
+ public:
+  explicit PlaceTable(FolderPtr root);
+
+  std::optional<Place> find(NodeId id) const;
+  NodeId find_name(const Folder& in, std::string_view name) const;  // 0: nobody knows it
+
+  // Counts a reference of the place of that name, which is made where there is none for this kind and
+  // identity. `detached`: the place that had the name before, of another file; 0: none.
+  struct Adopted {
+    NodeId id = 0, detached = 0;
+  };
+  Adopted adopt(const FolderPtr& in, std::string_view name, ForestEntry::Kind kind, std::uint64_t identity);
+  // The place's content, made where it has none yet; null where nobody knows the place.
+  template <class Content, class Make>
+  std::shared_ptr<Content> content(NodeId id, Make&& make) {
+    const MutexLock lock(mutex_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return nullptr;
+    if (!found->second.content) found->second.content = make(found->second.in, found->second.name.get());
+    return std::static_pointer_cast<Content>(found->second.content);
+  }
+  void forget(NodeId id, std::uint64_t count);
+  // Its content is no longer in use: it goes where nobody knows it.
+  void release(NodeId id) { forget(id, 0); }
+  void detach(NodeId id);
+
+  std::vector<std::string> names_in(const Folder& in) const;  // those known; looks at all
+  std::size_t size() const;
+
+ private:
+  struct Stored {
+    FolderPtr in;
+    std::unique_ptr<char[]> name;
+    std::uint64_t identity;
+    std::shared_ptr<PlaceContent> content;
+    std::uint32_t lookups;
+    ForestEntry::Kind kind;
+    bool detached;
+  };
+  using Places = std::unordered_map<NodeId, Stored>;
+
+  // Names are found by their directory and text, of which only the ids are stored.
+  struct Name {
+    const Folder* in;
+    std::string_view name;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    const PlaceTable* table;
+    std::size_t operator()(const Name& name) const;
+    std::size_t operator()(NodeId id) const;
+  };
+  struct NameEqual {
+    using is_transparent = void;
+    const PlaceTable* table;
+    bool operator()(NodeId a, NodeId b) const { return a == b; }
+    bool operator()(const Name& a, NodeId b) const;
+    bool operator()(NodeId a, const Name& b) const { return (*this)(b, a); }
+  };
+  Name name_of(NodeId id) const;
+  void take_name(Places::iterator place) H5_REQUIRES(mutex_);
+
+  const FolderPtr root_;
+  mutable Mutex mutex_;
+  Places places_ H5_GUARDED_BY(mutex_);
+  std::unordered_set<NodeId, NameHash, NameEqual> names_ H5_GUARDED_BY(mutex_);
+  NodeId next_ H5_GUARDED_BY(mutex_) = 64;  // those before are the root's and the hidden directory's
+};
+
+}  // namespace h5mount::tree
