@@ -37,8 +37,12 @@ struct Words {
 
 void add_common(CLI::App& app, Words& words) {
   app.allow_extras();  // the message about them is our own
-  app.add_option("FILE", words.file, "HDF5 file, or a file set by libhdf5's name for it (run-%05d.h5)");
-  app.add_option("MOUNTPOINT", words.mountpoint, "an existing directory");
+  app.add_option(
+      "SOURCE", words.file,
+      "HDF5 file, a file set by libhdf5's name for it (run-%05d.h5), a directory of files, or @FILE, "
+      "which names sources, a line each; several stand side by side");
+  app.add_option("MOUNTPOINT", words.mountpoint,
+                 "an existing directory; without it one is made here, printed, and removed at the end");
   app.add_option("-o", words.options, "mount options; may be repeated")
       ->type_name("OPT,...")
       ->allow_extra_args(false);
@@ -59,45 +63,51 @@ Error unknown_option(const std::string& word) {
                                    : shown + ": options of the mount follow -o: -o " + meant);
 }
 
-// Checks the words that remain after FILE, MOUNTPOINT and the known options.
-Status check_surplus(const std::vector<std::string>& words) {
+// The words that are no options: before a "--" those that do not look like one, after it all.
+Result<std::vector<std::string>> path_words(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  bool names_only = false;
   for (const std::string& word : words) {
-    if (word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
+    if (!names_only && word == "--") {
+      names_only = true;
+      continue;
+    }
+    if (!names_only && word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
+    out.push_back(word);
   }
-  if (words.empty()) return {};
-  return fail(
-      usage_error("more than FILE and MOUNTPOINT (" + escape_for_log(words.back()) +
-                  "): several files cannot be mounted at one place; mount each on a directory of its own"));
+  return out;
 }
 
-Status check_local(const std::string& file) {
-  if (file.find("://") == std::string::npos) return {};
-  return fail(usage_error(file + " is a URL: only local files can be read; download it first"));
-}
-
-Status check_arguments(const Words& words) {
-  if (words.file.empty())
-    return fail(usage_error(std::string("usage: h5mount [-o opt,...] FILE MOUNTPOINT") + kSeeHelp));
-  if (words.mountpoint.empty()) {
-    return fail(
-        usage_error("no MOUNTPOINT: h5mount " + escape_for_log(words.file) + " DIRECTORY" + kSeeHelp));
-  }
-  H5_TRY(check_local(words.file));
+// Two words are always SOURCE and MOUNTPOINT.
+Status check_not_swapped(const std::string& source, const std::string& mountpoint) {
   std::error_code none;
-  if (std::filesystem::is_directory(words.file, none) &&
-      std::filesystem::is_regular_file(words.mountpoint, none)) {
-    return fail(usage_error(words.file + " is a directory and " + words.mountpoint +
-                            " a file: swapped? h5mount FILE MOUNTPOINT"));
-  }
-  return {};
+  if (!std::filesystem::is_directory(source, none) || !std::filesystem::is_regular_file(mountpoint, none))
+    return {};
+  return fail(usage_error(source + " is a directory and " + mountpoint +
+                          " a file: swapped? h5mount FILE MOUNTPOINT"));
 }
 
-Parsed finish(const CLI::App& app, const Words& words, MountCommand command) {
+// `helper`: of mount(8), which names both words.
+Parsed finish(const CLI::App& app, const Words& words, MountCommand command, bool helper) {
   H5_ASSIGN(command.options, parse_mount_options(words.options, words.sloppy));
-  H5_TRY(check_surplus(app.remaining()));
-  H5_TRY(check_arguments(words));
-  command.file = absolute(words.file);
-  command.mountpoint = absolute_directory(words.mountpoint);
+  std::vector<std::string> named;
+  for (const std::string& word : {words.file, words.mountpoint})
+    if (!word.empty()) named.push_back(word);
+  H5_ASSIGN(const auto more, path_words(app.remaining()));
+  named.insert(named.end(), more.begin(), more.end());
+  if (named.empty())
+    return fail(usage_error(std::string("usage: h5mount [-o opt,...] SOURCE... MOUNTPOINT") + kSeeHelp));
+  if (helper && named.size() != 2)
+    return fail(usage_error(std::string("usage: mount.h5 SOURCE MOUNTPOINT [-o opt,...]") + kSeeHelp));
+  command.makes_mountpoint = named.size() == 1;
+  if (command.makes_mountpoint) {
+    H5_ASSIGN(command.mountpoint, automatic_mountpoint(named));
+  } else {
+    H5_TRY(check_not_swapped(named.front(), named.back()));
+    command.mountpoint = absolute_directory(named.back());
+    named.pop_back();
+  }
+  H5_ASSIGN(command.sources, read_source_words(named));
   return command;
 }
 
@@ -134,7 +144,7 @@ Parsed parse_h5mount(int count, const char* const* words) {
   H5_TRY(parse_with(app, count, words, output));
   if (output) return *output;
   command.foreground = command.foreground || command.debug;
-  return finish(app, said, std::move(command));
+  return finish(app, said, std::move(command), false);
 }
 
 // FILE is in the caller's mount namespace, MOUNTPOINT and fusermount3 in the other one: only a program
@@ -164,7 +174,7 @@ Parsed parse_mount_helper(int count, const char* const* words) {
   H5_TRY(parse_with(app, count, words, output));
   if (output) return *output;
   if (!name_space.empty()) return fail(other_namespace(name_space));
-  Parsed parsed = finish(app, said, std::move(command));
+  Parsed parsed = finish(app, said, std::move(command), true);
   if (parsed && verbose) {
     if (auto* mount = std::get_if<MountCommand>(&*parsed); !mount->options.log_level) {
       mount->options.log_level = LogLevel::Info;
@@ -204,12 +214,12 @@ struct FrontName {
   std::size_t least_paths;
 };
 constexpr FrontName kFrontNames[] = {
-    {"--list", FrontCommand::Kind::List, "[-l] [-R] FILE [PATH...]", 0},
-    {"--cat", FrontCommand::Kind::Cat, "FILE PATH...", 1},
-    {"--stat", FrontCommand::Kind::Stat, "FILE PATH...", 1},
-    {"--text", FrontCommand::Kind::Text, "FILE [PATH...]", 0},
-    {"--tar", FrontCommand::Kind::Tar, "FILE [PATH...]", 0},
-    {"--copy", FrontCommand::Kind::Copy, "[--metadata] FILE PATH DESTINATION", 2},
+    {"--list", FrontCommand::Kind::List, "[-l] [-R] SOURCE [PATH...]", 0},
+    {"--cat", FrontCommand::Kind::Cat, "SOURCE PATH...", 1},
+    {"--stat", FrontCommand::Kind::Stat, "SOURCE PATH...", 1},
+    {"--text", FrontCommand::Kind::Text, "SOURCE [PATH...]", 0},
+    {"--tar", FrontCommand::Kind::Tar, "SOURCE [PATH...]", 0},
+    {"--copy", FrontCommand::Kind::Copy, "[--metadata] SOURCE PATH DESTINATION", 2},
 };
 
 // The command named by the words before a "--"; null: a mount.
@@ -226,28 +236,12 @@ Parsed finish_front(const FrontName& name, FrontCommand command, const Words& sa
   if (said.file.empty() || command.paths.size() < name.least_paths || too_many)
     return fail(usage_error(fmt::format("usage: h5mount {} {}{}", name.option, name.usage, kSeeHelp)));
   H5_ASSIGN(command.options, parse_mount_options(said.options, false));
-  H5_TRY(check_local(said.file));
-  command.file = absolute(said.file);
+  H5_ASSIGN(command.sources, read_source_words({said.file}));
   if (command.kind == FrontCommand::Kind::Copy) {
     command.destination = absolute_directory(command.paths.back());
     command.paths.pop_back();
   }
   return command;
-}
-
-// The PATHs among the remaining words: after a "--" all of them, before it those that are no options.
-Result<std::vector<std::string>> path_words(const std::vector<std::string>& words) {
-  std::vector<std::string> out;
-  bool names_only = false;
-  for (const std::string& word : words) {
-    if (!names_only && word == "--") {
-      names_only = true;
-      continue;
-    }
-    if (!names_only && word.size() > 1 && word.starts_with('-')) return fail(unknown_option(word));
-    out.push_back(word);
-  }
-  return out;
 }
 
 Parsed parse_front(const FrontName& name, int count, const char* const* words) {
@@ -308,17 +302,14 @@ Parsed parse_serve(int count, const char* const* words) {
   std::optional<Parsed> output;
   H5_TRY(parse_with(app, count, words, output));
   if (output) return *output;
-  H5_ASSIGN(command.files, path_words(app.remaining()));
-  if (command.files.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
+  H5_ASSIGN(const auto named, path_words(app.remaining()));
+  if (named.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
   if (command.makes_token && !command.token_file.empty())
     return fail(usage_error("--token makes a token, --token-file=FILE reads one: only one of them"));
   H5_ASSIGN(command.place, parse_listen_words(listen));
   H5_TRY(check_origin(command.cors_origin));
   H5_ASSIGN(command.options, parse_mount_options(option_words, false));
-  for (std::string& file : command.files) {
-    H5_TRY(check_local(file));
-    file = absolute(file);
-  }
+  H5_ASSIGN(command.sources, read_source_words(named));
   return command;
 }
 

@@ -8,13 +8,15 @@
 
 #include "mount_options.h"
 #include "serve_words.h"
+#include "source_words.h"
 #include "unmount_command.h"
 
 namespace h5mount::cli {
 
 struct MountCommand {
-  std::string file;        // absolute, not resolved: df shows what the user wrote
-  std::string mountpoint;  // absolute
+  SourceWords sources;            // not resolved: df shows what the user wrote
+  std::string mountpoint;         // absolute
+  bool makes_mountpoint = false;  // none was named: it is made, and removed at the end
   MountOptions options;
   bool foreground = false;
   bool debug = false;
@@ -26,7 +28,7 @@ struct MountCommand {
 struct FrontCommand {
   enum class Kind { List, Cat, Stat, Text, Tar, Copy };
   Kind kind = Kind::List;
-  std::string file;  // absolute
+  SourceWords sources;
   MountOptions options;
   std::vector<std::string> paths;           // in the tree
   std::string destination;                  // of Copy
@@ -35,7 +37,7 @@ struct FrontCommand {
 };
 
 struct ServeCommand {
-  std::vector<std::string> files;  // absolute
+  SourceWords sources;
   MountOptions options;
   ListenWords place;
   bool makes_token = false;

@@ -35,8 +35,10 @@ void stop_copying_on_signals() {
 }
 
 // The stamp is taken before anything is copied, so that the version is never newer than what is copied.
-std::string source_version(const FrontCommand& command, const object::FileSet& files) {
-  const auto stamp = io::settled_stamp(files.main()->followed->source()->state());
+// Of many files there is none.
+std::string source_version(const FrontCommand& command, const object::FileSet* files) {
+  if (files == nullptr) return {};
+  const auto stamp = io::settled_stamp(files->main()->followed->source()->state());
   if (!stamp) return {};
   const MountOptions& options = command.options;
   return fmt::format("{} {:x}-{:x}-{:x}-{:x} {}:{} {:o}:{:o}", H5MOUNT_VERSION, stamp->size, stamp->modified,
@@ -47,7 +49,7 @@ std::string source_version(const FrontCommand& command, const object::FileSet& f
 
 }  // namespace
 
-Status run_copy(const FrontCommand& command, const object::FileSet& files,
+Status run_copy(const FrontCommand& command, const object::FileSet* files,
                 const std::shared_ptr<tree::Tree>& tree, const front::FailureHandler& failed) {
   stop_copying_on_signals();
   front::CopyProgress progress;

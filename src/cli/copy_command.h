@@ -8,7 +8,7 @@
 namespace h5mount::cli {
 
 // After an interruption removes incomplete files, then raises the signal again.
-Status run_copy(const FrontCommand& command, const object::FileSet& files,
+Status run_copy(const FrontCommand& command, const object::FileSet* files,
                 const std::shared_ptr<tree::Tree>& tree, const front::FailureHandler& failed);
 
 }  // namespace h5mount::cli

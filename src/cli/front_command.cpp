@@ -39,7 +39,7 @@ Status save_metadata(const FrontCommand& command, const front::Context& context)
   return {};
 }
 
-Status run_command(const FrontCommand& command, const object::FileSet& files, const front::Context& context) {
+Status run_command(const FrontCommand& command, const object::FileSet* files, const front::Context& context) {
   switch (command.kind) {
     case Kind::Cat:
       return front::cat(context, command.paths);
@@ -92,27 +92,28 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
 int run_front(const FrontCommand& command) {
   set_log_level(command.options.log_level.value_or(LogLevel::Warning));
   filter::use_filter_plugins({.directories = command.options.plugins});
-  const auto files = open_source(command.file, command.options);
-  if (!files) {
-    print_error(command.file, files.error().text());
-    return exit_code_of(files.error());
+  const std::string name = command.sources.name();
+  const auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
+  if (!sources) {
+    print_error(name, sources.error().text());
+    return exit_code_of(sources.error());
   }
   const auto cache = make_cache(command.options);
-  const auto status = std::make_shared<MountStatus>(command.file, cache);
-  const auto tree = make_tree(command.file, command.options, *files, cache, status, FailedReads::Named);
+  const auto status = std::make_shared<MountStatus>(name, cache);
+  const auto tree = make_tree(*sources, command.options, cache, status, FailedReads::Named);
   if (!tree) {
-    print_error(command.file, tree.error().text());
+    print_error(name, tree.error().text());
     return kExitBadFile;
   }
   const auto pin = (*tree)->pin();  // the same file throughout, also where it is reloaded
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
   const Status done =
-      run_command(command, **files, {*tree, out, failure_handler(*tree, command.file, any_failed)});
+      run_command(command, sources->files.get(), {*tree, out, failure_handler(*tree, name, any_failed)});
   if (!done) {
     const std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
-    print_error(of_destination ? "" : command.file, words);
+    print_error(of_destination ? "" : name, words);
   }
   return done && !any_failed ? 0 : kExitPartial;
 }

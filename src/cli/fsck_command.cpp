@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -118,25 +119,28 @@ class Printer final : public check::Report {
     return true;
   }
 
-  void summarise(const check::Totals& totals) {
+  // `files`: how many the totals are of; 0: it is the source itself.
+  void summarise(const check::Totals& totals, std::uint64_t files = 0) {
     clear_bar();
     if (command_.json) {
       print(fmt::format(
-          R"({{"source":{},"objects":{},"attributes":{},"chunks":{},"data_bytes":{},"unprotected_bytes":{},)"
+          R"({{"source":{},{}"objects":{},)"
+          R"("attributes":{},"chunks":{},"data_bytes":{},"unprotected_bytes":{},)"
           R"("checksums":{},"unaccounted_bytes":{},"unaccounted_ranges":{},"largest_unaccounted":{},)"
           R"("damage":{},"notes":{},"unchecked":{}}})",
-          json_string(source_), totals.objects, totals.attributes, totals.chunks, totals.data_bytes,
-          totals.unprotected_bytes, totals.checksums, totals.unaccounted.bytes, totals.unaccounted.ranges,
-          largest_json(totals.unaccounted), totals.damage, totals.notes, totals.unchecked));
+          json_string(source_), files > 0 ? fmt::format(R"("files":{},)", files) : "", totals.objects,
+          totals.attributes, totals.chunks, totals.data_bytes, totals.unprotected_bytes, totals.checksums,
+          totals.unaccounted.bytes, totals.unaccounted.ranges, largest_json(totals.unaccounted),
+          totals.damage, totals.notes, totals.unchecked));
     } else if (!command_.quiet) {
-      print(
-          fmt::format("{}: {} objects, {} attributes, {} chunks, {} of data, {} metadata checksums verified; "
-                      "no checksum covers {} of data; {} damaged, {} notes, {} unchecked",
-                      escape_for_log(source_), totals.objects, totals.attributes, totals.chunks,
-                      bytes_text(static_cast<double>(totals.data_bytes)), totals.checksums,
-                      bytes_text(static_cast<double>(totals.unprotected_bytes)), totals.damage, totals.notes,
-                      totals.unchecked));
-      if (totals.unaccounted.bytes > 0) print(unaccounted_text(totals));
+      print(fmt::format(
+          "{}: {}{} objects, {} attributes, {} chunks, {} of data, {} metadata checksums verified; "
+          "no checksum covers {} of data; {} damaged, {} notes, {} unchecked",
+          escape_for_log(source_), files > 0 ? fmt::format("{} files, ", files) : "", totals.objects,
+          totals.attributes, totals.chunks, bytes_text(static_cast<double>(totals.data_bytes)),
+          totals.checksums, bytes_text(static_cast<double>(totals.unprotected_bytes)), totals.damage,
+          totals.notes, totals.unchecked));
+      if (totals.unaccounted.bytes > 0 && files == 0) print(unaccounted_text(totals));
     }
   }
 
@@ -235,7 +239,7 @@ Result<FsckCommand> parse(int count, const char* const* words, std::optional<std
       "chunk through its filters. Prints a line for each finding and a summary of each file. Exit codes, "
       "combined: 0 clean, 4 damaged, 8 could not be checked, 16 usage, 32 cancelled.",
       "fsck.h5");
-  app.add_option("SOURCE", command.sources, "HDF5 files");
+  app.add_option("SOURCE", command.sources, "HDF5 files, directories of them, @FILE that names them");
   app.add_flag("-q,--quiet", command.quiet, "print findings only");
   app.add_flag(
       "--salvage", command.salvage,
@@ -280,24 +284,18 @@ int complain(const std::string& source, const Error& error) {
   return kFsckCouldNotRun;
 }
 
-// What cannot be read for its checksum is damage, unless the check has found some.
-Status print_checksums(const dataset::ReadEnvironment& environment, unsigned threads, Printer& printer,
-                       check::Totals& totals) {
-  tree::TreeOptions options;
-  options.logs_failed_reads = false;
-  H5_ASSIGN(const auto tree, tree::Tree::make(environment, options));
-  front::Output out(STDOUT_FILENO);
-  const bool listed = totals.damage > 0;
-  const auto failed = [&](std::string_view path, const Error& error) {
-    if (listed || g_interrupted.load()) return;
-    ++totals.damage;
-    printer.found({check::Severity::Damage, "/" + std::string(path), error});
-  };
-  const auto show = [&](std::uint64_t bytes) { (void)printer.go_on({.data_bytes = bytes}); };
-  const Status done = front::write_checksums({tree, out, failed},
-                                             {.threads = threads, .stop = &g_interrupted, .progress = show});
-  if (!done && g_interrupted.load()) return {};
-  return done;
+void add_totals(const check::Totals& more, check::Totals& sum) {
+  sum.objects += more.objects;
+  sum.attributes += more.attributes;
+  sum.chunks += more.chunks;
+  sum.data_bytes += more.data_bytes;
+  sum.unprotected_bytes += more.unprotected_bytes;
+  sum.checksums += more.checksums;
+  sum.damage += more.damage;
+  sum.notes += more.notes;
+  sum.unchecked += more.unchecked;
+  sum.unaccounted.bytes += more.unaccounted.bytes;
+  sum.unaccounted.ranges += more.unaccounted.ranges;
 }
 
 // What salvage did for each object, as notes; a file for which it did something is damaged.
@@ -319,13 +317,13 @@ class SalvageReports {
     const MutexLock lock(mutex_);
     all_.push_back(report);
   }
-  std::vector<salvage::Report> all() const {
+  std::vector<salvage::Report> take() {
     const MutexLock lock(mutex_);
-    return all_;
+    return std::exchange(all_, {});
   }
 
  private:
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::vector<salvage::Report> all_ H5_GUARDED_BY(mutex_);
 };
 
@@ -339,34 +337,125 @@ SalvageUse use_of_salvage(const FsckCommand& command, unsigned threads, SalvageR
           .go_on = [] { return !g_interrupted.load(); }};
 }
 
-// A file that cannot be opened as HDF5 is damaged; one that cannot be read was not checked.
-int check_source(const FsckCommand& command, const object::ExternalAccess& access, const std::string& source,
-                 unsigned threads, const std::shared_ptr<cache::WorkerPool>& workers) {
-  constexpr std::uint64_t kCacheBytes = 64U << 20;
-  metadata::MetadataOptions options;
-  options.force = true;
-  options.follow = metadata::Follow::Never;
-  SalvageReports salvaging;
-  auto files = open_source(source, access, options, use_of_salvage(command, threads, salvaging));
-  if (!files) {
-    const ErrorCode code = files.error().code();
-    if (code == ErrorCode::Io || code == ErrorCode::NotFound || code == ErrorCode::AccessDenied)
-      return complain(source, files.error());
-    Printer(command, source, 0).found({check::Severity::Damage, "", files.error()});
-    return kFsckDamaged;
+// Checks sources one after the other.
+class Checker {
+ public:
+  Checker(const FsckCommand& command, const MountOptions& options)
+      : command_(command),
+        options_(options),
+        threads_(command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency())),
+        workers_(std::make_shared<cache::WorkerPool>(threads_)) {}
+
+  // A file, or all of a directory and what they are together. The exit code.
+  int check(const std::string& path) {
+    std::error_code none;
+    auto sources = open_sources({{path}}, options_, use_of_salvage(command_, threads_, salvaging_));
+    if (!std::filesystem::is_directory(path, none)) {
+      if (!sources) return check_file(path, {}, fail(std::move(sources).error()));
+      return check_file(path, {}, std::move(sources->files));
+    }
+    if (!sources) return complain(path, sources.error());
+    sum_ = {};
+    files_ = 0;
+    const int code = check_below(*sources->many, path, {});
+    Printer(command_, path, 0).summarise(sum_, files_);
+    return code;
   }
-  const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers,
-                                             *std::move(files)};
-  Printer printer(command, source, environment.files->main()->snapshot()->source()->stored_bytes());
-  const std::vector<salvage::Report> reports = salvaging.all();
-  for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
-  const bool salvaged = std::ranges::any_of(reports, &salvage::Report::changed);
-  check::Totals totals = check::check_file(environment, {.quick = command.quick}, printer);
-  if (command.checksums && !g_interrupted.load())
-    if (const Status written = print_checksums(environment, threads, printer, totals); !written)
-      return complain(source, written.error());
-  printer.summarise(totals);
-  return (totals.damage > 0 || salvaged ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
+
+ private:
+  int check_below(const tree::ForestDirectory& directory,
+                  const std::string& path,  // NOLINT(misc-no-recursion)
+                  const std::string& in_mount) {
+    const auto items = directory.list();
+    if (!items) return complain(path, items.error());
+    int code = kFsckClean;
+    for (const auto& [name, type] : *items) {
+      if (g_interrupted.load()) break;
+      const std::string place = path + "/" + name;
+      const auto entry = directory.look(name);
+      if (!entry) continue;  // it was removed
+      if (entry->kind == tree::ForestEntry::Kind::Hdf5)
+        code |= check_file(place, in_mount + name + "/", directory.open(name));
+      if (entry->kind != tree::ForestEntry::Kind::Directory) continue;
+      const auto entered = directory.enter(name);
+      code |=
+          entered ? check_below(**entered, place, in_mount + name + "/") : complain(place, entered.error());
+    }
+    return code;
+  }
+
+  // A file that cannot be opened as HDF5 is damaged; one that cannot be read was not checked.
+  int check_file(const std::string& source, const std::string& in_mount,
+                 Result<std::shared_ptr<object::FileSet>> files) {
+    constexpr std::uint64_t kCacheBytes = 64U << 20;
+    ++files_;
+    if (!files) {
+      const ErrorCode code = files.error().code();
+      if (code == ErrorCode::Io || code == ErrorCode::NotFound || code == ErrorCode::AccessDenied) {
+        ++sum_.unchecked;
+        return complain(source, files.error());
+      }
+      ++sum_.damage;
+      Printer(command_, source, 0).found({check::Severity::Damage, "", files.error()});
+      return kFsckDamaged;
+    }
+    const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers_,
+                                               *std::move(files)};
+    Printer printer(command_, source, environment.files->main()->snapshot()->source()->stored_bytes());
+    const std::vector<salvage::Report> reports = salvaging_.take();
+    for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
+    const bool salvaged = std::ranges::any_of(reports, &salvage::Report::changed);
+    check::Totals totals = check::check_file(environment, {.quick = command_.quick}, printer);
+    if (command_.checksums && !g_interrupted.load())
+      if (const Status written = print_checksums(environment, in_mount, printer, totals); !written)
+        return complain(source, written.error());
+    printer.summarise(totals);
+    add_totals(totals, sum_);
+    return (totals.damage > 0 || salvaged ? kFsckDamaged : 0) | (totals.unchecked > 0 ? kFsckCouldNotRun : 0);
+  }
+
+  // What cannot be read for its checksum is damage, unless the check has found some.
+  Status print_checksums(const dataset::ReadEnvironment& environment, const std::string& in_mount,
+                         Printer& printer, check::Totals& totals) const {
+    tree::TreeOptions options;
+    options.logs_failed_reads = false;
+    H5_ASSIGN(const auto tree, tree::Tree::make(environment, options));
+    front::Output out(STDOUT_FILENO);
+    const bool listed = totals.damage > 0;
+    const auto failed = [&](std::string_view path, const Error& error) {
+      if (listed || g_interrupted.load()) return;
+      ++totals.damage;
+      printer.found({check::Severity::Damage, "/" + std::string(path), error});
+    };
+    const auto show = [&](std::uint64_t bytes) { (void)printer.go_on({.data_bytes = bytes}); };
+    const Status done = front::write_checksums(
+        {tree, out, failed},
+        {.threads = threads_, .prefix = in_mount, .stop = &g_interrupted, .progress = show});
+    if (!done && g_interrupted.load()) return {};
+    return done;
+  }
+
+  const FsckCommand& command_;
+  const MountOptions& options_;
+  const unsigned threads_;
+  const std::shared_ptr<cache::WorkerPool> workers_;
+  SalvageReports salvaging_;
+  check::Totals sum_;  // of a directory's files
+  std::uint64_t files_ = 0;
+};
+
+// As they were written, lists taken apart.
+Result<std::vector<std::string>> sources_of(const FsckCommand& command) {
+  std::vector<std::string> out;
+  for (const std::string& word : command.sources) {
+    if (!word.starts_with('@')) {
+      out.push_back(word);
+      continue;
+    }
+    H5_ASSIGN(const SourceWords named, read_source_words({word}));
+    out.insert(out.end(), named.paths.begin(), named.paths.end());
+  }
+  return out;
 }
 
 }  // namespace
@@ -382,23 +471,22 @@ int run_fsck(int count, const char* const* words) {
     std::fputs(said->c_str(), stdout);
     return kFsckClean;
   }
-  const auto external = parse_mount_options(
+  auto options = parse_mount_options(
       command->external.empty() ? std::vector<std::string>() : std::vector{"external=" + command->external},
       false);
-  if (!external) {
-    fmt::print(stderr, "fsck.h5: {}\n", external.error().text());
-    return kFsckUsage;
+  const auto sources =
+      options ? sources_of(*command) : Result<std::vector<std::string>>(fail(options.error()));
+  if (!sources) {
+    fmt::print(stderr, "fsck.h5: {}\n", sources.error().text());
+    return sources.error().code() == ErrorCode::InvalidValue ? kFsckUsage : kFsckCouldNotRun;
   }
+  options->force = true;
+  options->swmr = Swmr::Off;
   cancel_on_signals();
-  object::ExternalAccess access(external->external.value_or(object::ExternalPolicy::Beneath));
-  access.directories = external->external_directories;
-  access.read_environment();
-  const unsigned threads =
-      command->threads > 0 ? command->threads : std::max(1U, std::thread::hardware_concurrency());
-  const auto workers = std::make_shared<cache::WorkerPool>(threads);
+  Checker checker(*command, *options);
   int code = kFsckClean;
-  for (const std::string& source : command->sources) {
-    code |= check_source(*command, access, source, threads, workers);
+  for (const std::string& source : *sources) {
+    code |= checker.check(source);
     if (g_interrupted.load()) return code | kFsckCancelled;
   }
   if (const int why = g_output_error.load(); why != 0) {

@@ -30,19 +30,19 @@ constexpr Topic kFlags[] = {
     {"-V, --version", "", "versions of h5mount, libfuse and kernel; filters", ""},
 };
 constexpr Topic kCommands[] = {
-    {"--list", "[-l] [-R] FILE [PATH...]", "names; -l more, -R all below",
+    {"--list", "[-l] [-R] SOURCE [PATH...]", "names; -l more, -R all below",
      "-l tells what each is, -R lists all that is below, -lR with all attributes."},
-    {"--cat", "FILE PATH...", "bytes", "Bytes on standard output, decoded on all processors."},
-    {"--stat", "FILE PATH...", "a JSON line each", "Type, size, links and every attribute."},
-    {"--text", "FILE [PATH...]", "one text to compare files by",
+    {"--cat", "SOURCE PATH...", "bytes", "Bytes on standard output, decoded on all processors."},
+    {"--stat", "SOURCE PATH...", "a JSON line each", "Type, size, links and every attribute."},
+    {"--text", "SOURCE [PATH...]", "one text to compare files by",
      "Structure, attributes, and of each dataset a digest and its first values: for diff, and as git's "
      "textconv."},
-    {"--tar", "FILE [PATH...]", "a pax archive", "tar --xattrs -x unpacks what cp -a of a mount gives."},
-    {"--copy", "FILE PATH DESTINATION", "onto disk",
+    {"--tar", "SOURCE [PATH...]", "a pax archive", "tar --xattrs -x unpacks what cp -a of a mount gives."},
+    {"--copy", "SOURCE PATH DESTINATION", "onto disk",
      "On all processors; the same command goes on after an interruption."},
     {"--metadata", "", "with --copy: and DESTINATION.jsonl",
      "metadata.jsonl of the whole file, from which scripts/to_hdf5.py makes an HDF5 file of a copy."},
-    {"--serve", "[ADDRESS:]PORT FILE...", "over HTTP",
+    {"--serve", "[ADDRESS:]PORT SOURCE...", "over HTTP",
      "To this machine unless ADDRESS says more. A port is open to all users of this machine, also for a FILE "
      "that\n"
      "  only you may read: --token, or --serve unix:PATH, a socket that only you can open. Files that FILE "
@@ -84,9 +84,11 @@ std::string help_text() {
   constexpr std::size_t kFlagWidth = 22;
   return "Shows an HDF5 file as a directory tree, read-only.\n"
          "\n"
-         "Usage: h5mount [-o OPT,...] [-f] [-d] [-s] FILE MOUNTPOINT\n"
-         "  FILE        an HDF5 file, or a set by libhdf5's name for it (run-%05d.h5)\n"
-         "  MOUNTPOINT  an existing directory, or /dev/fd/N: a /dev/fuse mounted already\n" +
+         "Usage: h5mount [-o OPT,...] [-f] [-d] [-s] SOURCE... [MOUNTPOINT]\n"
+         "  SOURCE      an HDF5 file (FILE), a set of files (run-%05d.h5), a directory of\n"
+         "              files, or @LIST, a file that names sources; several: side by side\n"
+         "  MOUNTPOINT  an existing directory, or /dev/fd/N: a /dev/fuse mounted already;\n"
+         "              made in this directory where only one SOURCE is named\n" +
          lines_of(kFlags, kFlagWidth) +
          "\n"
          "Without a mount, in any container and as any user (PATH: /.h5/... as well):\n" +

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "h5mount/fuse/session.h"
 #include "h5mount/tree/names.h"
 #include "last_resort.h"
+#include "made_mountpoint.h"
 #include "open_source.h"
 #include "release_notice.h"
 
@@ -31,7 +33,7 @@ bool permissions_matter(const MountOptions& options) {
 fuse::SessionOptions session_options(const MountCommand& command) {
   fuse::SessionOptions out;
   out.mountpoint = command.mountpoint;
-  out.source = command.options.fsname.empty() ? command.file : command.options.fsname;
+  out.source = command.options.fsname.empty() ? command.sources.name() : command.options.fsname;
   out.subtype = command.options.subtype;
   out.mount_options = command.options.for_libfuse;
   out.check_permissions = permissions_matter(command.options);
@@ -41,19 +43,25 @@ fuse::SessionOptions session_options(const MountCommand& command) {
   return out;
 }
 
-// What is in the directory stays hidden until the mount ends: seldom what was meant.
-void warn_of_hidden_files(const MountCommand& command) {
+// What is in the directory stays hidden until the mount ends: seldom what was meant. A directory of sources
+// would be hidden from the mount itself.
+Status check_hidden_files(const MountCommand& command) {
   std::error_code none;
   const std::filesystem::path place = std::filesystem::canonical(command.mountpoint, none);
-  const std::filesystem::path file = std::filesystem::canonical(command.file, none);
-  const auto [end, rest] = std::mismatch(place.begin(), place.end(), file.begin(), file.end());
-  if (!place.empty() && end == place.end()) {
-    log(LogLevel::Warning, "{}: the mount hides this file, which is in {}, until it ends", command.file,
+  for (const std::string& source : command.sources.paths) {
+    const std::filesystem::path file = std::filesystem::canonical(source, none);
+    const auto [end, rest] = std::mismatch(place.begin(), place.end(), file.begin(), file.end());
+    if (place.empty() || end != place.end()) continue;
+    if (command.sources.many())
+      return fail(Error(ErrorCode::Io, source + " would be hidden by a mount on " + command.mountpoint));
+    log(LogLevel::Warning, "{}: the mount hides this file, which is in {}, until it ends", source,
         command.mountpoint);
-  } else if (!std::filesystem::is_empty(command.mountpoint, none) && !none) {
+    return {};
+  }
+  if (!std::filesystem::is_empty(command.mountpoint, none) && !none)
     log(LogLevel::Warning, "{} is not empty: the mount hides what is in it until it ends",
         command.mountpoint);
-  }
+  return {};
 }
 
 // An entry of the file's own takes precedence.
@@ -62,7 +70,7 @@ void warn_of_hidden_views(const MountCommand& command, tree::Tree& tree) {
   if (!views) return;
   if (views->stat.type != tree::NodeType::Directory || tree.get_xattr(views->node, "user.hdf5.kind"))
     log(LogLevel::Warning, "{}: its root has an entry named .h5, which hides the views (/.h5) of this mount",
-        command.file);
+        command.sources.name());
   tree.forget(views->node, 1);
 }
 
@@ -73,16 +81,15 @@ bool has_fuse() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0;
 }
 
-// The serving process's part, from the open file to the end of the mount.
-int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
-          const std::optional<Background>& background) {
+// The serving process's part, from the open sources to the end of the mount.
+int serve(const MountCommand& command, OpenedSources sources, const std::optional<Background>& background) {
   const auto cache = make_cache(command.options);
-  const auto status = std::make_shared<MountStatus>(command.file, cache);
+  const std::string name = sources.name;
+  const auto status = std::make_shared<MountStatus>(name, cache);
   const StatusReport report(status);
-  auto tree = make_tree(command.file, command.options, std::exchange(files, nullptr), cache, status,
-                        FailedReads::Logged);
+  auto tree = make_tree(std::exchange(sources, {}), command.options, cache, status, FailedReads::Logged);
   if (!tree) {
-    print_error(command.file, tree.error().text());
+    print_error(name, tree.error().text());
     return kExitBadFile;
   }
   warn_of_hidden_views(command, **tree);
@@ -105,7 +112,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   };
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {
-    print_error(command.file, session.error().text() + kWithoutFuse);
+    print_error(name, session.error().text() + kWithoutFuse);
     return kExitMountFailed;
   }
   if (command.options.plugins.empty()) refuse_calls();
@@ -113,13 +120,24 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
   const int result = (*session)->serve([&] {
     answered = true;
     if (!handed) publish_release_notice(command.mountpoint);
+    if (command.makes_mountpoint) {
+      std::printf("%s\n", command.mountpoint.c_str());
+      std::fflush(stdout);
+    }
     if (background && !background->ready()) (*session)->stop();
   });
   *unmounted = true;
   if (result == 0 && answered) return 0;
-  print_error(command.file,
-              answered ? "the mount ended with an error" : "the mount ended before it answered");
+  print_error(name, answered ? "the mount ended with an error" : "the mount ended before it answered");
   return kExitMountFailed;
+}
+
+int serve_with(const MountCommand& command, OpenedSources sources, MadeMountpoint& made,
+               const std::optional<Background>& background) {
+  if (const Status kept = made.keep_rights(); !kept)
+    log(LogLevel::Warning, "{} may not be removed at the end: {}", command.mountpoint, kept.error().text());
+  drop_capabilities(!command.options.plugins.empty());
+  return serve(command, std::move(sources), background);
 }
 
 }  // namespace
@@ -127,26 +145,31 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
 int run_mount(const MountCommand& command) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
   filter::use_filter_plugins({.directories = command.options.plugins});
-  auto files = open_source(command.file, command.options);
-  if (!files) {
-    print_error(command.file, files.error().text());
-    return exit_code_of(files.error());
+  const std::string name = command.sources.name();
+  auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
+  if (!sources) {
+    print_error(name, sources.error().text());
+    return exit_code_of(sources.error());
   }
-  if (const Status place = fuse::check_mountpoint(command.mountpoint); !place) {
-    print_error(command.file, place.error().text() + (has_fuse() ? "" : kWithoutFuse));
+  MadeMountpoint made;  // outlives the mount
+  const auto refuse = [&](const Error& error) {
+    print_error(name, error.text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
+  };
+  if (command.makes_mountpoint) {
+    auto place = MadeMountpoint::make(command.mountpoint);
+    if (!place) return refuse(place.error());
+    made = *std::move(place);
   }
+  if (const Status place = fuse::check_mountpoint(command.mountpoint); !place) return refuse(place.error());
   const bool handed = fuse::handed_descriptor(command.mountpoint).has_value();
-  if (!handed) warn_of_hidden_files(command);
+  if (!handed)
+    if (const Status place = check_hidden_files(command); !place) return refuse(place.error());
   if (command.check_only) return 0;
-  drop_capabilities(!command.options.plugins.empty());
-  if (command.foreground) return serve(command, *std::move(files), std::nullopt);
+  if (command.foreground) return serve_with(command, *std::move(sources), made, std::nullopt);
   auto background = Background::fork_process();
-  if (!background) {
-    print_error(command.file, background.error().text());
-    return kExitMountFailed;
-  }
-  return serve(command, *std::move(files), *std::move(background));
+  if (!background) return refuse(background.error());
+  return serve_with(command, *std::move(sources), made, *std::move(background));
 }
 
 }  // namespace h5mount::cli

@@ -136,6 +136,11 @@ std::optional<unsigned> parse_threads(Value text) {
   return number && *number >= 1 && *number <= 1024 ? number : std::nullopt;
 }
 
+std::optional<std::size_t> parse_max_open(Value text) {
+  const auto number = parse_number<std::size_t>(text);
+  return number && *number >= 1 ? number : std::nullopt;
+}
+
 bool set_text(Value text, std::string& out) {
   out = text;
   return !text.empty();
@@ -225,6 +230,14 @@ constexpr Option kOptions[] = {
      take_salvage},
     {"reload", "", "", "switch to the new file when the mounted one is replaced",
      [](Value, MountOptions& o) { return o.reload = true; }},
+    {"max_open", "N", "a number of 1 or more",
+     "source files open at once; half of the limit of open files by default",
+     [](Value v, MountOptions& o) { return assign(parse_max_open(v), o.max_open); }},
+    {"match", "GLOB", "a pattern such as '*.h5'",
+     "of a directory: which files are shown as HDF5, in place of those with a usual extension",
+     [](Value v, MountOptions& o) { return set_text(v, o.match); }},
+    {"passthrough", "", "", "of a directory: all other files are there as they are",
+     [](Value, MountOptions& o) { return o.passthrough = true; }},
     {"plugins", "DIR[:DIR]", "existing directories, with ':' between them",
      "where HDF5 filter plugins may be used from, for filters that h5mount lacks",
      [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},

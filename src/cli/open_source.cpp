@@ -11,6 +11,8 @@
 #include "exit_codes.h"
 #include "h5mount/base/log_notes.h"
 #include "h5mount/format/superblock.h"
+#include "h5mount/io/descriptors.h"
+#include "h5mount/io/drivers.h"
 #include "memory_limit.h"
 #include "salvage_files.h"
 #include "source_check.h"
@@ -98,7 +100,117 @@ Error explain_missing_end(const metadata::FileMetadata& file, const Error& error
   return words.empty() ? error : Error(error.code(), words + " " + error.text());
 }
 
+metadata::MetadataOptions metadata_options(const MountOptions& mount,
+                                           const std::shared_ptr<SharedCache>& memory) {
+  metadata::MetadataOptions options;
+  options.force = mount.force;
+  options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
+                   : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
+                                              : metadata::Follow::Never;
+  options.keep_replaced = mount.reload;
+  options.memory = memory;
+  return options;
+}
+
+// A file that was renamed over goes on for those who have it open.
+metadata::MetadataOptions options_of_many(const MountOptions& mount,
+                                          const std::shared_ptr<SharedCache>& memory) {
+  metadata::MetadataOptions options = metadata_options(mount, memory);
+  options.keep_replaced = true;
+  return options;
+}
+
+// A family's pattern, or the name of a multi or split file, names no file itself.
+bool is_there(const std::string& path) {
+  std::error_code none;
+  return std::ranges::any_of(io::first_member_candidates(path), [&](const std::string& member) {
+    return std::filesystem::is_regular_file(member, none);
+  });
+}
+
+// `path`: of a directory, whose files are opened without leaving it.
+Result<tree::ForestDirectoryPtr> open_directory(const std::string& path, const MountOptions& mount,
+                                                const std::shared_ptr<SharedCache>& memory,
+                                                const SalvageUse& salvage) {
+  const object::ExternalAccess access = external_access(mount);
+  auto top = object::SourceDirectory::open(path, access.refused_types);
+  if (!top) return fail(Error(ErrorCode::Io, top.error().text()));
+  const auto open = [access, salvage, options = options_of_many(mount, memory)](
+                        const std::shared_ptr<const object::SourceDirectory>& from,
+                        const std::string& relative) -> Result<std::shared_ptr<object::FileSet>> {
+    auto opener = make_salvaging_opener(object::make_directory_opener(from, access, options.force), salvage);
+    auto files = object::FileSet::open(relative, std::move(opener), options);
+    if (!files) return fail(why_not_opened(from->path() + "/" + relative, files.error()));
+    return files;
+  };
+  return tree::make_local_directory(*std::move(top), {mount.match, mount.passthrough}, open);
+}
+
+// So that with those that are being opened, or read while they are closed, there are no more.
+void bound_open_files(std::size_t most) {
+  io::set_descriptor_budget(most - most / 8);
+}
+
 }  // namespace
+
+SalvageUse salvage_use(const MountOptions& options) {
+  SalvageUse out;
+  out.mode = options.salvage;
+  out.threads = decoding_threads(options);
+  out.force = options.force;
+  out.progress = true;
+  return out;
+}
+
+Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
+                                   const SalvageUse& salvage, const std::shared_ptr<SharedCache>& shared) {
+  const auto memory = shared ? shared : std::make_shared<SharedCache>();
+  OpenedSources out{words.name(), nullptr, nullptr, memory};
+  if (options.max_open) bound_open_files(*options.max_open);
+  if (!words.many()) {
+    H5_ASSIGN(out.files, open_source(words.paths.front(), external_access(options),
+                                     metadata_options(options, memory), salvage));
+    return out;
+  }
+  std::vector<tree::NamedSource> named;
+  for (const std::string& path : words.paths) {
+    std::error_code none;
+    tree::NamedSource source{path};
+    if (std::filesystem::is_directory(path, none)) {
+      H5_ASSIGN(source.directory, open_directory(path, options, memory, salvage));
+    } else if (!is_there(path)) {
+      return fail(why_not_opened(path, Error(ErrorCode::NotFound, "no such file: " + path)));
+    }
+    named.push_back(std::move(source));
+  }
+  if (named.size() == 1) {
+    out.many = std::move(named.front().directory);
+    return out;
+  }
+  const auto open = [salvage, access = external_access(options), how = options_of_many(options, memory)](
+                        const std::string& path) { return open_source(path, access, how, salvage); };
+  out.many = tree::make_named_sources(std::move(named), open);
+  return out;
+}
+
+std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const MountOptions& options,
+                                          const std::shared_ptr<cache::BlockCache>& cache,
+                                          const std::shared_ptr<cache::WorkerPool>& workers,
+                                          const std::shared_ptr<MountStatus>& status,
+                                          FailedReads failed_reads, bool checks_others) {
+  tree::ForestOptions forest;
+  forest.tree = tree_options(options, status, failed_reads);
+  forest.counters = status->counters();
+  forest.environment = [cache, workers, counters = status->counters()](
+                           std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {
+    return {cache, workers, std::move(files), nullptr, counters};
+  };
+  if (options.max_open) forest.most_trees = std::min(forest.most_trees, *options.max_open);
+  forest.checks_others = checks_others;
+  auto made = tree::Forest::make(sources.many, std::move(forest));
+  status->set_forest(made);
+  return made;
+}
 
 tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
                                FailedReads failed_reads) {
@@ -107,24 +219,13 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
           options.file_umask,
           options.directory_umask,
           [status] { return status->text(); },
-          failed_reads == FailedReads::Logged};
+          failed_reads == FailedReads::Logged,
+          nullptr};
 }
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,
                                                      const std::shared_ptr<SharedCache>& memory) {
-  metadata::MetadataOptions options;
-  options.force = mount.force;
-  options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
-                   : mount.swmr == Swmr::Auto ? metadata::Follow::Auto
-                                              : metadata::Follow::Never;
-  options.keep_replaced = mount.reload;
-  options.memory = memory;
-  SalvageUse salvage;
-  salvage.mode = mount.salvage;
-  salvage.threads = decoding_threads(mount);
-  salvage.force = mount.force;
-  salvage.progress = true;
-  return open_source(file, external_access(mount), options, salvage);
+  return open_source(file, external_access(mount), metadata_options(mount, memory), salvage_use(mount));
 }
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
@@ -152,12 +253,13 @@ std::shared_ptr<cache::WorkerPool> make_workers(const MountOptions& options) {
   return std::make_shared<cache::WorkerPool>(decoding_threads(options));
 }
 
-Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
-                                              const std::shared_ptr<object::FileSet>& files,
+Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, const MountOptions& options,
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads) {
+  const auto& [file, files, many, memory] = sources;
   const auto workers = make_workers(options);
+  if (many) return make_forest(sources, options, cache, workers, status, failed_reads, false);
   status->set_files(files);
   const auto again = [file = absolute_as_given(file), options, status, failed_reads, cache, workers,
                       memory = files->memory()]() -> Result<tree::Tree::Source> {

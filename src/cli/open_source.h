@@ -8,9 +8,11 @@
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/cache/worker_pool.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/tree/forest.h"
 #include "h5mount/tree/tree.h"
 #include "mount_options.h"
 #include "salvage_files.h"
+#include "source_words.h"
 #include "status_report.h"
 
 namespace h5mount::cli {
@@ -38,13 +40,32 @@ enum class FailedReads { Logged, Named };
 tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
                                FailedReads failed_reads);
 
-// `file`: opened once more for every reload. `status` returns the text of /.h5/status. Warns about a file
+// What a command shows: one file, which is open, or many, which are opened as they are used.
+struct OpenedSources {
+  std::string name;  // for messages
+  std::shared_ptr<object::FileSet> files;
+  tree::ForestDirectoryPtr many;
+  std::shared_ptr<SharedCache> memory;
+};
+// Errors as of `open_source`; of many sources one that is missing.
+Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
+                                   const SalvageUse& salvage,
+                                   const std::shared_ptr<SharedCache>& memory = nullptr);
+// As the options say.
+SalvageUse salvage_use(const MountOptions& options);
+
+// A file is opened once more for every reload. `status` returns the text of /.h5/status. Warns about a file
 // whose end is missing: what exists of it is shown.
-Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const MountOptions& options,
-                                              const std::shared_ptr<object::FileSet>& files,
+Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, const MountOptions& options,
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads);
+// Of many sources. `checks_others`: as in tree::ForestOptions.
+std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const MountOptions& options,
+                                          const std::shared_ptr<cache::BlockCache>& cache,
+                                          const std::shared_ptr<cache::WorkerPool>& workers,
+                                          const std::shared_ptr<MountStatus>& status,
+                                          FailedReads failed_reads, bool checks_others);
 
 // Prints `h5mount: FILE: words` on stderr.
 void print_error(const std::string& about, const std::string& words);

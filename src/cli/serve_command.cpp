@@ -92,6 +92,21 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
   return serve::OpenedSource{std::move(tree), [files] { return state_of(files); }, shown};
 }
 
+// Of many files, each is taken as it is found; what others may not read is refused where no token is asked
+// for.
+serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& shared) {
+  const auto status = std::make_shared<MountStatus>(sources.name, shared.cache);
+  auto tree = make_forest(sources, shared.options, shared.cache, shared.workers, status, FailedReads::Logged,
+                          shared.open_to_all);
+  std::function<bool(const tree::NodeStat&)> shown;
+  if (shared.open_to_all)
+    shown = [](const tree::NodeStat& node) {
+      constexpr std::uint32_t kOthersRead = 0004;
+      return (node.mode & kOthersRead) != 0;
+    };
+  return {std::move(tree), [] { return serve::SourceState{}; }, std::move(shown)};
+}
+
 // Downloads that began before a file was replaced go on with the old one. Clients are other users, as with
 // allow_other, so that the same rules hold for files that a file names.
 MountOptions serving_options(const MountOptions& options) {
@@ -105,23 +120,29 @@ MountOptions serving_options(const MountOptions& options) {
 }
 
 // The code is not 0 where a source cannot be opened.
-int open_sources(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
-  for (const std::string& file : command.files) {
-    const auto files = open_source(file, shared.options, shared.memory);
-    if (!files) {
-      print_error(file, files.error().text());
-      return exit_code_of(files.error());
+int open_all(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
+  for (const std::string& path : command.sources.paths) {
+    const auto sources = open_sources({{path}}, shared.options, salvage_use(shared.options), shared.memory);
+    if (!sources) {
+      print_error(path, sources.error().text());
+      return exit_code_of(sources.error());
     }
-    auto opened = serve_files(file, shared, *files);
+    const std::string name = std::filesystem::path(path).filename().string();
+    if (sources->many) {
+      const auto opened = serve_many(*sources, shared);
+      out.push_back({name, [opened]() -> Result<serve::OpenedSource> { return opened; }, opened});
+      continue;
+    }
+    auto opened = serve_files(path, shared, sources->files);
     if (!opened) {
-      print_error(file, opened.error().text());
+      print_error(path, opened.error().text());
       return kExitBadFile;
     }
-    const auto again = [file, shared]() -> Result<serve::OpenedSource> {
-      H5_ASSIGN(const auto anew, open_source(file, shared.options, shared.memory));
-      return serve_files(file, shared, anew);
+    const auto again = [path, shared]() -> Result<serve::OpenedSource> {
+      H5_ASSIGN(const auto anew, open_source(path, shared.options, shared.memory));
+      return serve_files(path, shared, anew);
     };
-    out.push_back({std::filesystem::path(file).filename().string(), again, *std::move(opened)});
+    out.push_back({name, again, *std::move(opened)});
   }
   return 0;
 }
@@ -188,7 +209,7 @@ int run_serve(const ServeCommand& command) {
   std::vector<serve::Source> sources;
   // While files are opened, which starts no threads, a signal ends the program as usual.
   ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);
-  const int code = open_sources(command, shared, sources);
+  const int code = open_all(command, shared, sources);
   ::pthread_sigmask(SIG_BLOCK, &endings, nullptr);
   if (code != 0) return code;
   serve::ServerOptions server_options;

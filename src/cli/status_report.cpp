@@ -14,6 +14,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/filter/filter.h"
+#include "h5mount/io/descriptors.h"
 
 namespace h5mount::cli {
 namespace {
@@ -61,6 +62,16 @@ std::shared_ptr<object::FileSet> MountStatus::files() const {
   return files_.lock();
 }
 
+void MountStatus::set_forest(const std::shared_ptr<tree::Forest>& forest) {
+  const MutexLock lock(mutex_);
+  forest_ = forest;
+}
+
+std::shared_ptr<tree::Forest> MountStatus::forest() const {
+  const MutexLock lock(mutex_);
+  return forest_.lock();
+}
+
 std::uint64_t MountStatus::all_failures() const {
   std::uint64_t sum = 0;
   for (const auto& count : counters_->failures) sum += count.load(std::memory_order_relaxed);
@@ -81,30 +92,38 @@ void MountStatus::append_failures(std::string& out) const {
 std::vector<MountStatus::Counter> MountStatus::numbers() const {
   const cache::BlockCache::Counters cache = cache_->counters();
   const auto files = this->files();
-  return {{"requests", counters_->requests},
-          {"failures", all_failures()},
-          {"missing_sources", counters_->missing_sources},
-          {"open_files", files ? files->open_files().size() : 0},
-          {"chunks_decoded", counters_->chunks_decoded},
-          {"stored_bytes_read", counters_->stored_bytes_read},
-          {"row_blocks_made", counters_->row_blocks_made},
-          {"units_ahead", counters_->units_ahead},
-          {"pages_handed_on", counters_->pages_handed_on},
-          {"random_pages_stored", counters_->random_pages_stored},
-          {"probes", counters_->probes},
-          {"probes_used", counters_->probes_used},
-          {"blocks_decoded", filter::filter_counters().blocks_decoded},
-          {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
-          {"salvage_swept", salvage_counters().swept},
-          {"salvage_found", salvage_counters().found},
-          {"cache_hits", cache.hits},
-          {"cache_misses", cache.misses},
-          {"cache_joins", cache.joins},
-          {"cache_evictions", cache.evictions},
-          {"cache_used", cache_->used()},
-          {"cache_size", cache_->budget()},
-          {"memory_kib", memory_kib("VmRSS:")},
-          {"peak_memory_kib", memory_kib("VmHWM:")}};
+  std::vector<Counter> out = {
+      {"requests", counters_->requests},
+      {"failures", all_failures()},
+      {"missing_sources", counters_->missing_sources},
+      {"open_files", files ? files->open_files().size() : io::open_descriptor_count()},
+      {"chunks_decoded", counters_->chunks_decoded},
+      {"stored_bytes_read", counters_->stored_bytes_read},
+      {"row_blocks_made", counters_->row_blocks_made},
+      {"units_ahead", counters_->units_ahead},
+      {"pages_handed_on", counters_->pages_handed_on},
+      {"random_pages_stored", counters_->random_pages_stored},
+      {"probes", counters_->probes},
+      {"probes_used", counters_->probes_used},
+      {"blocks_decoded", filter::filter_counters().blocks_decoded},
+      {"blocks_in_reach", filter::filter_counters().blocks_in_reach},
+      {"salvage_swept", salvage_counters().swept},
+      {"salvage_found", salvage_counters().found},
+      {"cache_hits", cache.hits},
+      {"cache_misses", cache.misses},
+      {"cache_joins", cache.joins},
+      {"cache_evictions", cache.evictions},
+      {"cache_used", cache_->used()},
+      {"cache_size", cache_->budget()},
+      {"memory_kib", memory_kib("VmRSS:")},
+      {"peak_memory_kib", memory_kib("VmHWM:")}};
+  if (const auto forest = this->forest()) {
+    const tree::ForestCounts counts = forest->counts();
+    out.push_back({"known_files", counts.known});
+    out.push_back({"files_in_memory", counts.trees});
+    out.push_back({"watched_directories", counts.watches});
+  }
+  return out;
 }
 
 std::string MountStatus::text() const {

@@ -15,6 +15,7 @@
 #include "h5mount/base/watchdog.h"
 #include "h5mount/cache/block_cache.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/tree/forest.h"
 
 namespace h5mount::cli {
 
@@ -24,8 +25,9 @@ class MountStatus {
   // `file`: its name in messages.
   MountStatus(std::string file, std::shared_ptr<cache::BlockCache> cache);
 
-  // The files of the mount; a weak reference.
+  // The files of the mount, of which there may be many; weak references.
   void set_files(const std::shared_ptr<object::FileSet>& files);
+  void set_forest(const std::shared_ptr<tree::Forest>& forest);
 
   // Of the mount, to be handed down to all that works for it.
   const std::shared_ptr<Counters>& counters() const { return counters_; }
@@ -39,6 +41,7 @@ class MountStatus {
     std::uint64_t value;
   };
   std::shared_ptr<object::FileSet> files() const;
+  std::shared_ptr<tree::Forest> forest() const;
   std::vector<Counter> numbers() const;
   std::uint64_t all_failures() const;
   void append_failures(std::string& out) const;
@@ -46,6 +49,7 @@ class MountStatus {
   const std::string file_;
   mutable Mutex mutex_;
   std::weak_ptr<object::FileSet> files_ H5_GUARDED_BY(mutex_);
+  std::weak_ptr<tree::Forest> forest_ H5_GUARDED_BY(mutex_);
   const std::shared_ptr<cache::BlockCache> cache_;
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

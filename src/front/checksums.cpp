@@ -106,7 +106,7 @@ class Checksums final : public Visitor {
       context_.failed(line.path, digest.error());
       return {};
     }
-    return context_.out.add(line_of(*digest, line.path));
+    return context_.out.add(line_of(*digest, options_.prefix + line.path));
   }
 
   const Context& context_;

@@ -1,6 +1,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "adapter.h"
 #include "guard.h"
 #include "h5mount/base/checked.h"
@@ -82,7 +84,9 @@ void op_statfs(fuse_req_t request, fuse_ino_t node) {
   guard(request, "statfs", node, [&](Reply& reply) -> Status {
     struct statvfs out = {};
     out.f_bsize = out.f_frsize = kStatfsBlock;
-    out.f_blocks = divide_up(reply.adapter().tree->statfs().file_bytes, kStatfsBlock);
+    // df leaves out a file system without any.
+    out.f_blocks =
+        std::max<fsblkcnt_t>(divide_up(reply.adapter().tree->statfs().file_bytes, kStatfsBlock), 1);
     out.f_namemax = 255;
     reply.with([&](fuse_req_t r) { return fuse_reply_statfs(r, &out); });
     return {};

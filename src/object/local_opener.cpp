@@ -59,8 +59,7 @@ class LocalOpener final : public SourceOpener {
     const auto& within = access_->within();
     const fs::path absolute = within ? fs::path(within->path()) / name : fs::absolute(name, code);
     if (code) return fail(Error(ErrorCode::Io, "no current directory: " + code.message()));
-    const fs::path directory =
-        within ? absolute.parent_path() : fs::canonical(absolute.parent_path(), code);
+    const fs::path directory = within ? absolute.parent_path() : fs::canonical(absolute.parent_path(), code);
     const std::string root = (code ? absolute.parent_path() : directory).string();
     First first;
     const MemberOpeners open{

@@ -244,8 +244,7 @@ Result<UniqueFd> SourceDirectory::open_file(std::string_view relative) const {
     H5_ASSIGN(const UniqueFd found, open_beneath(fd_, name, O_PATH | O_NOFOLLOW, refused_types_));
     struct stat st = {};
     if (::fstat(found.get(), &st) != 0) return fail(look_error(errno, name));
-    if (!S_ISREG(st.st_mode))
-      return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
+    if (!S_ISREG(st.st_mode)) return fail(Error(ErrorCode::AccessDenied, name + " is not a regular file"));
     return open_resolved(found, name);
   };
   return with_descriptors(open);

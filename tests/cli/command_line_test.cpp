@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <filesystem>
+#include <fstream>
 
 namespace h5mount::cli {
 namespace {
@@ -27,7 +28,7 @@ TEST(CommandLine, OptionsBeforeAfterAndBetween) {
                                              {"h5mount", "/a.h5", "/m", "-o", "uid=5", "-o", "gid=6"},
                                              {"h5mount", "/a.h5", "-ouid=5", "/m", "-o", "gid=6"}}) {
     const MountCommand out = command(words);
-    EXPECT_EQ(out.file, "/a.h5");
+    EXPECT_EQ(out.sources.paths, std::vector<std::string>{"/a.h5"});
     EXPECT_EQ(out.mountpoint, "/m");
     EXPECT_EQ(out.options.uid, 5U);
     EXPECT_EQ(out.options.gid, 6U);
@@ -45,14 +46,16 @@ TEST(CommandLine, Flags) {
 TEST(CommandLine, PathsBecomeAbsolute) {
   const MountCommand out = command({"h5mount", "a.h5", "m/"});
   const auto here = std::filesystem::current_path();
-  EXPECT_EQ(out.file, here / "a.h5");
+  EXPECT_EQ(out.sources.paths, std::vector{(here / "a.h5").string()});
   EXPECT_EQ(out.mountpoint, here / "m");
 }
 
 TEST(CommandLine, UsageTrouble) {
   EXPECT_FALSE(parse({"h5mount"}));
-  EXPECT_FALSE(parse({"h5mount", "/a.h5"}));
-  EXPECT_FALSE(parse({"h5mount", "/a.h5", "/m", "/more"}));
+  EXPECT_FALSE(parse({"h5mount", "@-"}));
+  EXPECT_FALSE(parse({"h5mount", "@/no/such/list", "/m"}));
+  EXPECT_FALSE(parse({"mount.h5", "/a.h5"}));
+  EXPECT_FALSE(parse({"mount.h5", "/a.h5", "/b.h5", "/m"}));
   EXPECT_FALSE(parse({"h5mount", "-z", "/a.h5", "/m"}));
   EXPECT_FALSE(parse({"h5mount", "-o", "frobnicate", "/a.h5", "/m"}));
   EXPECT_EQ(parse({"h5mount", "-z", "/a.h5", "/m"}).error().text().find('\n'), std::string::npos);
@@ -73,7 +76,7 @@ TEST(CommandLine, Serve) {
     return out && std::holds_alternative<ServeCommand>(*out) ? std::get<ServeCommand>(*out) : ServeCommand{};
   };
   const ServeCommand one = served({"h5mount", "--serve", "8000", "/a.h5", "/b.h5", "-o", "uid=5"});
-  EXPECT_EQ(one.files, (std::vector<std::string>{"/a.h5", "/b.h5"}));
+  EXPECT_EQ(one.sources.paths, (std::vector<std::string>{"/a.h5", "/b.h5"}));
   EXPECT_EQ(one.place.address, "127.0.0.1");
   EXPECT_EQ(one.place.port, 8000);
   EXPECT_EQ(one.cors_origin, "");
@@ -111,14 +114,42 @@ TEST(CommandLine, TheHelperRefusesAnotherNamespace) {
 }
 
 TEST(CommandLine, UsageTroubleIsNamed) {
-  EXPECT_NE(refusal({"h5mount", "/a.h5"}).find("no MOUNTPOINT"), std::string::npos);
-  EXPECT_NE(refusal({"h5mount", "/a.h5", "/b.h5", "/m"}).find("several files"), std::string::npos);
+  EXPECT_NE(refusal({"h5mount", "@-"}).find("MOUNTPOINT"), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "/a.h5", "/m", "-o"}).find("-o needs options"), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "--cache-size=1M", "/a.h5", "/m"}).find("-o cache_size="), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "--forground", "/a.h5", "/m"}).find("--foreground?"), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "-z", "/a.h5", "/m"}).find("unknown option -z"), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "https://host/a.h5", "/m"}).find("URL"), std::string::npos);
   EXPECT_NE(refusal({"h5mount", "/tmp", "/etc/passwd"}).find("swapped?"), std::string::npos);
+}
+
+TEST(CommandLine, SeveralSourcesAndThoseThatAListNames) {
+  const MountCommand several = command({"h5mount", "/a.h5", "/b.h5", "-o", "uid=5", "/c", "/m/"});
+  EXPECT_EQ(several.sources.paths, (std::vector<std::string>{"/a.h5", "/b.h5", "/c"}));
+  EXPECT_EQ(several.sources.name(), "/a.h5 and 2 more");
+  EXPECT_EQ(several.mountpoint, "/m");
+  EXPECT_TRUE(several.sources.many());
+  const auto list = std::filesystem::temp_directory_path() / "h5mount-list";
+  std::ofstream(list) << "# two of them\n/x.h5\n\n/y z.h5\r\n";
+  const std::string word = "@" + list.string();
+  EXPECT_EQ(command({"h5mount", word.c_str(), "/m"}).sources.paths,
+            (std::vector<std::string>{"/x.h5", "/y z.h5"}));
+  std::filesystem::remove(list);
+}
+
+TEST(CommandLine, AMountPointIsNamedAfterItsSource) {
+  const auto here = std::filesystem::current_path();
+  const auto made = [](const char* source) {
+    const MountCommand out = command({"h5mount", source});
+    EXPECT_TRUE(out.makes_mountpoint);
+    return std::filesystem::path(out.mountpoint);
+  };
+  EXPECT_EQ(made("/data/run.42.h5"), here / "run.42");
+  EXPECT_EQ(made("/data/run"), here / "run.mount");
+  EXPECT_EQ(made("/usr/lib/"), here / "lib");
+  EXPECT_EQ(made(here.c_str()), here / here.filename());
+  EXPECT_EQ(made((".." / here.filename()).c_str()), here / here.filename());
+  EXPECT_FALSE(command({"h5mount", "/a.h5", "/m"}).makes_mountpoint);
 }
 
 TEST(CommandLine, LongNamesOfFlags) {
@@ -174,7 +205,7 @@ TEST(CommandLine, TheMountHelpersLetters) {
       command({"/sbin/mount.h5", "/a.h5", "/m", "-n", "-s", "-v", "-o", "ro,nofail,frobnicate", "-t", "h5"});
   EXPECT_FALSE(out.foreground);
   EXPECT_FALSE(out.single_thread);
-  EXPECT_EQ(out.file, "/a.h5");
+  EXPECT_EQ(out.sources.paths.front(), "/a.h5");
   EXPECT_EQ(out.options.log_level, LogLevel::Info);
   EXPECT_TRUE(command({"mount.h5", "/a.h5", "/m", "-f"}).check_only);
 }
@@ -199,7 +230,7 @@ TEST(CommandLine, CommandsWithoutAMount) {
   const FrontCommand list =
       front_command({"h5mount", "/a.h5", "x", "--list", "-lR", "-o", "external=any", "y"});
   EXPECT_EQ(list.kind, FrontCommand::Kind::List);
-  EXPECT_EQ(list.file, "/a.h5");
+  EXPECT_EQ(list.sources.paths.front(), "/a.h5");
   EXPECT_TRUE(list.details && list.recursive);
   EXPECT_EQ(list.options.external, object::ExternalPolicy::Any);
   EXPECT_EQ(list.paths, (std::vector<std::string>{"x", "y"}));

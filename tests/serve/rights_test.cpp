@@ -71,6 +71,46 @@ with Serve('paper.h5') as s:
 )");
 }
 
+TEST_F(ServeRights, OfADirectoryOnlyWhatAllMayReadIsSent) {
+  check(R"(
+os.makedirs('all/private'); os.makedirs('all/open'); os.chmod('all', 0o755)
+def make(name, value, mode):
+    with h5py.File('all/' + name, 'w') as f: f['d'] = np.frombuffer(value + bytes(34), 'u1')
+    os.chmod('all/' + name, mode)
+make('private/p.h5', b'SECRET', 0o644); make('own.h5', b'SECRET', 0o600)
+make('public.h5', b'public', 0o644)
+make('open/q.h5', b'public', 0o644); os.chmod('all/private', 0o700)
+os.symlink('private/p.h5', 'all/link.h5'); os.symlink('/etc/passwd', 'all/out.h5')
+with h5py.File('all/names.h5', 'w') as f:
+    f['link'] = h5py.ExternalLink('own.h5', '/d'); f['below'] = h5py.ExternalLink('private/p.h5', '/d')
+    f['public'] = h5py.ExternalLink('public.h5', '/d')
+    layout = h5py.VirtualLayout((40,), 'u1'); layout[:] = h5py.VirtualSource('own.h5', 'd', (40,))
+    f.create_virtual_dataset('virtual', layout, fillvalue=0)
+with Serve('-o', 'external=beneath', 'all') as s:
+    assert [e['name'] for e in s.json('/?list')] == sorted(os.listdir('all')), s.get('/?list').data
+    for name in ('private/', 'private/p.h5/', 'private/p.h5/d', 'own.h5/', 'own.h5/d', 'own.h5/.h5/npy/d.npy',
+                 'link.h5/d', 'out.h5', 'names.h5/link', 'names.h5/below', 'names.h5/virtual',
+                 'names.h5/.h5/npy/virtual.npy', 'names.h5/.h5/external/own.h5/d',
+                 'names.h5/.h5/npy/link.npy', 'own.h5/.h5/metadata.jsonl'):
+        for more in ('', '?describe', '?list', '?page', '?plain'):
+            a = s.get('/' + name + more)
+            assert b'SECRET' not in a.data and b'root:' not in a.data, (name, a.status, a.data)
+            assert more or a.status in (403, 404), (name, a.status)
+    for name in ('public.h5/d', 'open/q.h5/d', 'names.h5/public'):
+        a = s.get('/' + name)
+        assert a.status == 200 and a.data.startswith(b'public') and 'ETag' not in a.headers, (name, a.data)
+    os.chmod('all/public.h5', 0o600); assert s.get('/public.h5/d').status == 403
+    os.chmod('all/public.h5', 0o644); assert s.get('/public.h5/d').status == 200
+    make('public.h5', b'newest', 0o644)
+    assert s.get('/public.h5/d').data.startswith(b'newest')
+with Serve('--token', 'all', 'all/public.h5') as s:
+    token = s.url.split('token=')[1]; ask = {'Authorization': 'Bearer ' + token}
+    assert s.get('/all/own.h5/d').status == 401
+    assert s.get('/all/own.h5/d', **ask).data.startswith(b'SECRET')
+    assert s.get('/public.h5/d', **ask).status == 200
+)");
+}
+
 TEST_F(ServeRights, ASocketIsForItsUserAlone) {
   write_home();
   check(R"(

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 
 #include "h5mount/front/commands.h"
 
@@ -13,6 +14,7 @@ bool has_checksums();
 
 struct ChecksumOptions {
   unsigned threads = 1;                     // datasets that are read side by side
+  std::string prefix = {};                  // of the paths in the lines: "a.h5/"
   const std::atomic<bool>* stop = nullptr;  // true: ends soon, with the error Stale; null: cannot be stopped
   std::function<void(std::uint64_t bytes)> progress = nullptr;  // bytes read so far, after every dataset
 };

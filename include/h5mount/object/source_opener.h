@@ -47,8 +47,8 @@ class SourceOpener {
 // Names are paths of local files, opened as object/file_set.h says. `force`: files that a writer has locked
 // too.
 std::shared_ptr<SourceOpener> make_local_opener(const ExternalAccess& access, bool force);
-// The same for one of many files: `find_main` takes a path below the directory, which no symlink and no rename
-// lets it leave. Descriptors may be closed between reads (io/descriptors.h).
+// The same for one of many files: `find_main` takes a path below the directory, which no symlink and no
+// rename lets it leave. Descriptors may be closed between reads (io/descriptors.h).
 std::shared_ptr<SourceOpener> make_directory_opener(std::shared_ptr<const SourceDirectory> directory,
                                                     const ExternalAccess& access, bool force);
 // Opens nothing: for a source that is open already.

@@ -22,9 +22,10 @@ namespace {
 
 using WatchClock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kStructure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
-constexpr std::uint32_t kData = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE;
-constexpr std::uint32_t kWatched = kStructure | kData | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+constexpr std::uint32_t kNameEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
+constexpr std::uint32_t kFileEvents = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE;
+constexpr std::uint32_t kWatchedEvents =
+    kNameEvents | kFileEvents | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 constexpr int kTogether = 100;  // milliseconds in which events are gathered
 constexpr std::chrono::milliseconds kAgain{1000};
 
@@ -71,7 +72,7 @@ void DirectoryWatch::add(const FolderPtr& folder) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     {
       const MutexLock lock(mutex_);  // the thread must not take an event of a watch that it does not know
-      const int watch = ::inotify_add_watch(events_.get(), path.c_str(), kWatched);
+      const int watch = ::inotify_add_watch(events_.get(), path.c_str(), kWatchedEvents);
       if (watch >= 0) {
         Folders& folders = watches_[watch];
         const auto same = [&](const auto& one) { return one.lock() == folder; };
@@ -135,7 +136,7 @@ void DirectoryWatch::take(int watch, std::uint32_t what, const std::string& name
     for (const auto& one : folders)
       if (FolderPtr folder = one.lock()) {
         Change& change = changes[fmt::format("{}/{}", folder->id, name)];
-        change.structure = change.structure || (what & (kStructure | IN_Q_OVERFLOW)) != 0;
+        change.structure = change.structure || (what & (kNameEvents | IN_Q_OVERFLOW)) != 0;
         change.name = name;
         change.folder = std::move(folder);
       }

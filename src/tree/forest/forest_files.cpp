@@ -16,6 +16,11 @@ std::uint64_t rights_of(const object::FileAttributes& file) {
   return mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
 }
 
+// Null: the place is of no file, or of one that nobody has used.
+SlotPtr slot_at(const Place& place) {
+  return place.kind == ForestEntry::Kind::Hdf5 ? std::static_pointer_cast<Slot>(place.content) : nullptr;
+}
+
 }  // namespace
 
 std::uint64_t ForestFiles::ino_of(const Place& place, const ForestEntry& entry) {
@@ -39,12 +44,12 @@ SlotPtr ForestFiles::slot_of(NodeId id) {
 }
 
 OpenTreePtr ForestFiles::opened(const Place& place) {
-  const auto slot = std::static_pointer_cast<Slot>(place.content);
+  const SlotPtr slot = slot_at(place);
   return slot ? trees_.of_slot(*slot) : nullptr;
 }
 
 std::optional<Error> ForestFiles::error_of(const Place& place) const {
-  const auto slot = std::static_pointer_cast<Slot>(place.content);
+  const SlotPtr slot = slot_at(place);
   if (!slot) return std::nullopt;
   const MutexLock lock(slot->mutex);
   return slot->error;
@@ -110,12 +115,13 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
   return open;
 }
 
-Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Place& place, std::uint64_t number,
+Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Place& place,
+                                                           std::uint64_t number,
                                                            const ForestEntry& entry) const {
   H5_ASSIGN(auto files, place.in->source->open(place.name));
   TreeOptions options = options_.tree;
-  options.sibling = [in = place.in, from = files->main()->directory](
-                        std::string_view name) -> std::optional<std::string> {
+  options.sibling = [in = place.in,
+                     from = files->main()->directory](std::string_view name) -> std::optional<std::string> {
     const auto shown = in->source->shown_at(from, name);
     return shown ? std::optional("../" + *shown) : std::nullopt;
   };
@@ -128,7 +134,7 @@ Result<std::shared_ptr<SourceTree>> ForestFiles::make_tree(NodeId id, const Plac
 void ForestFiles::compare(NodeId id, const Place& place, const ForestEntry& now) {
   if (place.detached) return;
   if (now.source.identity != place.identity || now.kind != place.kind) return take_name(id, place);
-  const auto slot = std::static_pointer_cast<Slot>(place.content);
+  const SlotPtr slot = slot_at(place);
   if (!slot) return;
   const std::uint64_t rights = rights_of(now.source.attributes);
   bool other_rights = false;
@@ -156,14 +162,14 @@ void ForestFiles::compare(NodeId id, const Place& place, const ForestEntry& now)
 void ForestFiles::take_name(NodeId id, const Place& place) {
   places_.detach(id);
   if (OpenTreePtr open = opened(place)) {
-    open->leaving = true;
+    open->fate = OpenTree::Fate::Replaced;
     drop_unused(std::move(open));
   }
   if (const auto kernel = this->kernel()) kernel->invalidate_name(place.in->id, place.name);
 }
 
 void ForestFiles::drop_unused(OpenTreePtr tree) {
-  if (!tree->leaving) return;
+  if (tree->fate == OpenTree::Fate::Stays) return;
   const NodeId root = tree->root;
   if (trees_.drop(std::move(tree))) places_.release(root);
 }
@@ -171,7 +177,8 @@ void ForestFiles::drop_unused(OpenTreePtr tree) {
 void ForestFiles::drop_oldest() {
   const auto kernel = this->kernel();
   for (OpenTreePtr& tree : trees_.too_many()) {
-    tree->leaving = true;
+    auto stays = OpenTree::Fate::Stays;
+    tree->fate.compare_exchange_strong(stays, OpenTree::Fate::Aged);
     if (kernel && tree->tree->known_nodes() > 0) kernel->invalidate_name(tree->in->id, tree->name);
     drop_unused(std::move(tree));
   }

@@ -5,12 +5,12 @@
 
 #include "../core/inode_numbers.h"
 #include "../core/name_list.h"
-#include "../core/open_files.h"
 #include "directory_watch.h"
 #include "forest_files.h"
 #include "h5mount/base/log.h"
 #include "h5mount/tree/names.h"
 #include "hidden_files.h"
+#include "plain_file.h"
 
 namespace h5mount::tree {
 
@@ -20,33 +20,7 @@ using EntryKind = ForestEntry::Kind;
 
 constexpr std::string_view kErrorAttribute = "user.hdf5.error";
 
-// A file that is shown as it is.
-class PlainFile final : public OpenWithoutHoles {
- public:
-  explicit PlainFile(std::shared_ptr<io::ByteSource> source) : source_(std::move(source)) {}
-
-  bool keeps_pages() const override { return false; }
-  bool direct() const override { return true; }
-
-  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
-    H5_TRY(source_->state().refresh());
-    const std::uint64_t end = source_->size();
-    if (offset >= end) return {};
-    const auto bytes = std::make_shared<std::vector<std::byte>>(
-        static_cast<std::size_t>(std::min({length, end - offset, kMostBytes})));
-    H5_TRY(source_->read_at(offset, *bytes));
-    out.add(*bytes, bytes);
-    return {};
-  }
-
- private:
-  static constexpr std::uint64_t kMostBytes = 1U << 20;
-  std::uint64_t size() const override { return source_->size(); }
-
-  const std::shared_ptr<io::ByteSource> source_;
-};
-
-class ForestTree final : public Forest {
+class ForestTree final : public Forest, public std::enable_shared_from_this<ForestTree> {
  public:
   ForestTree(ForestDirectoryPtr top, ForestOptions options)
       : Forest(options.counters),
@@ -89,7 +63,7 @@ class ForestTree final : public Forest {
   void forget(NodeId id, std::uint64_t count) override {
     if (OpenTrees::number_of(id) == 0) {
       if (id != kRootNode && !hidden_.has(id)) places_.forget(id, count);
-    } else if (OpenTreePtr open = files_.trees().of_node(id)) {
+    } else if (OpenTreePtr open = files_.trees().of_node(id, false)) {
       open->tree->forget(id, count);
       files_.drop_unused(std::move(open));
     }
@@ -202,11 +176,11 @@ class ForestTree final : public Forest {
   }
 
   void report(NodeId id, const Error& error) override {
-    if (const OpenTreePtr open = open_tree(id)) return open->tree->report(id, error);
+    const bool own = OpenTrees::number_of(id) == 0 && error.code() == ErrorCode::Stale;
+    if (const OpenTreePtr open = own ? nullptr : open_tree(id)) return open->tree->report(id, error);
     Counters::add(counters()->failures[static_cast<std::size_t>(error.code())]);
     const bool expected = error.code() == ErrorCode::AccessDenied || error.code() == ErrorCode::Stale;
-    log_once(expected ? LogLevel::Info : LogLevel::Warning,
-             fmt::format("{}: {}", path_of(id), error.text()));
+    log_once(expected ? LogLevel::Info : LogLevel::Warning, fmt::format("{}: {}", path_of(id), error.text()));
   }
 
   // ---- changes
@@ -410,12 +384,26 @@ class ForestTree final : public Forest {
 
   // What an open tree gives keeps it.
   template <class Given>
-  static std::shared_ptr<Given> kept_with(const OpenTreePtr& open, std::shared_ptr<Given> given) {
-    const auto both = std::make_shared<std::pair<OpenTreePtr, std::shared_ptr<Given>>>(open, std::move(given));
-    return {both, both->second.get()};
+  struct Kept {
+    Kept(std::weak_ptr<ForestTree> of, OpenTreePtr from, std::shared_ptr<Given> what)
+        : forest(std::move(of)), open(std::move(from)), given(std::move(what)) {}
+    ~Kept() {
+      given.reset();
+      if (const auto left = forest.lock()) left->files_.drop_unused(std::move(open));
+    }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    const std::weak_ptr<ForestTree> forest;
+    OpenTreePtr open;
+    std::shared_ptr<Given> given;
+  };
+  template <class Given>
+  std::shared_ptr<Given> kept_with(const OpenTreePtr& open, std::shared_ptr<Given> given) {
+    const auto both = std::make_shared<Kept<Given>>(weak_from_this(), open, std::move(given));
+    return {both, both->given.get()};
   }
-  static Result<std::shared_ptr<const DirectoryListing>> listing_of(const OpenTreePtr& open, NodeId id,
-                                                                    RequestBudget& budget) {
+  Result<std::shared_ptr<const DirectoryListing>> listing_of(const OpenTreePtr& open, NodeId id,
+                                                             RequestBudget& budget) {
     H5_ASSIGN(auto listing, open->tree->open_directory(id, budget));
     return kept_with(open, std::move(listing));
   }
@@ -479,11 +467,10 @@ class ForestTree final : public Forest {
   PlaceTable places_;
   ForestFiles files_;
   const HiddenFiles hidden_;
-  DirectoryWatch watch_{
-      {[this](const FolderPtr& folder, const std::string& name, bool structure) {
-         changed(folder, name, structure);
-       },
-       [this](const FolderPtr& folder) { given_up(folder); }}};
+  DirectoryWatch watch_{{[this](const FolderPtr& folder, const std::string& name, bool structure) {
+                           changed(folder, name, structure);
+                         },
+                         [this](const FolderPtr& folder) { given_up(folder); }}};
 };
 
 }  // namespace

@@ -18,14 +18,14 @@ namespace {
 using Kind = ForestEntry::Kind;
 using SourceKind = object::SourceEntry::Kind;
 
-constexpr std::array<std::string_view, 13> kExtensions = {
-    "h5", "hdf5", "hdf", "he5", "nc", "nc4", "nxs", "nwb", "h5ad", "loom", "mat", "jld2", "keras"};
+constexpr std::array<std::string_view, 13> kExtensions = {"h5",  "hdf5", "hdf",  "he5", "nc",   "nc4",  "nxs",
+                                                          "nwb", "h5ad", "loom", "mat", "jld2", "keras"};
 
 // File systems whose changes by other machines, or other programs, inotify does not tell: NFS, SMB, CIFS,
 // FUSE, 9P, Ceph, Lustre, GPFS, AFS, BeeGFS, OCFS2, GFS2, Coda.
-constexpr std::array<std::uint32_t, 14> kUntold = {
-    0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x65735546, 0x01021997, 0x00C36400,
-    0x0BD00BD0, 0x47504653, 0x5346414F, 0x19830326, 0x7461636F, 0x01161970, 0x73757245};
+constexpr std::array<std::uint32_t, 14> kUntold = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x65735546,
+                                                   0x01021997, 0x00C36400, 0x0BD00BD0, 0x47504653, 0x5346414F,
+                                                   0x19830326, 0x7461636F, 0x01161970, 0x73757245};
 
 std::string joined_below(std::string_view directory, std::string_view name) {
   if (directory.empty()) return std::string(name);
@@ -101,7 +101,8 @@ class LocalDirectory final : public ForestDirectory {
 
   // As libhdf5 looks for it: an absolute name as it is, then by its last component.
   std::optional<std::string> shown_at(const std::string&, std::string_view stored) const override {
-    for (const std::string& wanted : {std::string(stored), std::filesystem::path(stored).filename().string()}) {
+    for (const std::string& wanted :
+         {std::string(stored), std::filesystem::path(stored).filename().string()}) {
       if (wanted.empty()) continue;
       const auto found = top().resolve(below_, wanted);
       if (found && shows_file(*found)) return relative_to_here(*found);
@@ -150,9 +151,9 @@ class LocalDirectory final : public ForestDirectory {
       return out;
     }
     H5_ASSIGN(const object::SourceEntry target, look_at(*found));
-    const bool shown = target.kind == SourceKind::Directory ||
-                       (target.kind == SourceKind::File &&
-                        file_kind(std::filesystem::path(*found).filename().string()));
+    const bool shown =
+        target.kind == SourceKind::Directory ||
+        (target.kind == SourceKind::File && file_kind(std::filesystem::path(*found).filename().string()));
     if (!shown) return fail(not_shown());
     out.kind = Kind::Symlink;
     out.target = relative_to_here(*found);
@@ -186,8 +187,8 @@ bool ShownFiles::is_hdf5(const std::string& name) const {
 ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDirectory> top, ShownFiles shown,
                                         OpenBelow open) {
   return std::make_shared<LocalDirectory>(
-      std::make_shared<const LocalDirectory::Shared>(LocalDirectory::Shared{
-          std::move(top), std::move(shown), std::move(open)}),
+      std::make_shared<const LocalDirectory::Shared>(
+          LocalDirectory::Shared{std::move(top), std::move(shown), std::move(open)}),
       std::string());
 }
 

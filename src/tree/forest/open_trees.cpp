@@ -25,11 +25,17 @@ void OpenTrees::add(const OpenTreePtr& tree, Slot& slot) {
   slot.tree = tree;
 }
 
-OpenTreePtr OpenTrees::of_node(NodeId node) {
+void OpenTrees::touch(OpenTree& tree) {
+  tree.used.store(now_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  auto aged = OpenTree::Fate::Aged;
+  tree.fate.compare_exchange_strong(aged, OpenTree::Fate::Stays);
+}
+
+OpenTreePtr OpenTrees::of_node(NodeId node, bool uses) {
   const MutexLock lock(mutex_);
   const auto found = trees_.find(number_of(node));
   if (found == trees_.end()) return nullptr;
-  touch(*found->second);
+  if (uses) touch(*found->second);
   return found->second;
 }
 
@@ -60,11 +66,11 @@ std::vector<OpenTreePtr> OpenTrees::too_many() {
   std::vector<OpenTreePtr> out;
   const MutexLock lock(mutex_);
   if (trees_.size() <= most_) return out;
-  const auto leaving = std::ranges::count_if(trees_, [](const auto& one) { return one.second->leaving.load(); });
-  if (trees_.size() - static_cast<std::size_t>(leaving) <= most_) return out;
+  const auto stays = [](const auto& one) { return one.second->fate == OpenTree::Fate::Stays; };
+  if (static_cast<std::size_t>(std::ranges::count_if(trees_, stays)) <= most_) return out;
   std::vector<std::pair<std::uint64_t, OpenTreePtr>> oldest;
-  for (const auto& [number, tree] : trees_)
-    if (!tree->leaving) oldest.emplace_back(tree->used.load(), tree);
+  for (const auto& one : trees_)
+    if (stays(one)) oldest.emplace_back(one.second->used.load(), one.second);
   const std::size_t count = std::min(oldest.size() - 1, oldest.size() - most_ + most_ / 8);
   std::ranges::nth_element(oldest, oldest.begin() + static_cast<std::ptrdiff_t>(count), {},
                            &std::pair<std::uint64_t, OpenTreePtr>::first);
@@ -76,7 +82,8 @@ std::vector<OpenTreePtr> OpenTrees::too_many() {
 bool OpenTrees::drop(OpenTreePtr tree) {
   constexpr long kLast = 2;
   const MutexLock lock(mutex_);
-  if (!tree->leaving || tree.use_count() > kLast || tree->tree.use_count() > 1 || tree->tree->known_nodes() > 0)
+  if (tree->fate == OpenTree::Fate::Stays || tree.use_count() > kLast || tree->tree.use_count() > 1 ||
+      tree->tree->known_nodes() > 0)
     return false;
   if (trees_.erase(tree->number) == 0) return false;
   free_.push_back(tree->number);

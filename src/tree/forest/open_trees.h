@@ -23,7 +23,10 @@ struct OpenTree {
   FolderPtr in;
   std::string name;
   std::atomic<std::uint64_t> used = 0;
-  std::atomic<bool> leaving = false;   // it is to be dropped as soon as nobody knows a node of it
+  // One that does not stay is dropped as soon as nobody knows a node of it; one that is aged stays again
+  // where it is used.
+  enum class Fate : std::uint8_t { Stays, Aged, Replaced };
+  std::atomic<Fate> fate = Fate::Stays;
   std::atomic<bool> checking = false;  // a thread compares it with its file
 };
 using OpenTreePtr = std::shared_ptr<OpenTree>;
@@ -60,20 +63,21 @@ class OpenTrees {
   void give_back(std::uint64_t number);  // of a tree that was never added
   void add(const OpenTreePtr& tree, Slot& slot);
 
-  OpenTreePtr of_node(NodeId node);  // null: it was dropped
+  // Null: it was dropped. `uses`: false where a node of it is given up.
+  OpenTreePtr of_node(NodeId node, bool uses = true);
   OpenTreePtr of_slot(const Slot& slot);
   std::vector<OpenTreePtr> all() const;
   std::size_t size() const;
 
   // Those used least recently where there are too many: the kernel is to forget them.
   std::vector<OpenTreePtr> too_many();
-  // Drops the tree if it is leaving, and nobody uses it any more. `tree` is the caller's only reference.
+  // Drops the tree if it does not stay, and nobody uses it any more. `tree` is the caller's only reference.
   bool drop(OpenTreePtr tree);
 
  private:
   static constexpr unsigned kNodeBits = 44;
 
-  void touch(OpenTree& tree) { tree.used.store(now_.fetch_add(1, std::memory_order_relaxed)); }
+  void touch(OpenTree& tree);
 
   const std::size_t most_;
   std::atomic<std::uint64_t> now_ = 1;

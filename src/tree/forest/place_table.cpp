@@ -31,8 +31,7 @@ PlaceTable::Name PlaceTable::name_of(NodeId id) const H5_THREAD_ATTRIBUTE(no_thr
 }
 
 std::optional<Place> PlaceTable::find(NodeId id) const {
-  if (id == root_->id)
-    return Place{nullptr, {}, ForestEntry::Kind::Directory, 0, false, root_};
+  if (id == root_->id) return Place{nullptr, {}, ForestEntry::Kind::Directory, 0, false, root_};
   const MutexLock lock(mutex_);
   const auto found = places_.find(id);
   if (found == places_.end()) return std::nullopt;

@@ -29,12 +29,13 @@ struct PlaceContent {
 
 // A directory of a forest.
 struct Folder final : PlaceContent {
-  Folder(ForestDirectoryPtr of, std::string at, NodeId its_id) : source(std::move(of)), path(std::move(at)), id(its_id) {}
+  Folder(ForestDirectoryPtr of, std::string at, NodeId its_id)
+      : source(std::move(of)), path(std::move(at)), id(its_id) {}
   const ForestDirectoryPtr source;
   const std::string path;  // in the forest; empty: the root
   const NodeId id;
   std::atomic<bool> watched = false;
-  std::atomic<bool> untold = false;  // nothing tells changes of it
+  std::atomic<bool> untold = false;          // nothing tells changes of it
   std::atomic<std::uint64_t> looked_at = 0;  // for DirectoryWatch: the time of the last look
   std::string path_of(std::string_view name) const {
     return path.empty() ? std::string(name) : path + "/" + std::string(name);

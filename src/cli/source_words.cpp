@@ -1,0 +1,91 @@
+#include "source_words.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+namespace h5mount::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostSources = 10'000'000;
+
+Error bad_source(std::string text) {
+  return {ErrorCode::InvalidValue, std::move(text)};
+}
+
+Status add_path(const std::string& path, SourceWords& out) {
+  if (path.find("://") != std::string::npos)
+    return fail(bad_source(path + " is a URL: only local files can be read; download it first"));
+  if (out.paths.size() == kMostSources) return fail(bad_source("more sources than can be shown at once"));
+  out.paths.push_back(fs::absolute(path).lexically_normal().string());
+  if (out.paths.back().size() > 1 && out.paths.back().ends_with('/')) out.paths.back().pop_back();
+  return {};
+}
+
+Status add_lines(std::istream& lines, SourceWords& out) {
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty() && line.front() != '#') H5_TRY(add_path(line, out));
+  }
+  return {};
+}
+
+Status add_list(const std::string& file, SourceWords& out) {
+  if (file == "-") return add_lines(std::cin, out);
+  std::error_code none;
+  if (fs::is_directory(file, none))
+    return fail(Error(ErrorCode::Io, file + " is a directory, not a list of sources"));
+  errno = 0;
+  std::ifstream lines(file);
+  if (!lines) return fail(io_error(errno, "reading the list of sources " + file));
+  return add_lines(lines, out);
+}
+
+}  // namespace
+
+std::string SourceWords::name() const {
+  if (paths.size() == 1) return paths.front();
+  return fmt::format("{} and {} more", paths.front(), paths.size() - 1);
+}
+
+bool SourceWords::many() const {
+  std::error_code none;
+  return paths.size() > 1 || fs::is_directory(paths.front(), none);
+}
+
+Result<SourceWords> read_source_words(const std::vector<std::string>& words) {
+  SourceWords out;
+  for (const std::string& word : words) {
+    if (word.size() > 1 && word.front() == '@')
+      H5_TRY(add_list(word.substr(1), out));
+    else
+      H5_TRY(add_path(word, out));
+  }
+  if (out.paths.empty()) return fail(bad_source("no source is named"));
+  return out;
+}
+
+Result<std::string> automatic_mountpoint(const std::vector<std::string>& words) {
+  const std::string& word = words.front();
+  if (word == "@-") return fail(bad_source("the sources that standard input names need a MOUNTPOINT"));
+  const bool list = word.size() > 1 && word.front() == '@';
+  std::error_code none;
+  const fs::path source = fs::absolute(list ? word.substr(1) : word).lexically_normal();
+  std::string name = (source.has_filename() ? source : source.parent_path()).filename().string();
+  const bool whole = list || fs::is_directory(source, none);
+  if (!whole) {
+    const fs::path stem = fs::path(name).stem();
+    name = stem == fs::path(name) ? name + ".mount" : stem.string();
+  }
+  if (name.empty()) return fail(bad_source(word + " has no name for a mount point: name a MOUNTPOINT"));
+  const fs::path here = fs::absolute(name);
+  if (here == source || fs::equivalent(here, source, none)) name += ".mount";
+  return fs::absolute(name).string();
+}
+
+}  // namespace h5mount::cli
