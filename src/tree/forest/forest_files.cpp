@@ -11,6 +11,7 @@ namespace h5mount::tree {
 namespace {
 
 constexpr std::chrono::seconds kRetry{60};
+constexpr std::chrono::seconds kRetrySoon{1};  // what the system or a change may have caused
 
 std::uint64_t rights_of(const object::FileAttributes& file) {
   return mix_bits(mix_bits(mix_bits(file.uid) ^ file.gid) ^ file.mode);
@@ -96,7 +97,9 @@ Result<OpenTreePtr> ForestFiles::make(NodeId id, const Place& place, Slot& slot)
     slot.stamp = entry.source.stamp;
     slot.rights = rights_of(entry.source.attributes);
     slot.error = tree ? std::nullopt : std::optional(tree.error());
-    slot.retry = Slot::Clock::now() + kRetry;
+    const bool passing =
+        !tree && (tree.error().code() == ErrorCode::Io || tree.error().code() == ErrorCode::Stale);
+    slot.retry = Slot::Clock::now() + (passing ? kRetrySoon : kRetry);
   }
   if (!tree) {
     trees_.give_back(number);

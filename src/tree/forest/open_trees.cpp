@@ -6,7 +6,8 @@ namespace h5mount::tree {
 
 std::uint64_t OpenTrees::take_number() {
   const MutexLock lock(mutex_);
-  if (free_.empty()) return next_++;
+  constexpr std::uint64_t kNumbers = std::uint64_t{1} << (64 - kNodeBits);
+  if (next_ < kNumbers || free_.empty()) return next_++;
   const std::uint64_t number = free_.front();
   free_.pop_front();
   return number;

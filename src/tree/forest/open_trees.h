@@ -83,7 +83,8 @@ class OpenTrees {
   std::atomic<std::uint64_t> now_ = 1;
   mutable Mutex mutex_;
   std::unordered_map<std::uint64_t, OpenTreePtr> trees_ H5_GUARDED_BY(mutex_);
-  // A number is used again after its tree was dropped, when no reference to a node of it was left.
+  // Those of trees that were dropped, when no reference to a node was left. They are used again, the oldest
+  // first, once all others have been: what was still to be done for a node has long been done then.
   std::deque<std::uint64_t> free_ H5_GUARDED_BY(mutex_);
   std::uint64_t next_ H5_GUARDED_BY(mutex_) = 1;
 };
