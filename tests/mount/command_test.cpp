@@ -194,6 +194,7 @@ TEST_F(InstalledTest, MountPassesTheExitCodeOn) {
 // it now and then ends without having called umount (one of 28, traced), so one of several has to succeed.
 TEST_F(CommandTest, AutoUnmountCleansUpAfterAKill) {
   if (run("command -v fusermount3").code != 0) GTEST_SKIP() << "no fusermount3";
+  H5MOUNT_NEEDS_NAMESPACES();
   bool gone = false;
   for (int attempt = 0; attempt < 4 && !gone; ++attempt) {
     Foreground program(mount, "-f -o auto_unmount");

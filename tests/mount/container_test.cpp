@@ -19,10 +19,6 @@ class ContainerTest : public ::testing::Test {
       GTEST_SKIP() << "no device may be made in " << scratch();
   }
 
-  static bool has_namespaces() {
-    return run("unshare -m sh -c 'mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && : > /dev/null'")
-               .code == 0;
-  }
   // A shell command in a mount namespace whose /dev has no fuse, with `programs` in front of PATH.
   static Outcome run_without_device(const std::string& command, const std::string& programs) {
     const auto script = scratch() / "inside.sh";
@@ -88,7 +84,7 @@ TEST_F(ContainerTest, WhatIsNoDescriptorOfFuseIsNamed) {
 }
 
 TEST_F(ContainerTest, WithoutADeviceFusermountIsAsked) {
-  if (!has_namespaces()) GTEST_SKIP() << "no mount namespaces here";
+  H5MOUNT_NEEDS_NAMESPACES();
   const auto place = proxy_directory();
   const Outcome ran = run_without_device(served_until("TERM", "cat observations/humidity | sha256sum"),
                                          place.string() + ":$PATH");
@@ -101,7 +97,7 @@ TEST_F(ContainerTest, WithoutADeviceFusermountIsAsked) {
 }
 
 TEST_F(ContainerTest, AServerThatIsKilledIsUnmountedByFusermountToo) {
-  if (!has_namespaces()) GTEST_SKIP() << "no mount namespaces here";
+  H5MOUNT_NEEDS_NAMESPACES();
   const auto place = proxy_directory();
   const Outcome ran = run_without_device(served_until("KILL", "true"), place.string() + ":$PATH");
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -109,7 +105,7 @@ TEST_F(ContainerTest, AServerThatIsKilledIsUnmountedByFusermountToo) {
 }
 
 TEST_F(ContainerTest, WithoutADeviceAndWithoutAHelperTheOtherWaysAreNamed) {
-  if (!has_namespaces()) GTEST_SKIP() << "no mount namespaces here";
+  H5MOUNT_NEEDS_NAMESPACES();
   const Outcome ran = run_without_device(
       "set +e\n$H5MOUNT " + example().string() + " " + mount.path() + "\necho $?", "/nowhere");
   EXPECT_EQ(ran.out, "32\n");
@@ -120,7 +116,7 @@ TEST_F(ContainerTest, WithoutADeviceAndWithoutAHelperTheOtherWaysAreNamed) {
 
 TEST_F(ContainerTest, TheRealFusermountsWordsAreTold) {
   if (run("command -v fusermount3").code != 0) GTEST_SKIP() << "no fusermount3";
-  if (!has_namespaces()) GTEST_SKIP() << "no mount namespaces here";
+  H5MOUNT_NEEDS_NAMESPACES();
   const Outcome ran =
       run_without_device("set +e\n$H5MOUNT " + example().string() + " " + mount.path(), "$PATH");
   EXPECT_EQ(lines_in(ran.err), 1) << ran.err;

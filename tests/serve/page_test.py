@@ -12,6 +12,7 @@ if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
 try:
     import h5py, numpy as np
     from selenium import webdriver
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.keys import Keys
 except ImportError as missing:
@@ -61,7 +62,11 @@ class Browser:
         for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
             options.add_argument(word)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        try:
+            self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        except WebDriverException as error:
+            print(f"no browser that starts: {str(error).strip()}")
+            sys.exit(77)
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
