@@ -222,10 +222,10 @@ def long_targets(out):
 
 
 def shared_strings(out):
-    """An attribute of 100 strings of variable length, all the same one of 1 MiB."""
+    """An attribute of 30 strings of variable length, all the same one of 1 MiB."""
     with h5py.File(out, 'w') as f:
-        strings = np.empty(100, dtype=object)
-        strings[:] = ['s%d' % i for i in range(100)]
+        strings = np.empty(30, dtype=object)
+        strings[:] = ['s%d' % i for i in range(30)]
         f.create_dataset('d', data=1)
         f['d'].attrs.create('big', strings, dtype=h5py.string_dtype())
         f['d'].attrs.create('one', 'Q' * (1 << 20), dtype=h5py.string_dtype())

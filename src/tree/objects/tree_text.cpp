@@ -10,7 +10,8 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 256U << 10;
+// As much as malloc gives back at once when it is freed (limit_malloc): another thread has another heap.
+constexpr std::size_t kPieceBytes = 4U << 20;
 
 }  // namespace
 

@@ -50,9 +50,10 @@ class TreeTextNode : public Node {
   }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
-    const auto text = std::make_shared<TreeText>(*context_);
-    H5_TRY(make_(file_, *text, budget));
-    H5_TRY(file_->followed().confirm_unchanged());
+    // Those who open it meanwhile get the same text, or the same error: each of them would need as much
+    // memory.
+    const auto making = current();
+    H5_ASSIGN(const TreeTextPtr text, making->text.get([&] { return made_text(budget); }, &budget));
     const MutexLock lock(mutex_);
     opened_ = text;
     return open_tree_text(text, false);
@@ -65,6 +66,30 @@ class TreeTextNode : public Node {
     const std::uint64_t snapshot, failures;
     OnceValue<std::uint64_t> bytes;
   };
+
+  struct Making {
+    Making(std::uint64_t of_snapshot, std::uint64_t with_failures)
+        : snapshot(of_snapshot), failures(with_failures) {}
+    const std::uint64_t snapshot, failures;
+    OnceValue<TreeTextPtr> text;
+  };
+
+  // That of requests which run, of the file as it is now.
+  std::shared_ptr<Making> current() {
+    const std::uint64_t snapshot = file_->metadata()->number(), failures = file_->failures().changes();
+    const MutexLock lock(mutex_);
+    std::shared_ptr<Making> making = making_.lock();
+    if (!making || making->snapshot != snapshot || making->failures != failures)
+      making_ = making = std::make_shared<Making>(snapshot, failures);
+    return making;
+  }
+
+  Result<TreeTextPtr> made_text(RequestBudget& budget) {
+    auto text = std::make_shared<TreeText>(*context_);
+    H5_TRY(make_(file_, *text, budget));
+    H5_TRY(file_->followed().confirm_unchanged());
+    return text;
+  }
 
   // 0 where the text was not made yet.
   std::uint64_t known_size() {
@@ -99,6 +124,7 @@ class TreeTextNode : public Node {
   const MakeTreeText make_;
   Mutex mutex_;
   std::shared_ptr<Measure> measure_ H5_GUARDED_BY(mutex_);
+  std::weak_ptr<Making> making_ H5_GUARDED_BY(mutex_);
   std::weak_ptr<const TreeText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
 };
 
