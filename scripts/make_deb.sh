@@ -11,11 +11,11 @@ version=$(sed -n "s/^  version: '\(.*\)',/\1/p" "$here/meson.build")
 tree=$out/h5mount-$version
 rm -rf "$out"
 mkdir -p "$tree"
-# A clone, or the archive that meson dist makes.
+# A clone, or the archive that meson dist makes; without the tests, which run from a checkout.
 if git -C "$here" rev-parse HEAD >/dev/null 2>&1; then
-  git -C "$here" archive --prefix="h5mount-$version/" HEAD -o "$out/h5mount.tar"
+  git -C "$here" archive --prefix="h5mount-$version/" -o "$out/h5mount.tar" HEAD -- . ':(exclude)tests'
 else
-  tar -C "$here" --exclude=./build --sort=name --mtime=@0 --owner=0 --group=0 --transform="s,^\.,h5mount-$version," \
+  tar -C "$here" --exclude=./build --exclude=./tests --sort=name --mtime=@0 --owner=0 --group=0 --transform="s,^\.,h5mount-$version," \
     -cf "$out/h5mount.tar" .
 fi
 tar -C "$out" -xf "$out/h5mount.tar"

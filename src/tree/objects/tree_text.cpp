@@ -34,7 +34,7 @@ TreeText::~TreeText() {
 
 Status TreeText::append(std::string_view bytes) {
   if (bytes.size() > left())
-    return fail(Error(ErrorCode::TooLarge, "a longer text than cache_size allows to be held")
+    return fail(Error(ErrorCode::TooLarge, "a text longer than cache_size can hold")
                     .with_expected(most_)
                     .with_found(size_ + bytes.size()));
   if (bytes_ == Bytes::Counted) {

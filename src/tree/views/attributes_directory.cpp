@@ -37,8 +37,8 @@ class OpenedValue {
         [&]() -> Result<bool> {
           const auto& budget = file.context().open_texts;
           if (bytes > TreeText::most_bytes(file.context()) + limits::kMemoryAboveCache)
-            return fail(Error(ErrorCode::TooLarge, "a longer text than cache_size allows to be held")
-                            .with_found(bytes));
+            return fail(
+                Error(ErrorCode::TooLarge, "a text longer than cache_size can hold").with_found(bytes));
           H5_ASSIGN(charge_, file.context().environment.cache->charge(bytes));
           if (!budget->take(bytes))
             return fail(
