@@ -60,10 +60,6 @@ TEST_F(TroubleTest, ATruncatedTailIsToldAndTheRestIsThere) {
   EXPECT_EQ(mount.in("cat observations/humidity | wc -c").out, "1440\n");
 }
 
-TEST_F(TroubleTest, ADirectory) {
-  expect_refused(mount.mount(scratch()), 1, scratch().string());
-}
-
 TEST_F(TroubleTest, NoSuchFile) {
   expect_refused(mount.mount("/nowhere/x.h5"), 1, "no such file");
 }

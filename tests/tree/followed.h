@@ -71,13 +71,15 @@ class PageCache final : public tree::KernelPages {
 // Stops one thread at a given one of its reads until it is released.
 class Gate {
  public:
+  // `who`: the thread whose read is meant; none: any, also one of the worker pool.
   void arm(std::thread::id who, int at) {
     const std::lock_guard lock(mutex_);
     who_ = who, left_ = at, armed_ = true;
   }
   void pass() {
     std::unique_lock lock(mutex_);
-    if (!armed_ || std::this_thread::get_id() != who_ || --left_ > 0) return;
+    const bool meant = who_ == std::thread::id() || who_ == std::this_thread::get_id();
+    if (!armed_ || !meant || --left_ > 0) return;
     armed_ = false;
     reached_ = true;
     changed_.notify_all();
