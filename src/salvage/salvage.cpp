@@ -81,15 +81,10 @@ void Salvager::take_found(Swept swept) {
   rescue_.report.swept += swept.bytes;
   rescue_.report.found += swept.found.size();
   const std::int64_t base = rescue_.shape.base;
-  std::vector<Found> kept;
-  kept.reserve(swept.found.size());
-  for (Found& one : swept.found) {
-    const std::int64_t address = static_cast<std::int64_t>(one.offset) - base;
-    if (address < 0) continue;
-    one.offset = static_cast<std::uint64_t>(address);
-    kept.push_back(one);
-  }
-  rescue_.take_found(std::move(kept));
+  std::erase_if(swept.found, [&](const Found& one) { return static_cast<std::int64_t>(one.offset) < base; });
+  for (Found& one : swept.found)
+    one.offset = static_cast<std::uint64_t>(static_cast<std::int64_t>(one.offset) - base);
+  rescue_.take_found(std::move(swept.found));
 }
 
 // Where everything is whole, only what nothing accounts for is of interest; else blocks that are led to may
@@ -175,13 +170,25 @@ void Salvager::count_damaged_trees() {
     }
 }
 
+// libhdf5 cuts a file at its stated end when it closes it; versions that write old superblocks left a few
+// bytes. Zeros are what others pad files with.
+bool Salvager::has_bytes_from(std::uint64_t address) const {
+  constexpr std::uint64_t kLooked = 1U << 20, kLeftByOld = 512;
+  const std::uint64_t least = rescue_.shape.superblock.version < 2 ? kLeftByOld : 0;
+  if (address >= rescue_.end || rescue_.end - address <= least) return false;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(kLooked, rescue_.end - address)));
+  return rescue_.made->read_at(address, bytes) &&
+         std::ranges::any_of(bytes, [](std::byte one) { return one != std::byte{0}; });
+}
+
 // A writer that did not close the file may have written one of two structures that belong together.
 void Salvager::tell_of_writer() {
   const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
-  const bool behind = rescue_.shape.found_by.empty() && rescue_.shape.root_known &&
-                      std::ranges::any_of(rescue_.found, [&](const Found& found) {
-                        return found.offset >= stated && (is_header(found) || found.kind == Kind::BTree1);
-                      });
+  const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
+  const bool behind =
+      as_stated && (has_bytes_from(stated) || std::ranges::any_of(rescue_.found, [&](const Found& found) {
+                      return found.offset >= stated && is_header(found);
+                    }));
   Finding all;
   if (rescue_.shape.flags_left || behind) {
     all.certainty = Certainty::Guessed;

@@ -75,7 +75,10 @@ void Salvager::find_headless() {
 }
 
 void Salvager::tell_of_unlinked() {
+  std::unordered_set<std::uint64_t> shown;
+  for (const Lost& one : lost_) shown.insert(one.address);
   for (const auto& [address, kind] : unlinked_->result().reached) {
+    if (!shown.contains(address) && !unlinked_->result().links_in.contains(address)) continue;
     Finding finding;
     finding.address = address;
     finding.found_by = "its object header, to which nothing links";
