@@ -92,7 +92,7 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
 int run_front(const FrontCommand& command) {
   set_log_level(command.options.log_level.value_or(LogLevel::Warning));
   filter::use_filter_plugins({.directories = command.options.plugins});
-  const auto files = open_source(command.file, command.options);
+  const auto files = open_source(command.file, command.options, nullptr, Salvaging::WhenNeeded);
   if (!files) {
     print_error(command.file, files.error().text());
     return exit_code_of(files.error());

@@ -127,7 +127,7 @@ int serve(const MountCommand& command, std::shared_ptr<object::FileSet> files,
 int run_mount(const MountCommand& command) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
   filter::use_filter_plugins({.directories = command.options.plugins});
-  auto files = open_source(command.file, command.options);
+  auto files = open_source(command.file, command.options, nullptr, Salvaging::WhenNeeded);
   if (!files) {
     print_error(command.file, files.error().text());
     return exit_code_of(files.error());

@@ -11,6 +11,7 @@
 #include "exit_codes.h"
 #include "h5mount/base/log_notes.h"
 #include "h5mount/format/superblock.h"
+#include "h5mount/io/remarks.h"
 #include "memory_limit.h"
 #include "salvage_files.h"
 #include "source_check.h"
@@ -98,6 +99,10 @@ Error explain_missing_end(const metadata::FileMetadata& file, const Error& error
   return words.empty() ? error : Error(error.code(), words + " " + error.text());
 }
 
+bool is_salvaged(const object::FileSet& files) {
+  return io::remarks_of(files.main()->followed->source().get()) != nullptr;
+}
+
 }  // namespace
 
 tree::TreeOptions tree_options(const MountOptions& options, const std::shared_ptr<MountStatus>& status,
@@ -111,7 +116,9 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
 }
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,
-                                                     const std::shared_ptr<SharedCache>& memory) {
+                                                     const std::shared_ptr<SharedCache>& memory,
+                                                     Salvaging salvaging,
+                                                     const std::function<bool()>& go_on) {
   metadata::MetadataOptions options;
   options.force = mount.force;
   options.follow = mount.swmr == Swmr::On     ? metadata::Follow::Always
@@ -124,6 +131,8 @@ Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, co
   salvage.threads = decoding_threads(mount);
   salvage.force = mount.force;
   salvage.progress = true;
+  salvage.lazy = salvaging == Salvaging::WhenNeeded && !mount.reload;
+  salvage.go_on = go_on;
   return open_source(file, external_access(mount), options, salvage);
 }
 
@@ -168,7 +177,18 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
   };
   const tree::Tree::Source first{{cache, workers, files, nullptr, status->counters()},
                                  tree_options(options, status, failed_reads)};
+  const auto salvage = [file = absolute(file), options, first](
+                           const std::function<bool()>& go_on) -> Result<std::optional<tree::Tree::Source>> {
+    H5_ASSIGN(auto opened,
+              open_source(file, options, first.environment.files->memory(), Salvaging::AtOnce, go_on));
+    if (!is_salvaged(*opened)) return std::nullopt;
+    tree::Tree::Source out = first;
+    out.environment.files = std::move(opened);
+    return out;
+  };
+  const bool may_need = options.salvage != SalvageMode::Off && !options.reload && !is_salvaged(*files);
   auto tree = options.reload ? tree::Tree::make_reloading(first, again)
+              : may_need     ? tree::Tree::make_salvaging(first, salvage)
                              : tree::Tree::make(first.environment, first.options);
   if (tree)
     if (const auto root = (*tree)->stat(tree::kRootNode, tree::StatDepth::Listing); !root)

@@ -18,8 +18,13 @@ namespace h5mount::cli {
 // Opens FILE, once. The error is one line that says why it cannot be opened, and the remedy: missing, not to
 // be read by this user, no regular file, another format, damaged. `memory`: what bounds all that is kept
 // decoded, shared by all files that a program has open; null: a bound for FILE and those that it names.
+// With the option salvage FILE is salvaged as it is opened; `WhenNeeded`: only where it cannot be opened
+// otherwise, and make_tree does the rest.
+enum class Salvaging : std::uint8_t { AtOnce, WhenNeeded };
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& options,
-                                                     const std::shared_ptr<SharedCache>& memory = nullptr);
+                                                     const std::shared_ptr<SharedCache>& memory = nullptr,
+                                                     Salvaging salvaging = Salvaging::AtOnce,
+                                                     const std::function<bool()>& go_on = nullptr);
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
                                                      const object::ExternalAccess& access,
                                                      const metadata::MetadataOptions& options,

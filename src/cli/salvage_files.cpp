@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <utility>
 namespace h5mount::cli {
 namespace {
 
@@ -91,12 +92,13 @@ Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
   salvage::Options options;
   options.fill = use.mode == SalvageMode::Fill;
   options.threads = use.threads;
+  std::uint64_t counted = 0;
   options.progress = [&](std::uint64_t swept, std::uint64_t all) {
+    if (all > 0) salvage_counters().swept += swept - std::exchange(counted, swept);
     line.show(swept, all);
     return !use.go_on || use.go_on();
   };
   H5_ASSIGN(salvage::Salvaged out, salvage::salvage_source(source, options));
-  salvage_counters().swept += out.report.swept;
   salvage_counters().found += out.report.findings.size();
   if (use.told) use.told(source->name(), out.report);
   return std::move(out.source);
@@ -109,23 +111,23 @@ class SalvagingOpener final : public object::SourceOpener {
 
   Result<object::FoundSource> find_main(const std::string& name) override {
     H5_ASSIGN(auto found, inner_->find_main(name));
-    return salvaging(std::move(found));
+    return salvaging(std::move(found), use_);
   }
 
   Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
                                          object::NameUse use) const override {
     H5_ASSIGN(auto found, inner_->find_named(from, name, use));
     if (use == object::NameUse::RawData) return found;
-    return salvaging(std::move(found));
+    return salvaging(std::move(found), use_);
   }
 
   const object::ExternalAccess& access() const override { return inner_->access(); }
 
  private:
-  object::FoundSource salvaging(object::FoundSource found) const {
-    found.open = [open = std::move(found.open),
-                  use = use_]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+  static object::FoundSource salvaging(object::FoundSource found, const SalvageUse& use) {
+    found.open = [open = std::move(found.open), use]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
       H5_ASSIGN(const auto source, open());
+      if (use.lazy && salvage::opens_plainly(source)) return source;
       return salvaged(use, source);
     };
     return found;

@@ -179,6 +179,13 @@ class Tree {
   using SourceOpener = std::function<Result<Source>()>;
   static Result<std::shared_ptr<Tree>> make_reloading(const Source& first, SourceOpener again);
 
+  // A tree of a file that may be damaged. `salvage` is called by a thread of the tree's own when something
+  // first needs it: a listing, the remark of salvage on an object, what cannot be read. It gives the salvaged
+  // file, or nothing where that shows no more, and is called once unless it failed. `go_on` says whether
+  // somebody still waits.
+  using Salvage = std::function<Result<std::optional<Source>>(const std::function<bool()>& go_on)>;
+  static Result<std::shared_ptr<Tree>> make_salvaging(const Source& own, Salvage salvage);
+
   virtual ~Tree() = default;
 
   // What was done with the tree: those of its environment.
