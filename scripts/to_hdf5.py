@@ -8,7 +8,7 @@ TREE is an HDF5 file (read by `h5mount --cat`, with OPTIONS such as salvage), a 
 attributes are written with h5py; what cannot be read or written is left out and listed on stderr, and the
 status is then 1.
 """
-import argparse, ast, json, os, re, subprocess, sys
+import argparse, ast, errno, json, os, re, subprocess, sys
 
 import h5py
 import numpy as np
@@ -19,6 +19,18 @@ PIECE = 64 << 20  # bytes of a dataset that are written at once
 
 class LeftOut(Exception):
     """Why an object is left out."""
+
+
+unfinished = None  # the file that is written: it gets its name when it is whole
+
+
+def end_where_full(error):
+    """libhdf5 does not recover from a write that failed: what it has open is let go of without it."""
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if f"errno = {number}," in str(error):
+            print(f"to_hdf5.py: {unfinished}: {os.strerror(number)}; nothing is left of it", file=sys.stderr, flush=True)
+            os.remove(unfinished)
+            os._exit(1)
 
 
 # ---- where the tree is
@@ -146,10 +158,37 @@ def type_of(text):
             return getattr(h5t, f"STD_{known[size]}{'BE' if big else 'LE'}")
     if text == "ref(object)":
         return h5t.STD_REF_OBJ
+    if head in ("int", "float"):
+        return number_of(head, inner)
     try:
         return h5t.py_create(np.dtype(text), logical=True)
     except TypeError as error:
         raise LeftOut(f"a type that h5py cannot make: {text}") from error
+
+
+def number_of(head, inner):
+    """int(<u1,precision=3,offset=2), float(<f4,precision=20,…,exponent=20+6,mantissa=7+13,bias=31,leading=implied)"""
+    base, *fields = inner.split(",")
+    told = dict(field.split("=") for field in fields)
+    precision, offset = int(told["precision"]), int(told["offset"])
+    if head == "int":
+        out = h5t.py_create(np.dtype(base), logical=True).copy()
+        out.set_precision(precision)
+        out.set_offset(offset)
+        return out
+    out = h5t.IEEE_F32LE.copy()
+    out.set_size(max(int(base[2:]), out.get_size()))
+    out.set_precision(8 * out.get_size())  # there is room for the fields wherever they are
+    (exponent, exponent_bits), (mantissa, mantissa_bits) = (map(int, told[name].split("+"))
+                                                            for name in ("exponent", "mantissa"))
+    out.set_fields(int(told["sign"]), exponent, exponent_bits, mantissa, mantissa_bits)
+    out.set_offset(offset)
+    out.set_precision(precision)
+    out.set_size(int(base[2:]))
+    out.set_ebias(int(told["bias"]))
+    out.set_norm({"implied": h5t.NORM_IMPLIED, "set": h5t.NORM_MSBSET}.get(told["leading"], h5t.NORM_NONE))
+    out.set_order(h5t.ORDER_BE if base[0] == ">" else h5t.ORDER_LE)
+    return out
 
 
 def compound_of(members):
@@ -202,11 +241,13 @@ class Writer:
             try:
                 self.write(entry)
             except (LeftOut, OSError, ValueError, TypeError, KeyError, RuntimeError, AttributeError) as error:
+                end_where_full(error)
                 self.leave_out(entry["path"], error)
         for path, work in self.later:
             try:
                 work()
             except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+                end_where_full(error)
                 self.leave_out(path, error)
         return 1 if self.left_out else 0
 
@@ -238,6 +279,7 @@ class Writer:
             try:
                 self.write_attribute(made, name, value, entry.get("attribute_types", {})[name])
             except (LeftOut, OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+                end_where_full(error)
                 self.leave_out(f"{path}@{name}", error)
         for name, why in entry.get("attribute_errors", {}).items():
             self.leave_out(f"{path}@{name}", why)
@@ -260,6 +302,8 @@ class Writer:
                 self.leave_out(f"{path} filter {one.get('name') or one['id']}", "this libhdf5 lacks it")
             elif one["id"] == h5z.FILTER_SZIP:
                 out.set_szip(h5z.SZIP_NN_OPTION_MASK, 8)
+            elif one["id"] == h5z.FILTER_SCALEOFFSET and one["values"][0] == h5z.SO_FLOAT_DSCALE:
+                continue  # it would round the values once more
             elif one["id"] == h5z.FILTER_SCALEOFFSET:
                 out.set_scaleoffset(one["values"][0], one["values"][1])
             else:
@@ -323,13 +367,21 @@ class Writer:
         if shape is None:
             h5py.h5a.create(made.id, raw, kind, self.space_of(None))
             return
-        if kind.get_class() == h5t.REFERENCE or (not is_plain(kind) and kind.get_class() != h5t.STRING):
+        vlen = kind.get_class() == h5t.VLEN and is_plain(kind.get_super())
+        if kind.get_class() == h5t.REFERENCE or (not is_plain(kind) and kind.get_class() != h5t.STRING and not vlen):
             if kind.get_class() != h5t.REFERENCE:
                 raise LeftOut(f"values of type {described['dtype']}")
             self.later.append((name, lambda: self.write_reference_attribute(made, name, value, shape)))
             return
         attribute = h5py.h5a.create(made.id, raw, kind, self.space_of(shape))
         if 0 in shape:
+            return
+        if vlen:
+            base = kind.get_super().dtype
+            values = np.empty(int(np.prod(shape or [1])), h5py.vlen_dtype(base))
+            for i, row in enumerate(flattened(value, len(shape))):
+                values[i] = np.array([converted(one, base) for one in row], base)
+            attribute.write(values.reshape(shape))
             return
         attribute.write(self.array_of(kind, value, shape), mtype=kind if is_plain(kind) else None)
 
@@ -346,10 +398,11 @@ class Writer:
             flat = [text.encode("utf-8", "surrogateescape") for text in flattened(value, len(shape))]
             dtype = kind.dtype if kind.is_variable_str() else f"S{kind.get_size()}"
             return np.array(flat, dtype).reshape(shape)
-        out = np.zeros(int(np.prod(shape or [1])), kind.dtype)
-        for i, one in enumerate(flattened(value, len(shape))):
+        each = kind.get_array_dims() if kind.get_class() == h5t.ARRAY else ()
+        out = np.zeros(int(np.prod([*shape, *each])), (kind.get_super() if each else kind).dtype)
+        for i, one in enumerate(flattened(value, len(shape) + len(each))):
             out[i] = converted(one, out.dtype)
-        return out.reshape(shape)
+        return out.reshape([*shape, *each])
 
 
 def flattened(value, rank):
@@ -388,11 +441,20 @@ def main():
         tree = FromDirectory(arguments.tree)
     else:
         tree = FromFile(arguments.tree, arguments.h5mount, arguments.options)
+    global unfinished
+    if os.path.lexists(arguments.out):
+        sys.exit(f"to_hdf5.py: {arguments.out} exists")
+    unfinished = arguments.out + ".part"
+    sys.unraisablehook = lambda told: end_where_full(told.exc_value)
     try:
-        with h5py.File(arguments.out, "x", libver=("v108", "latest")) as out:
-            return Writer(tree, out).run()
-    except (LeftOut, OSError) as error:
+        with h5py.File(unfinished, "w", libver=("v108", "latest")) as out:
+            status = Writer(tree, out).run()
+    except (LeftOut, OSError, RuntimeError) as error:
+        end_where_full(error)
+        os.remove(unfinished)
         sys.exit(f"to_hdf5.py: {error}")
+    os.rename(unfinished, arguments.out)
+    return status
 
 
 if __name__ == "__main__":
