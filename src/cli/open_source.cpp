@@ -177,7 +177,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const std::string& file, const Mou
   };
   const tree::Tree::Source first{{cache, workers, files, nullptr, status->counters()},
                                  tree_options(options, status, failed_reads)};
-  const auto salvage = [file = absolute(file), options, first](
+  const auto salvage = [file = absolute_as_given(file), options, first](
                            const std::function<bool()>& go_on) -> Result<std::optional<tree::Tree::Source>> {
     H5_ASSIGN(auto opened,
               open_source(file, options, first.environment.files->memory(), Salvaging::AtOnce, go_on));

@@ -127,6 +127,7 @@ class SalvagingOpener final : public object::SourceOpener {
   static object::FoundSource salvaging(object::FoundSource found, const SalvageUse& use) {
     found.open = [open = std::move(found.open), use]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
       H5_ASSIGN(const auto source, open());
+      if (!use.force) H5_TRY(check_no_writer(*source));
       if (use.lazy && salvage::opens_plainly(source)) return source;
       return salvaged(use, source);
     };

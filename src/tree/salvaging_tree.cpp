@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "h5mount/base/log.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/thread.h"
 #include "h5mount/base/thread_annotations.h"
@@ -39,6 +40,13 @@ bool may_be_damage(const Error& error) {
   }
 }
 
+// Whether salvaging that failed like that may succeed later.
+bool may_pass(const Error& error) {
+  const ErrorCode code = error.code();
+  return code == ErrorCode::Interrupted || code == ErrorCode::Io || code == ErrorCode::AccessDenied ||
+         code == ErrorCode::Stale;
+}
+
 // The salvaging itself, in a thread of its own while requests wait for it.
 class SalvageJob {
  public:
@@ -51,8 +59,8 @@ class SalvageJob {
   SalvageJob(const SalvageJob&) = delete;
   SalvageJob& operator=(const SalvageJob&) = delete;
 
-  // The salvaged file's tree; null where it shows no more than the file itself. An error is the request's, or
-  // that of salvaging, which is tried again by the next request.
+  // The salvaged file's tree; null where it shows no more than the file itself, or cannot be made. An error
+  // is the request's, or one of salvaging that may pass: then the next request tries again.
   Result<std::shared_ptr<SourceTree>> wait(RequestBudget& budget) {
     budget.allow_more(file_bytes_);
     MutexLock lock(mutex_);
@@ -101,11 +109,13 @@ class SalvageJob {
     } catch (const std::exception& error) {
       made = fail(Error(ErrorCode::Internal, error.what()));
     }
+    const bool again = !made && may_pass(made.error());
+    if (!made && !again) log(LogLevel::Warning, "the file cannot be salvaged: {}", made.error().text());
     const MutexLock lock(mutex_);
     running_ = false;
-    done_ = made.has_value();
+    done_ = !again;
     if (made) tree_ = *std::move(made);
-    if (!done_ && !stop_) error_ = made.error();
+    if (again && !stop_) error_ = made.error();
     changed_.notify_all();
   }
 
