@@ -335,7 +335,7 @@ class Writer:
         if kind.get_class() == h5t.VLEN and is_plain(kind.get_super()):
             dtype = kind.get_super().dtype
             values = np.empty(len(rows), object)
-            values[:] = [np.array(row, dtype) for row in rows]
+            values[:] = [np.array([converted(one, dtype) for one in row], dtype) for row in rows]
             return lambda made: made.write_direct(values.reshape(made.shape)) if made.shape else made.__setitem__(
                 (), values[0])
         if kind.get_class() == h5t.REFERENCE:
@@ -434,7 +434,7 @@ def converted(value, dtype):
     if dtype.kind == "S":
         return value.encode("utf-8", "surrogateescape")
     if dtype.kind == "c":
-        return complex(*map(float, value))
+        return complex(*map(float, value.values() if isinstance(value, dict) else value))
     if isinstance(value, str) and value.startswith("0x"):
         return int.from_bytes(bytes.fromhex(value[2:]), "little" if dtype.byteorder != ">" else "big")
     return float(value) if dtype.kind == "f" else value
