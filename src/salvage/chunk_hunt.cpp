@@ -225,6 +225,7 @@ GatheredChunks hunt_chunks(Rescue& rescue, const DatasetTrouble& trouble,
   const auto& filters = trouble.description.pipeline.filters;
   const Measure measure = measure_for(filters, checksum);
   if ((measure == nullptr && !keeps_size(filters)) || geometry.chunk_bytes > kMaxHunted) return {};
+  if (!rescue.spend(geometry.chunk_bytes)) return {};  // room for one, which the file alone claims to need
   const auto pipeline = metadata::make_filter_pipeline(filters, geometry.chunk_bytes);
   if (!pipeline) return {};
   return Hunt(rescue, geometry, **pipeline, measure, checksum, wanted).run();

@@ -10,6 +10,7 @@ namespace {
 using format::MessageType;
 
 constexpr std::uint64_t kMaxGrid = 1ULL << 24;
+constexpr std::uint64_t kStepsPerChunk = 256;  // for its memory, which a small file may claim without chunks
 constexpr std::size_t kLeafEntries = 1024;
 constexpr std::size_t kMaxMissing = 1000;
 
@@ -250,7 +251,7 @@ void rescue_chunked(Rescue& rescue, const DatasetTrouble& trouble, bool unlinked
   const auto geometry = geometry_of(trouble.description);
   if (!geometry || geometry->chunk_bytes > UINT32_MAX) return;
   const auto count = chunk_count(*geometry, kMaxGrid);
-  if (!count || !rescue.spend(*count)) return;
+  if (!count || *count > rescue.steps / kStepsPerChunk || !rescue.spend(*count * kStepsPerChunk)) return;
   std::optional<Error> damage;
   ChunkTable table(rescue, trouble, *geometry, *count);
   table.take_known(chunks_of(rescue.file, trouble.description, *geometry, damage));
