@@ -13,6 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::string_view kHidden = "/.h5";
+constexpr std::size_t kLookUpEvery = 16;
+constexpr std::uint64_t kReadTogetherEvery = 16;
+
 // Shared by all walks of a process, as starting threads is slow.
 std::shared_ptr<cache::WorkerPool> workers() {
   static const auto pool = std::make_shared<cache::WorkerPool>(2);
@@ -74,7 +78,7 @@ class Walk {
   void enter_hidden_directory() {
     const auto hidden = tree_.lookup(tree::kRootNode, ".h5");
     if (hidden && hidden->stat.type == tree::NodeType::Directory)
-      waiting_.push_back({hidden->node, "/.h5", {}});
+      waiting_.push_back({hidden->node, std::string(kHidden), {}});
   }
 
   void visit(const Place& place) {
@@ -124,11 +128,17 @@ class Walk {
       const std::string name = (*listing)->name_at(i);
       check_name(place, name);
       if (!names.insert(name).second) violation("the same name twice", place.path);
-      enter(place, **listing, i, above);
+      if (walked_by_others(place, i)) continue;
+      // What will not be visited is looked up here and there.
+      if (waiting_.size() < bounds_.nodes || i % kLookUpEvery == 0) enter(place, **listing, i, above);
     }
     look_up_absent(place, **listing);
     if (place.path.starts_with("/.h5/slice/") || place.path.starts_with("/.h5/fields/"))
       enter_unlisted(place, above);
+  }
+
+  bool walked_by_others(const Place& place, std::size_t position) const {
+    return place.path == kHidden && position % bounds_.hidden_step != bounds_.first_hidden;
   }
 
   // Selections, and views of parts: any can be looked up, none is listed.
@@ -196,12 +206,14 @@ class Walk {
   }
 
   // Several readers read the file from its beginning, in requests small enough to trigger read-ahead: runs of
-  // chunks are located and decoded by all workers.
+  // chunks are located and decoded by all workers. What one request reads has no read-ahead: of these files a
+  // few are read by several at once, as threads cost more than all else.
   void read_in_order(const Place& place, std::uint64_t size) {
     constexpr std::uint64_t kRequest = 16U << 10;
     constexpr unsigned kReaders = 2;
     const std::uint64_t length = std::min(size, bounds_.bytes_per_file);
     if (length == 0 || !within_bounds()) return;
+    if (length <= kRequest && report_.files % kReadTogetherEvery != 0) return;
     const auto read_all = [&] {
       const auto open = tree_.open(place.node);
       for (std::uint64_t at = 0; open && at < length; at += kRequest) {
@@ -229,9 +241,11 @@ class Walk {
       if (!got) return;
       const std::uint64_t there = offset + done < size ? std::min(want, size - offset - done) : 0;
       if (pieces.total() != there) violation("a read gave other than its length", place.path);
+      unsigned sum = 0;
       for (const dataset::Piece& piece : pieces.list())
         if (!piece.kernel_only)
-          for (const std::byte byte : piece.bytes) sum_ = sum_ + std::to_integer<unsigned>(byte);
+          for (const std::byte byte : piece.bytes) sum += std::to_integer<unsigned>(byte);
+      sum_ = sum;
       report_.bytes += pieces.total();
       if (there < want) return;
     }

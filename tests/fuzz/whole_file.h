@@ -1,6 +1,6 @@
 // A walk over a whole HDF5 file with the operations of a mount, without FUSE: lists and looks up every
 // directory, gets stat, xattrs and target of every node, opens every file, reads it at both ends and at
-// random offsets, and searches it for data and holes; /.h5/attributes too. Errors are expected for damaged
+// random offsets, and searches it for data and holes; what is under /.h5 too. Errors are expected for damaged
 // files and are counted. Violations of invariants, which no file may cause, are listed in `violations`.
 #pragma once
 
@@ -19,6 +19,9 @@ struct WalkBounds {
   std::uint64_t bytes_per_file = 2U << 20;
   std::uint64_t bytes = 64U << 20;
   double seconds = 20;  // checked between operations
+  // Of the directories under /.h5 every so manieth is walked, the first of them being `first_hidden`: walks
+  // of similar files share them.
+  unsigned hidden_step = 1, first_hidden = 0;
 };
 
 struct WalkReport {
