@@ -111,6 +111,7 @@ def main():
     tests = programs(args.build)
     if args.only:
         tests = [test for test in tests if test["name"] in args.only.split(",")]
+    tests.sort(key=lambda test: -test["priority"])  # long ones first: at the end no processor is left without work
     outcomes = []
     alone = [test for test in tests if not test["is_parallel"]]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
