@@ -50,69 +50,88 @@ class TreeTextNode : public Node {
   }
 
   Result<std::shared_ptr<OpenNode>> open(RequestBudget& budget) override {
-    // Those who open it meanwhile get the same text, or the same error: each of them would need as much
-    // memory.
-    const auto making = current();
-    H5_ASSIGN(const TreeTextPtr text, making->text.get([&] { return made_text(budget); }, &budget));
+    const VersionPtr version = current();
+    const MakingPtr making = making_of(*version);
+    const auto held = [&] { return making->get([&] { return held_text(budget); }, &budget); };
+    // A walk of the file needs as much memory as the text: who asks while one is under way waits for it,
+    // whether it counts or keeps the bytes, and gets the same text or the same error.
+    TreeTextPtr text;
+    const auto bytes = version->bytes.get(
+        [&]() -> Result<std::uint64_t> {
+          H5_ASSIGN(text, held());
+          return text->size();
+        },
+        &budget);
+    if (!bytes) return fail(bytes.error());
+    if (!text) {
+      H5_ASSIGN(text, held());
+    }
     const MutexLock lock(mutex_);
     opened_ = text;
     return open_tree_text(text, false);
   }
 
  private:
-  struct Measure {
-    Measure(std::uint64_t of_snapshot, std::uint64_t with_failures)
+  // Of a text that is held: for those who open it at the same time.
+  using Making = OnceValue<TreeTextPtr>;
+  using MakingPtr = std::shared_ptr<Making>;
+
+  // The text as long as the snapshot and the failures that it names are the same.
+  struct Version {
+    Version(std::uint64_t of_snapshot, std::uint64_t with_failures)
         : snapshot(of_snapshot), failures(with_failures) {}
     const std::uint64_t snapshot, failures;
     OnceValue<std::uint64_t> bytes;
+    std::weak_ptr<Making> making;  // guarded by the node's mutex
   };
+  using VersionPtr = std::shared_ptr<Version>;
 
-  struct Making {
-    Making(std::uint64_t of_snapshot, std::uint64_t with_failures)
-        : snapshot(of_snapshot), failures(with_failures) {}
-    const std::uint64_t snapshot, failures;
-    OnceValue<TreeTextPtr> text;
-  };
-
-  // That of requests which run, of the file as it is now.
-  std::shared_ptr<Making> current() {
+  // That of the file as it is now.
+  VersionPtr current() {
     const std::uint64_t snapshot = file_->metadata()->number(), failures = file_->failures().changes();
     const MutexLock lock(mutex_);
-    std::shared_ptr<Making> making = making_.lock();
-    if (!making || making->snapshot != snapshot || making->failures != failures)
-      making_ = making = std::make_shared<Making>(snapshot, failures);
+    if (!version_ || version_->snapshot != snapshot || version_->failures != failures)
+      version_ = std::make_shared<Version>(snapshot, failures);
+    return version_;
+  }
+
+  MakingPtr making_of(Version& version) {
+    const MutexLock lock(mutex_);
+    MakingPtr making = version.making.lock();
+    if (!making) version.making = making = std::make_shared<Making>();
     return making;
   }
 
-  Result<TreeTextPtr> made_text(RequestBudget& budget) {
+  Status make(TreeText& text, RequestBudget& budget) {
+    H5_TRY(make_(file_, text, budget));
+    return file_->followed().confirm_unchanged();
+  }
+
+  Result<TreeTextPtr> held_text(RequestBudget& budget) {
     auto text = std::make_shared<TreeText>(*context_);
-    H5_TRY(make_(file_, *text, budget));
-    H5_TRY(file_->followed().confirm_unchanged());
+    H5_TRY(make(*text, budget));
     return text;
+  }
+
+  TreeTextPtr opened() {
+    const MutexLock lock(mutex_);
+    return opened_.lock();
   }
 
   // 0 where the text was not made yet.
   std::uint64_t known_size() {
+    if (const auto text = opened()) return text->size();
     const MutexLock lock(mutex_);
-    if (const auto opened = opened_.lock()) return opened->size();
-    return measure_ ? measure_->bytes.peek().value_or(0) : 0;
+    return version_ ? version_->bytes.peek().value_or(0) : 0;
   }
 
   Result<std::uint64_t> size(RequestBudget& budget) {
-    const std::uint64_t snapshot = file_->metadata()->number(), failures = file_->failures().changes();
-    std::shared_ptr<Measure> measure;
-    {
-      const MutexLock lock(mutex_);
-      if (const auto opened = opened_.lock()) return opened->size();
-      if (!measure_ || measure_->snapshot != snapshot || measure_->failures != failures)
-        measure_ = std::make_shared<Measure>(snapshot, failures);
-      measure = measure_;
-    }
-    return measure->bytes.get_once(
+    if (const auto text = opened()) return text->size();
+    const VersionPtr version = current();
+    return version->bytes.get_once(
         [&]() -> Result<std::uint64_t> {
           TreeText text(*context_, TreeText::Bytes::Counted);
-          H5_TRY(make_(file_, text, budget));
-          H5_TRY(file_->followed().confirm_unchanged());
+          H5_TRY(make(text, budget));
           return text.size();
         },
         &budget);
@@ -123,8 +142,7 @@ class TreeTextNode : public Node {
   const std::string_view media_type_;
   const MakeTreeText make_;
   Mutex mutex_;
-  std::shared_ptr<Measure> measure_ H5_GUARDED_BY(mutex_);
-  std::weak_ptr<Making> making_ H5_GUARDED_BY(mutex_);
+  VersionPtr version_ H5_GUARDED_BY(mutex_);
   std::weak_ptr<const TreeText> opened_ H5_GUARDED_BY(mutex_);  // the text opened last
 };
 
