@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "h5mount/base/mechanism.h"
+
 namespace h5mount::dataset {
 
 void FairTurns::join(Turn& turn) {
+  if (!is_on(Mechanism::FairTurns)) turn.owner = nullptr;  // one line for all
   const auto line = std::ranges::find(lines_, turn.owner, &Line::owner);
   if (line != lines_.end())
     line->turns.push_back(&turn);

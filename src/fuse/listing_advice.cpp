@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "h5mount/base/mechanism.h"
+
 namespace h5mount::fuse {
 namespace {
 
@@ -16,6 +18,8 @@ ListingAdvice::Process& ListingAdvice::process(pid_t id) {
 }
 
 EntryAttributes ListingAdvice::advise(pid_t id, tree::NodeId directory, bool first) {
+  // As the kernel decides it where nothing is known of the process.
+  if (!is_on(Mechanism::ListingAdvice)) return first ? EntryAttributes::All : EntryAttributes::None;
   const MutexLock lock(mutex_);
   Process& asking = process(id);
   if (asking.wish == Wish::Attributes) return EntryAttributes::All;

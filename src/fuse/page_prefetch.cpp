@@ -1,5 +1,7 @@
 #include "page_prefetch.h"
 
+#include "h5mount/base/mechanism.h"
+
 namespace h5mount::fuse {
 
 std::unique_ptr<PagePrefetch> PagePrefetch::make(const tree::OpenNode& file, tree::NodeId node,
@@ -19,20 +21,21 @@ PagePrefetch::PagePrefetch(tree::FixedImage image, tree::NodeId node,
   };
   const dataset::ReadEnvironment& environment = image.environment;
   const PageTarget target{image.reader, environment.workers, environment.counters, kernel, node, as_opened};
-  column_ = std::make_shared<ColumnAhead>(target);
-  if (RandomAhead::fits(image.reader->description(), environment.cache->budget()))
+  if (is_on(Mechanism::ColumnAhead)) column_ = std::make_shared<ColumnAhead>(target);
+  if (is_on(Mechanism::RandomAhead) &&
+      RandomAhead::fits(image.reader->description(), environment.cache->budget()))
     random_ = std::make_shared<RandomAhead>(target);
 }
 
 PagePrefetch::~PagePrefetch() {
-  column_->stop();
+  if (column_) column_->stop();
   if (random_) random_->stop();
 }
 
 void PagePrefetch::note(std::uint64_t offset, std::uint64_t length) {
   if (*changed_) return;
   const bool forward = pattern_.note(offset, length);
-  if (column_->note(offset, length)) return;
+  if (column_ && column_->note(offset, length)) return;
   if (random_ && !forward) random_->note(offset, length);
 }
 

@@ -27,8 +27,8 @@ class PagePrefetch {
   // Once the file has changed no more is prepared.
   const std::shared_ptr<std::atomic<bool>> changed_ = std::make_shared<std::atomic<bool>>(false);
   dataset::ReadPattern pattern_;
-  std::shared_ptr<ColumnAhead> column_;
-  std::shared_ptr<RandomAhead> random_;  // null for a dataset that is large beside the cache
+  std::shared_ptr<ColumnAhead> column_;  // null where it is switched off
+  std::shared_ptr<RandomAhead> random_;  // the same, and for a dataset that is large beside the cache
 };
 
 }  // namespace h5mount::fuse

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "h5mount/base/mechanism.h"
+
 namespace h5mount::fuse {
 
 Wait WaitChoice::received(pid_t client, Time at) {
-  if (client == kNobody) return way_;
+  if (client == kNobody || !is_on(Mechanism::WaitChoice)) return way_;
   if (client != client_ || client == 0) {
     client_ = client;
     way_ = Wait::Sleep;

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 
+#include "h5mount/base/mechanism.h"
+
 namespace h5mount::text {
 
 namespace {
@@ -58,10 +60,12 @@ void write_eight_digits(std::uint32_t value, char* out) {
   std::memcpy(out, &digits, sizeof digits);
 }
 
+const bool kFast = is_on(Mechanism::ShortestFloat);
+
 // libfmt converts by the Dragonbox algorithm, but has no public function that returns the digits alone.
 template <class Float>
 char* write(Float value, char* out) {
-  if (value == 0) return write_by_to_chars(value, out);
+  if (value == 0 || !kFast) return write_by_to_chars(value, out);
   const auto decimal = fmt::detail::dragonbox::to_decimal(value);
   const std::uint64_t number = decimal.significand;  // below 10^17
   constexpr int kEnd = 24, kCopied = 24;

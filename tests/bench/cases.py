@@ -5,6 +5,7 @@ from statistics import median
 
 from fuse_limits import Limits
 from measure import Mount, Sample, run
+from mechanisms import Mechanisms
 from report import Row
 
 PYTHON = '/usr/bin/python3'
@@ -349,6 +350,10 @@ class Bench:
     def limits(self):
         """How near to what FUSE allows: see fuse_limits.py."""
         Limits(self, Other, duration).all()
+
+    def mechanisms(self):
+        """What each of them gains: see mechanisms.py."""
+        Mechanisms(self, Other).all()
 
     def growth(self):
         """How a case's time grows when its work grows tenfold: 10 is proportional, 1 is constant."""

@@ -52,7 +52,7 @@ def main():
     parser.add_argument('--short', action='store_true', help='smaller data, fewer rounds: under five minutes')
     parser.add_argument('--rounds', type=int)
     parser.add_argument('--baseline', help='an earlier h5mount program, for the rows that compare with it')
-    parser.add_argument('--only', nargs='+', choices=GROUPS + ('growth',), help='groups of cases; nothing is written')
+    parser.add_argument('--only', nargs='+', choices=GROUPS + ('growth', 'mechanisms'), help='groups of cases; nothing is written')
     options = parser.parse_args()
 
     say = lambda text: print(text, flush=True)

@@ -1,0 +1,36 @@
+#include "h5mount/base/mechanism.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+namespace h5mount {
+namespace {
+
+constexpr std::array<std::string_view, 7> kMechanismNames{"column-ahead",  "random-ahead", "listing-advice",
+                                                          "wait-choice",   "fair-turns",   "heap-trim",
+                                                          "shortest-float"};
+
+// A bit for each that is off.
+std::uint32_t switched_off() {
+  const char* named = std::getenv("H5MOUNT_WITHOUT");
+  std::string_view rest = named ? named : "";
+  std::uint32_t off = 0;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    for (std::size_t i = 0; i < kMechanismNames.size(); ++i)
+      if (kMechanismNames[i] == name) off |= 1U << i;
+  }
+  return off;
+}
+
+}  // namespace
+
+bool is_on(Mechanism mechanism) {
+  static const std::uint32_t off = switched_off();
+  return (off >> static_cast<unsigned>(mechanism) & 1U) == 0;
+}
+
+}  // namespace h5mount
