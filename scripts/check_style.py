@@ -19,6 +19,7 @@ MAX_COLUMNS = 110
 # The modules that each module may include besides itself and base: the arrows of docs/architecture.md.
 MAY_USE = {
     "base": [],
+    "sign": [],
     "io": [],
     "format": [],
     "filter": [],
@@ -33,9 +34,9 @@ MAY_USE = {
     "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter", "io"],
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
-    "front": ["tree", "text", "dataset"],
+    "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "text", "dataset"],
-    "cli": ["salvage", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["salvage", "sign", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself, ""
 # being what is beside the rooms. Files beside the rooms may include all of them.

@@ -8,7 +8,7 @@
 #include "file_reader.h"
 #include "h5mount/base/job_queue.h"
 #include "h5mount/base/limits.h"
-#include "sha256.h"
+#include "h5mount/sign/sha256.h"
 #include "tree_walk.h"
 
 namespace h5mount::front {
@@ -78,7 +78,7 @@ class Checksums final : public Visitor {
 
   Digest digest_of(const NodeReference& node) {
     H5_ASSIGN(FileReader file, FileReader::open(context_.tree, node.id()));
-    Sha256 hash;
+    sign::Sha256 hash;
     std::vector<std::byte> copied;
     const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
       if (options_.stop != nullptr && options_.stop->load())
@@ -120,7 +120,7 @@ class Checksums final : public Visitor {
 }  // namespace
 
 Status write_checksums(const Context& context, const ChecksumOptions& options) {
-  if (!has_checksums()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
+  if (!sign::has_sha256()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
   Checksums checksums(context, options);
   H5_TRY(walk_paths(context.tree, {}, checksums, context.failed));
   return checksums.finish();

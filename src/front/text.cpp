@@ -7,11 +7,10 @@
 #include <array>
 
 #include "file_reader.h"
-#include "h5mount/front/checksums.h"
 #include "h5mount/front/commands.h"
 #include "h5mount/front/path_walk.h"
+#include "h5mount/sign/sha256.h"
 #include "h5mount/text/value_text.h"
-#include "sha256.h"
 #include "tree_walk.h"
 #include "xattrs.h"
 
@@ -69,7 +68,7 @@ class TextWriter final : public Visitor {
   // The digest of the bytes, and the first values as /.h5/text has them.
   Status add_data(const FoundNode& found) {
     H5_ASSIGN(FileReader file, FileReader::open(context_.tree, found.node.id()));
-    Sha256 hash;
+    sign::Sha256 hash;
     std::vector<std::byte> copied;
     const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
       copied.resize(static_cast<std::size_t>(pieces.total()));
@@ -114,7 +113,7 @@ class TextWriter final : public Visitor {
 }  // namespace
 
 Status text(const Context& context, Paths paths) {
-  if (!has_checksums()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
+  if (!sign::has_sha256()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
   TextWriter writer(context);
   H5_TRY(walk_paths(context.tree, paths, writer, context.failed));
   return context.out.flush();

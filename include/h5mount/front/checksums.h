@@ -9,9 +9,6 @@
 
 namespace h5mount::front {
 
-// False where h5mount was built without libcrypto; `write_checksums` then fails.
-bool has_checksums();
-
 struct ChecksumOptions {
   unsigned threads = 1;                     // datasets that are read side by side
   std::string prefix = {};                  // of the paths in the lines: "a.h5/"
@@ -21,7 +18,7 @@ struct ChecksumOptions {
 
 // Writes a line for every dataset below the root, in the order of the tree, under each of its names; one with
 // several hard links is read once. A dataset that cannot be read has no line and is passed to
-// `context.failed`.
+// `context.failed`. Without libcrypto (sign::has_sha256) it fails.
 Status write_checksums(const Context& context, const ChecksumOptions& options);
 
 }  // namespace h5mount::front

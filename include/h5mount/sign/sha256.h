@@ -1,0 +1,32 @@
+// SHA-256 and HMAC by libcrypto, which uses the processor's instructions for them. Without libcrypto
+// (has_sha256) every digest is empty, so callers ask first. Threads: an object belongs to one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "h5mount/base/bytes.h"
+
+namespace h5mount::sign {
+
+bool has_sha256();
+
+class Sha256 {
+ public:
+  Sha256();
+  void add(ByteSpan bytes);
+  std::string digest();  // 64 hexadecimal digits; ends the hash
+
+ private:
+  std::shared_ptr<void> state_;
+};
+
+std::string sha256_hex(std::string_view text);
+// The 32 bytes themselves, as they are the key of the next HMAC.
+std::string hmac_sha256(std::string_view key, std::string_view text);
+std::string hex(std::string_view bytes);
+// Whether both are equal, in a time that tells nothing of where they differ.
+bool equal_secrets(std::string_view one, std::string_view other);
+
+}  // namespace h5mount::sign

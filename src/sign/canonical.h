@@ -1,0 +1,28 @@
+// The text that is signed, and the key that signs it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "h5mount/sign/signature_v4.h"
+
+namespace h5mount::sign {
+
+inline constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+
+std::string lower_case(std::string_view text);
+std::string joined(const std::vector<std::string>& parts, std::string_view between);
+// The value of the first header or query parameter of that name, in any case; null where there is none.
+const std::string* find_field(const Fields& fields, std::string_view name);
+
+// "20130524/us-east-1/s3/aws4_request"
+std::string scope_text(const Scope& scope);
+
+// `names` are the headers that are signed, lower case and sorted. Of the query, X-Amz-Signature is left out.
+std::string canonical_request(const Request& request, const std::vector<std::string>& names,
+                              std::string_view payload_hash);
+
+std::string signature_of(std::string_view canonical, const Scope& scope, std::string_view secret_key);
+
+}  // namespace h5mount::sign

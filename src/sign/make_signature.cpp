@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "canonical.h"
+#include "h5mount/sign/sha256.h"
+
+namespace h5mount::sign {
+namespace {
+
+std::vector<std::string> header_names(const Fields& headers) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : headers) names.push_back(lower_case(name));
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Status check_library() {
+  if (has_sha256()) return {};
+  return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto, which signs requests"));
+}
+
+}  // namespace
+
+std::string time_text(std::int64_t seconds_since_1970) {
+  const std::time_t time = seconds_since_1970;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+Result<Fields> sign_headers(const Request& request, const Credentials& credentials, const Scope& scope,
+                            std::string_view payload_hash) {
+  H5_TRY(check_library());
+  Fields added{{"x-amz-content-sha256", std::string(payload_hash)}, {"x-amz-date", scope.time}};
+  if (!credentials.session_token.empty()) {
+    added.emplace_back("x-amz-security-token", credentials.session_token);
+  }
+  Request whole = request;
+  whole.headers.insert(whole.headers.end(), added.begin(), added.end());
+  const std::vector<std::string> names = header_names(whole.headers);
+  const std::string signature =
+      signature_of(canonical_request(whole, names, payload_hash), scope, credentials.secret_key);
+  added.emplace_back("Authorization",
+                     fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}", kAlgorithm,
+                                 credentials.access_key, scope_text(scope), joined(names, ";"), signature));
+  return added;
+}
+
+Result<std::string> presign(const Request& request, const Credentials& credentials, const Scope& scope,
+                            std::uint64_t seconds) {
+  H5_TRY(check_library());
+  Request whole = request;
+  const std::vector<std::string> names = header_names(whole.headers);
+  Fields& query = whole.query;
+  query.emplace_back("X-Amz-Algorithm", kAlgorithm);
+  query.emplace_back("X-Amz-Credential", credentials.access_key + '/' + scope_text(scope));
+  query.emplace_back("X-Amz-Date", scope.time);
+  query.emplace_back("X-Amz-Expires", std::to_string(seconds));
+  query.emplace_back("X-Amz-SignedHeaders", joined(names, ";"));
+  if (!credentials.session_token.empty()) {
+    query.emplace_back("X-Amz-Security-Token", credentials.session_token);
+  }
+  const std::string canonical = canonical_request(whole, names, kUnsignedPayload);
+  query.emplace_back("X-Amz-Signature", signature_of(canonical, scope, credentials.secret_key));
+  return encode_query(query);
+}
+
+}  // namespace h5mount::sign

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <optional>
+
+#include "canonical.h"
+#include "h5mount/sign/sha256.h"
+
+namespace h5mount::sign {
+namespace {
+
+constexpr std::int64_t kMostClockSkew = 15 * 60;
+constexpr std::uint64_t kMostSeconds = 7 * 24 * 3600;  // a presigned request's longest life
+
+Error malformed(std::string_view what) {
+  return Error(ErrorCode::InvalidValue, "the request's signature: " + std::string(what));
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> out;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    out.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<std::int64_t> seconds_of(const std::string& time) {
+  std::tm parts{};
+  const char* end = ::strptime(time.c_str(), "%Y%m%dT%H%M%SZ", &parts);
+  if (time.size() != 16 || end != time.c_str() + 16) return {};
+  return ::timegm(&parts);
+}
+
+// "KEY/20130524/us-east-1/s3/aws4_request"; the key may have slashes itself.
+Status read_credential(const std::string& text, const std::string& time, Claim& out) {
+  std::vector<std::string> parts = split(text, '/');
+  const std::size_t n = parts.size();
+  if (n < 5 || parts[n - 1] != "aws4_request") return fail(malformed("Credential"));
+  out.scope = {time, parts[n - 3], parts[n - 2]};
+  if (!seconds_of(time) || parts[n - 4] != time.substr(0, 8)) return fail(malformed("date"));
+  out.access_key = text.substr(0, text.size() - scope_text(out.scope).size() - 1);
+  return {};
+}
+
+Status read_names(const std::string& text, Claim& out) {
+  out.signed_headers = split(text, ';');
+  if (!std::ranges::is_sorted(out.signed_headers)) return fail(malformed("SignedHeaders"));
+  return {};
+}
+
+std::string text_or_empty(const std::string* text) {
+  return text ? *text : std::string();
+}
+
+Result<Claim> read_header_claim(const Request& request, std::string_view authorization) {
+  if (!authorization.starts_with(kAlgorithm)) return fail(malformed("algorithm"));
+  authorization.remove_prefix(kAlgorithm.size());
+  Fields parts;
+  for (std::string_view part : split(authorization, ',')) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos) return fail(malformed("Authorization"));
+    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  Claim out;
+  out.signature = text_or_empty(find_field(parts, "Signature"));
+  out.session_token = text_or_empty(find_field(request.headers, "x-amz-security-token"));
+  const std::string time = text_or_empty(find_field(request.headers, "x-amz-date"));
+  H5_TRY(read_credential(text_or_empty(find_field(parts, "Credential")), time, out));
+  H5_TRY(read_names(text_or_empty(find_field(parts, "SignedHeaders")), out));
+  return out;
+}
+
+Result<Claim> read_query_claim(const Request& request) {
+  const auto parameter = [&](std::string_view name) {
+    return text_or_empty(find_field(request.query, name));
+  };
+  if (parameter("X-Amz-Algorithm") != kAlgorithm) return fail(malformed("X-Amz-Algorithm"));
+  Claim out;
+  out.presigned = true;
+  out.signature = parameter("X-Amz-Signature");
+  out.session_token = parameter("X-Amz-Security-Token");
+  H5_TRY(read_credential(parameter("X-Amz-Credential"), parameter("X-Amz-Date"), out));
+  H5_TRY(read_names(parameter("X-Amz-SignedHeaders"), out));
+  const std::string expires = parameter("X-Amz-Expires");
+  const char* end = expires.data() + expires.size();
+  const auto number = std::from_chars(expires.data(), end, out.seconds);
+  if (expires.empty() || number.ec != std::errc() || number.ptr != end || out.seconds > kMostSeconds) {
+    return fail(malformed("X-Amz-Expires"));
+  }
+  return out;
+}
+
+Status denied(std::string_view why) {
+  return fail(Error(ErrorCode::AccessDenied, "the request's signature " + std::string(why)));
+}
+
+Status check_time(const Claim& claim, std::int64_t now) {
+  const std::int64_t age = now - seconds_of(claim.scope.time).value_or(0);
+  if (age < -kMostClockSkew) return denied("is of another time");
+  if (claim.presigned ? age > static_cast<std::int64_t>(claim.seconds) : age > kMostClockSkew) {
+    return denied("has expired");
+  }
+  return {};
+}
+
+// What says which object and how it is asked for may not be added to a request that is signed.
+Status check_names(const Claim& claim, const Request& request) {
+  const auto is_named = [&](const std::string& name) {
+    return std::ranges::binary_search(claim.signed_headers, name);
+  };
+  if (!is_named("host")) return denied("does not cover Host");
+  for (const auto& [name, value] : request.headers) {
+    const std::string lower = lower_case(name);
+    if (lower.starts_with("x-amz-") && !is_named(lower)) return denied("does not cover " + lower);
+  }
+  for (const std::string& name : claim.signed_headers) {
+    if (!find_field(request.headers, name)) return denied("covers a header that is not there");
+  }
+  return {};
+}
+
+// Where a request does not say what its body is, it has none.
+std::string payload_hash(const Claim& claim, const Request& request) {
+  if (claim.presigned) return std::string(kUnsignedPayload);
+  const std::string* named = find_field(request.headers, "x-amz-content-sha256");
+  return named ? *named : sha256_hex("");
+}
+
+}  // namespace
+
+bool is_signed(const Request& request) {
+  return find_field(request.headers, "Authorization") || find_field(request.query, "X-Amz-Signature");
+}
+
+Result<Claim> read_claim(const Request& request) {
+  if (const std::string* field = find_field(request.headers, "Authorization")) {
+    return read_header_claim(request, *field);
+  }
+  return read_query_claim(request);
+}
+
+Status verify(const Claim& claim, const Request& request, std::string_view secret_key, std::int64_t now) {
+  if (!has_sha256()) return denied("cannot be verified: built without libcrypto");
+  H5_TRY(check_time(claim, now));
+  H5_TRY(check_names(claim, request));
+  const std::string canonical =
+      canonical_request(request, claim.signed_headers, payload_hash(claim, request));
+  if (!equal_secrets(signature_of(canonical, claim.scope, secret_key), claim.signature)) {
+    return denied("is not that of this request and its key");
+  }
+  return {};
+}
+
+}  // namespace h5mount::sign
