@@ -361,7 +361,17 @@ class Writer:
             values[i] = self.file["/" + row.strip("/")].ref if row is not None else h5py.Reference()
         made[()] = values.reshape(made.shape) if made.shape else values[0]
 
+    def attach_scales(self, made, lists):
+        for dimension, scales in enumerate(lists):
+            for scale in scales:
+                h5py.h5ds.attach_scale(made.id, self.file["/" + scale.strip("/")].id, dimension)
+
     def write_attribute(self, made, name, value, described):
+        if name == "REFERENCE_LIST" and isinstance(made, h5py.Dataset):
+            return  # libhdf5 makes it when the scale is attached
+        if name == "DIMENSION_LIST" and described["dtype"] == "vlen(ref(object))":
+            self.later.append((f"{made.name}@{name}", lambda: self.attach_scales(made, value)))
+            return
         kind, shape = type_of(described["dtype"]), described["shape"]
         raw = name.encode("utf-8", "surrogateescape")
         if shape is None:

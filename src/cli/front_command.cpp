@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 
 #include "copy_command.h"
 #include "exit_codes.h"
@@ -67,9 +68,10 @@ bool is_other_file(const std::string& path, const Error& error) {
 
 // Prints "h5mount: FILE: /PATH: words", and what may help for the first ones.
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
-                                      bool& any) {
+                                      SalvageMode salvage, bool& any) {
   constexpr int kMostHints = 4;
-  return [&tree, &file, &any, hints = 0](std::string_view path, const Error& error) mutable {
+  return [&tree, &file, &any, hints = 0, hinted = salvage != SalvageMode::Off](std::string_view path,
+                                                                               const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -80,7 +82,9 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     }
     std::string place(path);
     if (!place.starts_with('/')) place.insert(place.begin(), '/');
-    std::string words = error.text();
+    const bool at_place = error.offset() != std::numeric_limits<std::uint64_t>::max();  // in a file
+    std::string words = !hinted && at_place ? with_salvage_hint(error).text() : error.text();
+    hinted = hinted || words != error.text();
     if (error.code() == ErrorCode::NotFound && ++hints <= kMostHints)
       if (const std::string hint = path_hint(tree, file, path); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
@@ -109,7 +113,8 @@ int run_front(const FrontCommand& command) {
   bool any_failed = false;
   front::Output out(STDOUT_FILENO);
   const Status done =
-      run_command(command, sources->files.get(), {*tree, out, failure_handler(*tree, name, any_failed)});
+      run_command(command, sources->files.get(),
+                  {*tree, out, failure_handler(*tree, name, command.options.salvage, any_failed)});
   if (!done) {
     const std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);

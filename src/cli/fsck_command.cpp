@@ -22,6 +22,7 @@
 #include "mount_options.h"
 #include "open_source.h"
 #include "salvage_files.h"
+#include "salvage_reports.h"
 
 namespace h5mount::cli {
 
@@ -235,28 +236,12 @@ void tell_of_salvage(Printer& printer, const salvage::Report& report) {
          fmt::format("salvage: object at {:#x}: {}", finding.address, finding.json()));
 }
 
-// What salvage did, of each file that was opened. Threads: any.
-class SalvageReports {
- public:
-  void add(const salvage::Report& report) {
-    const MutexLock lock(mutex_);
-    all_.push_back(report);
-  }
-  std::vector<salvage::Report> take() {
-    const MutexLock lock(mutex_);
-    return std::exchange(all_, {});
-  }
-
- private:
-  Mutex mutex_;
-  std::vector<salvage::Report> all_ H5_GUARDED_BY(mutex_);
-};
-
 SalvageUse use_of_salvage(const FsckCommand& command, unsigned threads, SalvageReports& reports) {
   if (!command.salvage) return {};
   return {.mode = SalvageMode::Errors,
           .threads = threads,
           .force = false,
+          .lazy = false,
           .progress = false,
           .told = [&reports](const std::string&, const salvage::Report& report) { reports.add(report); },
           .go_on = [] { return !g_interrupted.load(); }};
@@ -414,6 +399,8 @@ int run_fsck(int count, const char* const* words) {
     code |= checker.check(source);
     if (g_interrupted.load()) return code | kFsckCancelled;
   }
+  if ((code & kFsckDamaged) != 0 && !command->salvage && !command->quiet && !command->json)
+    fmt::print(stderr, "fsck.h5: --salvage tells what can still be known of what is damaged\n");
   if (const int why = g_output_error.load(); why != 0) {
     fmt::print(stderr, "fsck.h5: what was found could not be written to standard output: {}\n",
                std::strerror(why));

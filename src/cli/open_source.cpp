@@ -158,6 +158,7 @@ SalvageUse salvage_use(const MountOptions& options) {
   out.mode = options.salvage;
   out.threads = decoding_threads(options);
   out.force = options.force;
+  out.lazy = true;
   out.progress = true;
   return out;
 }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <utility>
 namespace h5mount::cli {
 namespace {
 
@@ -91,12 +92,14 @@ Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
   salvage::Options options;
   options.fill = use.mode == SalvageMode::Fill;
   options.threads = use.threads;
+  std::uint64_t counted = 0;
   options.progress = [&](std::uint64_t swept, std::uint64_t all) {
+    const std::uint64_t before = std::exchange(counted, swept);
+    salvage_counters().swept += swept - (before <= swept ? before : 0);  // else another sweep has begun
     line.show(swept, all);
     return !use.go_on || use.go_on();
   };
   H5_ASSIGN(salvage::Salvaged out, salvage::salvage_source(source, options));
-  salvage_counters().swept += out.report.swept;
   salvage_counters().found += out.report.findings.size();
   if (use.told) use.told(source->name(), out.report);
   return std::move(out.source);
@@ -109,30 +112,43 @@ class SalvagingOpener final : public object::SourceOpener {
 
   Result<object::FoundSource> find_main(const std::string& name) override {
     H5_ASSIGN(auto found, inner_->find_main(name));
-    return salvaging(std::move(found));
+    found.open = [this, open = std::move(found.open)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+      H5_ASSIGN(auto source, open());
+      if (!use_.lazy || !salvage::opens_plainly(source)) return salvaged(use_, source);
+      main_ = source;
+      return source;
+    };
+    return found;
   }
 
   Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
                                          object::NameUse use) const override {
     H5_ASSIGN(auto found, inner_->find_named(from, name, use));
     if (use == object::NameUse::RawData) return found;
-    return salvaging(std::move(found));
-  }
-
-  const object::ExternalAccess& access() const override { return inner_->access(); }
-
- private:
-  object::FoundSource salvaging(object::FoundSource found) const {
-    found.open = [open = std::move(found.open),
-                  use = use_]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+    found.open = [use = use_,
+                  open = std::move(found.open)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
       H5_ASSIGN(const auto source, open());
       return salvaged(use, source);
     };
     return found;
   }
 
+  const object::ExternalAccess& access() const override { return inner_->access(); }
+
+  bool may_salvage_main() const override { return main_ != nullptr; }
+  Result<std::shared_ptr<io::ByteSource>> salvage_main(const std::function<bool()>& go_on) const override {
+    if (!main_) return nullptr;
+    SalvageUse use = use_;
+    use.go_on = go_on;
+    H5_ASSIGN(auto out, salvaged(use, main_));
+    if (out == main_) return nullptr;
+    return out;
+  }
+
+ private:
   const std::shared_ptr<object::SourceOpener> inner_;
   const SalvageUse use_;
+  std::shared_ptr<io::ByteSource> main_;  // that was opened as it is
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ struct SalvageUse {
   SalvageMode mode = SalvageMode::Off;
   unsigned threads = 1;
   bool force = false;     // also a file that a process has open for writing
+  bool lazy = false;      // FILE, if it opens otherwise, only once something needs it
   bool progress = false;  // a line on stderr while a large file is swept
   // Told of every file that was looked at; may be null.
   std::function<void(const std::string& file, const salvage::Report& report)> told;

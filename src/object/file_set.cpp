@@ -39,6 +39,18 @@ class OpenFileSet final : public FileSet {
 
   const OpenedFilePtr& main() const override { return main_; }
 
+  bool may_be_salvaged() const override { return opener_->may_salvage_main(); }
+  Result<std::shared_ptr<FileSet>> salvaged(const std::function<bool()>& go_on) const override {
+    H5_ASSIGN(auto source, opener_->salvage_main(go_on));
+    if (!source) return nullptr;
+    H5_ASSIGN(auto followed, metadata::FollowedFile::open(std::move(source), options_));
+    auto set = std::make_shared<OpenFileSet>(opener_, options_);
+    auto main = std::make_shared<OpenedFile>(*main_);
+    main->followed = std::move(followed);
+    set->main_ = std::move(main);
+    return set;
+  }
+
   const ExternalAccess& access() const override { return opener_->access(); }
   const std::shared_ptr<SharedCache>& memory() const override { return options_.memory; }
 

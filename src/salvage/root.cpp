@@ -18,7 +18,7 @@ struct Candidate {
 
 std::vector<std::uint64_t> reach_of(const Rescue& rescue, const Candidate& root) {
   Claims none;
-  Survey survey(rescue.file, rescue.end, none, nullptr);
+  Survey survey(rescue.file, rescue.end, none, nullptr, rescue.options);
   if (root.headless == nullptr) survey.walk(root.address);
   if (root.headless != nullptr)
     for (const format::Link& link : root.headless->links)
@@ -47,7 +47,7 @@ bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& r
 // The root is the group that nothing links to and that reaches most.
 Status Salvager::choose_root() {
   Claims led;
-  Survey all(rescue_.file, rescue_.end, led, nullptr);
+  Survey all(rescue_.file, rescue_.end, led, nullptr, rescue_.options);
   for (const Found& found : rescue_.found)
     if (is_header(found)) all.walk(found.offset);
   led.settle();

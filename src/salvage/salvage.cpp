@@ -26,6 +26,17 @@ std::string_view certainty_name(Certainty certainty) {
   return "guessed";
 }
 
+// libhdf5 cuts a file at its stated end when it closes it; versions that write old superblocks left a few
+// bytes. Zeros are what others pad files with.
+bool has_bytes_from(const io::ByteSource& source, std::uint64_t address, unsigned version) {
+  constexpr std::uint64_t kLooked = 1U << 20, kLeftByOld = 512;
+  const std::uint64_t least = version < 2 ? kLeftByOld : 0;
+  if (address >= source.size() || source.size() - address <= least) return false;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(kLooked, source.size() - address)));
+  return source.read_at(address, bytes) &&
+         std::ranges::any_of(bytes, [](std::byte one) { return one != std::byte{0}; });
+}
+
 }  // namespace
 
 Status Salvager::open() {
@@ -68,7 +79,7 @@ bool Salvager::opens_as_root() const {
 }
 
 void Salvager::walk_reachable() {
-  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr);
+  reachable_.emplace(rescue_.file, rescue_.end, rescue_.claims, nullptr, rescue_.options);
   rescue_.claims.add(0, 48);
   const std::uint64_t extension = rescue_.file->superblock().extension_address;
   if (extension != format::kUndefinedAddress) claim_extension(extension);
@@ -170,23 +181,13 @@ void Salvager::count_damaged_trees() {
     }
 }
 
-// libhdf5 cuts a file at its stated end when it closes it; versions that write old superblocks left a few
-// bytes. Zeros are what others pad files with.
-bool Salvager::has_bytes_from(std::uint64_t address) const {
-  constexpr std::uint64_t kLooked = 1U << 20, kLeftByOld = 512;
-  const std::uint64_t least = rescue_.shape.superblock.version < 2 ? kLeftByOld : 0;
-  if (address >= rescue_.end || rescue_.end - address <= least) return false;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(kLooked, rescue_.end - address)));
-  return rescue_.made->read_at(address, bytes) &&
-         std::ranges::any_of(bytes, [](std::byte one) { return one != std::byte{0}; });
-}
-
 // A writer that did not close the file may have written one of two structures that belong together.
 void Salvager::tell_of_writer() {
   const std::uint64_t stated = rescue_.shape.superblock.end_of_file;
   const bool as_stated = rescue_.shape.found_by.empty() && rescue_.shape.root_known;
   const bool behind =
-      as_stated && (has_bytes_from(stated) || std::ranges::any_of(rescue_.found, [&](const Found& found) {
+      as_stated && (has_bytes_from(*rescue_.file->source(), stated, rescue_.shape.superblock.version) ||
+                    std::ranges::any_of(rescue_.found, [&](const Found& found) {
                       return found.offset >= stated && is_header(found);
                     }));
   Finding all;
@@ -213,17 +214,25 @@ Salvaged Salvager::finish() {
   return {rescue_.made, std::move(report)};
 }
 
+// After a walk that options.progress has ended nothing is certain.
+Status Salvager::check_walks() const {
+  const bool stopped = (reachable_ && reachable_->stopped()) || (unlinked_ && unlinked_->stopped());
+  return stopped ? Status(fail(Error(ErrorCode::Interrupted, "salvage was interrupted"))) : Status{};
+}
+
 Result<Salvaged> Salvager::run() {
   H5_TRY(open());
   if (swept_whole_) take_found(*std::move(swept_));
   root_ = rescue_.shape.root_known ? rescue_.shape.superblock.root_address : format::kUndefinedAddress;
   if (!rescue_.shape.root_known) H5_TRY(choose_root());
   walk_reachable();
+  H5_TRY(check_walks());
   H5_TRY(sweep_rest());
   find_root_links();
   mend_headers();
   mend_groups();
   find_unlinked();
+  H5_TRY(check_walks());
   count_damaged_trees();
   for (const DatasetTrouble& trouble : reachable_->result().datasets) rescue_dataset(rescue_, trouble, false);
   tell_of_unlinked();
@@ -254,6 +263,17 @@ Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Op
   if (!io::same_bytes(before, after))
     return fail(Error(ErrorCode::Stale, source->name() + " was written while it was salvaged"));
   return out;
+}
+
+bool opens_plainly(const std::shared_ptr<io::ByteSource>& source) {
+  if (source->stored_bytes() != source->size()) return true;
+  const auto file = metadata::FileMetadata::open(source, {.force = true});
+  if (!file) return false;
+  const format::Superblock& superblock = (*file)->superblock();
+  if (superblock.open_for_writing() && !superblock.open_for_swmr_writing()) return false;
+  const auto root = object::open_object(**file, (*file)->root_address());
+  return root && root->kind == object::ObjectKind::Group && !root->header->damage &&
+         !has_bytes_from(*(*file)->source(), superblock.end_of_file, superblock.version);
 }
 
 bool may_help(const Error& error) {

@@ -31,7 +31,7 @@ class Salvager {
   void mend_headers();
   void mend_groups();
   void count_damaged_trees();
-  bool has_bytes_from(std::uint64_t address) const;
+  Status check_walks() const;
   void tell_of_writer();
   Salvaged finish();
 

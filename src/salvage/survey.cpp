@@ -53,11 +53,13 @@ std::vector<PlacedChunk> chunks_of(const metadata::FileMetadataPtr& file,
   return out;
 }
 
-Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign)
+Survey::Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
+               const Options& options)
     : file_(std::make_shared<ClaimingMetadata>(std::move(file), claims)),
       end_(end),
       claims_(claims),
-      foreign_(foreign) {}
+      foreign_(foreign),
+      options_(options) {}
 
 void Survey::read_through(const metadata::FileMetadataPtr& file) {
   file_ = std::make_shared<ClaimingMetadata>(file, claims_);
@@ -65,11 +67,17 @@ void Survey::read_through(const metadata::FileMetadataPtr& file) {
 
 void Survey::walk(std::uint64_t root) {
   pending_.push_back(root);
-  while (!pending_.empty()) {
+  while (!pending_.empty() && go_on()) {
     const std::uint64_t address = pending_.front();
     pending_.pop_front();
     visit(address);
   }
+}
+
+bool Survey::go_on() {
+  constexpr std::uint64_t kAskedEvery = 1024;
+  if (!stopped_ && ++steps_ % kAskedEvery == 0 && options_.progress) stopped_ = !options_.progress(0, 0);
+  return !stopped_;
 }
 
 void Survey::visit(std::uint64_t address) {
@@ -158,7 +166,7 @@ bool Survey::claim_chunks(const object::DatasetDescription& description, std::op
   const Status walked =
       (*index)->for_each([&](std::span<const std::uint64_t>, const chunk::ChunkRecord& record) {
         whole = claim(record.address, record.stored_size) && whole;
-        return claimed_ <= kMaxClaimedTimes * end_;
+        return claimed_ <= kMaxClaimedTimes * end_ && go_on();
       });
   if (!walked) damage = walked.error();
   return whole;

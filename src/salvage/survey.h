@@ -49,7 +49,8 @@ class Survey {
  public:
   // Bytes that the walked objects take up are added to `claims`. Where `foreign` is given, what they share
   // with it is not theirs.
-  Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign);
+  Survey(metadata::FileMetadataPtr file, std::uint64_t end, Claims& claims, const Claims* foreign,
+         const Options& options);
 
   // Walks everything that can be reached from there and was not before.
   void walk(std::uint64_t root);
@@ -59,10 +60,13 @@ class Survey {
   const Surveyed& result() const { return out_; }
   // Objects that the walk takes for visited.
   void leave_out(const Surveyed& others) { others_ = &others; }
+  // Whether options.progress ended a walk.
+  bool stopped() const { return stopped_; }
   // Objects that the walk gave up on: more than are kept in memory.
   bool full() const { return full_; }
 
  private:
+  bool go_on();
   void visit(std::uint64_t address);
   void visit_group(const object::Object& object);
   void visit_dataset(const object::Object& object);
@@ -78,7 +82,9 @@ class Survey {
   Surveyed out_;
   std::deque<std::uint64_t> pending_;
   std::uint64_t claimed_ = 0;
-  bool full_ = false;
+  const Options& options_;
+  bool full_ = false, stopped_ = false;
+  std::uint64_t steps_ = 0;
 };
 
 // The chunks of a dataset as its index tells them, and the first error of it.

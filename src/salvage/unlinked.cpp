@@ -18,7 +18,7 @@ bool Salvager::is_lost(const Found& found) const {
 }
 
 void Salvager::find_unlinked() {
-  unlinked_.emplace(rescue_.file, rescue_.end, rescue_.weak_claims, &rescue_.claims);
+  unlinked_.emplace(rescue_.file, rescue_.end, rescue_.weak_claims, &rescue_.claims, rescue_.options);
   unlinked_->leave_out(reachable_->result());
   std::vector<std::uint64_t> met;
   for (const Found& found : rescue_.found) {
@@ -33,7 +33,7 @@ void Salvager::find_unlinked() {
     return result.reached.at(address) == object::ObjectKind::Group;
   };
   Claims none;
-  Survey below(rescue_.file, rescue_.end, none, nullptr);  // lost+found
+  Survey below(rescue_.file, rescue_.end, none, nullptr, rescue_.options);  // lost+found
   below.leave_out(reachable_->result());
   const auto add = [&](std::uint64_t address) {
     lost_.push_back({address, is_group(address)});

@@ -15,6 +15,7 @@ struct SourcePlace {
 
 class SourceTree : public Tree {
  public:
+  // As Tree::make.
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
                                                   const TreeOptions& options, const SourcePlace& place);
 
@@ -33,8 +34,18 @@ class SourceTree : public Tree {
   // Invalidates all that the kernel caches of the nodes.
   virtual void retire() = 0;
 
+  // What is wrong with the object that a node shows, as its headers and lists tell; of other nodes nothing.
+  virtual std::optional<Error> damage(NodeId node, RequestBudget& budget) = 0;
+
  protected:
   using Tree::Tree;
 };
+
+// Of the files as they are.
+Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironment& environment,
+                                                   const TreeOptions& options, const SourcePlace& place);
+// Of files that are salvaged when something first needs it.
+Result<std::shared_ptr<SourceTree>> make_salvaging_tree(const dataset::ReadEnvironment& environment,
+                                                        const TreeOptions& options, const SourcePlace& place);
 
 }  // namespace h5mount::tree

@@ -160,6 +160,11 @@ class FileTree : public SourceTree {
       for (const NodeId id : nodes_.ids()) kernel->invalidate(id, {{0, format::kUnlimited}});
   }
 
+  std::optional<Error> damage(NodeId id, RequestBudget& budget) override {
+    const auto found = node(id, budget);
+    return found ? (*found)->damage(budget) : std::nullopt;
+  }
+
   std::vector<std::string> watchable() const override {
     std::vector<std::string> out;
     for (const object::OpenedFilePtr& file : files().open_files()) {
@@ -288,6 +293,12 @@ bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget) {
 
 Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironment& environment,
                                                      const TreeOptions& options, const SourcePlace& place) {
+  return environment.files->may_be_salvaged() ? make_salvaging_tree(environment, options, place)
+                                              : make_file_tree(environment, options, place);
+}
+
+Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironment& environment,
+                                                   const TreeOptions& options, const SourcePlace& place) {
   const auto context = std::make_shared<const ViewContext>(ViewContext{environment, options, place.ino_seed,
                                                                        std::make_shared<ExternalFiles>(),
                                                                        std::make_shared<OpenNodes>()});

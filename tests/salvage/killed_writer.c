@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     }
     append(plain, values, (hsize_t)round * kRows);
     append(packed, some, (hsize_t)round * kRows);
-    H5Fflush(file, H5F_SCOPE_GLOBAL);
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) return 1; /* the disk is full */
     fprintf(log, "%d\n", round + 1);
     fflush(log);
   }

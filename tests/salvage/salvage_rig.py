@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Damages HDF5 files of its own in many ways and tells what h5mount gives of them, with and without salvage.
 
-usage: salvage_rig.py H5MOUNT [--kills N] [--only-kills] [--cuts N] [--mutants N] [--seed N] [--work DIR]
+usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--cuts N] [--mutants N] [--seed N] [--work DIR]
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
-h5py on the same file. Bytes that are wrong and not marked as `guessed` or missing end the program with
-status 1, and so does a sound file that salvage shows in another way.
+h5py on the same file, and h5py on a copy that h5clear was run on. Bytes that are wrong and not marked as
+`guessed` or missing end the program with status 1, and so does a sound file that salvage shows in another way.
 """
-import argparse, importlib.util, io, json, os, random, shutil, signal, subprocess, sys, tarfile, tempfile, time
+import argparse, importlib.util, io, json, os, random, resource, shutil, signal, subprocess, sys, tarfile, tempfile, time
 
 import h5py
 import numpy as np
@@ -83,6 +83,47 @@ def h5py_share(path, truth):
     return right
 
 
+def h5py_flushed(path, truth):
+    """The same of datasets that may have grown since."""
+    try:
+        with h5py.File(path, "r") as file:
+            return sum(len(data) for name, data in truth.items()
+                       if file[name][()].tobytes()[:len(data)] == data)
+    except Exception:  # libhdf5 refuses the file
+        return 0
+
+
+def cleared(path):
+    """A copy without the marks of a writer."""
+    copy = path + ".cleared"
+    shutil.copy(path, copy)
+    if shutil.which("h5clear"):
+        subprocess.run(["h5clear", "-s", copy], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return copy
+
+
+class FullDisk:
+    """A file system of few bytes, or where none can be mounted a limit of a file's size."""
+
+    def __init__(self, work, size):
+        self.place, self.size = os.path.join(work, "full"), size
+        os.makedirs(self.place, exist_ok=True)
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", self.place]
+        self.mounted = os.geteuid() == 0 and subprocess.run(mount, stderr=subprocess.DEVNULL).returncode == 0
+
+    def limit(self):
+        if not self.mounted:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.size))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.mounted:
+            subprocess.run(["umount", self.place], check=True)
+
+
 def write_sample(path, version):
     r = np.random.default_rng(7)
     with h5py.File(path, "w", libver=version) as f:
@@ -120,11 +161,16 @@ class Rig:
         self.bad = 0
         self.rows = {}
 
+    def row(self, kind):
+        """Files, bytes, right ones with salvage, without, by h5py, by h5py after h5clear, unmarked wrong ones."""
+        return self.rows.setdefault(kind, [0] * 7)
+
     def judge(self, kind, path, truth, changed=0):
         plain = score(tree(self.h5mount, path), truth)
         with_salvage = score(tree(self.h5mount, path, "salvage=fill"), truth)
-        row = self.rows.setdefault(kind, [0, 0, 0, 0, 0, 0])
-        for i, number in enumerate([1, with_salvage[1], with_salvage[0], plain[0], h5py_share(path, truth)]):
+        row = self.row(kind)
+        shares = [h5py_share(path, truth), h5py_share(cleared(path), truth)]
+        for i, number in enumerate([1, with_salvage[1], with_salvage[0], plain[0]] + shares):
             row[i] += number
         # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
         unmarked = max(with_salvage[2] - plain[2] - changed, 0)
@@ -134,7 +180,7 @@ class Rig:
             self.bad += 1
             print(f"BAD {kind}: {kept}: right {with_salvage[0]}, without {plain[0]}, "
                   f"wrong and not marked {unmarked}", flush=True)
-        row[5] += max(unmarked, 0)
+        row[6] += max(unmarked, 0)
 
     def damaged(self, kind, data, truth, changed=0):
         path = os.path.join(self.work, "case.h5")
@@ -167,7 +213,8 @@ class Rig:
                 self.damaged(f"{version}: one {signature.decode()} overwritten",
                              data[:at] + b"\xa5" * 32 + data[at + 32:], truth)
                 at = data.find(signature, at + 4)
-        for cut in self.random.sample(range(0, len(data), 512), self.arguments.cuts):
+        cuts = range(0, len(data), 512)
+        for cut in self.random.sample(cuts, self.arguments.cuts) if self.arguments.cuts else cuts:
             self.damaged(f"{version}: cut at a multiple of 512", data[:cut], truth)
         for _ in range(self.arguments.mutants):
             mutant = bytearray(data)
@@ -197,13 +244,13 @@ class Rig:
         """Only bytes that still lie in the file count; of compressed data that is not known."""
         found = tree(self.h5mount, path, "salvage=fill")
         lost = [value for name, value in found.items() if name.startswith("lost+found")]
-        row = self.rows.setdefault(kind, [0, 0, 0, 0, 0, 0])
+        row = self.row(kind)
         row[0] += 1
         for data in truth.values():
             best = max((compare(value, data) for value in lost if len(value[0]) == len(data)), default=(0, 0))
             row[1] += len(data)
             row[2] += best[0]
-            row[5] += best[1]
+            row[6] += best[1]
 
     # A writer that is killed: it tells what it has flushed.
     def run_kill(self, kind, writer):
@@ -228,10 +275,36 @@ class Rig:
         with open(log) as told:
             lines = told.read().splitlines()
         if lines:
-            self.judge_kill(kind, path, flushed(int(lines[-1])))
+            self.judge_kill(f"{kind}, killed", path, flushed(int(lines[-1])))
+
+    # A writer whose disk becomes full.
+    def run_full(self, kind, writer):
+        log = os.path.join(self.work, "full.log")
+        with FullDisk(self.work, self.random.randrange(50, 1000) << 12) as disk:
+            path = os.path.join(disk.place, "full.h5")
+            for name in (path, log):
+                if os.path.exists(name):
+                    os.remove(name)
+            process = os.fork()
+            if process == 0:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                disk.limit()
+                try:
+                    writer(path, log)
+                finally:
+                    os._exit(0)
+            os.waitpid(process, 0)
+            lines = []
+            if os.path.exists(log):
+                with open(log) as told:
+                    lines = told.read().splitlines()
+            if lines:
+                copy = os.path.join(self.work, "was-full.h5")
+                shutil.copy(path, copy)
+                self.judge_kill(f"{kind}, disk full", copy, flushed(int(lines[-1])))
 
     def judge_kill(self, kind, path, truth):
-        row = self.rows.setdefault(f"{kind}, killed: what it had flushed", [0, 0, 0, 0, 0, 0])
+        row = self.row(f"{kind}: what it had flushed")
         row[0] += 1
         for column, options in ((2, "salvage=fill"), (3, "")):
             found = tree(self.h5mount, path, options)
@@ -242,18 +315,14 @@ class Rig:
                 row[column] += int((a == b).sum())
                 wrong = int(((a != b) & mask_of(remark, len(got))).sum())
                 if column == 2 and wrong and not (remark and remark["certainty"] == "guessed"):
-                    row[5] += wrong
+                    row[6] += wrong
                     kept = os.path.join(self.work, f"bad-{self.bad}.h5")
                     shutil.copy(path, kept)
                     self.bad += 1
-                    print(f"BAD {kind}, killed: {kept}: {name}: {wrong} wrong and not marked", flush=True)
+                    print(f"BAD {kind}: {kept}: {name}: {wrong} wrong and not marked", flush=True)
         row[1] += sum(map(len, truth.values()))
-        try:
-            with h5py.File(path, "r") as file:
-                row[4] += sum(len(data) for name, data in truth.items()
-                              if file[name][()].tobytes()[:len(data)] == data)
-        except Exception:  # libhdf5 refuses the file
-            pass
+        for column, one in ((4, path), (5, cleared(path))):
+            row[column] += h5py_flushed(one, truth)
 
     def writers(self):
         out = {"h5py earliest": lambda *names: write_until_killed(*names, "earliest", False),
@@ -272,15 +341,18 @@ class Rig:
         if not self.arguments.only_kills:
             for version in ("earliest", "latest"):
                 self.run_sample(version)
-        writers = self.writers() if self.arguments.kills else {}
+        writers = self.writers() if self.arguments.kills or self.arguments.full else {}
         for kind, writer in writers.items():
             for _ in range(self.arguments.kills):
                 self.run_kill(kind, writer)
-        print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8}  unmarked")
-        for kind, (files, total, right, plain, other, unmarked) in self.rows.items():
-            share = [f"{100 * n / max(total, 1):7.2f}%" for n in (right, plain, other)]
+            for _ in range(self.arguments.full):
+                self.run_full(kind, writer)
+        print(f"{'damage':60} {'files':>6} {'bytes':>12} {'salvage':>8} {'without':>8} {'h5py':>8} {'h5clear':>8}  "
+              "unmarked")
+        for kind, (files, total, *rights, unmarked) in self.rows.items():
+            share = [f"{100 * n / max(total, 1):7.2f}%" for n in rights]
             print(f"{kind:60} {files:6} {total:12} {' '.join(share)}  {unmarked}")
-        return 1 if self.bad or any(row[5] for row in self.rows.values()) else 0
+        return 1 if self.bad or any(row[6] for row in self.rows.values()) else 0
 
 
 ROWS = 500
@@ -334,8 +406,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("h5mount")
     parser.add_argument("--kills", type=int, default=3, help="of each writer")
+    parser.add_argument("--full", type=int, default=1, help="full disks of each writer")
     parser.add_argument("--only-kills", action="store_true", help="no samples")
-    parser.add_argument("--cuts", type=int, default=6)
+    parser.add_argument("--cuts", type=int, default=6, help="0: at every 512 bytes")
     parser.add_argument("--mutants", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work")

@@ -64,6 +64,11 @@ class FileSet {
   virtual Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
                                                            std::string_view name) = 0;
 
+  // Whether the mounted file was opened as it is, and `salvaged` may show more of it. `salvaged` gives the
+  // same files with the mounted one as it can still be known; null: that is no more. See SourceOpener.
+  virtual bool may_be_salvaged() const = 0;
+  virtual Result<std::shared_ptr<FileSet>> salvaged(const std::function<bool()>& go_on) const = 0;
+
   virtual const ExternalAccess& access() const = 0;
   // What bounds all that is kept decoded of these files (MetadataOptions::memory).
   virtual const std::shared_ptr<SharedCache>& memory() const = 0;

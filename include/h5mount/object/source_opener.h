@@ -42,6 +42,15 @@ class SourceOpener {
                                          NameUse use) const = 0;
 
   virtual const ExternalAccess& access() const = 0;
+
+  // Whether the main source was opened as it is, and `salvage_main` may give one that shows more of it.
+  virtual bool may_salvage_main() const { return false; }
+  // What can still be known of the main source, which may be damaged; null: no more than it gives itself.
+  // `go_on` is asked now and then: false ends it, with Interrupted.
+  virtual Result<std::shared_ptr<io::ByteSource>> salvage_main(
+      [[maybe_unused]] const std::function<bool()>& go_on) const {
+    return nullptr;
+  }
 };
 
 // Names are paths of local files, opened as object/file_set.h says. `force`: files that a writer has locked

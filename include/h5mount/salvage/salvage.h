@@ -33,7 +33,8 @@ inline constexpr std::uint64_t kMadeAnyway = 16U << 20;
 struct Options {
   bool fill = false;     // lost bytes read as the fill value; else as an error
   unsigned threads = 1;  // of the sweep
-  // Called by the sweeping threads, one at a time, with the bytes swept and to be swept; false: end it.
+  // Called by the sweeping threads, one at a time, with the bytes swept and to be swept, and with zeros while
+  // structures are followed; false: end it.
   std::function<bool(std::uint64_t swept, std::uint64_t all)> progress;
 };
 
@@ -72,6 +73,9 @@ struct Salvaged {
 // Stale where the file was written meanwhile, and BadSignature where nothing of HDF5 was found.
 Result<Salvaged> salvage_source(std::shared_ptr<io::ByteSource> source, const Options& options);
 
+// Whether the file's superblock and root are sound, and nothing tells of a writer that did not close it: what
+// may be damaged in it can be found when it is met. Reads little.
+bool opens_plainly(const std::shared_ptr<io::ByteSource>& source);
 // Whether opening a file that failed like that, or that shows such damage, could do better with salvage.
 bool may_help(const Error& error);
 

@@ -168,6 +168,9 @@ inline constexpr std::string_view kPlainBytes = "application/octet-stream";  // 
 
 class Tree {
  public:
+  // Where the files may be salvaged (FileSet::may_be_salvaged), a thread of the tree's own does it when
+  // something first needs it, once: a listing, the names of attributes, the remark of salvage on an object,
+  // and what is damaged. Requests wait for it.
   static Result<std::shared_ptr<Tree>> make(const dataset::ReadEnvironment& environment,
                                             const TreeOptions& options);
 

@@ -325,6 +325,7 @@ function showFacts(object) {
   if (object.facts.storage_size) rows.push(["Stored", bytesText(Number(object.facts.storage_size))]);
   add("Comment", "comment");
   add("Sources", "sources");
+  add("Salvage", "salvage");
   section("left", "Structure", factTable(rows));
   if (object.facts.error) section("left", "Error", element("p", {class: "error"}, visible(object.facts.error)));
 }

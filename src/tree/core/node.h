@@ -113,6 +113,9 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual Result<std::vector<std::string>> list_xattrs(RequestBudget& budget);
   virtual Result<std::string> get_xattr(std::string_view name, RequestBudget& budget);
 
+  // See SourceTree::damage.
+  virtual std::optional<Error> damage(RequestBudget&) { return std::nullopt; }
+
  private:
   ServedFile* file_of_key() const;  // null: of no file
 

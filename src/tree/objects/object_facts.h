@@ -38,5 +38,7 @@ Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const Open
                                                     RequestBudget& budget);
 Result<std::string> get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name,
                                      RequestBudget& budget);
+// What user.hdf5.error tells.
+std::optional<Error> object_damage(ServedFile& file, const OpenedObject& object, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -37,6 +37,11 @@ class ObjectNode : public Node {
     return get_object_xattr(*file_, *object, name, budget);
   }
 
+  std::optional<Error> damage(RequestBudget& budget) override {
+    const auto object = file_->object(address_, budget);
+    return object ? object_damage(*file_, **object, budget) : std::optional(object.error());
+  }
+
  protected:
   const ServedFilePtr& file() const { return file_; }
   std::uint64_t address() const { return address_; }
@@ -232,6 +237,8 @@ class BrokenNode : public Node {
     if (name == "user.hdf5.error") return why_.text();
     return fail(unknown());
   }
+
+  std::optional<Error> damage(RequestBudget&) override { return why_; }
 
  private:
   // Why it is not known whether the object has an attribute: EIO, unless there is no object.

@@ -358,6 +358,10 @@ Result<std::vector<std::string>> list_object_xattrs(ServedFile& file, const Open
   return list.take();
 }
 
+std::optional<Error> object_damage(ServedFile& file, const OpenedObject& object, RequestBudget& budget) {
+  return gather(file, object, true, budget).subject.problem;
+}
+
 Text get_object_xattr(ServedFile& file, const OpenedObject& object, std::string_view name,
                       RequestBudget& budget) {
   if (name.starts_with(kStructurePrefix))
