@@ -176,7 +176,7 @@ class HeaderMender {
   // Up to where something else begins.
   std::uint64_t most_bytes() const {
     std::uint64_t most = std::min(kMostHeader, rescue_.end - address_);
-    const auto next = std::ranges::upper_bound(rescue_.found, address_ + 4, {}, &Found::offset);
+    const auto next = std::ranges::upper_bound(rescue_.found, address_ + 4, {}, Found::place);
     if (next != rescue_.found.end()) most = std::min(most, next->offset - address_);
     return most;
   }

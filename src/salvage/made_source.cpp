@@ -157,7 +157,7 @@ void MadeSource::will_read(std::span<const ByteRange> ranges) const {
 
 std::optional<std::string> MadeSource::remark(std::uint64_t address) const {
   const auto found = remarks_.find(address);
-  return found == remarks_.end() ? general_ : found->second;
+  return found == remarks_.end() ? general_ : std::optional(*found->second);
 }
 
 }  // namespace h5mount::salvage

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "h5mount/io/byte_source.h"
@@ -41,7 +42,9 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
                                         std::vector<std::byte> fill);
   // An address at which nothing can be read.
   std::optional<std::uint64_t> lost(std::uint64_t bytes);
-  void remark_on(std::uint64_t address, std::string text) { remarks_[address] = std::move(text); }
+  void remark_on(std::uint64_t address, std::string text) {
+    remarks_[address] = &*texts_.insert(std::move(text)).first;
+  }
   // The remark on every object that has none of its own.
   void remark_on_all(std::string text) { general_ = std::move(text); }
 
@@ -87,7 +90,8 @@ class MadeSource final : public io::ByteSource, public io::Remarks {
   std::uint64_t made_bytes_ = 0;
   std::map<std::uint64_t, std::vector<std::byte>> over_;
   std::map<std::uint64_t, Segment> segments_;
-  std::unordered_map<std::uint64_t, std::string> remarks_;
+  std::unordered_set<std::string> texts_;  // of remarks, most of which are the same
+  std::unordered_map<std::uint64_t, const std::string*> remarks_;
   std::optional<std::string> general_;
 };
 

@@ -98,7 +98,7 @@ void add_heap_links(Rescue& rescue, std::uint64_t block_address, std::vector<for
   const auto block = rescue.file->read_up_to(block_address, kMaxLinkBytes, "FractalHeapDirectBlock");
   if (!block) return;
   ByteSpan bytes = block->bytes();
-  const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, &Found::offset);
+  const auto next = std::ranges::upper_bound(rescue.found, block_address, {}, Found::place);
   if (next != rescue.found.end() && next->offset - block_address < bytes.size())
     bytes = bytes.first(static_cast<std::size_t>(next->offset - block_address));
   for (std::size_t at = 5 + std::size_t{rescue.sizes().offsets}; at + 6 < bytes.size();) {
@@ -157,6 +157,8 @@ std::vector<Found> outside(std::vector<Found> found, const std::array<const Clai
 void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& claims,
                          std::vector<HeadlessGroup>& out) {
   constexpr std::uint64_t kStepsPerPair = 256;
+  constexpr std::uint64_t kMostLoaded = 64U << 20;  // bytes of heaps, whatever they claim
+  std::uint64_t loaded = 0;
   struct Names {
     metadata::LocalHeap heap;
     HeadlessGroup group;
@@ -165,6 +167,9 @@ void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& cla
   for (const Found& found : outside(rescue.of_kind(Kind::LocalHeap), claims)) {
     auto heap = metadata::LocalHeap::open(rescue.file, found.offset);
     if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) continue;
+    const std::uint64_t bytes = heap->segment_size() + sizeof(Names);
+    if (bytes > kMostLoaded - loaded) continue;
+    loaded += bytes;
     heap->load();
     all.push_back({*std::move(heap), {found.offset, {}}});
   }

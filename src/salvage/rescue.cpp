@@ -10,12 +10,14 @@ void Rescue::take_found(std::vector<Found> more) {
   found = std::move(more);
   for (auto& one : by_kind) one.clear();
   for (std::uint32_t i = 0; i < found.size(); ++i)
-    by_kind.at(static_cast<std::size_t>(found[i].kind)).push_back(i);
+    if (!is_header(found[i])) by_kind.at(static_cast<std::size_t>(found[i].kind)).push_back(i);
 }
 
 std::vector<Found> Rescue::of_kind(Kind kind) const {
+  const auto& places = by_kind.at(static_cast<std::size_t>(kind));
   std::vector<Found> out;
-  for (const std::uint32_t i : by_kind.at(static_cast<std::size_t>(kind))) out.push_back(found[i]);
+  out.reserve(places.size());
+  for (const std::uint32_t i : places) out.push_back(found[i]);
   return out;
 }
 

@@ -37,7 +37,7 @@ struct Rescue {
   unsigned damaged_trees = 0;  // chunk indexes whose nodes do not say whose they are
   std::unordered_map<std::uint64_t, std::size_t> finding_at;  // by address
   Report report;
-  std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // in `found`
+  std::array<std::vector<std::uint32_t>, kKinds> by_kind;  // in `found`; not of headers
   // By owner, of each kind that was asked for.
   std::array<std::optional<std::vector<std::pair<std::uint64_t, Found>>>, kKinds> by_owner;
 

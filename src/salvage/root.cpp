@@ -24,7 +24,7 @@ std::vector<std::uint64_t> reach_of(const Rescue& rescue, const Candidate& root)
     for (const format::Link& link : root.headless->links)
       if (link.is(format::LinkType::Hard)) survey.walk(link.address);
   std::vector<std::uint64_t> out;
-  for (const auto& [address, kind] : survey.result().reached) out.push_back(address);
+  survey.result().reached.for_each([&](std::uint64_t address, std::uint8_t) { out.push_back(address); });
   std::ranges::sort(out);
   return out;
 }
@@ -34,11 +34,11 @@ std::vector<std::uint64_t> reach_of(const Rescue& rescue, const Candidate& root)
 // and that group is one of its members.
 bool may_be_root(const Candidate& candidate, const std::vector<std::uint64_t>& reach, const Surveyed& all) {
   bool everything = true, first = candidate.address < kBeginning;
-  for (const auto& [address, kind] : all.reached) {
-    if (std::ranges::binary_search(reach, address)) continue;
+  all.reached.for_each([&](std::uint64_t address, std::uint8_t) {
+    if (std::ranges::binary_search(reach, address)) return;
     everything = false;
     first = first && address > candidate.address;
-  }
+  });
   return everything || first;
 }
 
@@ -63,8 +63,7 @@ Status Salvager::choose_root() {
   }
   for (const Found& found : rescue_.found) {
     if (!is_header(found) || candidates.size() >= kMaxRoots) continue;
-    const auto kind = met.reached.find(found.offset);
-    if (kind == met.reached.end() || kind->second != object::ObjectKind::Group) continue;
+    if (!met.is_group(found.offset)) continue;
     if (!met.links_in.contains(found.offset) && !linked.contains(found.offset))
       candidates.push_back({found.offset, nullptr});
   }

@@ -74,8 +74,7 @@ void Salvager::claim_extension(std::uint64_t address) {
 }
 
 bool Salvager::opens_as_root() const {
-  const auto root = reachable_->result().reached.find(root_);
-  return root != reachable_->result().reached.end() && root->second == object::ObjectKind::Group;
+  return reachable_->result().is_group(root_);
 }
 
 void Salvager::walk_reachable() {
@@ -94,7 +93,7 @@ void Salvager::take_found(Swept swept) {
   const std::int64_t base = rescue_.shape.base;
   std::erase_if(swept.found, [&](const Found& one) { return static_cast<std::int64_t>(one.offset) < base; });
   for (Found& one : swept.found)
-    one.offset = static_cast<std::uint64_t>(static_cast<std::int64_t>(one.offset) - base);
+    one = Found(static_cast<std::uint64_t>(static_cast<std::int64_t>(one.offset) - base), one.kind);
   rescue_.take_found(std::move(swept.found));
 }
 

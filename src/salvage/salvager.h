@@ -47,6 +47,7 @@ class Salvager {
   bool is_lost(const Found& found) const;
   void find_unlinked();
   void find_headless();
+  bool is_proven(std::uint64_t address, object::ObjectKind kind) const;
   void tell_of_unlinked();
   std::vector<format::Link> lost_links();
 
@@ -66,9 +67,5 @@ class Salvager {
   std::vector<Lost> lost_;
   std::unordered_set<std::uint64_t> headless_members_;  // lost objects in groups that were made for them
 };
-
-inline bool is_header(const Found& found) {
-  return found.kind == Kind::Header1 || found.kind == Kind::Header2;
-}
 
 }  // namespace h5mount::salvage

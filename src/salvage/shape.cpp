@@ -100,8 +100,7 @@ class AddressCollector {
   }
 
   void take_links(const Found& found) {
-    if (found.bytes > kMaxVotedHeader) return;
-    const auto bytes = bytes_at(found.offset, found.bytes);
+    const auto bytes = bytes_at(found.offset, kMaxVotedHeader);
     format::Cursor cursor(bytes, found.offset, "ObjectHeader", sizes_);
     const auto prefix = format::decode_object_header_prefix(cursor);
     if (!prefix || prefix->chunk0_bytes > cursor.remaining()) return;

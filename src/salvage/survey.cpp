@@ -91,7 +91,7 @@ void Survey::visit(std::uint64_t address) {
     out_.unreadable.push_back(address);
     return;
   }
-  out_.reached.emplace(address, opened->kind);
+  out_.reached.add(address, static_cast<std::uint8_t>(opened->kind));
   if (opened->kind == object::ObjectKind::Group) visit_group(*opened);
   if (opened->kind == object::ObjectKind::Dataset) visit_dataset(*opened);
   read_attributes(*opened);
@@ -117,7 +117,7 @@ void Survey::visit_group(const object::Object& object) {
   }
   for (const format::Link& link : links) {
     if (!link.is(format::LinkType::Hard)) continue;
-    ++out_.links_in[link.address];
+    out_.links_in.add(link.address);
     pending_.push_back(link.address);
   }
   if (damage) out_.groups.push_back({object, std::move(links), *damage});

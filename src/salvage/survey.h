@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "address_table.h"
 #include "claims.h"
 #include "h5mount/chunk/chunk_index.h"
 #include "h5mount/metadata/file_metadata.h"
@@ -32,11 +32,15 @@ struct DatasetTrouble {
 };
 
 struct Surveyed {
-  std::unordered_map<std::uint64_t, object::ObjectKind> reached;  // by address
-  std::unordered_map<std::uint64_t, std::uint32_t> links_in;  // links to an address, the roots' not counted
+  AddressTable reached;   // with the kind of object
+  AddressTable links_in;  // addresses that links lead to
   std::vector<DamagedGroup> groups;
   std::vector<DatasetTrouble> datasets;
   std::vector<std::uint64_t> unreadable;  // linked to, and no object
+
+  bool is_group(std::uint64_t address) const {
+    return reached.find(address) == static_cast<std::uint8_t>(object::ObjectKind::Group);
+  }
 };
 
 // A chunk of a dataset, in the row-major order of its grid.

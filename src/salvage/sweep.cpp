@@ -40,7 +40,7 @@ std::vector<Piece> cut(const std::vector<Range>& ranges) {
 class Sweeper {
  public:
   Sweeper(const io::ByteSource& source, const std::vector<Range>& ranges, const Options& options)
-      : source_(source), options_(options), pieces_(cut(ranges)) {
+      : source_(source), options_(options), pieces_(cut(ranges)), found_(pieces_.size()) {
     for (const Range& range : ranges) all_ += range.end - range.begin;
   }
 
@@ -52,8 +52,7 @@ class Sweeper {
     threads.clear();
     const MutexLock lock(mutex_);
     if (error_) return fail(*error_);
-    std::ranges::sort(found_, {}, &Found::offset);
-    return Swept{std::move(found_), done_};
+    return Swept{all_found(), done_};
   }
 
  private:
@@ -63,21 +62,33 @@ class Sweeper {
     for (std::size_t i = next_++; i < pieces_.size() && !stop_; i = next_++) {
       found.clear();
       const Status swept = sweep_piece(pieces_[i], buffer, found);
-      if (!keep(pieces_[i], found, swept)) stop_ = true;
+      if (!keep(i, found, swept)) stop_ = true;
     }
   }
 
-  bool keep(const Piece& piece, const std::vector<Found>& found, const Status& swept) {
+  bool keep(std::size_t number, const std::vector<Found>& found, const Status& swept) {
     const MutexLock lock(mutex_);
     if (!swept && !error_) error_ = swept.error();
-    for (const Range& range : piece.ranges) done_ += range.end - range.begin;
-    if (found_.size() + found.size() > kMaxFound && !error_)
+    for (const Range& range : pieces_[number].ranges) done_ += range.end - range.begin;
+    count_ += found.size();
+    if (count_ > kMaxFound && !error_)
       error_ = Error(ErrorCode::LimitExceeded, "the file has more structures than salvage keeps in memory");
     if (error_) return false;
-    found_.insert(found_.end(), found.begin(), found.end());
+    found_[number] = found;
     if (!options_.progress || options_.progress(done_, all_)) return true;
     error_ = Error(ErrorCode::Interrupted, "the sweep was interrupted");
     return false;
+  }
+
+  // In order, as pieces are. Each piece's memory is given back as soon as it is copied.
+  std::vector<Found> all_found() H5_REQUIRES(mutex_) {
+    std::vector<Found> out;
+    out.reserve(count_);
+    for (std::vector<Found>& piece : found_) {
+      out.insert(out.end(), piece.begin(), piece.end());
+      std::vector<Found>().swap(piece);
+    }
+    return out;
   }
 
   Status sweep_piece(const Piece& piece, std::vector<std::byte>& buffer, std::vector<Found>& found) {
@@ -100,7 +111,7 @@ class Sweeper {
   }
 
   std::optional<Found> prove(ByteSpan here, std::uint64_t offset, Kind kind, std::uint64_t& work) const {
-    if (kind != Kind::Header1 && kind != Kind::Header2) return Found{offset, 0, kind};
+    if (kind != Kind::Header1 && kind != Kind::Header2) return Found(offset, kind);
     format::Cursor cursor(here, offset, "ObjectHeader", {});
     const auto prefix = format::decode_object_header_prefix(cursor);
     if (!prefix) return std::nullopt;
@@ -116,7 +127,7 @@ class Sweeper {
     }
     const bool proven = kind == Kind::Header2 ? proven_header2_bytes(here) != 0 : has_form_of_header1(here);
     if (!proven) return std::nullopt;
-    return Found{offset, static_cast<std::uint32_t>(bytes), kind};
+    return Found(offset, kind);
   }
 
   const io::ByteSource& source_;
@@ -127,7 +138,8 @@ class Sweeper {
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
   std::optional<Error> error_ H5_GUARDED_BY(mutex_);
-  std::vector<Found> found_ H5_GUARDED_BY(mutex_);
+  std::vector<std::vector<Found>> found_ H5_GUARDED_BY(mutex_);  // of each piece
+  std::size_t count_ H5_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ H5_GUARDED_BY(mutex_) = 0;
 };
 

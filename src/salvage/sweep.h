@@ -10,11 +10,21 @@
 
 namespace h5mount::salvage {
 
+// There may be many: eight bytes each.
 struct Found {
-  std::uint64_t offset = 0;
-  std::uint32_t bytes = 0;  // where the structure tells them: headers; else 0
-  Kind kind = Kind::None;
+  static constexpr std::uint64_t kMostOffset = (std::uint64_t{1} << 56) - 1;
+
+  Found(std::uint64_t at, Kind what) : offset(at & kMostOffset), kind(what) {}
+  static std::uint64_t place(const Found& found) { return found.offset; }  // for algorithms
+
+  std::uint64_t offset : 56;
+  Kind kind : 8;
 };
+static_assert(sizeof(Found) == 8);
+
+inline bool is_header(const Found& found) {
+  return found.kind == Kind::Header1 || found.kind == Kind::Header2;
+}
 
 struct Swept {
   std::vector<Found> found;  // by offset

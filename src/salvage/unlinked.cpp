@@ -29,15 +29,12 @@ void Salvager::find_unlinked() {
   rescue_.weak_claims.settle();
   find_headless();
   const Surveyed& result = unlinked_->result();
-  const auto is_group = [&](std::uint64_t address) {
-    return result.reached.at(address) == object::ObjectKind::Group;
-  };
   Claims none;
   Survey below(rescue_.file, rescue_.end, none, nullptr, rescue_.options);  // lost+found
   below.leave_out(reachable_->result());
   const auto add = [&](std::uint64_t address) {
-    lost_.push_back({address, is_group(address)});
-    if (is_group(address)) below.walk(address);
+    lost_.push_back({address, result.is_group(address)});
+    if (result.is_group(address)) below.walk(address);
   };
   for (const std::uint64_t address : met)
     if (!result.links_in.contains(address) && lost_.size() < kMaxLost) add(address);
@@ -62,7 +59,7 @@ void Salvager::find_headless() {
     if (!made) continue;
     for (const format::Link& link : group.links) {
       if (!link.is(format::LinkType::Hard)) continue;
-      ++unlinked_->result().links_in[link.address];
+      unlinked_->result().links_in.add(link.address);
       headless_members_.insert(link.address);
     }
     Finding finding;
@@ -74,27 +71,28 @@ void Salvager::find_headless() {
   }
 }
 
+// Space that nothing leads to may have been used again, and what was written there may be gone too.
+bool Salvager::is_proven(std::uint64_t address, object::ObjectKind kind) const {
+  const auto opened = object::open_object(*rescue_.file, address);
+  if (!opened || opened->header->version != 2) return false;
+  if (kind != object::ObjectKind::Dataset) return true;
+  const auto described = object::describe_dataset(*rescue_.file, *opened);
+  return described && described->layout.cls == format::LayoutClass::Compact &&
+         !described->type->has_variable_part;
+}
+
 void Salvager::tell_of_unlinked() {
-  std::unordered_set<std::uint64_t> shown;
-  for (const Lost& one : lost_) shown.insert(one.address);
-  for (const auto& [address, kind] : unlinked_->result().reached) {
-    if (!shown.contains(address) && !unlinked_->result().links_in.contains(address)) continue;
+  AddressTable shown;
+  for (const Lost& one : lost_) shown.add(one.address);
+  unlinked_->result().reached.for_each([&](std::uint64_t address, std::uint8_t kind) {
+    if (!shown.contains(address) && !unlinked_->result().links_in.contains(address)) return;
     Finding finding;
     finding.address = address;
     finding.found_by = "its object header, to which nothing links";
-    // Space that nothing leads to may have been used again, and what was written there may be gone too.
-    const auto opened = object::open_object(*rescue_.file, address);
-    const auto described =
-        opened && kind == object::ObjectKind::Dataset
-            ? object::describe_dataset(*rescue_.file, *opened)
-            : Result<object::DatasetDescription>(fail(Error(ErrorCode::NotFound, "no dataset")));
-    const bool within = kind != object::ObjectKind::Dataset ||
-                        (described && described->layout.cls == format::LayoutClass::Compact &&
-                         !described->type->has_variable_part);
-    const bool proven = opened && opened->header->version == 2 && within;
+    const bool proven = is_proven(address, static_cast<object::ObjectKind>(kind));
     finding.certainty = proven ? Certainty::Proven : Certainty::Guessed;
     rescue_.note(std::move(finding));
-  }
+  });
   for (const DatasetTrouble& trouble : unlinked_->result().datasets) rescue_dataset(rescue_, trouble, true);
 }
 
