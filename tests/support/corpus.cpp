@@ -17,8 +17,9 @@ const std::filesystem::path& own_corpus() {
   static const std::filesystem::path place = [] {
     const std::filesystem::path build =
         std::filesystem::path(H5MOUNT_PROGRAM).parent_path().parent_path().parent_path();
-    const std::string command = "/usr/bin/python3 '" + (source_root() / "scripts/make_corpus.py").string() +
-                                "' --cached '" + (build / "tests").string() + "'";
+    const std::string command = std::string(kPython) + " '" +
+                                (source_root() / "scripts/make_corpus.py").string() + "' --cached '" +
+                                (build / "tests").string() + "'";
     std::string line;
     if (std::FILE* const pipe = ::popen(command.c_str(), "r")) {
       std::array<char, 4096> part{};

@@ -10,6 +10,9 @@
 
 namespace h5mount::test {
 
+// The interpreter that has Debian's h5py: the first `python3` of PATH may be another one.
+inline constexpr const char* kPython = "/usr/bin/python3";
+
 std::filesystem::path source_root();
 // The project's own; empty where it could not be written.
 const std::filesystem::path& own_corpus();

@@ -5,21 +5,56 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
 
 namespace h5mount::test {
 
+namespace {
+
+// A directory that is there as long as this object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string place = (std::filesystem::temp_directory_path() / "h5mount-written-XXXXXX").string();
+    if (::mkdtemp(place.data()) == nullptr) throw std::runtime_error("no directory for files of tests");
+    path_ = place;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<std::byte> run_writer(const TemporaryDirectory& directory, const std::filesystem::path& program) {
+  const auto file = directory / "f.h5", said = directory / "said";
+  const std::string command = std::string(kPython) + " '" + program.string() + "' '" + file.string() +
+                              "' >'" + said.string() + "' 2>&1";
+  if (std::system(command.c_str()) == 0 && std::filesystem::exists(file)) return read_whole_file(file);
+  std::ifstream in(said);
+  throw std::runtime_error("no file from " + command + "\n" +
+                           std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+}  // namespace
+
 std::vector<std::byte> written_with_h5py(const std::string& script, const std::string& libver) {
-  std::string place = (std::filesystem::temp_directory_path() / "h5mount-written-XXXXXX").string();
-  if (::mkdtemp(place.data()) == nullptr) return {};
-  const std::filesystem::path directory(place), program = directory / "write.py", file = directory / "f.h5";
+  const TemporaryDirectory directory;
+  const auto program = directory / "write.py";
   std::ofstream(program) << "import h5py, numpy as np, sys\nf = h5py.File(sys.argv[1], 'w', libver='"
                          << libver << "')\n"
                          << script << "\nf.close()\n";
-  const int status = std::system(("/usr/bin/python3 " + program.string() + " " + file.string()).c_str());
-  std::vector<std::byte> bytes;
-  if (status == 0) bytes = read_whole_file(file);
-  std::filesystem::remove_all(directory);
-  return bytes;
+  return run_writer(directory, program);
+}
+
+std::vector<std::byte> written_by_program(const std::string& program) {
+  return run_writer(TemporaryDirectory(), source_root() / "tests" / program);
 }
 
 std::vector<std::size_t> places_of(const std::vector<std::byte>& bytes, std::string_view signature) {

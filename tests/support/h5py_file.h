@@ -1,4 +1,5 @@
-// Writes HDF5 files with h5py at run time, and finds and damages structures in their bytes.
+// Writes HDF5 files with h5py at run time, and finds and damages structures in their bytes. A test whose file
+// cannot be written fails: what is thrown ends it, with what Python said.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,13 @@
 
 namespace h5mount::test {
 
-// Runs the Python statements in `script`, with the open file as `f`, and returns the file's bytes; empty
-// where Python or h5py fails. `libver` is h5py's: "latest" or "earliest".
+// Runs the Python statements in `script`, with the open file as `f`, and returns the file's bytes. `libver`
+// is h5py's: "latest" or "earliest".
 std::vector<std::byte> written_with_h5py(const std::string& script, const std::string& libver = "latest");
+
+// The bytes of the file that a program in tests/, such as "view/fixtures/every_type.py", writes where its
+// first argument says.
+std::vector<std::byte> written_by_program(const std::string& program);
 
 // The offsets of all structures with this signature, ascending.
 std::vector<std::size_t> places_of(const std::vector<std::byte>& bytes, std::string_view signature);
