@@ -60,7 +60,6 @@ class VirtualReaderTest : public testing::Test {
 
 TEST_F(VirtualReaderTest, ChunksOfItsSourcesAreDecodedAheadOfAForwardReader) {
   const std::vector<std::byte> bytes = written_with_h5py(kSwapped);
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   open(bytes);
   const std::uint64_t before = environment_.counters->units_ahead;
   dataset::ReadPattern pattern;
@@ -74,7 +73,6 @@ TEST_F(VirtualReaderTest, ChunksOfItsSourcesAreDecodedAheadOfAForwardReader) {
 
 TEST_F(VirtualReaderTest, NothingIsPreparedForAReaderAtRandom) {
   const std::vector<std::byte> bytes = written_with_h5py(kSwapped);
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   open(bytes);
   const std::uint64_t before = environment_.counters->units_ahead;
   dataset::ReadPattern pattern;
@@ -89,7 +87,6 @@ TEST_F(VirtualReaderTest, NothingIsPreparedForAReaderAtRandom) {
 // Read-ahead meets the damage first, and it must fail the reads of the chunk and no others.
 TEST_F(VirtualReaderTest, DamageOfASourceIsThatOfItsOwnBytes) {
   std::vector<std::byte> bytes = written_with_h5py(kSwapped);
-  if (bytes.empty()) GTEST_SKIP() << "h5py wrote no file";
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::size_t chunk = 0;  // zlib's header of level 1, of some chunk in the middle
   for (int i = 0; i < 20; ++i) chunk = all.find("\x78\x01", chunk + 4096);

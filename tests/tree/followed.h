@@ -162,9 +162,7 @@ def keep():
 f['count'] = np.array([len(states)], 'u1')
 for i, state in enumerate(states): f.create_dataset(str(i), data=np.frombuffer(state, 'u1'))
 )");
-  EXPECT_FALSE(all.empty()) << "h5py wrote no file";
   FileStates states;
-  if (all.empty()) return states;
   const auto count = std::to_integer<std::size_t>(bytes_in(all, "count").at(0));
   while (states.size() < count) states.push_back(bytes_in(all, std::to_string(states.size())));
   return states;

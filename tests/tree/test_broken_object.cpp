@@ -28,7 +28,6 @@ for i in range(20): g.attrs['a%02d' % i] = np.arange(200)
 f['last'] = np.arange(20000)
 )",
                                                    "earliest");
-  ASSERT_FALSE(bytes.empty()) << "h5py wrote no file";
   int broken = 0;
   for (const std::size_t size : {bytes.size() / 2, bytes.size() / 8, bytes.size() / 16, bytes.size() / 64}) {
     bytes.resize(size);
