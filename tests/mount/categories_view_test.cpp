@@ -1,5 +1,4 @@
 // Categorical data in both of AnnData's forms: tables have their names.
-#include "parquet_reader.h"
 #include "views.h"
 
 namespace h5mount::test {
@@ -38,15 +37,7 @@ with h5py.File('f.h5', 'w') as f:
   }
 
   Outcome check(const std::string& statements) const {
-    return ViewsTest::check(kParquetReader + R"(
-import csv, io, json
-def rows(name, delimiter=','):
-    table = list(csv.reader(io.StringIO(read(name).decode(), newline=''), delimiter=delimiter))
-    return {column: [row[i] for row in table[1:]] for i, column in enumerate(table[0])}
-def objects(name):
-    return [json.loads(line) for line in read(name).decode().splitlines()]
-def text(value): return '' if value is None else str(value)
-)" + statements);
+    return ViewsTest::check("from parquet_reader import *\nfrom categories_reader import *\n" + statements);
   }
 };
 

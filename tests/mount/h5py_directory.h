@@ -23,6 +23,17 @@ class H5pyDirectoryTest : public ::testing::Test {
             300);
     ASSERT_EQ(made.code, 0) << made.err;
   }
+  // The same with a program of fixtures/.
+  void write_by(const std::string& program) const {
+    const auto file = source_root() / "tests/mount/fixtures" / program;
+    const Outcome made = run("cd " + place.string() + " && " + fixture_python() + file.string(), 300);
+    ASSERT_EQ(made.code, 0) << made.err;
+  }
+  // The interpreter for programs that import modules of fixtures/, where it stores nothing.
+  static std::string fixture_python() {
+    return "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + (source_root() / "tests/mount/fixtures").string() + " " +
+           python();
+  }
   // Kills the command while it reads (kill_reader.py); "killed\n" where it is gone at once. With the process
   // id of the mount, which must then come to rest.
   std::string kill(const std::string& signal, const std::string& command,

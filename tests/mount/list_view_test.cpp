@@ -5,53 +5,9 @@ namespace h5mount::test {
 namespace {
 
 TEST_F(ViewsTest, ListIsTheTreeForPeople) {
-  write(R"(
-with h5py.File('f.h5', 'w') as f:
-    f.attrs['title'] = 'root'
-    d = f.create_dataset('g/d', data=np.arange(100.).reshape(10, 10), chunks=(5, 5), compression='gzip',
-                         shuffle=True, maxshape=(None, 20))
-    d.attrs['units'] = 'K\n\x1b[31m'; d.attrs['list'] = np.arange(1000); d.attrs['π'] = 3.5
-    d.attrs.create('large', 'x' * 70000, dtype=h5py.string_dtype())
-    f['g/type'] = np.dtype('<i4')
-    f['strings'] = ['a', 'b']
-    f['scalar'] = 1.5
-    f['soft'] = h5py.SoftLink('/nowhere')
-    f['out'] = h5py.ExternalLink('other.h5', '/x')
-    f['g/up'] = f['/']
-    f['odd\n%41'] = np.zeros(3, '>u2')
-    f['null'] = h5py.Empty('i4')
-    f['wide'] = np.zeros(2, [('member%d' % i, 'i4') for i in range(50)])
-)");
+  write_by("list_view/list_is_the_tree_for_people_file.py");
   ASSERT_TRUE(mounts("f.h5")) << said;
-  H5MOUNT_CHECK(R"(
-text = read('list.txt').decode()
-lines = text.splitlines()
-assert all(line.isprintable() for line in lines) and max(map(len, lines)) < 200
-tree = {}
-for line in lines:
-    if line[0] == '/':
-        last, *words = line.split()
-        assert last not in tree
-        tree[last] = [' '.join(words)]
-    else: tree[last].append(line.strip())
-assert tree.pop('/') == ['Group', '@title = root']
-assert tree.pop('/g') == ['Group']
-d = tree.pop('/g/d')
-assert d[0] == 'Dataset {10/Inf, 10/20} <f8, chunked {5, 5}, shuffle, deflate', d[0]
-assert set(d[1:3]) < {'@units = K\\x0a\\x1b[31m', '@π = 3.5', d[1], d[2]}
-assert '@π = 3.5' in d and '@units = K\\x0a\\x1b[31m' in d and 'large attributes: ["large"]' in d, d
-assert any(line.startswith('@list = [0,1,2,3') and line.endswith('…') for line in d)
-wide = tree.pop('/wide')[0]
-assert wide.startswith('Dataset {2} {"member0":"<i4",') and wide.endswith('…'), wide
-assert tree == {'/g/type': ['Type <i4'], '/strings': ['Dataset {2} utf8'],
-                '/scalar': ['Dataset {SCALAR} <f8'],
-                '/soft': ['Link -> nowhere'], '/out': ['Link -> .h5/external/other.h5/x'],
-                '/g/up': ['Link -> ..'], '/odd\\x0a%2541': ['Dataset {3} >u2'],
-                '/null': ['Dataset {NULL} <i4']}, tree
-import subprocess
-counted = subprocess.run(['wc', '-c', V + '/list.txt'], capture_output=True).stdout
-assert int(counted.split()[0]) == len(text.encode())
-)");
+  H5MOUNT_CHECK_BY("list_view/list_is_the_tree_for_people_check.py");
 }
 
 TEST_F(ViewsTest, ListSaysWhatIsDamaged) {

@@ -47,21 +47,7 @@ with h5py.File('f.h5', 'w') as f:
                 "plain.zarr v3.zarr")
                 .err,
             "");
-  H5MOUNT_CHECK(R"(
-import tarfile
-files = 0
-with tarfile.open(D + '/all.tar') as archive:
-    for member in archive:
-        if not member.isfile(): continue
-        files += 1
-        content = archive.extractfile(member).read()
-        if member.name == 'status':  # of the moment when it was archived
-            assert content.startswith(b'file: ') and content.endswith(b'\n') and b'\0' not in content, content
-        else:
-            assert content == read(member.name), member.name
-            assert content or member.name == 'log', member.name
-assert files > 20, files
-)");
+  H5MOUNT_CHECK_BY("sizes_view/tar_and_git_take_every_file_whole_check.py");
 }
 
 TEST_F(SizesTest, GitShowsTheListsOfTheTree) {
@@ -80,15 +66,7 @@ TEST_F(SizesTest, GitShowsTheListsOfTheTree) {
 }
 
 TEST_F(SizesTest, WhatCannotBeReadIsNotTakenForEmpty) {
-  write(R"(
-with h5py.File('f.h5', 'w', libver='latest') as f:
-    f['good'] = 1
-    f['bad'] = 2
-    f.create_dataset('huge', (1 << 40, 1 << 22), '<i4', chunks=(1 << 10, 1 << 10), compression=1)
-    place = h5py.h5o.get_info(f['bad'].id).addr
-with open('f.h5', 'r+b') as raw:
-    raw.seek(place + 10); byte = raw.read(1); raw.seek(place + 10); raw.write(bytes([byte[0] ^ 0x10]))
-)");
+  write_by("sizes_view/what_cannot_be_read_is_not_taken_for_empty_file.py");
   ASSERT_TRUE(mounts("f.h5")) << said;
   const Outcome archive = mount.in("tar -c . | tar -t");
   EXPECT_EQ(archive.out, "./\n./good\n./huge\n") << archive.err;  // no size can say how long `huge` is
