@@ -1,5 +1,6 @@
 // --cat, --list and --stat, as shells and scripts use them.
 #include "front_test.h"
+#include "support/h5py_file.h"
 
 namespace h5mount::test {
 namespace {
@@ -24,7 +25,9 @@ class CatListStat : public FrontTest {
  protected:
   void SetUp() override {
     FrontTest::SetUp();
-    if (!IsSkipped()) write(kSmallFile);
+    const std::vector<std::byte> file = written_with_h5py(kSmallFile, "earliest");
+    std::ofstream(place / "f.h5", std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
   }
 };
 

@@ -11,19 +11,18 @@
 namespace h5mount::test {
 namespace {
 
-// A file that a script writes as `made.h5`, mounted.
+// A file that a program of fixtures/attributes writes, once for all tests that look at it, mounted.
 class MadeFile : public ::testing::Test {
  protected:
-  void make(const std::string& name, const std::string& script, const std::string& options = {}) {
+  void make(const std::string& name, const std::string& options = {}) {
     H5MOUNT_NEEDS_FUSE();
-    const auto program = scratch() / (name + ".py");
-    std::ofstream(program)
-        << "import sys, struct, h5py, numpy as np\nfrom h5py import h5a, h5d, h5p, h5s, h5t\n"
-        << "place = sys.argv[1]\n"
-        << script;
     file_ = scratch() / (name + ".h5");
-    const Outcome made = run(python() + program.string() + " " + file_.string());
-    ASSERT_EQ(made.code, 0) << made.err;
+    if (!std::filesystem::exists(file_)) {
+      const auto program = source_root() / "tests/mount/fixtures/attributes" / (name + ".py");
+      const Outcome made = run(python() + program.string() + " " + file_.string());
+      if (made.code != 0) std::filesystem::remove(file_);
+      ASSERT_EQ(made.code, 0) << made.err;
+    }
     const Outcome mounted = mount.mount(file_, options);
     ASSERT_EQ(mounted.code, 0) << mounted.err;
   }
@@ -54,40 +53,7 @@ class MadeFile : public ::testing::Test {
 
 class NamedAttributes : public MadeFile {
  protected:
-  void SetUp() override {
-    make("named", R"(
-with h5py.File(place, 'w') as f:
-    f.attrs['title'] = 'of the root'
-    obs = f.create_group('obs')
-    obs.attrs['_index'] = 'cell_id'
-    obs['_index'] = ['AAA', 'CCC']
-    entry = f.create_group('entry')
-    entry.attrs['name'] = 'of the group'
-    entry['name'] = 'a dataset'
-    entry['d'] = [1, 2]
-    entry['d'].attrs['units'] = 'mm'
-    entry['d'].attrs['list'] = [1.5, 2.0]
-    entry['a@b'] = 1
-    entry['a@b'].attrs['c/d@e'] = 'odd'
-    entry['a@b'].attrs['50%'] = 'percent'
-    entry['plain'] = 1
-    entry['x' * 250] = 1
-    entry['x' * 250].attrs['y' * 200] = 'long'
-    entry['x' * 250].attrs['y' * 201] = 'longer'
-    entry['type'] = np.dtype('<i4')
-    entry['type'].attrs['about'] = 'of a type'
-    entry['soft'] = h5py.SoftLink('d')
-    f['absolute'] = h5py.SoftLink('/entry/d')
-    f['odd link'] = h5py.SoftLink('entry/a@b')
-    f['nowhere'] = h5py.SoftLink('/entry/none')
-    f['soft group'] = h5py.SoftLink('obs')
-    f['second'] = obs
-    entry['top'] = f['/']
-    f['elsewhere'] = h5py.ExternalLink('other.h5', '/g')
-with h5py.File(place.replace('named.h5', 'other.h5'), 'w') as f:
-    f.create_group('g/h').attrs['deep'] = 'in another file'
-)");
-  }
+  void SetUp() override { make("named"); }
   std::string text(const std::string& name) const { return slurp(mount.path(".h5/attributes/" + name)); }
 };
 
@@ -161,25 +127,7 @@ TEST_F(NamedAttributes, WhatIsListedCanBeReadAndNothingElse) {
 
 class LargeAttributes : public MadeFile {
  protected:
-  void SetUp() override {
-    make("large", R"(
-with h5py.File(place, 'w', libver='latest') as f:
-    d = f.create_dataset('d', data=np.arange(5), track_order=True)
-    d.attrs['small'] = 'kept'
-    d.attrs['text'] = 'x' * 1_000_000
-    d.attrs['zeros'] = np.zeros(200_000)
-    d.attrs['fits'] = 'y' * 65_536
-    d.attrs['one more'] = 'y' * 65_537
-    d.attrs['numbers'] = np.arange(20_000, dtype='<i8')
-    d.attrs['few numbers'] = np.arange(10_000, dtype='<i8')
-    d.attrs['strings'] = ['s' * 1000] * 70
-    members = [('\x01' * 8 + '%d' % i, '<i4') for i in range(2_000)]
-    f['wide'] = np.zeros(1, np.dtype(members))
-    many = f.create_dataset('many', data=1)
-    for i in range(400):
-        many.attrs['a%0200d' % i] = 'z' * 70_000
-)");
-  }
+  void SetUp() override { make("large"); }
 };
 
 TEST_F(LargeAttributes, AreNamedInsteadOfListed) {
@@ -225,24 +173,7 @@ TEST_F(LargeAttributes, ALongListOfThemSaysThatItIsCut) {
 // Thirty strings of one mebibyte that lie in the heap once.
 class SharedString : public MadeFile {
  protected:
-  void SetUp() override {
-    make("shared", R"(
-with h5py.File(place, 'w') as f:
-    d = f.create_dataset('d', data=1)
-    kind = h5py.string_dtype()
-    d.attrs.create('big', np.array(['s%d' % i for i in range(30)], dtype=object), dtype=kind)
-    d.attrs.create('one', 'Q' * (1 << 20), dtype=kind)
-data = bytearray(open(place, 'rb').read())
-places = [at for at in range(len(data) - 16)
-          if data[at + 4:at + 12] != bytes(8) and struct.unpack_from('<Q', data, at + 4)[0] < len(data)
-          and data[struct.unpack_from('<Q', data, at + 4)[0]:][:4] == b'GCOL']
-one = next(data[at:at + 16] for at in places if struct.unpack_from('<I', data, at)[0] == 1 << 20)
-changed = [at for at in places if struct.unpack_from('<I', data, at)[0] in (2, 3)]
-assert len(changed) == 30, len(changed)
-for at in changed: data[at:at + 16] = one
-open(place, 'wb').write(data)
-)");
-  }
+  void SetUp() override { make("shared"); }
 
   // Peak memory of the process that serves this mount, in KiB.
   long peak() const {
@@ -279,22 +210,7 @@ TEST_F(SharedString, ATooLongValueIsNotWrittenToFindThatOut) {
 
 class CopiedFiles : public MadeFile {
  protected:
-  void SetUp() override {
-    make("copied", R"(
-with h5py.File(place, 'w', libver='latest') as f:
-    f.create_dataset('fill', (100, 100), '<i4', fillvalue=7)
-    f.create_dataset('chunked fill', (100, 100), '<i4', chunks=(10, 10), fillvalue=7)
-    f.create_dataset('zeros', (100, 100), '<i4')
-    f.create_dataset('chunked zeros', (100, 100), '<i4', chunks=(10, 10))
-    f.create_dataset('part', (1000, 1000), '<i4', chunks=(100, 100))[:100] = 3
-    f.create_dataset('text', (10,), h5py.string_dtype())
-    f.create_dataset('source', data=np.arange(100, dtype='<i4')).attrs['history'] = 'x' * 5000
-    view = h5py.VirtualLayout((100,), '<i4')
-    view[:] = h5py.VirtualSource(f['source'])
-    f.create_virtual_dataset('virtual', view)
-    f['type'] = np.dtype([('a', '<i4'), ('b', '<f8')])
-)");
-  }
+  void SetUp() override { make("copied"); }
 };
 
 TEST_F(CopiedFiles, BlocksSayWhetherThereIsData) {
@@ -344,12 +260,7 @@ TEST_F(MadeFile, RsyncTakesADatasetWithALargeAttribute) {
   std::filesystem::create_directory(copy);
   if (::setxattr(copy.c_str(), "user.probe", "1", 1, 0) != 0)
     GTEST_SKIP() << "no user xattrs in the scratch directory";
-  make("one_large", R"(
-with h5py.File(place, 'w') as f:
-    f['d'] = np.arange(5)
-    f['d'].attrs['small'] = 'kept'
-    f['d'].attrs['history'] = 'x' * 1_000_000
-)");
+  make("one_large");
   const Outcome outcome = mount.in("rsync -aX d " + copy + "/");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(slurp(copy + "/d"), slurp(mount.path("d")));
@@ -359,14 +270,7 @@ with h5py.File(place, 'w') as f:
 
 // A dataset that cannot be opened is described as far as it is known.
 TEST_F(MadeFile, WhatCannotBeOpenedIsDescribed) {
-  make("unopened", R"(
-with h5py.File(place, 'w', libver='latest') as f:
-    f.create_dataset('huge', (1 << 40, 1 << 22), '<i4', chunks=(1 << 10, 1 << 10), fillvalue=3, compression=1)
-    padded = np.dtype({'names': ['a', 'b'], 'formats': ['<i4', '<f8'], 'offsets': [0, 8], 'itemsize': 24})
-    f['padded'] = np.zeros(2, padded)
-    f['tail'] = np.zeros(2, np.dtype({'names': ['a'], 'formats': [padded], 'offsets': [0], 'itemsize': 32}))
-    f['at'] = np.zeros(2, np.dtype([('a@4', '<i4'), ('b', '<i2')]))
-)");
+  make("unopened");
   struct stat seen = {};
   ASSERT_EQ(::stat(mount.path("huge").c_str(), &seen), 0);
   EXPECT_EQ(seen.st_size, 0);
