@@ -37,6 +37,8 @@ int exit_code_of_child(pid_t child) {
   ::_exit(length == 1 ? 0 : exit_code_of_child(child));
 }
 
+}  // namespace
+
 void let_go_of_terminal() {
   ::setsid();
   if (::chdir("/") != 0) log(LogLevel::Debug, "cannot leave the working directory");
@@ -45,8 +47,6 @@ void let_go_of_terminal() {
   set_log_to_syslog(true);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
 }
-
-}  // namespace
 
 Result<Background> Background::fork_process() {
   std::array<int, 2> sockets{};

@@ -10,6 +10,9 @@
 
 namespace h5mount::cli {
 
+// Detaches this process from terminal, directory and stderr: the log goes to syslog.
+void let_go_of_terminal();
+
 class Background {
  public:
   // Forks. Returns a Background in the child. Does not return in the parent: it exits with 0 once the child

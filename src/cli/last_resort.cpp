@@ -17,8 +17,6 @@
 
 namespace h5mount::cli {
 
-namespace {
-
 // A forced unmount ends the connection, so that waiting processes get an error; a lazy one works where files
 // are open.
 void detach_mount(const std::string& mountpoint) {
@@ -32,8 +30,6 @@ void detach_mount(const std::string& mountpoint) {
   if (::posix_spawnp(&child, program.c_str(), nullptr, nullptr, words.data(), environ) == 0)
     (void)::waitpid(child, nullptr, 0);
 }
-
-}  // namespace
 
 void end_within(const std::string& mountpoint, std::chrono::milliseconds grace,
                 const std::shared_ptr<const std::atomic<bool>>& unmounted) {

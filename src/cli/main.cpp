@@ -8,6 +8,7 @@
 #include "front_command.h"
 #include "h5mount/base/malloc_limits.h"
 #include "h5mount/filter/plugins.h"
+#include "keeper.h"
 #include "mount_command.h"
 #include "open_source.h"
 #include "process_limits.h"
@@ -18,8 +19,9 @@ namespace {
 using namespace h5mount;
 using namespace h5mount::cli;
 
-int run(int count, const char* const* words) {
-  const auto parsed = parse_command_line(count, words);
+int run(OwnWords own) {
+  const auto kept = KeptServer::find(own);
+  const auto parsed = parse_command_line(own.count, own.words);
   if (!parsed) {
     print_error("", parsed.error().text());
     return kExitUsage;
@@ -31,7 +33,9 @@ int run(int count, const char* const* words) {
   if (const auto* unmount = std::get_if<UnmountCommand>(&*parsed)) return run_unmount(*unmount);
   if (const auto* front = std::get_if<FrontCommand>(&*parsed)) return run_front(*front);
   if (const auto* serve = std::get_if<ServeCommand>(&*parsed)) return run_serve(*serve);
-  return run_mount(std::get<MountCommand>(*parsed));
+  const auto& mount = std::get<MountCommand>(*parsed);
+  if (mount.options.survive && !mount.check_only && !kept) return run_keeper(mount, own);
+  return run_mount(mount, kept);
 }
 
 }  // namespace
@@ -39,9 +43,9 @@ int run(int count, const char* const* words) {
 int main(int count, char** words) {
   try {
     if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
-    tidy_descriptors(count, words);
+    tidy_descriptors(count, words, handed_descriptors({count, words}));
     limit_malloc();
-    return run(count, words);
+    return run({count, words});
   } catch (const std::bad_alloc&) {
     std::fputs("h5mount: out of memory\n", stderr);
   } catch (const std::system_error& error) {

@@ -1,5 +1,6 @@
 #include "mount_command.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,18 +82,48 @@ bool has_fuse() {
   return ::access("/dev/fuse", R_OK | W_OK) == 0;
 }
 
+// Who waits for the mount, and what outlives the process.
+struct Around {
+  std::optional<Background> background;
+  const std::optional<KeptServer>& kept;
+  std::shared_ptr<fuse::KeptMount> keeping;  // null: the mount ends with this process
+
+  bool goes_on() const { return keeping && keeping->device; }  // another server had the mount
+};
+
+// False where nobody waits for the mount any more.
+bool tell_ready(const MountCommand& command, const Around& around) {
+  if (!around.kept) return !around.background || around.background->ready();
+  if (!command.foreground) let_go_of_terminal();
+  return around.kept->tell_ready();
+}
+
+// Null where the source of a mount that goes on cannot be used any more: all of it is then ESTALE.
+Result<std::shared_ptr<tree::Tree>> make_served_tree(const MountCommand& command,
+                                                     const Result<OpenedSources>& sources,
+                                                     const std::shared_ptr<cache::BlockCache>& cache,
+                                                     const std::shared_ptr<MountStatus>& status,
+                                                     const Around& around) {
+  auto tree = sources ? make_tree(*sources, command.options, cache, status, FailedReads::Logged)
+                      : Result<std::shared_ptr<tree::Tree>>(fail(sources.error()));
+  if (tree || !around.goes_on()) return tree;
+  log(LogLevel::Error, "{}: it cannot be opened any more: {}", command.sources.name(), tree.error().text());
+  return nullptr;
+}
+
 // The serving process's part, from the open sources to the end of the mount.
-int serve(const MountCommand& command, OpenedSources sources, const std::optional<Background>& background) {
+int serve(const MountCommand& command, Result<OpenedSources> sources, const Around& around) {
   const auto cache = make_cache(command.options);
-  const std::string name = sources.name;
+  const std::string name = command.sources.name();
   const auto status = std::make_shared<MountStatus>(name, cache);
   const StatusReport report(status);
-  auto tree = make_tree(std::exchange(sources, {}), command.options, cache, status, FailedReads::Logged);
+  auto tree = make_served_tree(command, sources, cache, status, around);
+  if (sources) *sources = {};
   if (!tree) {
     print_error(name, tree.error().text());
     return kExitBadFile;
   }
-  warn_of_hidden_views(command, **tree);
+  if (*tree) warn_of_hidden_views(command, **tree);
   // A signal or an unmount ends the process within five seconds, whatever its requests wait for.
   static constexpr std::chrono::seconds kGrace{4};
   // A mount on a descriptor that was handed over is another process's to unmount.
@@ -110,6 +141,8 @@ int serve(const MountCommand& command, OpenedSources sources, const std::optiona
     *unmounted = true;
     end_within(place, kGrace, unmounted);
   };
+  options.kept = around.keeping;
+  const bool first = !around.goes_on();
   auto session = fuse::Session::mount(std::move(*tree), std::move(options));
   if (!session) {
     print_error(name, session.error().text() + kWithoutFuse);
@@ -120,11 +153,11 @@ int serve(const MountCommand& command, OpenedSources sources, const std::optiona
   const int result = (*session)->serve([&] {
     answered = true;
     if (!handed) publish_release_notice(command.mountpoint);
-    if (command.makes_mountpoint) {
+    if (command.makes_mountpoint && first) {
       std::printf("%s\n", command.mountpoint.c_str());
       std::fflush(stdout);
     }
-    if (background && !background->ready()) (*session)->stop();
+    if (!tell_ready(command, around)) (*session)->stop();
   });
   *unmounted = true;
   if (result == 0 && answered) return 0;
@@ -132,44 +165,58 @@ int serve(const MountCommand& command, OpenedSources sources, const std::optiona
   return kExitMountFailed;
 }
 
-int serve_with(const MountCommand& command, OpenedSources sources, MadeMountpoint& made,
-               const std::optional<Background>& background) {
+int serve_with(const MountCommand& command, Result<OpenedSources> sources, MadeMountpoint& made,
+               const Around& around) {
   if (const Status kept = made.keep_rights(); !kept)
     log(LogLevel::Warning, "{} may not be removed at the end: {}", command.mountpoint, kept.error().text());
   drop_capabilities(!command.options.plugins.empty());
-  return serve(command, std::move(sources), background);
+  return serve(command, std::move(sources), around);
+}
+
+// What would keep a mount from being made, and its mount point where it is to be made. Not of one that goes
+// on.
+Status prepare_mountpoint(const MountCommand& command, bool kept, MadeMountpoint& made) {
+  if (command.makes_mountpoint && !kept) {
+    H5_ASSIGN(made, MadeMountpoint::make(command.mountpoint));
+  }
+  H5_TRY(fuse::check_mountpoint(command.mountpoint));
+  return fuse::handed_descriptor(command.mountpoint) ? Status{} : check_hidden_files(command);
 }
 
 }  // namespace
 
-int run_mount(const MountCommand& command) {
+int run_mount(const MountCommand& command, const std::optional<KeptServer>& kept) {
   set_log_level(command.options.log_level.value_or(command.debug ? LogLevel::Debug : LogLevel::Warning));
+  ::signal(SIGUSR2, SIG_IGN);  // it is for a keeper
   filter::use_filter_plugins({.directories = command.options.plugins});
   const std::string name = command.sources.name();
-  auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
-  if (!sources) {
-    print_error(name, sources.error().text());
-    return exit_code_of(sources.error());
-  }
-  MadeMountpoint made;  // outlives the mount
   const auto refuse = [&](const Error& error) {
     print_error(name, error.text() + (has_fuse() ? "" : kWithoutFuse));
     return kExitMountFailed;
   };
-  if (command.makes_mountpoint) {
-    auto place = MadeMountpoint::make(command.mountpoint);
-    if (!place) return refuse(place.error());
-    made = *std::move(place);
+  Around around{std::nullopt, kept, nullptr};
+  if (kept) {
+    auto keeping = kept->receive();
+    if (!keeping) return refuse(keeping.error());
+    around.keeping = *std::move(keeping);
   }
-  if (const Status place = fuse::check_mountpoint(command.mountpoint); !place) return refuse(place.error());
-  const bool handed = fuse::handed_descriptor(command.mountpoint).has_value();
-  if (!handed)
-    if (const Status place = check_hidden_files(command); !place) return refuse(place.error());
-  if (command.check_only) return 0;
-  if (command.foreground) return serve_with(command, *std::move(sources), made, std::nullopt);
-  auto background = Background::fork_process();
-  if (!background) return refuse(background.error());
-  return serve_with(command, *std::move(sources), made, *std::move(background));
+  auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
+  MadeMountpoint made;  // outlives the mount
+  if (!around.goes_on()) {
+    if (!sources) {
+      print_error(name, sources.error().text());
+      return exit_code_of(sources.error());
+    }
+    if (const Status place = prepare_mountpoint(command, kept.has_value(), made); !place)
+      return refuse(place.error());
+    if (command.check_only) return 0;
+  }
+  if (!command.foreground && !kept) {
+    auto background = Background::fork_process();
+    if (!background) return refuse(background.error());
+    around.background = *std::move(background);
+  }
+  return serve_with(command, std::move(sources), made, around);
 }
 
 }  // namespace h5mount::cli

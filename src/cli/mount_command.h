@@ -1,11 +1,14 @@
 #pragma once
 
+#include <optional>
+
 #include "command_line.h"
+#include "keeper.h"
 
 namespace h5mount::cli {
 
 // Mounts and, in the serving process, returns when the mount ends. Returns the exit code; errors have been
-// printed.
-int run_mount(const MountCommand& command);
+// printed. `kept`: as a server of a mount that survives it.
+int run_mount(const MountCommand& command, const std::optional<KeptServer>& kept);
 
 }  // namespace h5mount::cli

@@ -230,6 +230,11 @@ constexpr Option kOptions[] = {
      take_salvage},
     {"reload", "", "", "switch to the new file when the mounted one is replaced",
      [](Value, MountOptions& o) { return o.reload = true; }},
+    {"survive", "", "",
+     "the mount outlives its server: where that is killed or upgraded another one goes on, and open files "
+     "stay "
+     "valid",
+     [](Value, MountOptions& o) { return o.survive = true; }},
     {"max_open", "N", "a number of 1 or more",
      "source files open at once; half of the limit of open files by default",
      [](Value v, MountOptions& o) { return assign(parse_max_open(v), o.max_open); }},

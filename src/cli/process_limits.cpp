@@ -28,8 +28,7 @@ std::optional<unsigned> descriptor_in(std::string_view word) {
   return std::nullopt;
 }
 
-void close_others(int count, const char* const* words) {
-  std::vector<unsigned> kept;
+void close_others(int count, const char* const* words, std::vector<unsigned> kept) {
   for (int i = 1; i < count; ++i)
     if (const auto number = descriptor_in(words[i]); number && *number >= kFirstOther)
       kept.push_back(*number);
@@ -58,8 +57,8 @@ void raise_descriptor_limit() {
 
 }  // namespace
 
-void tidy_descriptors(int count, const char* const* words) {
-  close_others(count, words);
+void tidy_descriptors(int count, const char* const* words, const std::vector<unsigned>& kept) {
+  close_others(count, words, kept);
   fill_standard_descriptors();
   raise_descriptor_limit();
 }

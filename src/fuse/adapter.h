@@ -10,6 +10,7 @@
 
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/fuse/session.h"
+#include "kept_state.h"
 #include "listing_advice.h"
 #include "open_handles.h"
 #include "request_watch.h"
@@ -40,6 +41,7 @@ struct Adapter {
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;
   RequestWatch requests;
+  std::unique_ptr<KeptState> kept = nullptr;  // of a mount that survives its servers
   bool own_listing_advice = false;  // set by op_init; else the kernel decides which listings have attributes
 
   double lasting_timeout(const tree::NodeStat& stat) const;  // of names, and of attributes that are complete

@@ -10,6 +10,7 @@
 #include "guard.h"
 #include "h5mount/base/long_work.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/names.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -132,23 +133,60 @@ class Page {
 // An open directory. The listing is made at the first request: a directory that the kernel has cached is
 // opened but not read.
 struct DirectoryHandle final : OpenHandle {
+  using OpenHandle::OpenHandle;
+  HandleKind kind() const override { return HandleKind::Directory; }
+
   Mutex mutex;  // held throughout a request: an open directory is read by one thread at a time
   std::shared_ptr<const tree::DirectoryListing> listing H5_GUARDED_BY(mutex);
   std::optional<std::size_t> expected_position
       H5_GUARDED_BY(mutex);                              // of the request that continues the last
   std::unique_ptr<Page> next_page H5_GUARDED_BY(mutex);  // the page for it, if already filled
 };
+using DirectoryHandlePtr = std::shared_ptr<DirectoryHandle>;
+
+DirectoryHandlePtr make_handle(Adapter& adapter, tree::NodeId node) {
+  auto handle = std::make_shared<DirectoryHandle>(node);
+  handle->pin = adapter.tree->pin();
+  return handle;
+}
+
+// The directory of a number that this process may not have given: an earlier server had opened it then.
+Result<DirectoryHandlePtr> handle_of(Adapter& adapter, std::uint64_t number) {
+  for (;;) {
+    if (auto known = adapter.handles.find<DirectoryHandle>(number)) return known;
+    H5_ASSIGN(const auto record, adapter.handles.opened_before(number, HandleKind::Directory));
+    (void)adapter.handles.reopen(number, make_handle(adapter, record.node));
+  }
+}
+
+std::uint64_t digest_of(const tree::DirectoryListing& listing) {
+  std::uint64_t out = tree::fnv1a("names");
+  std::string made;
+  for (std::size_t i = 0; i < listing.size(); ++i)
+    out = out * 0x9E37'79B9'7F4A'7C15U + tree::fnv1a(listing.at(i, made).name);
+  return std::max<std::uint64_t>(out, 1);
+}
+
+// A client that is in the middle of a listing goes on by positions in it.
+Status check_listing(Adapter& adapter, std::uint64_t number, const tree::DirectoryListing& listing,
+                     bool begins) {
+  if (!adapter.handles.kept() || adapter.handles.same_listing(number, digest_of(listing), begins)) return {};
+  return fail({ErrorCode::Stale, "the directory changed while it was listed and the server was replaced"});
+}
+
 // While a client reads one page of a listing, the next is prepared. In a followed file it is not: the client
 // may take long, and the page's sizes could then be older than others that the kernel has received since.
 void read_directory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info,
                     bool plus) {
-  const auto handle =
-      OpenHandles::get<DirectoryHandle>(info->fh);  // may be closed as soon as the request is answered
+  const std::uint64_t number = info->fh;
   guard(request, plus ? "readdirplus" : "readdir", node, [&](Reply& reply) -> Status {
     Adapter& adapter = reply.adapter();
+    H5_ASSIGN(const DirectoryHandlePtr handle, handle_of(adapter, number));
     const MutexLock lock(handle->mutex);
     if (!handle->listing) {
-      H5_ASSIGN(handle->listing, adapter.tree->open_directory(node, reply.budget()));
+      H5_ASSIGN(const auto listing, adapter.tree->open_directory(node, reply.budget()));
+      H5_TRY(check_listing(adapter, number, *listing, offset <= 0));
+      handle->listing = listing;
     }
     const auto position = offset < 0 ? 0 : static_cast<std::size_t>(offset);
     const pid_t process = reply.client();
@@ -189,9 +227,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "opendir", node, [&](Reply& reply) -> Status {
     Adapter& adapter = reply.adapter();
     tree::Tree& tree = *adapter.tree;
-    auto handle = std::make_shared<DirectoryHandle>();
-    handle->pin = tree.pin();
-    const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));
+    const std::uint64_t number = info->fh = adapter.handles.add(make_handle(adapter, node));
     const bool lasting = !tree.follows(node) && tree.lasts(node);
     info->cache_readdir = lasting;
     info->keep_cache = lasting;

@@ -12,31 +12,56 @@ namespace {
 
 // Shared with the requests that use it: one that the watch answered may go on after the file was closed.
 struct FileHandle final : OpenHandle {
-  tree::NodeId node = 0;
+  using OpenHandle::OpenHandle;
+  HandleKind kind() const override { return HandleKind::File; }
+
   std::shared_ptr<tree::OpenNode> file;
   std::unique_ptr<PagePrefetch> prefetch;  // may be null
 };
-using FileHandlePtr = std::shared_ptr<const FileHandle>;
+using FileHandlePtr = std::shared_ptr<FileHandle>;
 
-FileHandlePtr handle_of(const fuse_file_info& info) {
-  return OpenHandles::get<const FileHandle>(info.fh);
+Result<FileHandlePtr> open_file(Adapter& adapter, tree::NodeId node, RequestBudget& budget) {
+  H5_ASSIGN(auto file, adapter.tree->open(node, budget));
+  auto handle = std::make_shared<FileHandle>(node);
+  handle->prefetch = PagePrefetch::make(*file, node, adapter.kernel);
+  handle->file = std::move(file);
+  handle->pin = adapter.tree->pin();
+  return handle;
+}
+
+// The file of a number that this process has not given, which an earlier server had opened.
+Result<FileHandlePtr> open_again(Adapter& adapter, std::uint64_t number, RequestBudget& budget) {
+  H5_ASSIGN(const auto record, adapter.handles.opened_before(number, HandleKind::File));
+  H5_ASSIGN(FileHandlePtr handle, open_file(adapter, record.node, budget));
+  if (adapter.handles.reopen(number, handle)) adapter.open_files.add(record.node);
+  return handle;
 }
 
 bool wants_to_write(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
-void close_handle(Adapter& adapter, tree::NodeId node, std::uint64_t number) {
-  adapter.open_files.remove(node);
-  adapter.handles.remove(number);
+// How the kernel names an open file.
+struct OpenedAs {
+  fuse_ino_t node;
+  std::uint64_t number;
+};
+
+void close_handle(Adapter& adapter, std::uint64_t number) {
+  if (const auto closed = adapter.handles.remove(number)) adapter.open_files.remove(closed->node);
 }
 
-void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const FileHandlePtr& handle,
-              std::size_t size, off_t offset) {
-  guard(adapter, request, "read", handle->node, [&](Reply& reply) -> Status {
+// `known`: may be null.
+void read_now(Adapter& adapter, const std::shared_ptr<ActiveRequest>& request, const FileHandlePtr& known,
+              std::size_t size, off_t offset, const OpenedAs& opened) {
+  guard(adapter, request, "read", opened.node, [&](Reply& reply) -> Status {
     if (offset < 0) {
       reply.error(EINVAL);
       return {};
+    }
+    FileHandlePtr handle = known;
+    if (!handle) {
+      H5_ASSIGN(handle, open_again(adapter, opened.number, reply.budget()));
     }
     tree::OpenNode& file = *handle->file;
     dataset::Pieces pieces;
@@ -57,39 +82,36 @@ void op_open(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
       return {};
     }
     Adapter& adapter = reply.adapter();
-    H5_ASSIGN(auto file, adapter.tree->open(node, reply.budget()));
-    const bool keeps_pages = !adapter.tree->follows(node) || file->keeps_pages();
-    const bool file_is_direct = file->direct();
-    auto handle = std::make_shared<FileHandle>();
-    handle->node = node;
-    handle->prefetch = PagePrefetch::make(*file, node, adapter.kernel);
-    handle->file = std::move(file);
-    handle->pin = adapter.tree->pin();
+    H5_ASSIGN(FileHandlePtr handle, open_file(adapter, node, reply.budget()));
+    const bool keeps_pages = !adapter.tree->follows(node) || handle->file->keeps_pages();
+    const bool file_is_direct = handle->file->direct();
     const std::uint64_t number = info->fh = adapter.handles.add(std::move(handle));
     adapter.open_files.add(node);
     // Without keep_cache an open waits uninterruptibly, even by SIGKILL, for every running read of the file.
     info->keep_cache = keeps_pages ? 1 : 0;
     info->direct_io = file_is_direct ? 1 : 0;
     if (reply.with([&](fuse_req_t r) { return fuse_reply_open(r, info); }) != 0)
-      close_handle(adapter, node, number);
+      close_handle(adapter, number);
     return {};
   });
 }
 
 // While all threads are at work, reads wait for one of them, so that this one can answer what is quick.
-void op_read(fuse_req_t request, fuse_ino_t /*node*/, std::size_t size, off_t offset, fuse_file_info* info) {
+void op_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* info) {
   Adapter& adapter = adapter_of(request);
-  const FileHandlePtr handle = handle_of(*info);  // may be closed as soon as the request is answered
+  const OpenedAs opened{node, info->fh};
+  // May be closed as soon as the request is answered.
+  const auto handle = adapter.handles.find<FileHandle>(opened.number);
   std::shared_ptr<ActiveRequest> active;
   try {
     active = std::make_shared<ActiveRequest>(
         request, (info->flags & O_DIRECT) != 0 ? ClientKind::Direct : ClientKind::Waiting);
     ServingLoop* const loop = ServingLoop::current();
-    if (loop == nullptr || !loop->saturated()) return read_now(adapter, active, handle, size, offset);
+    if (loop == nullptr || !loop->saturated()) return read_now(adapter, active, handle, size, offset, opened);
     const auto watched = std::make_shared<RequestWatch::Entry>(adapter.requests, active);
     loop->defer([=, &adapter](bool serving) {
       (void)watched;  // while it waits
-      if (serving && !active->answered()) return read_now(adapter, active, handle, size, offset);
+      if (serving && !active->answered()) return read_now(adapter, active, handle, size, offset, opened);
       if (fuse_req_t const unanswered = active->take(); unanswered != nullptr)
         fuse_reply_err(unanswered, ENOTCONN);
     });
@@ -99,11 +121,15 @@ void op_read(fuse_req_t request, fuse_ino_t /*node*/, std::size_t size, off_t of
 }
 
 void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info) {
-  const FileHandlePtr handle = handle_of(*info);  // may be closed as soon as the request is answered
+  const std::uint64_t number = info->fh;
   guard(request, "lseek", node, [&](Reply& reply) -> Status {
     if (offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE)) {
       reply.error(offset < 0 ? ENXIO : EINVAL);
       return {};
+    }
+    auto handle = reply.adapter().handles.find<FileHandle>(number);
+    if (!handle) {
+      H5_ASSIGN(handle, open_again(reply.adapter(), number, reply.budget()));
     }
     tree::OpenNode& file = *handle->file;
     const auto start = static_cast<std::uint64_t>(offset);
@@ -121,7 +147,7 @@ void op_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence, fus
 
 void op_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   guard(request, "release", node, [&](Reply& reply) -> Status {
-    close_handle(reply.adapter(), node, info->fh);
+    close_handle(reply.adapter(), info->fh);
     reply.error(0);
     return {};
   });

@@ -1,40 +1,58 @@
 // OpenHandles: what the kernel holds open of a mount, by the numbers it was given. A mount that a signal ends
-// gets no releases for what is still open: the table releases it. Threads: any.
+// gets no releases for what is still open: the table releases it. Of a mount that survives its servers the
+// numbers are kept for the next one (kept_handles.h), which opens them again when they are used. Threads:
+// any.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
 
+#include "h5mount/base/error.h"
 #include "h5mount/base/thread_annotations.h"
+#include "kept_handles.h"
 
 namespace h5mount::fuse {
 
 struct OpenHandle {
-  OpenHandle() = default;
+  explicit OpenHandle(tree::NodeId opened) : node(opened) {}
   virtual ~OpenHandle() = default;
   OpenHandle(const OpenHandle&) = delete;
   OpenHandle& operator=(const OpenHandle&) = delete;
 
+  virtual HandleKind kind() const = 0;
+  const tree::NodeId node;
   std::shared_ptr<void> pin;  // keeps the tree's file
 };
 
 class OpenHandles {
  public:
+  void keep_in(KeptHandles* kept) { kept_ = kept; }
+
   std::uint64_t add(std::shared_ptr<OpenHandle> handle);
-  // Of a number that `add` returned and `remove` has not been given, for a handle of type T. Without a lock:
-  // the kernel releases no handle that a request has named.
+  // Null where this process has none of that kind under the number.
   template <class T>
-  static std::shared_ptr<T> get(std::uint64_t number) {
-    return std::static_pointer_cast<T>(*reinterpret_cast<const Slot*>(number));
+  std::shared_ptr<T> find(std::uint64_t number) const {
+    return std::dynamic_pointer_cast<T>(find_any(number));
   }
-  void remove(std::uint64_t number);
+  // What an earlier server had opened under the number. Stale where nobody had.
+  Result<KeptHandles::Record> opened_before(std::uint64_t number, HandleKind kind) const;
+  // Opens it again: false where another thread was faster.
+  bool reopen(std::uint64_t number, std::shared_ptr<OpenHandle> handle);
+  // What it was; null where this process had not opened it.
+  std::shared_ptr<OpenHandle> remove(std::uint64_t number);
+
+  // Of an open directory: whether its listing is the one that an earlier server read it by.
+  bool same_listing(std::uint64_t number, std::uint64_t digest, bool begins);
+  bool kept() const { return kept_ != nullptr; }
 
  private:
-  using Slot = std::shared_ptr<OpenHandle>;
+  std::shared_ptr<OpenHandle> find_any(std::uint64_t number) const;
 
-  Mutex mutex_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<const Slot>> slots_ H5_GUARDED_BY(mutex_);
+  KeptHandles* kept_ = nullptr;
+  mutable Mutex mutex_;
+  std::uint64_t last_ H5_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint64_t, std::shared_ptr<OpenHandle>> handles_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::fuse

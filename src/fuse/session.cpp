@@ -22,6 +22,7 @@
 #include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
+#include "kept_tree.h"
 #include "kernel_notifier.h"
 #include "mount_answers.h"
 #include "mount_trouble.h"
@@ -93,10 +94,26 @@ Status check_threads() {
   return out;
 }
 
+ssize_t session_read(int device, void* buffer, size_t length, void* userdata) {
+  return static_cast<Adapter*>(userdata)->kept->requests.read(device, buffer, length);
+}
+
+ssize_t session_answer(int device, iovec* parts, int count, void* userdata) {
+  return static_cast<Adapter*>(userdata)->kept->requests.answer(device, parts, count);
+}
+
+fuse_custom_io kept_callbacks() {
+  fuse_custom_io out = {};
+  out.read = session_read;
+  out.writev = session_answer;
+  return out;
+}
+
 // The kernel's requests.
 class SessionChannel final : public RequestChannel {
  public:
-  explicit SessionChannel(fuse_session* session) : session_(session) {}
+  // `kept`: may be null.
+  SessionChannel(fuse_session* session, KeptRequests* kept) : session_(session), kept_(kept) {}
 
   int receive(fuse_buf& buffer) override { return fuse_session_receive_buf(session_, &buffer); }
   bool ready() const override {
@@ -104,7 +121,7 @@ class SessionChannel final : public RequestChannel {
     return ::poll(&device, 1, 0) != 0;
   }
   void process(const fuse_buf& buffer) noexcept override {
-    fuse_session_process_buf(session_, &buffer);
+    process_request(buffer);
     if (!first_.load(std::memory_order_relaxed)) return;
     // libfuse ends the session where it could not agree with the kernel, which is the first request.
     const bool ended = fuse_session_exited(session_) != 0;
@@ -146,7 +163,15 @@ class SessionChannel final : public RequestChannel {
   }
 
  private:
+  void process_request(const fuse_buf& buffer) noexcept {
+    if (kept_ == nullptr) return fuse_session_process_buf(session_, &buffer);
+    const auto header = *static_cast<const fuse_in_header*>(buffer.mem);
+    fuse_session_process_buf(session_, &buffer);
+    kept_->processed(header);
+  }
+
   fuse_session* session_;
+  KeptRequests* kept_;
   std::atomic<bool> first_ = true, answered_ = false, stopped_ = false, failed_ = false;
 };
 
@@ -180,12 +205,17 @@ class FuseSession final : public Session {
   void start(Helpers& helpers, SessionChannel& channel, ServingLoop& loop,
              const std::function<void()>& on_ready);
   Status mount(CaughtMessages& messages);
+  Status keep_mount();
+  Status take_up_kept();
+  bool goes_on() const { return adapter_.options.kept && adapter_.options.kept->device; }
   void announce(const std::function<void()>& on_ready, const SessionChannel& channel) const;
   void end_mount();
 
   Adapter adapter_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
+  bool went_on_ = false;  // another server had the mount
+  std::shared_ptr<KeptTree> kept_tree_;
   FusermountMount fusermount_;
   StopRequest stop_request_;
 };
@@ -196,8 +226,9 @@ Error FuseSession::mount_error(const std::string& said) const {
 }
 
 Status FuseSession::begin() {
-  H5_TRY(check_mountpoint(adapter_.options.mountpoint));
+  if (!goes_on()) H5_TRY(check_mountpoint(adapter_.options.mountpoint));
   H5_TRY(check_threads());
+  if (adapter_.options.kept) H5_TRY(take_up_kept());
   std::vector<std::string> words = session_arguments(adapter_.options);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -207,20 +238,39 @@ Status FuseSession::begin() {
   fuse_opt_free_args(&arguments);
   if (session_ == nullptr) return fail(mount_error(messages.finish()));
   H5_TRY(mount(messages));
-  mounted_ = true;
+  mounted_ = !adapter_.options.kept;
   messages.finish();
   log_libfuse_messages();
   return {};
 }
 
+// What earlier servers left, and the tree under their ids.
+Status FuseSession::take_up_kept() {
+  KeptMount& kept = *adapter_.options.kept;
+  H5_ASSIGN(KeptMemory memory, KeptMemory::map(kept.memory.get()));
+  adapter_.kept = std::make_unique<KeptState>(std::move(memory), kept.blame);
+  adapter_.handles.keep_in(&adapter_.kept->handles);
+  kept_tree_ = std::make_shared<KeptTree>(std::move(adapter_.tree), adapter_.kept->nodes);
+  adapter_.tree = kept_tree_;
+  return {};
+}
+
 // libfuse asks fusermount3 where mount(2) is refused, and where there is no /dev/fuse it does not.
 Status FuseSession::mount(CaughtMessages& messages) {
+  went_on_ = goes_on();
+  if (went_on_) {
+    log(LogLevel::Warning,
+        "this server goes on in place of another server, with {} requests that it had read",
+        adapter_.kept->requests.inherited());
+    return adapter_.kept->requests.attach(session_, kept_callbacks(),
+                                          adapter_.options.kept->device.release());
+  }
   std::string place = adapter_.options.mountpoint;
   const auto handed = handed_descriptor(place);
   if (handed) ::fcntl(*handed, F_SETFD, FD_CLOEXEC);
   if (const Status device = handed ? Status{} : check_device(); !device) {
     const auto program = find_fusermount();
-    if (!program) return device;
+    if (!program || adapter_.options.kept) return device;  // its child unmounts at this process's end
     if (const Status asked = fusermount_.begin(*program, place, helper_options(adapter_.options)); !asked) {
       const std::string said = messages.finish();
       return fail(Error(ErrorCode::Io, fmt::format("{}; {}{}", device.error().text(), asked.error().text(),
@@ -229,7 +279,14 @@ Status FuseSession::mount(CaughtMessages& messages) {
     place = fmt::format("/dev/fd/{}", fusermount_.take_descriptor());
   }
   if (fuse_session_mount(session_, place.c_str()) != 0) return fail(mount_error(messages.finish()));
-  return {};
+  return adapter_.options.kept ? keep_mount() : Status{};
+}
+
+Status FuseSession::keep_mount() {
+  const int device = fuse_session_fd(session_);
+  if (!adapter_.options.kept->keep_device(device))
+    return fail(Error(ErrorCode::Io, "the process that is to keep the mount has ended"));
+  return adapter_.kept->requests.attach(session_, kept_callbacks(), device);
 }
 
 // A stat that returns proves that the mount answers; a new read-ahead must not be set earlier.
@@ -249,6 +306,7 @@ struct FuseSession::Helpers {
   std::thread announcer;
   std::shared_ptr<KernelNotifier> notifier;
   std::optional<ChangeWatch> watch;
+  std::thread outdated;  // of a server that goes on
 };
 
 // Throws std::system_error where the system refuses a thread or a descriptor.
@@ -259,6 +317,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
   adapter_.tree->set_kernel(helpers.notifier);
   helpers.watch.emplace(adapter_.tree);
   adapter_.requests.start();
+  if (went_on_) helpers.outdated = start_thread("h5-outdated", [this] { kept_tree_->drop_outdated(); });
   // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
   // still answered.
   stop_request_.begin(
@@ -276,7 +335,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
 
 int FuseSession::serve(std::function<void()> on_ready) {
   Helpers helpers;
-  SessionChannel channel(session_);
+  SessionChannel channel(session_, adapter_.kept ? &adapter_.kept->requests : nullptr);
   const unsigned threads =
       adapter_.options.single_thread ? 1 : std::max(adapter_.options.workers, kFewestWorkers);
   ServingLoop loop(channel, {.max_threads = threads,
@@ -294,6 +353,7 @@ int FuseSession::serve(std::function<void()> on_ready) {
   stop_request_.end();
   helpers.watch.reset();
   adapter_.tree->set_kernel(nullptr);
+  if (helpers.outdated.joinable()) helpers.outdated.join();
   // After an unmount the connection is dead, so no write waits.
   if (helpers.notifier) helpers.notifier->stop();
   channel.release_waiting();

@@ -6,7 +6,8 @@ namespace h5mount::fuse {
 namespace {
 
 struct Handle final : OpenHandle {
-  explicit Handle(int& count) : open(count) { ++open; }
+  explicit Handle(int& count) : OpenHandle(tree::kRootNode), open(count) { ++open; }
+  HandleKind kind() const override { return HandleKind::File; }
   ~Handle() override { --open; }
   int& open;
 };
@@ -18,10 +19,11 @@ TEST(OpenHandles, AHandleIsReleasedWithItsNumberOrTheTable) {
     const std::uint64_t first = handles.add(std::make_shared<Handle>(open));
     const std::uint64_t second = handles.add(std::make_shared<Handle>(open));
     EXPECT_NE(first, second);
-    EXPECT_EQ(&OpenHandles::get<Handle>(first)->open, &open);
+    EXPECT_EQ(&handles.find<Handle>(first)->open, &open);
     handles.remove(first);
     EXPECT_EQ(open, 1);
     handles.remove(first);  // is no number any more
+    EXPECT_EQ(handles.find<Handle>(first), nullptr);
     EXPECT_EQ(open, 1);
   }
   EXPECT_EQ(open, 0);
@@ -31,7 +33,7 @@ TEST(OpenHandles, WhoUsesAHandleKeepsIt) {
   int open = 0;
   OpenHandles handles;
   const std::uint64_t number = handles.add(std::make_shared<Handle>(open));
-  auto used = OpenHandles::get<Handle>(number);
+  auto used = handles.find<Handle>(number);
   handles.remove(number);
   EXPECT_EQ(open, 1);
   used.reset();

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "h5mount/fuse/kept_mount.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::fuse {
@@ -42,10 +43,13 @@ struct SessionOptions {
   // Called once, by another thread, when the kernel sends no further requests: `serve` returns when those
   // that run have ended, which may wait for a source that hangs. May be null.
   std::function<void()> on_disconnect = nullptr;
+  // Of a mount that survives this process; null: the mount ends with it. Who keeps it unmounts it.
+  std::shared_ptr<KeptMount> kept = nullptr;
 };
 
 class Session {
  public:
+  // `tree` may be null where a server goes on whose source cannot be opened any more: all of it is Stale.
   static Result<std::unique_ptr<Session>> mount(std::shared_ptr<tree::Tree> tree, SessionOptions options);
   virtual ~Session() = default;
 

@@ -1,0 +1,377 @@
+#include "keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "background.h"
+#include "exit_codes.h"
+#include "h5mount/base/log.h"
+#include "h5mount/fuse/session.h"
+#include "keeper_messages.h"
+#include "last_resort.h"
+#include "made_mountpoint.h"
+#include "open_source.h"
+
+namespace h5mount::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kOwnProgram = "/proc/self/exe";  // also where another is installed by now
+constexpr std::string_view kPrefix = "kept:";
+constexpr int kServersSocket = 3;
+constexpr const char* kDeviceName = "h5mount-device";
+constexpr const char* kMemoryName = "h5mount-memory";
+constexpr unsigned kMostFailures = 5;  // servers that end before they serve, one after another
+// A server that does not live longer is not followed at once.
+constexpr std::chrono::milliseconds kShortLife{100};
+
+constexpr std::array kEnding{SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+
+std::vector<std::string> copy_words(OwnWords own) {
+  std::vector<std::string> out(own.words, own.words + own.count);
+  out.front().insert(0, kPrefix);
+  return out;
+}
+
+// Whoever kills what has the mount point on its command line hits the server alone.
+void take_other_name(OwnWords own) {
+  constexpr std::string_view kName = "h5mount-keeper";
+  char* const begin = own.words[0];
+  char* const last = own.words[own.count - 1];
+  const auto bytes = static_cast<std::size_t>(last - begin) + std::strlen(last);
+  std::memset(begin, 0, bytes);
+  std::memcpy(begin, kName.data(), std::min(kName.size(), bytes));
+  ::prctl(PR_SET_NAME, kName.data());
+}
+
+std::string installed_program() {
+  constexpr std::string_view kDeleted = " (deleted)";
+  std::error_code none;
+  std::string out = std::filesystem::read_symlink(kOwnProgram, none).string();
+  if (out.ends_with(kDeleted)) out.resize(out.size() - kDeleted.size());
+  return out.empty() ? kOwnProgram : out;
+}
+
+// What a successor could not open again.
+Status check_repeatable(const MountCommand& command, OwnWords own) {
+  const auto refuse = [](std::string text) { return fail(Error(ErrorCode::InvalidValue, std::move(text))); };
+  if (std::ranges::find(command.options.for_libfuse, "auto_unmount") != command.options.for_libfuse.end())
+    return refuse("auto_unmount ends the mount with its server, and survive does not: leave one of them out");
+  for (int i = 1; i < own.count; ++i) {
+    const std::string_view word = own.words[i];
+    if (word == "@-" || word.find("/dev/fd/") != word.npos || word.find("/proc/self/fd/") != word.npos)
+      return refuse(std::string(word) + " cannot be opened again by another server (survive): name a file");
+  }
+  return {};
+}
+
+bool is_connected(int device) {
+  pollfd what{.fd = device, .events = 0, .revents = 0};
+  return ::poll(&what, 1, 0) >= 0 && (what.revents & POLLERR) == 0;
+}
+
+class Keeper {
+ public:
+  Keeper(const MountCommand& command, OwnWords own, UniqueFd memory, UniqueFd device)
+      : command_(command),
+        words_(copy_words(own)),
+        directory_(std::filesystem::current_path()),
+        installed_(installed_program()),
+        memory_(std::move(memory)),
+        device_(std::move(device)),
+        ever_ready_(device_) {}
+
+  // Returns with the program's exit code. `background`: null in the foreground.
+  int run(const Background* background);
+
+ private:
+  struct Ended {
+    bool by_signal = false;
+    int number = 0;
+  };
+
+  Status take_signals();
+  Status start(fuse::Blame blame);
+  [[noreturn]] void become_server(int socket) const;
+  void take_messages();
+  void take_signal(int number);
+  bool await_server(Ended& ended);
+  std::optional<int> go_on(const Ended& ended);
+  std::optional<int> again(fuse::Blame blame);
+  int finish(int code);
+  void store(const char* name, int descriptor) const;
+
+  const MountCommand& command_;
+  const std::vector<std::string> words_;
+  const std::string directory_, installed_;
+  const UniqueFd memory_;
+  UniqueFd device_;
+  const Background* background_ = nullptr;
+  UniqueFd signals_, socket_;
+  sigset_t mask_before_{};
+  std::string program_ = kOwnProgram;
+  pid_t server_ = 0;
+  Clock::time_point started_;
+  bool ready_ = false;       // the server that runs
+  bool ever_ready_ = false;  // a server was
+  bool ending_ = false, replacing_ = false;
+  unsigned failures_ = 0;
+};
+
+Status Keeper::take_signals() {
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (const int one : {SIGCHLD, SIGUSR1, SIGUSR2}) sigaddset(&taken, one);
+  for (const int one : kEnding) {
+    struct sigaction before = {};
+    ::sigaction(one, nullptr, &before);
+    if (one != SIGHUP || before.sa_handler != SIG_IGN) sigaddset(&taken, one);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  ::sigprocmask(SIG_BLOCK, &taken, &mask_before_);
+  signals_ = UniqueFd(::signalfd(-1, &taken, SFD_CLOEXEC));
+  return signals_ ? Status{} : fail(io_error(errno, "signalfd"));
+}
+
+void Keeper::become_server(int socket) const {
+  ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  if (socket == kServersSocket)
+    ::fcntl(socket, F_SETFD, 0);
+  else
+    ::dup2(socket, kServersSocket);
+  if (::chdir(directory_.c_str()) != 0) log(LogLevel::Warning, "{}: cannot be entered", directory_);
+  std::vector<char*> words;
+  for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execv(program_.c_str(), words.data());
+  ::_exit(kExitMountFailed);
+}
+
+Status Keeper::start(fuse::Blame blame) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return fail(io_error(errno, "socketpair"));
+  socket_ = UniqueFd(ends[0]);
+  const UniqueFd servers(ends[1]);
+  std::fflush(nullptr);
+  server_ = ::fork();
+  if (server_ < 0) return fail(io_error(errno, "fork"));
+  if (server_ == 0) become_server(servers.get());
+  started_ = Clock::now();
+  ready_ = false;
+  std::vector<int> handed{memory_.get()};
+  if (device_) handed.push_back(device_.get());
+  (void)send_message(socket_.get(), KeeperWord::Begin, static_cast<unsigned char>(blame), handed);
+  return {};
+}
+
+void Keeper::store(const char* name, int descriptor) const {
+  notify_systemd(std::string("FDSTORE=1\nFDNAME=") + name, descriptor);
+}
+
+// All that the server has sent; its device is taken once.
+void Keeper::take_messages() {
+  for (;;) {
+    pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    if (!socket_ || ::poll(&readable, 1, 0) <= 0) return;
+    auto message = receive_message(socket_.get());
+    if (!message) return socket_.reset();
+    if (message->word == KeeperWord::Mounted && !device_ && message->descriptors.size() == 1) {
+      device_ = std::move(message->descriptors.front());
+      store(kDeviceName, device_.get());
+      store(kMemoryName, memory_.get());
+    }
+    if (message->word != KeeperWord::Ready || ready_) continue;
+    ready_ = true;
+    failures_ = 0;
+    if (!std::exchange(ever_ready_, true)) {
+      notify_systemd("READY=1");
+      // Nobody waits for a mount whose caller was killed.
+      if (background_ != nullptr && !background_->ready()) take_signal(SIGTERM);
+    }
+    if (replacing_) take_signal(SIGUSR2);
+  }
+}
+
+void Keeper::take_signal(int number) {
+  if (server_ <= 0 || number == SIGCHLD) return;
+  if (number == SIGUSR1) {
+    ::kill(server_, SIGUSR1);
+  } else if (number == SIGUSR2) {
+    replacing_ = true;
+    if (ready_) ::kill(server_, SIGKILL);
+  } else {
+    ending_ = true;
+    ::kill(server_, SIGTERM);
+  }
+}
+
+// Until the server ends, or one wakes for another reason: false.
+bool Keeper::await_server(Ended& ended) {
+  std::array<pollfd, 2> what{pollfd{signals_.get(), POLLIN, 0}, pollfd{socket_.get(), POLLIN, 0}};
+  if (::poll(what.data(), what.size(), -1) < 0) return false;
+  take_messages();
+  if ((what[0].revents & POLLIN) == 0) return false;
+  signalfd_siginfo signal = {};
+  if (::read(signals_.get(), &signal, sizeof signal) != sizeof signal) return false;
+  take_signal(static_cast<int>(signal.ssi_signo));
+  int status = 0;
+  if (server_ <= 0 || ::waitpid(server_, &status, WNOHANG) != server_) return false;
+  take_messages();
+  server_ = 0;
+  ended = {WIFSIGNALED(status), WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)};
+  return true;
+}
+
+// Nothing where another server goes on; else the exit code.
+std::optional<int> Keeper::go_on(const Ended& ended) {
+  if (!ever_ready_) {
+    if (ended.by_signal)
+      std::fprintf(stderr, "h5mount: ended by signal %d before the mount answered\n", ended.number);
+    return ended.by_signal || ended.number == 0 ? kExitMountFailed : ended.number;
+  }
+  if (ending_ || (ready_ && !ended.by_signal)) return ended.by_signal ? 0 : ended.number;
+  if (!ready_ && program_ != kOwnProgram) {
+    log(LogLevel::Error, "{} cannot go on with the mount on {}: the version that made it does", program_,
+        command_.mountpoint);
+    program_ = kOwnProgram;
+    return again(fuse::Blame::None);
+  }
+  if (!ready_ && ++failures_ == kMostFailures) {
+    log(LogLevel::Error, "no server can go on with the mount on {}: it ends", command_.mountpoint);
+    return kExitMountFailed;
+  }
+  if (std::exchange(replacing_, false)) {
+    program_ = installed_;
+    return again(fuse::Blame::None);
+  }
+  log(LogLevel::Warning, "the server of {} was ended by signal {}: another one goes on", command_.mountpoint,
+      ended.number);
+  return again(!ended.by_signal          ? fuse::Blame::None
+               : ended.number == SIGKILL ? fuse::Blame::Killed
+                                         : fuse::Blame::Crashed);
+}
+
+std::optional<int> Keeper::again(fuse::Blame blame) {
+  if (Clock::now() - started_ < kShortLife) std::this_thread::sleep_for(kShortLife);
+  const Status started = start(blame);
+  if (started) return std::nullopt;
+  log(LogLevel::Error, "no server can be started: {}", started.error().text());
+  return kExitMountFailed;
+}
+
+int Keeper::finish(int code) {
+  if (device_ && is_connected(device_.get())) detach_mount(command_.mountpoint);
+  for (const char* const name : {kDeviceName, kMemoryName})
+    notify_systemd(std::string("FDSTOREREMOVE=1\nFDNAME=") + name);
+  return code;
+}
+
+int Keeper::run(const Background* background) {
+  background_ = background;
+  Status began = take_signals();
+  if (began) began = start(device_ ? fuse::Blame::Killed : fuse::Blame::None);
+  if (!began) {
+    print_error(command_.mountpoint, began.error().text());
+    return finish(kExitMountFailed);
+  }
+  for (;;) {
+    Ended ended;
+    if (!await_server(ended)) continue;
+    if (const auto code = go_on(ended)) return finish(*code);
+  }
+}
+
+Result<UniqueFd> stored_or(const char* name, Result<UniqueFd> (*make)()) {
+  const auto stored = stored_descriptor(name);
+  if (!stored) return make();
+  ::fcntl(*stored, F_SETFD, FD_CLOEXEC);
+  return UniqueFd(*stored);
+}
+
+}  // namespace
+
+int run_keeper(const MountCommand& command, OwnWords own) {
+  const auto refuse = [&](const Error& error) {
+    print_error(command.mountpoint, error.text());
+    return kExitMountFailed;
+  };
+  if (const Status repeatable = check_repeatable(command, own); !repeatable) {
+    print_error("", repeatable.error().text());
+    return kExitUsage;
+  }
+  auto device = stored_or(kDeviceName, [] { return Result<UniqueFd>(UniqueFd()); });
+  auto memory = *device ? stored_or(kMemoryName, fuse::make_kept_memory) : fuse::make_kept_memory();
+  if (!memory) return refuse(memory.error());
+  MadeMountpoint made;  // outlives the mount
+  if (command.makes_mountpoint && !*device) {
+    auto place = MadeMountpoint::make(command.mountpoint);
+    if (!place) return refuse(place.error());
+    made = *std::move(place);
+  }
+  std::optional<Background> background;
+  if (!command.foreground) {
+    auto forked = Background::fork_process();
+    if (!forked) return refuse(forked.error());
+    background = *std::move(forked);
+  }
+  Keeper keeper(command, own, *std::move(memory), *std::move(device));
+  take_other_name(own);
+  return keeper.run(background ? &*background : nullptr);
+}
+
+// ---- the server's side
+
+std::optional<KeptServer> KeptServer::find(OwnWords own) {
+  if (own.count == 0 || !std::string_view(own.words[0]).starts_with(kPrefix)) return std::nullopt;
+  own.words[0] += kPrefix.size();
+  ::prctl(PR_SET_NAME, "h5mount");
+  ::fcntl(kServersSocket, F_SETFD, FD_CLOEXEC);
+  return KeptServer(UniqueFd(kServersSocket));
+}
+
+Result<std::shared_ptr<fuse::KeptMount>> KeptServer::receive() const {
+  auto begin = receive_message(socket_->get());
+  if (!begin || begin->word != KeeperWord::Begin || begin->descriptors.empty())
+    return fail(Error(ErrorCode::Io, "the process that keeps the mount has ended"));
+  auto out = std::make_shared<fuse::KeptMount>();
+  out->memory = std::move(begin->descriptors.front());
+  if (begin->descriptors.size() > 1) out->device = std::move(begin->descriptors[1]);
+  out->blame = static_cast<fuse::Blame>(begin->detail);
+  out->keep_device = [socket = socket_](int device) {
+    return send_message(socket->get(), KeeperWord::Mounted, 0, {device});
+  };
+  return out;
+}
+
+bool KeptServer::tell_ready() const {
+  return send_message(socket_->get(), KeeperWord::Ready, 0, {});
+}
+
+std::vector<unsigned> handed_descriptors(OwnWords own) {
+  const bool kept = own.count > 0 && std::string_view(own.words[0]).starts_with(kPrefix);
+  std::vector<unsigned> out;
+  for (unsigned i = 0; i < (kept ? 1 : count_stored_descriptors()); ++i) out.push_back(kServersSocket + i);
+  return out;
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,33 @@
+// What keepers and their servers tell each other, with descriptors, a datagram each; and systemd.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "h5mount/base/error.h"
+#include "h5mount/base/unique_fd.h"
+
+namespace h5mount::cli {
+
+// To a server: `Begin` with the memory, and the device where there is one. From a server: the others.
+enum class KeeperWord : char { Begin = 'B', Mounted = 'M', Ready = 'R' };
+
+struct KeeperMessage {
+  KeeperWord word = KeeperWord::Begin;
+  unsigned char detail = 0;  // of Begin: fuse::Blame
+  std::vector<UniqueFd> descriptors;
+};
+
+bool send_message(int socket, KeeperWord word, unsigned char detail, const std::vector<int>& descriptors);
+// Nothing where the other one has ended.
+std::optional<KeeperMessage> receive_message(int socket);
+
+// To systemd, where it has started this process (sd_notify(3)). Returns whether it was told.
+bool notify_systemd(const std::string& text, std::optional<int> descriptor = std::nullopt);
+
+// The descriptors with these names that systemd kept for this process (sd_listen_fds(3)).
+std::optional<int> stored_descriptor(const std::string& name);
+unsigned count_stored_descriptors();
+
+}  // namespace h5mount::cli

@@ -1,0 +1,52 @@
+#include "kept_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace h5mount::fuse {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x7470'656B'746D'3568;  // "h5mtkept"
+// To be raised with every change of what the memory holds: a program of another layout does not go on.
+constexpr std::uint64_t kLayout = 1;
+
+// A server that shrank it would end the next one.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
+
+Result<UniqueFd> make_kept_memory() {
+  UniqueFd out(::memfd_create("h5mount-kept", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!out || ::ftruncate(out.get(), KeptMemory::kBytes) != 0 || ::fcntl(out.get(), F_ADD_SEALS, kSeals) != 0)
+    return fail(io_error(errno, "memory that survives a server"));
+  return out;
+}
+
+Result<KeptMemory> KeptMemory::map(int memory) {
+  struct stat found = {};
+  if (::fstat(memory, &found) != 0 || ::fcntl(memory, F_GET_SEALS) != kSeals)
+    return fail(io_error(errno, "memory that survives a server"));
+  const Error other(ErrorCode::UnsupportedFeature,
+                    "another version of h5mount has served this mount: it goes on");
+  if (found.st_size != static_cast<off_t>(kBytes)) return fail(other);
+  void* const base = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+  if (base == MAP_FAILED) return fail(io_error(errno, "memory that survives a server"));
+  KeptMemory out(static_cast<std::byte*>(base));
+  KeptHeader& header = out.header();
+  if (header.magic == 0) {
+    header.layout = kLayout;
+    publish(header.magic, kMagic);
+  }
+  if (header.magic != kMagic || header.layout != kLayout) return fail(other);
+  return out;
+}
+
+KeptMemory::~KeptMemory() {
+  if (base_ != nullptr) ::munmap(base_, kBytes);
+}
+
+}  // namespace h5mount::fuse

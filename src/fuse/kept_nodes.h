@@ -1,0 +1,94 @@
+// KeptNodes: the nodes that the kernel knows of a mount that survives its servers. Their ids are the mount's,
+// not the tree's: the next server finds the same node under an id by the names that led to it.
+//
+// What the memory holds is written here and read by the next server alone, which believes only what is
+// possible: a name that may be looked up, a parent that is known. Counts may be too high by what was counted
+// for answers that nobody got; such a node stays as long as the mount. Threads: any.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/tree/tree.h"
+#include "kept_memory.h"
+
+namespace h5mount::fuse {
+
+class KeptNodes {
+ public:
+  // Takes over what an earlier server wrote.
+  explicit KeptNodes(const KeptMemory& memory);
+
+  struct Record {
+    tree::NodeId parent = 0;
+    std::string name;
+    std::uint64_t ino = 0;
+    std::int64_t mtime = 0;
+    bool follows = false, others = false;
+  };
+  // References of the tree's own node, to be dropped.
+  struct Dropped {
+    tree::NodeId node = 0;
+    std::uint64_t count = 0;
+  };
+
+  // Counts a lookup of the tree's node `found`, which had counted one there. Throws std::bad_alloc where no
+  // more nodes can be kept.
+  tree::NodeId adopt(const tree::Entry& found, tree::NodeId parent, std::string_view name);
+  Dropped forget(tree::NodeId id, std::uint64_t count);
+  // A forget that may have been done already.
+  Dropped forget_exactly(tree::NodeId id, std::uint64_t count);
+  // To be called when it is opened. `version`: of the files that its bytes come from; 0: not known. `others`:
+  // they may come from other files. False where an earlier server has opened another version.
+  bool note_opened(tree::NodeId id, std::uint64_t version, bool others);
+
+  // The tree's node of an id, where this server has found it.
+  std::optional<tree::NodeId> found(tree::NodeId id) const;
+  std::optional<tree::NodeId> id_of(tree::NodeId found) const;
+  // What is kept of an id; nothing where it is not known.
+  std::optional<Record> record(tree::NodeId id) const;
+  // The tree's node of a record, for which the tree has counted a lookup: false where it was found, or
+  // forgotten, meanwhile.
+  bool resolve(tree::NodeId id, tree::NodeId found);
+  std::vector<tree::NodeId> ids() const;
+
+  // The root, which no lookup leads to. It is the same where nobody has noted it yet.
+  bool same_root(const tree::NodeStat& now, std::uint64_t version) const;
+  void note_root(const tree::NodeStat& now, std::uint64_t version);
+  void note_root_follows();
+  bool root_follows() const { return memory_.header().root_follows != 0; }
+
+ private:
+  struct Local {
+    tree::NodeId found = 0;  // 0: not yet
+    std::uint64_t references = 0;
+    tree::NodeId parent = 0;
+    std::uint32_t lookups = 0, children = 0;
+    bool opened = false;  // by this server
+  };
+
+  void take_over();
+  bool believable(std::uint32_t index, std::vector<bool>& tails_used) const;
+  void drop_unreachable(std::vector<std::uint32_t>& indexes);
+  tree::NodeId place(tree::NodeId parent, std::string_view name, const tree::NodeStat& stat)
+      H5_REQUIRES(mutex_);
+  std::uint32_t place_tails(std::string_view rest) H5_REQUIRES(mutex_);
+  std::uint32_t take_place(std::vector<std::uint32_t>& free, std::uint64_t& used, std::size_t most)
+      H5_REQUIRES(mutex_);
+  std::string name_of(const KeptNode& node) const;
+  void free_place(tree::NodeId id) H5_REQUIRES(mutex_);
+  Dropped drop(tree::NodeId id, std::uint64_t count) H5_REQUIRES(mutex_);
+  void free_unused(tree::NodeId id) H5_REQUIRES(mutex_);
+
+  const KeptMemory& memory_;
+  mutable Mutex mutex_;
+  std::unordered_map<tree::NodeId, Local> nodes_ H5_GUARDED_BY(mutex_);
+  std::unordered_map<tree::NodeId, tree::NodeId> ids_ H5_GUARDED_BY(mutex_);  // by the tree's
+  std::vector<std::uint32_t> free_nodes_ H5_GUARDED_BY(mutex_), free_tails_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace h5mount::fuse

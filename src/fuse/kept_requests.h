@@ -1,0 +1,74 @@
+// KeptRequests: the requests of a mount that survives its servers, from the moment when the kernel has given
+// them away to their answers. They are read straight into the shared memory: the kernel gives a request once
+// (only since Linux 6.9 could it be asked to give it again), and whoever waits for it would wait for ever.
+//
+// The next server answers what this one had read. One that was worked for when servers crashed may be why:
+// such ones are worked for one after another, so that the next crash is one's own, and that one is answered
+// with EIO (h5mount/fuse/kept_mount.h). Threads: any.
+#pragma once
+
+#include <fuse_lowlevel.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "h5mount/base/bytes.h"
+#include "h5mount/base/thread_annotations.h"
+#include "kept_memory.h"
+#include "kept_nodes.h"
+
+namespace h5mount::fuse {
+
+class KeptRequests {
+ public:
+  // Takes over what an earlier server left, which ended as `blame` says. Forgets are done at once.
+  KeptRequests(const KeptMemory& memory, KeptNodes& nodes, Blame blame);
+
+  // The session's requests and answers go through here from now on, by `callbacks`. Where the kernel and an
+  // earlier server have agreed already, the session is told so. An error: it would agree on other terms.
+  Status attach(fuse_session* session, const fuse_custom_io& callbacks, int device);
+
+  // As read(2) and writev(2) of the device; callbacks of the session.
+  ssize_t read(int device, void* buffer, std::size_t length);
+  ssize_t answer(int device, const iovec* parts, int count);
+  // To be called after a request was processed: some have no answer.
+  void processed(const fuse_in_header& request);
+
+  std::size_t inherited() const { return count_inherited_; }
+
+ private:
+  struct Inherited {
+    std::uint32_t index = 0;
+    std::vector<std::byte> bytes;
+    bool suspect = false;
+  };
+
+  void take_over(Blame blame, KeptNodes& nodes);
+  void inherit(std::uint32_t index, Blame blame, KeptNodes& nodes);
+  void refuse_at_once(int device);
+  Status replay(fuse_session* session);
+  std::optional<ssize_t> hand_out(int device, void* buffer, std::size_t length);
+  std::uint32_t claim();
+  void release(std::uint32_t index);
+  void note(std::uint32_t index, const fuse_in_header& request, ByteSpan bytes);
+  void note_agreement(std::uint64_t unique, const iovec* parts, int count);
+
+  const KeptMemory& memory_;
+  std::size_t count_inherited_ = 0;
+  std::atomic<bool> any_inherited_ = false;
+  bool replaying_ = false, replayed_ = false;  // used before the first thread
+  std::atomic<std::uint64_t> agreeing_ = 0;    // the request FUSE_INIT
+  mutable Mutex mutex_;
+  std::deque<Inherited> waiting_ H5_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::uint64_t, int>> refused_ H5_GUARDED_BY(mutex_);  // with their errors
+  std::optional<std::uint64_t> suspect_ H5_GUARDED_BY(mutex_);                // that is worked for
+  std::unordered_map<std::uint64_t, std::uint32_t> places_ H5_GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace h5mount::fuse

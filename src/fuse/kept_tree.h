@@ -1,0 +1,77 @@
+// KeptTree: a tree under the ids that the kernel knows, which outlive the process (kept_nodes.h). A node that
+// an earlier server gave an id to is looked up by its names when it is used; where that leads to another
+// object, or to a file that has changed meanwhile, it is Stale. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "h5mount/tree/tree.h"
+#include "kept_nodes.h"
+
+namespace h5mount::fuse {
+
+class KeptTree final : public tree::Tree {
+ public:
+  // `inner`: null where the source cannot be opened any more: everything is Stale.
+  KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes);
+
+  // To be called by a server that goes on, while it serves: what the kernel caches of files that have changed
+  // since, or may have, is invalidated.
+  void drop_outdated();
+
+  std::shared_ptr<void> pin() override;
+  bool reloads() const override;
+  Result<tree::Entry> lookup(tree::NodeId parent, std::string_view name, RequestBudget& budget) override;
+  void forget(tree::NodeId node, std::uint64_t count) override;
+  Result<tree::NodeStat> stat(tree::NodeId node, tree::StatDepth depth, RequestBudget& budget) override;
+  Result<std::string> readlink(tree::NodeId node) override;
+  Result<std::shared_ptr<const tree::DirectoryListing>> open_directory(tree::NodeId node,
+                                                                       RequestBudget& budget) override;
+  bool lasts(tree::NodeId node) override;
+  Result<tree::Entry> lookup_listed(tree::NodeId parent, const tree::DirectoryListing& listing,
+                                    std::size_t position, tree::FilesRead& read,
+                                    RequestBudget& budget) override;
+  Result<std::shared_ptr<tree::OpenNode>> open(tree::NodeId node, RequestBudget& budget) override;
+  Result<std::vector<std::string>> list_xattrs(tree::NodeId node, RequestBudget& budget) override;
+  Result<std::string> get_xattr(tree::NodeId node, std::string_view name, RequestBudget& budget) override;
+  Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId node, RequestBudget& budget) override;
+  std::string_view media_type(tree::NodeId node) override;
+  void report(tree::NodeId node, const Error& error) override;
+  bool follows(tree::NodeId node) override;
+  void set_kernel(std::shared_ptr<tree::KernelPages> kernel) override;
+  void file_changed() override;
+  std::vector<std::string> watchable() const override;
+  void when_more_to_watch(std::function<void()> notify) override;
+  FileStat statfs() const override;
+
+ private:
+  class Kernel;
+  enum class Outdated { No, Pages, All };
+  // What the kernel caches of a node. The nodes of one file have one time, but for objects with their own.
+  struct State {
+    Outdated outdated = Outdated::No;
+    std::int64_t mtime = 0;
+  };
+
+  Result<tree::NodeId> inner_id(tree::NodeId id, RequestBudget& budget);
+  Result<tree::NodeId> find_again(tree::NodeId id, RequestBudget& budget);
+  Result<tree::Entry> look_up_again(tree::NodeId parent, const KeptNodes::Record& record,
+                                    RequestBudget& budget);
+  void check_root();
+  Status check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget);
+  State look_for_change(tree::NodeId id, std::unordered_map<tree::NodeId, State>& seen);
+  State state_of(tree::NodeId id, const std::unordered_map<tree::NodeId, State>& seen);
+  tree::Entry adopted(const tree::Entry& found, tree::NodeId parent, std::string_view name);
+
+  const std::shared_ptr<tree::Tree> inner_;
+  KeptNodes& nodes_;
+  bool usable_ = false;  // the source is that of the earlier servers
+  std::atomic<bool> stopping_ = false;
+  std::shared_ptr<tree::KernelPages> kernel_;  // set before the first request
+};
+
+}  // namespace h5mount::fuse
