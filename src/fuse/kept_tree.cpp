@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "h5mount/base/log.h"
+#include "h5mount/base/long_work.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -81,8 +83,8 @@ class KeptTree::Kernel final : public tree::KernelPages {
   const KeptNodes& nodes_;
 };
 
-KeptTree::KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes)
-    : Tree(counters_of(inner)), inner_(std::move(inner)), nodes_(nodes) {
+KeptTree::KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes, bool goes_on)
+    : Tree(counters_of(inner)), inner_(std::move(inner)), nodes_(nodes), outdated_(goes_on) {
   check_root();
 }
 
@@ -186,14 +188,38 @@ void KeptTree::drop_outdated() {
   const auto now = usable_ ? inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget)
                            : Result<tree::NodeStat>(tree::NodeStat{});
   seen[tree::kRootNode] = {root, now ? now->mtime : 0};
-  if (root != Outdated::No) kernel_->invalidate(tree::kRootNode, everything);
+  std::vector<KeptNodes::Record> names;
   for (const tree::NodeId id : nodes_.ids()) {
-    if (stopping_) return;
+    if (stopping_) break;
     const State state = look_for_change(id, seen);
     if (state.outdated == Outdated::No) continue;
-    kernel_->invalidate(id, everything);
-    const auto record = state.outdated == Outdated::All ? nodes_.record(id) : std::nullopt;
-    if (record) kernel_->invalidate_name(record->parent, record->name);
+    kernel_->invalidate(id, everything, nullptr);
+    auto record = state.outdated == Outdated::All ? nodes_.record(id) : std::nullopt;
+    if (record) names.push_back(*std::move(record));
+  }
+  // The last of them. Names come after it: the kernel may wait with these for a lookup that waits for it.
+  kernel_->invalidate(root != Outdated::No ? tree::kRootNode : kNobody, everything,
+                      [this] { note_dropped(); });
+  for (const KeptNodes::Record& name : names) kernel_->invalidate_name(name.parent, name.name);
+}
+
+void KeptTree::note_dropped() {
+  const MutexLock lock(mutex_);
+  outdated_ = false;
+  dropped_.notify_all();
+}
+
+// No longer than a client would wait for a slow disk: the kernel may wait for a read that hangs.
+void KeptTree::await_dropped(const tree::NodeStat& stat) {
+  constexpr std::chrono::seconds kMost{5};
+  if (!stat.follows) return;
+  MutexLock lock(mutex_);
+  if (!outdated_) return;
+  lock.unlock();
+  note_long_work();
+  lock.lock();
+  const auto end = std::chrono::steady_clock::now() + kMost;
+  while (outdated_ && dropped_.wait_until(lock, end)) {
   }
 }
 
@@ -219,6 +245,7 @@ bool KeptTree::reloads() const {
 Result<tree::Entry> KeptTree::lookup(tree::NodeId parent, std::string_view name, RequestBudget& budget) {
   H5_ASSIGN(const tree::NodeId directory, inner_id(parent, budget));
   H5_ASSIGN(const tree::Entry found, inner_->lookup(directory, name, budget));
+  await_dropped(found.stat);
   return adopted(found, parent, name);
 }
 
@@ -229,7 +256,9 @@ void KeptTree::forget(tree::NodeId node, std::uint64_t count) {
 
 Result<tree::NodeStat> KeptTree::stat(tree::NodeId node, tree::StatDepth depth, RequestBudget& budget) {
   H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
-  return inner_->stat(found, depth, budget);
+  H5_ASSIGN(const tree::NodeStat out, inner_->stat(found, depth, budget));
+  await_dropped(out);
+  return out;
 }
 
 Result<std::string> KeptTree::readlink(tree::NodeId node) {
@@ -255,6 +284,7 @@ Result<tree::Entry> KeptTree::lookup_listed(tree::NodeId parent, const tree::Dir
                                             RequestBudget& budget) {
   H5_ASSIGN(const tree::NodeId directory, inner_id(parent, budget));
   H5_ASSIGN(const tree::Entry found, inner_->lookup_listed(directory, listing, position, read, budget));
+  await_dropped(found.stat);
   return adopted(found, parent, listing.name_at(position));
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/tree/tree.h"
 #include "kept_nodes.h"
 
@@ -16,11 +17,13 @@ namespace h5mount::fuse {
 
 class KeptTree final : public tree::Tree {
  public:
-  // `inner`: null where the source cannot be opened any more: everything is Stale.
-  KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes);
+  // `inner`: null where the source cannot be opened any more: everything is Stale. `goes_on`: the kernel
+  // caches what an earlier server told it; `drop_outdated` will be called.
+  KeptTree(std::shared_ptr<tree::Tree> inner, KeptNodes& nodes, bool goes_on);
 
-  // To be called by a server that goes on, while it serves: what the kernel caches of files that have changed
-  // since, or may have, is invalidated.
+  // To be called while requests are served: what the kernel caches of files that have changed since, or may
+  // have, is invalidated. Until then nobody is told the size of a file that grows: the kernel would show its
+  // pages of before as the beginning of what is longer now.
   void drop_outdated();
 
   std::shared_ptr<void> pin() override;
@@ -65,12 +68,17 @@ class KeptTree final : public tree::Tree {
   Status check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget);
   State look_for_change(tree::NodeId id, std::unordered_map<tree::NodeId, State>& seen);
   State state_of(tree::NodeId id, const std::unordered_map<tree::NodeId, State>& seen);
+  void await_dropped(const tree::NodeStat& stat);
+  void note_dropped();
   tree::Entry adopted(const tree::Entry& found, tree::NodeId parent, std::string_view name);
 
   const std::shared_ptr<tree::Tree> inner_;
   KeptNodes& nodes_;
   bool usable_ = false;  // the source is that of the earlier servers
   std::atomic<bool> stopping_ = false;
+  Mutex mutex_;
+  Condition dropped_;
+  bool outdated_ H5_GUARDED_BY(mutex_);        // the kernel may have pages of an earlier server's
   std::shared_ptr<tree::KernelPages> kernel_;  // set before the first request
 };
 

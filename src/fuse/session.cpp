@@ -250,7 +250,7 @@ Status FuseSession::take_up_kept() {
   H5_ASSIGN(KeptMemory memory, KeptMemory::map(kept.memory.get()));
   adapter_.kept = std::make_unique<KeptState>(std::move(memory), kept.blame);
   adapter_.handles.keep_in(&adapter_.kept->handles);
-  kept_tree_ = std::make_shared<KeptTree>(std::move(adapter_.tree), adapter_.kept->nodes);
+  kept_tree_ = std::make_shared<KeptTree>(std::move(adapter_.tree), adapter_.kept->nodes, goes_on());
   adapter_.tree = kept_tree_;
   return {};
 }

@@ -163,6 +163,14 @@ TEST_F(SurviveTest, AMountThatFailsSaysSoAtOnce) {
   EXPECT_FALSE(mount.mounted());
 }
 
+TEST_F(SurviveTest, AFileThatGrowsIsFollowedFromServerToServer) {
+  const Outcome grown =
+      run("/usr/bin/python3 " H5MOUNT_SOURCE_ROOT "/tests/mount/survive_growth.py $H5MOUNT '" +
+              (scratch() / "survive_growth.h5").string() + "' " + mount.path(),
+          120);
+  EXPECT_EQ(grown.code, 0) << grown.out << grown.err;
+}
+
 TEST_F(SurviveTest, SystemdsStoreOutlivesTheKeeper) {
   const Outcome stored = run("/usr/bin/python3 " H5MOUNT_SOURCE_ROOT "/tests/mount/fd_store.py $H5MOUNT '" +
                              example().string() + "' " + mount.path());
