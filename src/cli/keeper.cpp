@@ -249,6 +249,7 @@ std::optional<int> Keeper::go_on(const Ended& ended) {
       std::fprintf(stderr, "h5mount: ended by signal %d before the mount answered\n", ended.number);
     return ended.by_signal || ended.number == 0 ? kExitMountFailed : ended.number;
   }
+  if (device_ && !is_connected(device_.get())) return ended.by_signal ? 0 : ended.number;  // unmounted
   if (ending_ || (ready_ && !ended.by_signal)) return ended.by_signal ? 0 : ended.number;
   if (!ready_ && program_ != kOwnProgram) {
     log(LogLevel::Error, "{} cannot go on with the mount on {}: the version that made it does", program_,
