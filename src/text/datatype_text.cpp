@@ -217,12 +217,6 @@ void append_type(const format::Datatype& type, std::string& out) {
   }
 }
 
-// Version 2 pipelines store no names for ids below 256, which are the library's own filters.
-std::string_view filter_name(const format::FilterDescription& filter) {
-  return filter.name.empty() && filter.id < 256 ? filter::filter_info(filter.id).name
-                                                : std::string_view(filter.name);
-}
-
 void append_filters(const std::vector<format::FilterDescription>& filters, std::string& out) {
   out.push_back('[');
   for (std::size_t i = 0; i < filters.size(); ++i) {
@@ -239,6 +233,12 @@ void append_filters(const std::vector<format::FilterDescription>& filters, std::
 }
 
 }  // namespace
+
+// Version 2 pipelines store no names for ids below 256, which are the library's own filters.
+std::string_view filter_name(const format::FilterDescription& filter) {
+  return filter.name.empty() && filter.id < 256 ? filter::filter_info(filter.id).name
+                                                : std::string_view(filter.name);
+}
 
 std::string datatype_text(const format::Datatype& type) {
   std::string out;

@@ -5,6 +5,7 @@
 #include "h5mount/base/bytes.h"
 #include "h5mount/base/limits.h"
 #include "number_text.h"
+#include "numpy_form.h"
 #include "value_writer.h"
 
 namespace h5mount::text {
@@ -225,6 +226,8 @@ Result<std::optional<metadata::GlobalHeapObject>> load_heap_place(const ValueWri
 
 Status write_element(ValueWriter& writer, const format::Datatype& type, ByteSpan element) {
   H5_TRY(writer.check_length(0));
+  if (writer.context.form == JsonForm::NumPy && differs_for_numpy(type))
+    return write_numpy_element(writer, type, element);
   switch (type.cls) {
     case format::DatatypeClass::Integer:
     case format::DatatypeClass::Time:

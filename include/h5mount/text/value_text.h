@@ -20,6 +20,13 @@ std::string datatype_text(const format::Datatype& type);
 std::string filters_text(const format::FilterPipelineMessage& pipeline);
 
 inline constexpr std::size_t kAnyLength = ~std::size_t{0};
+// What JSON is written. NumPy: what h5py's arrays become by tolist and a strict encoder: enumerations as
+// numbers, compounds as arrays of their members in the order of their offsets, booleans, strings for opaque
+// bytes, null for a number that is not finite, and of a reference only whether it is null.
+enum class JsonForm : std::uint8_t { Mount, NumPy };
+
+// The name that the file has for a filter, else that of the library's own one; it may be empty.
+std::string_view filter_name(const format::FilterDescription& filter);
 
 // Resolves a value's references and variable-length parts.
 struct ValueContext {
@@ -30,7 +37,14 @@ struct ValueContext {
   RequestBudget* budget = nullptr;
   // The most text of one value; what exceeds it is TooLarge, detected without writing the rest.
   std::size_t max_bytes = kAnyLength;
+  JsonForm form = JsonForm::Mount;
 };
+
+// Whether it is what h5py reads as booleans: an enumeration of FALSE, 0, and TRUE, 1.
+bool is_boolean(const format::Datatype& type);
+// The type of the real and the imaginary part: of a complex type, and of a compound of two equal floats `r`
+// and `i`, which is one to h5py. Null for all others.
+const format::Datatype* complex_part(const format::Datatype& type);
 
 // Appends one element (type.size bytes at `element`) as JSON, without a newline. Errors: a heap object that
 // cannot be read.
