@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@ namespace h5mount::dataset {
 namespace {
 
 __extension__ using Wide = __int128;  // holds every integer of up to 64 bits, signed or not
+__extension__ using WideBits = unsigned __int128;
 using Real = long double;
 
 bool integer_like(const format::Datatype& t) {
@@ -17,16 +19,23 @@ bool integer_like(const format::Datatype& t) {
 const format::Datatype& number_of(const format::Datatype& t) {
   return t.cls == format::DatatypeClass::Enum && t.base ? *t.base : t;
 }
+// The processor's extended format, whose leading bit is stored: it is converted to others only.
+bool extended_float(const format::Datatype& t) {
+  return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size <= 16 &&
+         t.exponent_size == 15 && t.mantissa_size == 64 && t.mantissa_location == 0 &&
+         t.normalization != format::MantissaNormalization::Implied;
+}
 bool plain_float(const format::Datatype& t) {
   return t.cls == format::DatatypeClass::Float && t.order != format::ByteOrder::Vax && t.size <= 8 &&
          t.mantissa_size <= 52 && t.exponent_size <= 11 && t.exponent_size > 0;
 }
 
-std::uint64_t load_bits(const format::Datatype& t, const std::byte* at) {
-  std::uint64_t bits = 0;
+template <class Bits = std::uint64_t>
+Bits load_bits(const format::Datatype& t, const std::byte* at) {
+  Bits bits = 0;
   for (std::size_t i = 0; i < t.size; ++i) {
     const std::size_t k = t.order == format::ByteOrder::Big ? i : t.size - 1 - i;
-    bits = bits << 8 | std::to_integer<std::uint64_t>(at[k]);
+    bits = bits << 8 | std::to_integer<std::uint8_t>(at[k]);
   }
   return bits;
 }
@@ -36,6 +45,29 @@ void store_bits(const format::Datatype& t, std::uint64_t bits, std::byte* at) {
     const std::size_t k = t.order == format::ByteOrder::Big ? t.size - 1 - i : i;
     at[k] = static_cast<std::byte>(bits >> (8 * i) & 0xFF);
   }
+}
+
+template <class Bits>
+void swap_each(std::size_t count, const std::byte* in, std::byte* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, in + i * sizeof bits, sizeof bits);
+    if constexpr (sizeof bits == 2) bits = __builtin_bswap16(bits);
+    if constexpr (sizeof bits == 4) bits = __builtin_bswap32(bits);
+    if constexpr (sizeof bits == 8) bits = __builtin_bswap64(bits);
+    std::memcpy(out + i * sizeof bits, &bits, sizeof bits);
+  }
+}
+
+// False for sizes that no instruction swaps.
+bool swap_all(std::size_t count, std::size_t size, const std::byte* in, std::byte* out) {
+  if (size == 2)
+    swap_each<std::uint16_t>(count, in, out);
+  else if (size == 4)
+    swap_each<std::uint32_t>(count, in, out);
+  else if (size == 8)
+    swap_each<std::uint64_t>(count, in, out);
+  return size == 2 || size == 4 || size == 8;
 }
 
 std::uint64_t mask_of(unsigned bits) {
@@ -72,6 +104,19 @@ Real load_real(const format::Datatype& t, const std::byte* at) {
                           : std::ldexp(1 + fraction, static_cast<int>(exponent) - bias);
   else
     value = std::ldexp(fraction, static_cast<int>(exponent) - bias);
+  return negative ? -value : value;
+}
+
+Real load_extended(const format::Datatype& t, const std::byte* at) {
+  const auto bits = load_bits<WideBits>(t, at);
+  const bool negative = (static_cast<std::uint64_t>(bits >> t.sign_location) & 1) != 0;
+  const auto exponent = static_cast<std::uint64_t>(bits >> t.exponent_location) & mask_of(t.exponent_size);
+  const auto mantissa = static_cast<std::uint64_t>(bits);
+  Real value = std::ldexp(static_cast<Real>(mantissa),
+                          static_cast<int>(exponent) - static_cast<int>(t.exponent_bias) - 63);
+  if (exponent == mask_of(t.exponent_size))
+    value =
+        mantissa << 1 == 0 ? std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::quiet_NaN();
   return negative ? -value : value;
 }
 
@@ -220,6 +265,8 @@ bool same_datatype(const format::Datatype& a, const format::Datatype& b) {
 std::optional<ElementConversion> ElementConversion::make(format::DatatypePtr from, format::DatatypePtr to) {
   if (same_datatype(*from, *to)) return ElementConversion(std::move(from), std::move(to), true);
   const auto number = [](const format::Datatype& t) { return integer_like(t) || plain_float(t); };
+  if (extended_float(*from) && plain_float(*to))
+    return ElementConversion(std::move(from), std::move(to), false);
   const bool strings = from->cls == format::DatatypeClass::String && to->cls == format::DatatypeClass::String;
   if (!strings && !(number(*from) && number(*to))) return std::nullopt;
   ElementConversion out(std::move(from), std::move(to), false);
@@ -270,9 +317,13 @@ void ElementConversion::convert(std::size_t count, ByteSpan from, MutableByteSpa
   const bool swap = f.cls != format::DatatypeClass::String && differ_by_order(f, t);
   const std::byte* in = from.data();
   std::byte* out = to.data();
+  if (swap && swap_all(count, f.size, in, out)) return;
+  const bool extended = extended_float(f);
   for (std::size_t i = 0; i < count; ++i, in += f.size, out += t.size) {
     if (swap)
       store_bits(t, load_bits(f, in), out);
+    else if (extended)
+      store_real(t, load_extended(f, in), out);
     else if (f.cls == format::DatatypeClass::String)
       convert_string(f, t, in, out);
     else if (f.cls == format::DatatypeClass::Integer && t.cls == format::DatatypeClass::Integer)

@@ -20,6 +20,7 @@ std::string datatype_text(const format::Datatype& type);
 std::string filters_text(const format::FilterPipelineMessage& pipeline);
 
 inline constexpr std::size_t kAnyLength = ~std::size_t{0};
+
 // What JSON is written. NumPy: what h5py's arrays become by tolist and a strict encoder: enumerations as
 // numbers, compounds as arrays of their members in the order of their offsets, booleans, strings for opaque
 // bytes, null for a number that is not finite, and of a reference only whether it is null.
