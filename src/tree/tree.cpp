@@ -9,6 +9,7 @@
 #include "core/served_file.h"
 #include "h5mount/base/thread_annotations.h"
 #include "hidden_root.h"
+#include "objects/file_object.h"
 #include "objects/object_nodes.h"
 #include "source_tree.h"
 
@@ -104,6 +105,11 @@ class FileTree : public SourceTree {
     if (!value && value.error().code() == ErrorCode::Stale && name == "user.hdf5.error")
       return value.error().text();
     return value;
+  }
+
+  Result<std::shared_ptr<const FileObject>> root_object(RequestBudget& budget) override {
+    budget.allow_for(main_->followed().source()->stored_bytes());
+    return open_file_object(main_, main_->root_address(), budget);
   }
 
   void report(NodeId id, const Error& error) override {

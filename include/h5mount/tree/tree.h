@@ -59,6 +59,8 @@ enum class StatDepth : std::uint8_t {
   Full,     // everything exact
 };
 
+class FileObject;
+
 struct Entry {
   NodeId node = 0;
   NodeStat stat;
@@ -255,6 +257,9 @@ class Tree {
     RequestBudget own;
     return get_xattr(node, name, own);
   }
+
+  // The file's root group, from where a front end goes on by HDF5's own names (tree/file_object.h).
+  virtual Result<std::shared_ptr<const FileObject>> root_object(RequestBudget& budget) = 0;
 
   // Counts and logs a failed request for the node, with the file's name and the object's path, once for each
   // cause. A front end calls it for every unexpected error that it answers.

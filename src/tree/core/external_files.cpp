@@ -1,6 +1,7 @@
 #include "external_files.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "h5mount/base/limits.h"
 #include "h5mount/tree/names.h"
@@ -13,17 +14,29 @@ namespace {
 constexpr unsigned kDepth = 3;  // .h5, external, the file's name
 constexpr std::string_view kInoSeed = "external file";
 
+// The directory of external files uses names relative to the mounted file's directory. Links of a file
+// elsewhere are relative to that file's own directory.
+std::string name_of(const ServedFile& from, const std::string& stored) {
+  const std::string& directory = from.file()->directory;
+  const std::string& main = from.context().environment.files->main()->directory;
+  if (from.depth() == 0 || stored.starts_with('/') || directory.empty()) return stored;
+  const std::filesystem::path full = (std::filesystem::path(directory) / stored).lexically_normal();
+  const std::string relative = full.lexically_relative(main).string();
+  return relative.empty() || relative.starts_with("..") ? full.string() : relative;
+}
+
 }  // namespace
 
-void ExternalFiles::remember(const std::string& name, const object::OpenedFilePtr& from,
-                             const std::string& stored) {
+std::string ExternalFiles::remember_link(const ServedFile& from, const std::string& stored) {
   Known known;
-  known.shown = encode_name(name);
-  known.name = name;
-  known.from = from;
+  known.name = name_of(from, stored);
+  known.shown = encode_name(known.name);
+  known.from = from.file();
   known.stored = stored;
   const MutexLock lock(mutex_);
+  std::string name = known.name;
   add(std::move(known));
+  return name;
 }
 
 // A name that is already known keeps its file; the reason for an earlier failure may be gone.

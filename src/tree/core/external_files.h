@@ -22,9 +22,9 @@ namespace h5mount::tree {
 
 class ExternalFiles {
  public:
-  // Records that a shown symlink leads to `name`: the link in `from` contains `stored`. The names shown least
-  // recently are dropped where they take too much memory.
-  void remember(const std::string& name, const object::OpenedFilePtr& from, const std::string& stored);
+  // Records the file that a link in `from` names as `stored`, and returns its name here. The names recorded
+  // least recently are dropped where they take too much memory.
+  std::string remember_link(const ServedFile& from, const std::string& stored);
 
   // The file of a shown name. Where other users read through the mount, only names that a link has shown are
   // opened. NotFound, AccessDenied, and the errors of opening it.

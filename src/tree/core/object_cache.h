@@ -13,8 +13,10 @@
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/shared_cache.h"
 #include "h5mount/base/shared_slot.h"
+#include "h5mount/base/thread_annotations.h"
 #include "h5mount/dataset/dataset_reader.h"
 #include "h5mount/object/object.h"
+#include "h5mount/tree/tree.h"
 
 namespace h5mount::tree {
 
@@ -31,6 +33,23 @@ struct FoundDamage {
 
 using DatasetDescriptionPtr = std::shared_ptr<const object::DatasetDescription>;
 
+// A listing as long as somebody uses it.
+class WeakListing {
+ public:
+  std::shared_ptr<const DirectoryListing> get() const {
+    const MutexLock lock(mutex_);
+    return listing_.lock();
+  }
+  void set(const std::shared_ptr<const DirectoryListing>& listing) {
+    const MutexLock lock(mutex_);
+    listing_ = listing;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::weak_ptr<const DirectoryListing> listing_ H5_GUARDED_BY(mutex_);
+};
+
 // An object of one snapshot, and what was made of it on demand.
 struct OpenedObject {
   OpenedObject(object::Object opened, metadata::FileMetadataPtr pinned, const OpenedObject* before = nullptr)
@@ -41,6 +60,7 @@ struct OpenedObject {
   const metadata::FileMetadataPtr snapshot;  // all that belongs to the object is read through it
   mutable OnceValue<std::shared_ptr<const object::Group>> group;
   mutable OnceValue<std::shared_ptr<const CutNames>> cut_names;
+  mutable WeakListing listing;  // of its links
   mutable OnceValue<std::shared_ptr<const LargeAttributes>> large_attributes;
   mutable OnceValue<FoundDamage> links_damage, attributes_damage;
   mutable OnceValue<DatasetDescriptionPtr> description;

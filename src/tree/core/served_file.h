@@ -53,6 +53,7 @@ class ServedFile : public std::enable_shared_from_this<ServedFile> {
   ServedFile(ViewContextPtr context, object::OpenedFilePtr file, unsigned depth, std::uint64_t ino_seed);
 
   const ViewContext& context() const { return *context_; }
+  const ViewContextPtr& shared_context() const { return context_; }
   const object::OpenedFilePtr& file() const { return file_; }
   metadata::FollowedFile& followed() const { return *file_->followed; }
   // The newest snapshot. What belongs to an object is read through the object's own.

@@ -1,7 +1,5 @@
 #include "group_contents.h"
 
-#include <filesystem>
-
 #include "../core/external_files.h"
 #include "damaged_lists.h"
 #include "h5mount/object/list_damage.h"
@@ -100,8 +98,7 @@ LinkTarget GroupContents::resolve(const format::Link& link, RequestBudget& budge
 }
 
 LinkTarget GroupContents::resolve_external(const format::Link& link, unsigned depth_to_mount) const {
-  const std::string name = external_name(link.file);
-  file_->context().external->remember(name, file_->file(), link.file);
+  const std::string name = file_->context().external->remember_link(*file_, link.file);
   return {external_link_path(name, link.target, depth_to_mount)};
 }
 
@@ -126,17 +123,6 @@ LinkTarget GroupContents::resolve_group(const format::Link& link, const OpenedOb
   if (const auto names = places->names_to(address)) return {canonical_path(*names, depth_)};
   return {LinkTarget::Broken{
       {ErrorCode::LimitExceeded, "the walk that finds the group's path reached its limit"}, address}};
-}
-
-// The directory of external files uses names relative to the mounted file's directory. Links of a file
-// elsewhere are relative to that file's own directory.
-std::string GroupContents::external_name(const std::string& stored) const {
-  const std::string& directory = file_->file()->directory;
-  const std::string& main = file_->context().mounted_file()->directory;
-  if (file_->depth() == 0 || stored.starts_with('/') || directory.empty()) return stored;
-  const std::filesystem::path full = (std::filesystem::path(directory) / stored).lexically_normal();
-  const std::string relative = full.lexically_relative(main).string();
-  return relative.empty() || relative.starts_with("..") ? full.string() : relative;
 }
 
 }  // namespace h5mount::tree

@@ -113,7 +113,6 @@ class GroupContents {
   LinkTarget resolve_external(const format::Link& link, unsigned depth_to_mount) const;
   LinkTarget resolve_hard(const format::Link& link, RequestBudget& budget) const;
   LinkTarget resolve_group(const format::Link& link, const OpenedObjectPtr& object) const;
-  std::string external_name(const std::string& stored) const;
 
   ServedFilePtr file_;
   std::uint64_t address_;

@@ -1,0 +1,73 @@
+// FileObject: an object of the file itself, found by its HDF5 path (the links' own names), for front ends
+// that describe objects in their own terms. No nodes are made: nothing is to be forgotten, and the kernel
+// sees nothing of it. Links lead where the tree's symlinks lead, under the same policy.
+//
+// Immutable; threads: any. Errors: those of what is read. What was made from an object counts only if its
+// file has not changed meanwhile: see `add_to`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "h5mount/dataset/dataset_reader.h"
+#include "h5mount/object/object.h"
+#include "h5mount/text/value_text.h"
+#include "h5mount/tree/files_read.h"
+#include "h5mount/tree/tree.h"
+#include "h5mount/view/view.h"
+
+namespace h5mount::tree {
+
+class FileObject;
+using FileObjectPtr = std::shared_ptr<const FileObject>;
+
+// The links of a group, in the order of readdir.
+class LinkList {
+ public:
+  virtual ~LinkList() = default;
+  virtual std::size_t size() const = 0;
+  // The link at a position; of one that is not hard only name and class: see FileObject::find_link.
+  virtual format::Link at(std::size_t position) const = 0;
+  // Why links may be missing; null where all are there.
+  virtual const Error* damage() const = 0;
+};
+using LinkListPtr = std::shared_ptr<const LinkList>;
+
+class FileObject {
+ public:
+  virtual ~FileObject() = default;
+
+  virtual const object::Object& object() const = 0;
+  virtual const metadata::FileMetadataPtr& snapshot() const = 0;
+  virtual bool is_of_main_file() const = 0;  // not behind an external link
+  virtual NodeStat stat() const = 0;         // owner, mode and time
+  virtual void add_to(FilesRead& read) const = 0;
+
+  // A link of this group by its own name. NotFound, also where it is no group.
+  virtual Result<format::Link> find_link(std::string_view name, RequestBudget& budget) const = 0;
+  // All of its links. Those who list a group at a time share one list.
+  virtual Result<LinkListPtr> links(RequestBudget& budget) const = 0;
+  // What a link of this group leads to, through as many soft and external links as libhdf5 follows.
+  virtual Result<FileObjectPtr> follow(const format::Link& link, RequestBudget& budget) const = 0;
+
+  // Datasets: the newest state, and its elements.
+  virtual Result<std::shared_ptr<const object::DatasetDescription>> description(
+      RequestBudget& budget) const = 0;
+  virtual Result<view::Source> data(RequestBudget& budget) const = 0;
+  // Records a failed read as a mount does; `path`: by which the object was asked for.
+  virtual void note_failure(std::string_view path, std::uint64_t offset, const Error& error) const = 0;
+
+  // Of the object's attributes.
+  virtual text::ValueContext values(RequestBudget* budget) const = 0;
+};
+
+// What a path leads to. A component may be a link of any kind; `.` and empty ones mean nothing.
+struct FoundPath {
+  FileObjectPtr group;               // that has the last link; null for the root itself
+  std::optional<format::Link> link;  // the last one
+};
+// NotFound where a component is missing, or does not lead to a group.
+Result<FoundPath> find_last_link(const FileObjectPtr& root, std::string_view path, RequestBudget& budget);
+
+}  // namespace h5mount::tree
