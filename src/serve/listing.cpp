@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "fields.h"
+#include "gradual_body.h"
 #include "h5mount/base/utf8.h"
-#include "h5mount/text/value_text.h"
+#include "h5mount/text/json_writer.h"
 #include "tags.h"
 #include "url.h"
 
@@ -56,9 +57,10 @@ class ListingText {
     if (form_ == ListingForm::Table)
       return "<tr><td colspan=\"5\">error: " + escape_html(error.text()) + "</td></tr>\n";
     std::string out = first ? "\n" : ",\n";
-    out += "{\"name\":null,\"type\":\"error\",\"error\":";
-    text::append_json_string(error.text(), out);
-    return out + "}";
+    text::JsonWriter json(out);
+    json.begin_object().member("name", nullptr).member("type", "error").member("error", error.text());
+    json.end_object();
+    return out;
   }
   std::string end() const {
     if (form_ == ListingForm::Json) return "\n]\n";
@@ -66,23 +68,19 @@ class ListingText {
   }
 
  private:
-  static void add_text(std::string_view key, std::string_view value, std::string& out) {
-    if (value.empty()) return;
-    out += fmt::format(",\"{}\":", key);
-    text::append_json_string(value, out);
-  }
-
   static std::string json(const ListedEntry& entry) {
-    std::string out = "{\"name\":";
-    text::append_json_string(entry.name, out);
-    out += fmt::format(R"(,"href":"{}{}","type":"{}","size":)", encode_segment(entry.name),
-                       entry.type == "directory" ? "/" : "", entry.type);
-    out += entry.size ? fmt::format("{}", *entry.size) : "null";
-    out += entry.modified ? fmt::format(",\"mtime\":{}", *entry.modified) : ",\"mtime\":null";
-    add_text("etag", entry.etag, out);
-    add_text("target", entry.target, out);
-    add_text("error", entry.error, out);
-    return out + "}";
+    std::string out;
+    text::JsonWriter json(out);
+    json.begin_object().member("name", entry.name);
+    json.member("href", encode_segment(entry.name) + (entry.type == "directory" ? "/" : ""));
+    json.member("type", entry.type);
+    json.key("size").raw(entry.size ? fmt::format("{}", *entry.size) : "null");
+    json.key("mtime").raw(entry.modified ? fmt::format("{}", *entry.modified) : "null");
+    if (!entry.etag.empty()) json.member("etag", entry.etag);
+    if (!entry.target.empty()) json.member("target", entry.target);
+    if (!entry.error.empty()) json.member("error", entry.error);
+    json.end_object();
+    return out;
   }
 
   static std::string row(const ListedEntry& entry) {
@@ -165,7 +163,7 @@ struct EntryMaker {
   }
 };
 
-class ListingBody final : public Body {
+class ListingBody final : public GradualBody {
  public:
   ListingBody(std::shared_ptr<const Snapshot> snapshot, front::FoundNode directory, ListingPtr listing,
               const std::string& path, ListingForm form)
@@ -173,70 +171,38 @@ class ListingBody final : public Body {
         directory_(std::move(directory)),
         listing_(std::move(listing)),
         form_(form),
-        text_(form, path),
-        pending_(text_.begin()) {}
-
-  std::optional<std::uint64_t> size() const override { return size_; }
-
-  // Makes the beginning, which is the whole of a short listing.
-  Status begin(RequestWork& work) {
-    H5_TRY(add(work.most_text(), Pause::Never, work));
-    if (ended_) size_ = pending_.size();
-    return {};
-  }
-
-  Result<std::size_t> read(MutableByteSpan out, RequestWork& work) override {
-    H5_TRY(add(given_ + out.size(), Pause::WhenOld, work));
-    const std::size_t count = std::min(out.size(), pending_.size() - given_);
-    std::memcpy(out.data(), pending_.data() + given_, count);
-    given_ += count;
-    if (given_ == pending_.size()) {
-      pending_ = {};
-      given_ = 0;
-    }
-    return count;
-  }
+        text_(form, path) {}
 
  private:
-  // Adds entries until there are so many bytes, or the job is old.
-  enum class Pause { Never, WhenOld };
-  Status add(std::size_t bytes, Pause pause, RequestWork& work) {
-    tree::FilesRead read;
-    while (!ended_ && pending_.size() < bytes &&
-           (pending_.size() == given_ || pause == Pause::Never || !work.job_is_old())) {
-      const std::size_t before = pending_.size();
-      H5_TRY(work.budget().spend(kEntrySteps + directory_.path.size()));
-      H5_TRY(add_next(read, work.budget()));
-      work.gave(pending_.size() - before);
-    }
-    return read.confirm_unchanged();
-  }
-
-  Status add_next(tree::FilesRead& read, RequestBudget& budget) {
+  Status add_next(std::string& out, RequestWork& work) override {
+    H5_TRY(work.budget().spend(kEntrySteps + directory_.path.size()));
+    if (!begun_) out += text_.begin();
+    begun_ = true;
     if (next_ < listing_->size()) {
       const ListedEntry entry =
-          EntryMaker{*snapshot_, directory_, *listing_, read, budget}.make(next_, form_);
+          EntryMaker{*snapshot_, directory_, *listing_, read_, work.budget()}.make(next_, form_);
       // Where the request may not go on, the listing does not either: it must not look whole.
-      if (!entry.error.empty()) H5_TRY(budget.check());
-      pending_ += text_.entry(entry, next_ == 0);
+      if (!entry.error.empty()) H5_TRY(work.budget().check());
+      out += text_.entry(entry, next_ == 0);
       ++next_;
       return {};
     }
-    if (const Error* damage = listing_->damage()) pending_ += text_.damage(*damage, next_ == 0);
-    pending_ += text_.end();
-    ended_ = true;
+    if (const Error* damage = listing_->damage()) out += text_.damage(*damage, next_ == 0);
+    out += text_.end();
+    end();
     return {};
   }
+
+  Status confirm() override { return std::exchange(read_, {}).confirm_unchanged(); }
 
   const std::shared_ptr<const Snapshot> snapshot_;
   const front::FoundNode directory_;
   const ListingPtr listing_;
   const ListingForm form_;
   const ListingText text_;
-  std::string pending_;  // from `given_` on not yet read
-  std::size_t given_ = 0, next_ = 0;
-  bool ended_ = false;
-  std::optional<std::uint64_t> size_;
+  tree::FilesRead read_;
+  bool begun_ = false;
+  std::size_t next_ = 0;
 };
 
 }  // namespace

@@ -1,63 +1,26 @@
 #include "node_answers.h"
 
 #include <fmt/format.h>
-#include <libdeflate.h>
 
 #include <algorithm>
 #include <ctime>
 
-#include "assets.h"
 #include "conditions.h"
-#include "description.h"
 #include "fields.h"
 #include "h5mount/tree/names.h"
 #include "listing.h"
+#include "page_answers.h"
+#include "representation.h"
 #include "tags.h"
 #include "url.h"
 
 namespace h5mount::serve {
 namespace {
 
-constexpr std::size_t kLeastCompressed = 1024;
-constexpr int kCompressionLevel = 4;
-
-std::optional<std::string> gzipped(const std::string& text) {
-  libdeflate_compressor* const compressor = libdeflate_alloc_compressor(kCompressionLevel);
-  if (compressor == nullptr) return std::nullopt;
-  std::string out(libdeflate_gzip_compress_bound(compressor, text.size()), '\0');
-  out.resize(libdeflate_gzip_compress(compressor, text.data(), text.size(), out.data(), out.size()));
-  libdeflate_free_compressor(compressor);
-  return out.empty() ? std::nullopt : std::optional(std::move(out));
-}
-
 constexpr std::uint64_t kMeasuredBytes = 1U << 20;
 
 // Of a field that refers to another place: clients and proxies take so much.
 constexpr std::size_t kMaxReference = 8000;
-
-void add_validators(const Validators& validators, Answer& answer) {
-  if (!validators.etag.empty()) answer.add("ETag", (validators.weak ? "W/" : "") + validators.etag);
-  if (validators.modified) answer.add("Last-Modified", format_date(*validators.modified));
-  answer.add("Cache-Control", "no-cache");
-}
-
-// An answer instead of the representation, where the request's conditions ask for one.
-std::optional<Answer> conditional_answer(const Request& request, const Validators& validators) {
-  const auto if_match = request.header("If-Match"), if_none_match = request.header("If-None-Match");
-  const auto since = request.header("If-Modified-Since"), until = request.header("If-Unmodified-Since");
-  switch (evaluate({if_match, if_none_match, since, until}, validators, std::time(nullptr))) {
-    case Verdict::Proceed:
-      return std::nullopt;
-    case Verdict::PreconditionFailed:
-      return plain_answer(412, "the file is another one, or has changed");
-    case Verdict::NotModified:
-      break;
-  }
-  Answer out;
-  out.status = 304;
-  add_validators(validators, out);
-  return out;
-}
 
 Answer redirect(const NodeRequest& request, const front::FoundNode& found) {
   Answer out = plain_answer(307, "the directory is at another place");
@@ -193,10 +156,17 @@ ListingForm listing_form(DirectoryForm form) {
                                         : ListingForm::Html;
 }
 
+Answer page_of(const NodeRequest& request, const front::FoundNode& found, std::string plain) {
+  return page_answer(
+      request.request,
+      {request.root, std::move(plain), request.file, !request.name.empty(), own_path(found.path)},
+      request.work);
+}
+
 Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
   const DirectoryForm form = directory_form(request.request, request.query);
   if (form == DirectoryForm::Page) {
-    Answer out = page_answer(request.request, request.root, "?plain", request.work);
+    Answer out = page_of(request, found, "?plain");
     out.add("Vary", "Accept");
     return out;
   }
@@ -214,96 +184,27 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
                         lasts ? etag : std::string(), request.work);
 }
 
-Answer description_answer(const NodeRequest& request, const front::FoundNode& found) {
-  return listing_answer(
-      request.request, make_text_body(describe_node(*request.snapshot, found, request.source, request.work)),
-      true, tag_of(*request.snapshot, found.node.id(), "d", request.work.budget()), request.work);
-}
-
-// A text of the page with its placeholders filled in.
-std::string filled(std::string text, std::string_view name, std::string_view value) {
-  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
-    text.replace(at, name.size(), value);
-  return text;
-}
-
-Answer text_answer(const Request& request, std::string text, std::string_view type, RequestWork& work) {
-  const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(text));
-  Answer out = listing_answer(request, make_text_body(std::move(text)), false, etag, work);
-  for (auto& [field, value] : out.headers)
-    if (field == "Content-Type") value = type;
-  return out;
-}
-
-const Asset* find_asset(std::string_view name) {
-  const auto assets = page_assets();
-  const auto found = std::ranges::find(assets, name, &Asset::name);
-  return found == assets.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 DirectoryForm directory_form(const Request& request, std::string_view query) {
   if (query_parameter(query, "list")) return DirectoryForm::Json;
-  if (query_parameter(query, "page")) return DirectoryForm::Page;
+  const DirectoryForm for_people = has_page() ? DirectoryForm::Page : DirectoryForm::Table;
+  if (query_parameter(query, "page")) return for_people;
   if (query_parameter(query, "plain")) return DirectoryForm::Table;
   const auto accept = request.header("Accept");
   const unsigned html = accept_weight(accept, "text/html");
   if (names_type(accept, "application/json") && accept_weight(accept, "application/json") >= html)
     return DirectoryForm::Json;
-  return names_type(accept, "text/html") ? DirectoryForm::Page : DirectoryForm::Html;
-}
-
-Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {
-  const bool whole = body->size().has_value() && *body->size() >= kLeastCompressed;
-  const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
-  if (compress && !etag.empty()) etag.insert(etag.size() - 1, "z");
-  // Weak: a listing has sizes as soon as they are known.
-  const Validators validators{etag, std::nullopt, true};
-  Answer out;
-  if (auto instead = conditional_answer(request, validators)) {
-    out = *std::move(instead);
-  } else {
-    add_validators(validators, out);
-    out.add("Content-Type", json ? "application/json" : "text/html; charset=utf-8");
-    out.body = std::move(body);
-    if (compress) {
-      auto text = read_all(*out.body, work);
-      if (!text) return error_answer(text.error());
-      auto small = gzipped(*text);
-      if (small) out.add("Content-Encoding", "gzip");
-      out.body = make_text_body(small ? *std::move(small) : *std::move(text));
-    }
-  }
-  out.add("Vary", "Accept, Accept-Encoding");
-  return out;
-}
-
-Answer page_answer(const Request& request, const std::string& root, std::string_view plain,
-                   RequestWork& work) {
-  std::string text(find_asset("page.html")->content);
-  text = filled(filled(std::move(text), "{root}", root), "{plain}", plain);
-  return text_answer(request, std::move(text), "text/html; charset=utf-8", work);
-}
-
-Answer asset_answer(const Request& request, std::string_view name, RequestWork& work) {
-  const Asset* const asset = find_asset(name);
-  if (asset == nullptr || name == "page.html") return plain_answer(404, "no such file");
-  return text_answer(request, std::string(asset->content),
-                     name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8",
-                     work);
+  return names_type(accept, "text/html") ? for_people : DirectoryForm::Html;
 }
 
 Answer answer_node(const NodeRequest& request, front::FoundNode found) {
   if (found.stat.type == tree::NodeType::Directory) {
     const std::string own = found.path.empty() ? "" : found.path + "/";
     if (request.path != own) return redirect(request, found);
-    if (query_parameter(request.query, "describe")) return description_answer(request, found);
     return directory_answer(request, std::move(found));
   }
-  if (query_parameter(request.query, "describe")) return description_answer(request, found);
-  if (query_parameter(request.query, "page"))
-    return page_answer(request.request, request.root, "./?plain", request.work);
+  if (query_parameter(request.query, "page") && has_page()) return page_of(request, found, "./?plain");
   return FileAnswer(request, found).make();
 }
 

@@ -16,6 +16,7 @@ struct NodeRequest {
   std::string root;    // of the server: `./`, `../`, `../../`…
   std::string source;  // of the source's root, with a slash at its end
   std::string name;    // of the source where there are several, decoded; else empty
+  std::string file;    // the source's own name
   std::string path;    // in the source, decoded, as in the URL
   RequestWork& work;
 };
@@ -24,18 +25,9 @@ struct NodeRequest {
 // there, so that programs that follow links end. A file is answered in place, whatever symlinks lead to it.
 Answer answer_node(const NodeRequest& request, front::FoundNode found);
 
-// The page that shows an object. Its script asks for the facts. `root`: as in NodeRequest. `plain`: what a
-// browser without JavaScript is led to, a listing or the bytes.
-Answer page_answer(const Request& request, const std::string& root, std::string_view plain,
-                   RequestWork& work);
-// A file of the page; 404 where there is no such file.
-Answer asset_answer(const Request& request, std::string_view name, RequestWork& work);
-
 // How a listing is to be answered: ?list or Accept ask for JSON; browsers, which name text/html, get the
 // page, and without JavaScript the table (?plain).
 enum class DirectoryForm { Json, Page, Html, Table };
 DirectoryForm directory_form(const Request& request, std::string_view query);
-// Sets what all listings and pages have, and compresses them where the client takes that.
-Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work);
 
 }  // namespace h5mount::serve

@@ -31,7 +31,11 @@ RequestWork::RequestWork(int client, std::size_t most_text)
 
 void RequestWork::begin_job() {
   job_began_ = Clock::now();
-  progress_.store(job_began_.time_since_epoch().count(), std::memory_order_relaxed);
+  go_on();
+}
+
+void RequestWork::go_on() {
+  progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void RequestWork::end_job() {
@@ -50,7 +54,7 @@ void RequestWork::set_file_bytes(std::uint64_t bytes) {
 
 void RequestWork::gave(std::uint64_t bytes) {
   budget_.allow_more(bytes / kBytesForOneOfTheFile);
-  progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  go_on();
 }
 
 // A client that shuts down its own direction has gone too: one that has really gone cannot be told from it.

@@ -36,6 +36,8 @@ class RequestWork {
   void set_file_bytes(std::uint64_t bytes);
   // The answer has grown by so many bytes, which pay for further work.
   void gave(std::uint64_t bytes);
+  // Work that makes no bytes goes on: it has time again, but no more steps.
+  void go_on();
 
   // Whether the time is over; then a failure with ErrorCode::Interrupted is to be called TimedOut.
   bool timed_out() const { return timed_out_.load(std::memory_order_relaxed); }

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "api/api.h"
 #include "fields.h"
 #include "h5mount/front/path_walk.h"
 #include "host.h"
 #include "listing.h"
 #include "node_answers.h"
+#include "page_answers.h"
 #include "problem_page.h"
+#include "representation.h"
 #include "url.h"
 
 namespace h5mount::serve {
@@ -22,12 +25,6 @@ constexpr std::string_view kMethods = "GET, HEAD, OPTIONS";
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-// The root of several sources for the page, in the form of describe_node.
-constexpr std::string_view kRootDescription =
-    R"({"path":"/","href":"./","source":"./","type":"directory","size":0,"mtime":0,)"
-    R"("xattrs":{},"errors":{},"cut":{},"views":[]})"
-    "\n";
 
 // The names of the sources in the root: equal ones get ` (2)`, ` (3)`…
 std::vector<std::string> distinct_names(const std::vector<Source>& sources) {
@@ -106,7 +103,7 @@ Answer Site::answer_valid(const Request& request, RequestWork& work) {
 }
 
 std::optional<Site::Place> Site::place_of(const std::string& path) {
-  if (sources_.size() == 1) return Place{sources_.front().get(), {}, path};
+  if (sources_.size() == 1) return Place{sources_.front().get(), {}, names_.front(), path};
   const std::size_t end = std::min(path.find('/'), path.size());
   const std::string name = path.substr(0, end);
   if (name.empty() && path.size() <= 1) return Place{};
@@ -114,17 +111,14 @@ std::optional<Site::Place> Site::place_of(const std::string& path) {
   if (found == names_.end()) return std::nullopt;
   const auto index = static_cast<std::size_t>(found - names_.begin());
   // Without the slash the path is the directory's without one, which is redirected.
-  return Place{sources_[index].get(), name, end < path.size() ? path.substr(end + 1) : "."};
+  return Place{sources_[index].get(), name, name, end < path.size() ? path.substr(end + 1) : "."};
 }
 
 Answer Site::answer_sources(const Request& request, std::string_view query, RequestWork& work) const {
-  if (query_parameter(query, "describe"))
-    return listing_answer(request, make_text_body(std::string(kRootDescription)), true, {}, work);
   const DirectoryForm form = directory_form(request, query);
-  if (form == DirectoryForm::Page) return page_answer(request, "./", "?plain", work);
-  const ListingForm listing = form == DirectoryForm::Json    ? ListingForm::Json
-                              : form == DirectoryForm::Table ? ListingForm::Table
-                                                             : ListingForm::Html;
+  const ListingForm listing = form == DirectoryForm::Json   ? ListingForm::Json
+                              : form == DirectoryForm::Html ? ListingForm::Html
+                                                            : ListingForm::Table;
   return listing_answer(request, make_name_listing(names_, listing), form == DirectoryForm::Json, {}, work);
 }
 
@@ -135,6 +129,7 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   if (const auto asset = query_parameter(query, "asset"); asset && path == "/")
     return asset_answer(request, *asset, work);
   const std::string clean = without_dot_segments(*decoded);
+  if (auto of_api = api_answer(request, clean, query, work)) return *std::move(of_api);
   const std::string root = root_from(clean);
   const auto place = place_of(clean.substr(1));
   if (!place) return problem_answer(request, plain_answer(404, "no such source"), clean, root);
@@ -155,10 +150,36 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
     out = plain_answer(403, "it is in another file, which not all who may read this one may read");
   } else {
     const std::string source = place->name.empty() ? root : root + encode_segment(place->name) + "/";
-    out = answer_node({request, query, *snapshot, root, source, place->name, place->path, work},
+    out = answer_node({request, query, *snapshot, root, source, place->name, place->file, place->path, work},
                       *std::move(found));
   }
   return problem_answer(request, std::move(out), clean, root);
+}
+
+// Nothing of a file is hidden: where it has an object at `/api`, the interface is below `/.h5` alone.
+bool Site::hides_api(RequestWork& work) const {
+  if (sources_.size() > 1) return std::ranges::find(names_, "api") != names_.end();
+  const auto snapshot = sources_.front()->current(work.budget());
+  if (!snapshot) return false;
+  const auto root = (*snapshot)->tree->root_object(work.budget());
+  return root && (*root)->find_link("api", work.budget()).has_value();
+}
+
+std::optional<Answer> Site::api_answer(const Request& request, std::string_view path, std::string_view query,
+                                       RequestWork& work) const {
+  const ApiPath place = api_path(path);
+  if (place.endpoint.empty() || (!place.always && hides_api(work))) return std::nullopt;
+  if (place.endpoint == "/") return api_greeting();
+  const ApiQuery parameters(query);
+  const auto file = parameters.get("file");
+  const auto named = file ? std::ranges::find(names_, *file) : names_.begin();
+  if (named == names_.end() || (!file && names_.size() > 1))
+    return api_refusal(404, file ? "File not found!" : "File not found: the parameter file is missing");
+  const auto snapshot = sources_[static_cast<std::size_t>(named - names_.begin())]->current(work.budget());
+  if (!snapshot) return api_refusal(snapshot.error());
+  work.set_file_bytes((*snapshot)->tree->statfs().file_bytes);
+  const std::string in = names_.size() > 1 ? encode_segment(*named) + "/" : "";
+  return answer_api(place.endpoint, {request, parameters, *snapshot, *named, in, work});
 }
 
 void Site::add_common(const Request& request, Answer& answer) const {

@@ -35,10 +35,14 @@ class Site {
   struct Place {
     ServedSource* source = nullptr;  // null: the listing of the sources
     std::string name;                // of the source where there are several, else empty
+    std::string file;                // its own name
     std::string path;                // in the source, decoded, as in the request
   };
   Answer answer_valid(const Request& request, RequestWork& work);
   Answer answer_at(const Request& request, std::string_view path, std::string_view query, RequestWork& work);
+  std::optional<Answer> api_answer(const Request& request, std::string_view path, std::string_view query,
+                                   RequestWork& work) const;
+  bool hides_api(RequestWork& work) const;
   std::optional<Place> place_of(const std::string& path);
   Answer answer_sources(const Request& request, std::string_view query, RequestWork& work) const;
   void add_common(const Request& request, Answer& answer) const;

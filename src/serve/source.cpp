@@ -45,6 +45,7 @@ Result<std::shared_ptr<const Snapshot>> ServedSource::snapshot_of(const Opened& 
   out->tree = opened.source.tree;
   out->pin = opened.source.tree->pin();
   out->shown = opened.source.shown;
+  out->opening = opened.number;
   out->listings = opened.listings;
   out->modified = state.modified / 1'000'000'000;
   static const std::uint64_t program = tree::fnv1a(H5MOUNT_VERSION);
@@ -57,7 +58,7 @@ Result<std::shared_ptr<const Snapshot>> ServedSource::snapshot_of(const Opened& 
 Result<std::shared_ptr<const Snapshot>> ServedSource::current(RequestBudget& budget) {
   const auto open = [&]() -> Result<OpenedPtr> {
     H5_ASSIGN(OpenedSource opened, open_());
-    return std::make_shared<const Opened>(Opened{std::move(opened)});
+    return std::make_shared<const Opened>(Opened{std::move(opened), ++openings_});
   };
   auto opening = this->opening();
   if (const auto known = opening->peek()) {

@@ -21,6 +21,7 @@ struct Snapshot {
   std::shared_ptr<tree::Tree> tree;
   std::shared_ptr<void> pin;
   std::string version;                               // of the source's file
+  std::uint64_t opening = 0;                         // another one where the source was opened again
   std::int64_t modified = 0;                         // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
@@ -39,6 +40,7 @@ class ServedSource {
  private:
   struct Opened {
     OpenedSource source;
+    std::uint64_t number = 0;
     std::shared_ptr<SharedListings> listings = std::make_shared<SharedListings>();
   };
   using OpenedPtr = std::shared_ptr<const Opened>;
@@ -53,7 +55,7 @@ class ServedSource {
   const std::uint64_t run_;  // differs from run to run
   mutable Mutex mutex_;
   std::shared_ptr<Opening> opening_ H5_GUARDED_BY(mutex_) = std::make_shared<Opening>();
-  std::atomic<std::uint64_t> unsettled_ = 0;
+  std::atomic<std::uint64_t> unsettled_ = 0, openings_ = 0;
 };
 
 }  // namespace h5mount::serve

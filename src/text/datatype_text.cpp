@@ -62,20 +62,8 @@ void append_float_type(const format::Datatype& t, std::string& out) {
       kLeading[static_cast<std::size_t>(t.normalization)]);
 }
 
-// The type that h5py and NumPy call a boolean: an enumeration of one byte, FALSE 0 and TRUE 1.
-bool is_boolean(const format::Datatype& type) {
-  if (type.enum_members.size() != 2) return false;
-  const format::EnumMember& a = type.enum_members[0];
-  const format::EnumMember& b = type.enum_members[1];
-  const auto is = [](const format::EnumMember& member, std::string_view name, std::byte value) {
-    return member.name == name && member.value.size() == 1 && member.value[0] == value;
-  };
-  constexpr std::byte kFalse{0}, kTrue{1};
-  return (is(a, "FALSE", kFalse) && is(b, "TRUE", kTrue)) || (is(b, "FALSE", kFalse) && is(a, "TRUE", kTrue));
-}
-
 void append_enum_type(const format::Datatype& type, std::string& out) {
-  if (is_boolean(type)) {
+  if (type.size == 1 && is_boolean(type)) {
     out += "|b1";
     return;
   }

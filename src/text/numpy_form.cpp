@@ -10,8 +10,6 @@ namespace {
 
 using format::DatatypeClass;
 
-constexpr std::uint64_t kStepsPerPart = 32;
-
 // JSON has no number that is not finite.
 void write_float_or_null(const format::Datatype& type, ByteSpan element, std::string& out) {
   const std::size_t begin = out.size();

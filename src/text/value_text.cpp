@@ -12,8 +12,6 @@ namespace h5mount::text {
 
 namespace {
 
-constexpr std::uint64_t kStepsPerPart = 32;  // of an array or a variable-length value
-
 // Limit for one value's text: far above any useful length, and in proportion to the file's size, because
 // parts that refer to each other could produce any amount of text.
 std::size_t max_text_bytes(const ValueContext& context) {

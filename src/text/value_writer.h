@@ -9,6 +9,9 @@
 
 namespace h5mount::text {
 
+// Charged for each part of an array, a compound or a variable-length value.
+inline constexpr std::uint64_t kStepsPerPart = 32;
+
 // Variable-length parts may share heap objects, so a small file can produce any amount of text: `most` bounds
 // it, and the writer stops at the element that exceeds it.
 struct ValueWriter {

@@ -52,10 +52,11 @@ class Visit {
 
   // What the walk met, and forms of it.
   void server(const std::string& url) {
-    std::vector<std::string> targets = {"/", "/?list", "/?describe", "/.h5/?list"};
+    std::vector<std::string> targets = {"/", "/?list", "/api/meta", "/api/paths", "/.h5/?list"};
     for (const std::string& path : paths_) {
       targets.push_back(path);
-      targets.push_back(path + "?describe");
+      for (const char* endpoint : {"meta", "attr", "data", "stats", "paths", "views"})
+        targets.push_back(std::string("/.h5/api/") + endpoint + "?path=" + path);
       targets.push_back(path + "/?list");
     }
     const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));

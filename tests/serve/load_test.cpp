@@ -43,7 +43,6 @@ with Serve('deep.h5') as s:
     assert a.status == 200 and a.data == b'7\n' and a.headers['ETag'].startswith('"')
     entries = s.json(place + '?list')
     assert len(entries) == 200 and all(e['etag'] == a.headers['ETag'] for e in entries)
-    assert s.get(place + 'd7?describe').status == 200
     assert time.time() - begin < 20, time.time() - begin
 )");
 }
@@ -63,7 +62,7 @@ with h5py.File('costly.h5', 'w', libver='latest') as f:
 with Serve('-o', 'cache_size=64M', 'costly.h5') as s:
     ranges = 'bytes=' + ','.join('%d-%d' % (C * i, C * i) for i in range(60))
     assert besides(s, '/d', 40, 6, Range=ranges) < 10
-    assert besides(s, '/end?describe', 40, 3) < 10
+    assert besides(s, '/api/attr?path=/end', 40, 3) < 10
     # What they ask for is answered too.
     a = s.get('/d', Range='bytes=0-0,%d-%d' % (C * 5, C * 5))
     assert a.status == 206 and a.data.count(b'Content-Range') == 2

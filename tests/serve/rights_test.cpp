@@ -54,7 +54,7 @@ TEST_F(ServeRights, WhatOthersMayNotReadIsNotSentEither) {
 with Serve('-o', 'external=beneath', 'paper.h5') as s:
     for name in ('raw', 'virtual', 'link', 'root/d', 'root/', '.h5/npy/raw.npy', '.h5/npy/virtual.npy',
                  '.h5/text/link', '.h5/external/private.h5/d', '.h5/external/private.h5/'):
-        for more in ('', '?describe', '?list', '?page'):
+        for more in ('', '?list', '?page'):
             a = s.get('/' + name + more)
             assert b'SECRET' not in a.data, (name, a.status, a.data)
             assert more or a.status in (403, 404), (name, a.status)
@@ -176,8 +176,8 @@ def basic(password, user='u'):
 with Serve('--token', '-o', 'log_level=info', 'f.h5') as s, Serve('--token', 'f.h5') as second:
     root, token = s.url.split('?token=')
     assert len(token) >= 22 and token != second.url.split('?token=')[1]
-    for target in ('/', '/own', '/?list', '/own?describe', '/?asset=page.js', '/nowhere', '/.h5/',
-                   '/own?token=', '/own?token=' + token[:-1], '/own?token=%sx' % token, '/%zz'):
+    for target in ('/', '/own', '/?list', '/api/meta', '/api/data?path=/own', '/?asset=page.js', '/nowhere',
+                   '/.h5/', '/own?token=', '/own?token=' + token[:-1], '/own?token=%sx' % token, '/%zz'):
         for fields in ({}, {'Authorization': 'Bearer x'}, {'Authorization': basic('x')},
                        {'Authorization': 'Basic !'}, {'Authorization': basic('', token)},
                        {'Authorization': token},
@@ -203,7 +203,7 @@ with Serve('--token', '-o', 'log_level=info', 'f.h5') as s, Serve('--token', 'f.
     assert s.get('/own', Authorization='bearer  ' + token).data == right
     assert s.get('/own', Authorization=basic(token)).data == right
     assert s.get('/own', Authorization=basic(token, '')).data == right
-    for target in ('/', '/?list', '/own?page', '/own?describe', '/?plain', '/nowhere'):
+    for target in ('/', '/?list', '/own?page', '/api/meta', '/?plain', '/nowhere'):
         a = s.get(target, Cookie=name)
         assert token.encode() not in a.data and token not in a.headers.as_string(), target
     a = s.get('/own?token=' + token, Cookie=name)

@@ -33,12 +33,17 @@ TEST(Limits, PathsOfObjectsEndAfterTheMost) {
 }
 
 TEST(Limits, NamesOfExternalFilesAreDroppedOldestFirst) {
+  const auto mounted = written_files("f.create_group('g')");
+  if (!mounted) GTEST_SKIP() << "h5py wrote no file";
+  const auto context = std::make_shared<tree::ViewContext>();
+  context->environment = {std::make_shared<cache::BlockCache>(1U << 20), nullptr, mounted};
+  const auto file = std::make_shared<tree::ServedFile>(context, mounted->main(), 0U, 0U);
   tree::ExternalFiles files;
   // Shown, named and stored: three times a name.
   const std::size_t each = limits::kMaxRememberedNameBytes / 3 / 64 - 1024;
   const auto remember = [&](unsigned number) {
     const std::string name = std::to_string(100 + number) + std::string(each, 'n');
-    files.remember(name, nullptr, name);
+    files.remember_link(*file, name);
   };
   // A shown name is cut to the length of a file name, so more than 64 have room.
   unsigned kept = 0;

@@ -21,8 +21,6 @@ inline constexpr std::size_t kMaxShownAttribute = 250;  // 255 less `user.`
 
 // The directory at the root that shows more than the file's own tree: reachable, but not listed.
 inline constexpr std::string_view kHiddenName = ".h5";
-// Whether a path from the root, without a leading `/`, is that directory or leads below it.
-bool is_hidden_path(std::string_view path);
 
 std::uint64_t fnv1a(std::string_view bytes);
 

@@ -18,7 +18,7 @@ constexpr std::string_view kInoSeed = "external file";
 // elsewhere are relative to that file's own directory.
 std::string name_of(const ServedFile& from, const std::string& stored) {
   const std::string& directory = from.file()->directory;
-  const std::string& main = from.context().environment.files->main()->directory;
+  const std::string& main = from.context().mounted_file()->directory;
   if (from.depth() == 0 || stored.starts_with('/') || directory.empty()) return stored;
   const std::filesystem::path full = (std::filesystem::path(directory) / stored).lexically_normal();
   const std::string relative = full.lexically_relative(main).string();

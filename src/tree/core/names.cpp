@@ -99,11 +99,6 @@ std::string within_bound(std::string_view name, std::string encoded, std::size_t
 
 }  // namespace
 
-bool is_hidden_path(std::string_view path) {
-  return path.starts_with(kHiddenName) &&
-         (path.size() == kHiddenName.size() || path[kHiddenName.size()] == '/');
-}
-
 std::uint64_t fnv1a(std::string_view bytes) {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325U;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3U;

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Compares what the interface below /api/ answers with what h5grove's own code makes of the same files.
+
+    H5GROVE=DIRECTORY scripts/compare_h5grove.py [--verbose] H5MOUNT FILE…
+
+DIRECTORY holds h5grove's package (`src` of its repository); it needs h5py, numpy and, for TIFF, tifffile. Every object
+of every file is asked for by every endpoint and format. Counts and differences are printed, those with the same reason
+together; the status is 1 where there is one without a reason (REASONS below).
+"""
+import collections, http.client, io, json, math, os, subprocess, sys, types, urllib.parse
+
+if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
+    os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
+os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
+import h5py, numpy as np
+
+MOST_SHOWN = 400
+MOST_BYTES = 4 << 20  # of a dataset that is compared whole; larger ones by a selection
+
+
+def orjson_stand_in():
+    """The part of orjson that h5grove uses: numbers that are not finite are null, arrays are lists."""
+    def plain(value, default):
+        if isinstance(value, (float, np.floating)):
+            return float(value) if math.isfinite(value) else None
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        if isinstance(value, (int, str)) or value is None:
+            if isinstance(value, str):
+                value.encode()  # no surrogates
+            return value
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            return plain(value.tolist(), default)
+        if isinstance(value, dict):
+            return {key: plain(item, default) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(item, default) for item in value]
+        return plain(default(value), default)
+    module = types.ModuleType("orjson")
+    module.OPT_SERIALIZE_NUMPY = 16
+    module.dumps = lambda value, default=None, option=0: json.dumps(plain(value, default)).encode()
+    return module
+
+
+sys.modules["orjson"] = orjson_stand_in()
+try:
+    import tifffile
+except ImportError:
+    tifffile = None
+    sys.modules["tifffile"] = types.ModuleType("tifffile")
+if not os.environ.get("H5GROVE"):
+    sys.exit("H5GROVE is to name the directory of h5grove's package")
+sys.path.insert(0, os.environ["H5GROVE"])
+from h5grove.content import DatasetContent, ResolvedEntityContent, get_content_from_file, get_list_of_paths
+from h5grove.encoders import encode
+
+
+class Refused(Exception):
+    def __init__(self, status, message):
+        self.status, self.message = status, message
+
+
+def theirs(file, endpoint, query):
+    """(status, bytes); 500 stands for what h5grove does not catch."""
+    try:
+        if endpoint == "paths":
+            with get_list_of_paths(file, query.get("path"), Refused, query.get("resolve_links")) as content:
+                return 200, encode(content).content
+        with get_content_from_file(file, query.get("path"), Refused, query.get("resolve_links")) as content:
+            if endpoint == "meta":
+                return 200, encode(content.metadata()).content
+            if endpoint == "attr":
+                return 200, encode(content.attributes()).content
+            if not isinstance(content, DatasetContent):
+                raise TypeError("not a dataset")
+            if endpoint == "stats":
+                return 200, encode(content.data_stats(query.get("selection"))).content
+            data = content.data(query.get("selection"), query.get("flatten") == "true", query.get("dtype"))
+            return 200, encode(data, query.get("format")).content
+    except Refused as refused:
+        return refused.status, refused.message.encode()
+    except Exception as error:
+        return 500, f"{type(error).__name__}: {error}".encode()
+
+
+class Server:
+    def __init__(self, program, file):
+        self.process = subprocess.Popen([program, "--serve", "0", "-o", "external=any", file], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.url = self.process.stdout.readline().strip()
+        self.connection = None
+
+    def get(self, endpoint, query):
+        target = f"/api/{endpoint}?{urllib.parse.urlencode(query)}"
+        for connection in (self.connection, http.client.HTTPConnection(self.url.split("/")[2], timeout=300)):
+            if connection is None:
+                continue
+            self.connection = connection
+            try:
+                connection.request("GET", target)
+                answer = connection.getresponse()
+                return answer.status, answer.read()
+            except http.client.IncompleteRead as cut:
+                self.connection = None
+                return answer.status, cut.partial + b" [cut off]"
+            except (http.client.HTTPException, ConnectionError):
+                continue
+        raise RuntimeError(f"no answer to {target}")
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def same_number(a, b):
+    if a == b or (a is None and b is None):
+        return True
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and not isinstance(a, bool):
+        # A float of 4 or 2 bytes has its own shortest digits here.
+        with np.errstate(over="ignore"):
+            return np.float32(a) == np.float32(b)
+    return False
+
+
+def same(a, b):
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return same_number(a, b)
+
+
+def close(a, b):
+    """Statistics: sums of other orders. One of integers is truncated."""
+    if a is None or b is None:
+        return a == b
+    return a == b or abs(a - b) <= max(1e-5 * max(abs(a), abs(b)), 1 if isinstance(a, int) else 0, 1e-30)
+
+
+def equal(endpoint, query, mine, his):
+    form = query.get("format", "json")
+    if endpoint == "stats":
+        a, b = json.loads(mine), json.loads(his)
+        return a.keys() == b.keys() and all(close(a[key], b[key]) for key in a)
+    if form == "json":
+        return same(json.loads(mine), json.loads(his))
+    if form == "bin":
+        return mine == his
+    if form == "npy":
+        a, b = np.load(io.BytesIO(mine)), np.load(io.BytesIO(his))
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if form == "csv":
+        a, b = ([[float(cell) if "j" not in cell else complex(cell.strip().replace("+-", "-")) for cell in row.split(",")]
+                 for row in text.decode().replace("(", "").replace(")", "").splitlines()] for text in (mine, his))
+        return np.array_equal(np.array(a).astype("c8"), np.array(b).astype("c8"), equal_nan=True)
+    a, b = tifffile.imread(io.BytesIO(mine)), tifffile.imread(io.BytesIO(his))
+    return np.array_equal(np.squeeze(a), np.squeeze(b), equal_nan=a.dtype.kind == "f")
+
+
+def leaves(dtype):
+    if dtype.subdtype:
+        yield from leaves(dtype.subdtype[0])
+    elif dtype.fields:
+        for field in dtype.fields.values():
+            yield from leaves(field[0])
+    else:
+        yield dtype
+
+
+# (what it is, whether it explains a difference of (endpoint, query, status here, bytes, status there, bytes))
+REASONS = [
+    ("h5grove fails (500): here it is answered, or refused with a status that says why", lambda d: d.his_status == 500),
+    ("pointers of h5py's memory, which h5grove sends as bytes, are refused here (422)",
+     lambda d: d.query.get("format") == "bin" and d.status == 422 and d.has_objects),
+    ("the bytes of an empty dataset are none here, those of a Python object there",
+     lambda d: d.query.get("format") == "bin" and d.mine == b""),
+    ("images of more than 8 bytes a sample, of complex numbers and of one dimension are refused here (422)",
+     lambda d: d.query.get("format") == "tiff" and d.status == 422),
+    ("groups that index the order of creation are listed in that order here, by `paths` as by `meta`",
+     lambda d: d.endpoint == "paths" and d.status == d.his_status == 200 and sorted(json.loads(d.mine)) == sorted(json.loads(d.his))),
+    ("damage is local here: h5py gives less", lambda d: d.endpoint in ("meta", "attr", "paths") and b'"error"' in d.mine),
+]
+Difference = collections.namedtuple("Difference", "file endpoint query status mine his_status his has_objects")
+
+
+def objects(file):
+    """Paths of all links, by hard links each group once, and what they lead to."""
+    out = [("/", file["/"])]
+    seen = set()
+    def walk(group, prefix):
+        info = h5py.h5o.get_info(group.id)
+        if (info.fileno, info.addr) in seen:
+            return
+        seen.add((info.fileno, info.addr))
+        try:
+            names = list(group)
+        except Exception:
+            return
+        for name in names:
+            path = f"{prefix}/{name}"
+            try:
+                link = group.get(name, getlink=True)
+                target = group[name]
+            except Exception:
+                link, target = None, None
+            out.append((path, target))
+            if isinstance(target, h5py.Group) and isinstance(link, h5py.HardLink):
+                walk(target, path)
+    walk(file["/"], "")
+    return out
+
+
+def questions(path, target):
+    for resolution in (None, "none", "only_valid", "all"):
+        yield "meta", {"path": path, **({"resolve_links": resolution} if resolution else {})}
+    if target is None:
+        return
+    yield "attr", {"path": path}
+    if isinstance(target, h5py.Group):
+        yield "paths", {"path": path}
+    if not isinstance(target, h5py.Dataset):
+        return
+    try:
+        few = target.size is None or target.size * max(target.dtype.itemsize, 8) <= MOST_BYTES
+        rank = len(target.shape or ())
+        shape = target.shape or ()
+    except Exception:
+        few, rank, shape = True, 0, ()
+    selections = [None] if few else []
+    if rank:
+        selections += [",".join(["0:3"] + [":" if few else "1:4"] * (rank - 1)), ",".join(["-1"] + [":2"] * (rank - 1))]
+        if rank > 1:
+            selections.append(",".join(["::2" if few else ":9:2"] * (rank - 1) + ["0"]))
+    for selection in selections:
+        chosen = {"selection": selection} if selection else {}
+        for form in ("json", "bin", "npy", "csv") + (("tiff",) if tifffile else ()):
+            yield "data", {"path": path, "format": form, **chosen}
+        yield "data", {"path": path, "flatten": "true", **chosen}
+        yield "data", {"path": path, "format": "bin", "dtype": "safe", **chosen}
+        yield "stats", {"path": path, **chosen}
+
+
+def compare(program, file, found):
+    try:
+        with h5py.File(file, "r") as opened:
+            has_objects = {}
+            asked = []
+            for path, target in objects(opened):
+                try:
+                    has_objects[path] = isinstance(target, h5py.Dataset) and any(
+                        leaf.kind == "O" for leaf in leaves(target.dtype))
+                except Exception:
+                    has_objects[path] = False
+                asked += questions(path, target)
+    except Exception as error:
+        found["files that h5py does not open"].append(f"{file}: {error}")
+        return
+    server = Server(program, file)
+    if not server.url:
+        found["files that are not served"].append(file)
+        return
+    for endpoint, query in asked:
+        status, mine = server.get(endpoint, query)
+        his_status, his = theirs(file, endpoint, query)
+        found["answers"].append(1)
+        try:
+            agree = status == his_status and (status != 200 or equal(endpoint, query, mine, his))
+        except Exception as error:
+            mine, agree = mine + f" [{error}]".encode(), False
+        if agree:
+            found["equal"].append(1)
+            continue
+        difference = Difference(file, endpoint, query, status, mine, his_status, his, has_objects[query["path"]])
+        for name, explains in REASONS:
+            if explains(difference):
+                found["reason: " + name].append(difference)
+                break
+        else:
+            found["unexplained"].append(difference)
+            if len(found["unexplained"]) <= MOST_SHOWN:
+                print("unexplained", shown(difference), flush=True)
+    server.end()
+
+
+def shown(difference):
+    if not isinstance(difference, Difference):
+        return str(difference)
+    return (f"{os.path.basename(difference.file)} {difference.endpoint} {difference.query}\n      here   {difference.status} "
+            f"{difference.mine[:300]}\n      theirs {difference.his_status} {difference.his[:300]}")
+
+
+def main():
+    words = [word for word in sys.argv[1:] if word != "--verbose"]
+    found = collections.defaultdict(list)
+    for file in words[1:]:
+        compare(words[0], file, found)
+    for name, list_ in found.items():
+        print(f"{len(list_):8} {name}")
+        if "--verbose" in sys.argv and name not in ("answers", "equal", "unexplained"):
+            for difference in list_[:MOST_SHOWN]:
+                print("   ", shown(difference))
+    return 1 if found["unexplained"] else 0
+
+
+sys.exit(main())

@@ -1,0 +1,203 @@
+#include "api.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "../fields.h"
+#include "../representation.h"
+#include "h5mount/text/json_writer.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr unsigned kUnprocessable = 422;
+
+struct Endpoint {
+  std::string_view name;
+  Result<Answer> (*answer)(const ApiRequest& request);
+};
+constexpr std::array<Endpoint, 7> kEndpoints = {{{"meta", &answer_meta},
+                                                 {"attr", &answer_attributes},
+                                                 {"data", &answer_data},
+                                                 {"paths", &answer_paths},
+                                                 {"stats", &answer_statistics},
+                                                 {"version", &answer_version},
+                                                 {"views", &answer_views}}};
+
+std::string link_words(const format::Link& link) {
+  if (link.is(format::LinkType::External))
+    return fmt::format("<ExternalLink to \"{}\" in file \"{}\">", link.target, link.file);
+  return fmt::format("<SoftLink to \"{}\">", link.target);
+}
+
+}  // namespace
+
+ApiPath api_path(std::string_view path) {
+  ApiPath out;
+  out.always = path.starts_with("/.h5/");
+  if (out.always) path.remove_prefix(4);
+  constexpr std::string_view kPlace = "/api";
+  if (!path.starts_with(kPlace)) return {};
+  path.remove_prefix(kPlace.size());
+  if (path.empty() || path == "/") {
+    out.endpoint = "/";
+    return out;
+  }
+  if (path.ends_with('/')) path.remove_suffix(1);
+  path.remove_prefix(1);
+  for (const Endpoint& endpoint : kEndpoints)
+    if (path == endpoint.name) out.endpoint = endpoint.name;
+  return out;
+}
+
+Error refused(std::string message) {
+  return {ErrorCode::InvalidValue, std::move(message)};
+}
+
+Answer api_greeting() {
+  Answer out;
+  out.add("Content-Type", "text/plain; charset=utf-8");
+  out.add("Cache-Control", "no-store");
+  out.body = make_text_body("ok");
+  return out;
+}
+
+Answer api_refusal(unsigned status, std::string_view message) {
+  Answer out;
+  std::string text;
+  text::JsonWriter(text).begin_object().member("message", message).end_object();
+  out.status = status;
+  out.add("Content-Type", "application/json");
+  out.add("Cache-Control", "no-store");
+  out.body = make_text_body(std::move(text));
+  return out;
+}
+
+Answer api_refusal(const Error& error) {
+  const bool of_query = error.code() == ErrorCode::InvalidValue && error.structure().empty();
+  const unsigned status = of_query ? kUnprocessable : error_answer(error).status;
+  Answer out = api_refusal(status, error.text());
+  if (status == 503) out.add("Retry-After", "1");
+  return out;
+}
+
+Answer answer_api(std::string_view endpoint, const ApiRequest& request) {
+  for (const Endpoint& known : kEndpoints) {
+    if (endpoint != known.name) continue;
+    auto answer = known.answer(request);
+    return answer ? *std::move(answer) : api_refusal(answer.error());
+  }
+  return plain_answer(404, "no such endpoint");
+}
+
+Result<LinkResolution> link_resolution(const ApiQuery& query) {
+  const auto given = query.get("resolve_links");
+  if (!given || equals_ignoring_case(*given, "only_valid")) return LinkResolution::OnlyValid;
+  if (equals_ignoring_case(*given, "true") || equals_ignoring_case(*given, "all")) return LinkResolution::All;
+  if (equals_ignoring_case(*given, "false") || equals_ignoring_case(*given, "none"))
+    return LinkResolution::None;
+  return fail(refused(*given + " is not a valid value for link resolution: all, none and only_valid are"));
+}
+
+Result<tree::FileObjectPtr> follow_shown(const Snapshot& snapshot, const tree::FileObject& group,
+                                         const format::Link& link, RequestBudget& budget) {
+  H5_ASSIGN(tree::FileObjectPtr object, group.follow(link, budget));
+  if (!object->is_of_main_file() && snapshot.shown && !snapshot.shown(object->stat()))
+    return fail({ErrorCode::AccessDenied,
+                 "Permission denied: it is in another file, which not all who may read this one may read"});
+  return object;
+}
+
+Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr& root,
+                           const std::string& path, LinkResolution resolution) {
+  Entity out{path, root, std::nullopt};
+  auto found = tree::find_last_link(root, path, request.budget());
+  if (!found) {
+    if (found.error().code() != ErrorCode::NotFound) return fail(found.error());
+    return fail({ErrorCode::NotFound, fmt::format("{} is not a valid path in {}", path, request.file)});
+  }
+  if (!found->link) return out;
+  out.link = *std::move(found->link);
+  const bool hard = out.link->is(format::LinkType::Hard);
+  out.object = nullptr;
+  if (!hard && resolution == LinkResolution::None) return out;
+  auto object = follow_shown(*request.snapshot, *found->group, *out.link, request.budget());
+  if (object) {
+    out.object = *std::move(object);
+    return out;
+  }
+  if (hard || concerns_one_request(object.error())) return fail(object.error());
+  if (resolution == LinkResolution::OnlyValid) return out;
+  return fail(
+      {object.error().code() == ErrorCode::AccessDenied ? ErrorCode::AccessDenied : ErrorCode::NotFound,
+       fmt::format("Cannot resolve {} at {} of {}: {}", link_words(*out.link), path, request.file,
+                   object.error().text())});
+}
+
+Result<Entity> find_object(const ApiRequest& request) {
+  H5_ASSIGN(const tree::FileObjectPtr root, request.snapshot->tree->root_object(request.budget()));
+  return find_entity(request, root, request.path(), LinkResolution::All);
+}
+
+Result<Entity> find_dataset(const ApiRequest& request) {
+  H5_ASSIGN(Entity entity, find_object(request));
+  if (entity.object->object().kind != object::ObjectKind::Dataset)
+    return fail(refused(entity.path + " is not a dataset"));
+  return entity;
+}
+
+namespace {
+
+std::string version_tag(const ApiRequest& request, bool own) {
+  return own ? fmt::format("\"{}-a\"", request.snapshot->version) : std::string();
+}
+
+}  // namespace
+
+bool is_own(const tree::FileObject& object, OwnPart part, RequestBudget& budget) {
+  if (!object.is_of_main_file()) return false;
+  if (object.object().kind != object::ObjectKind::Dataset) return true;
+  const auto dataset = object.description(budget);
+  if (!dataset) return true;
+  return (*dataset)->layout.cls != format::LayoutClass::Virtual &&
+         (part == OwnPart::Description || (*dataset)->external.empty());
+}
+
+std::optional<Answer> not_modified(const ApiRequest& request, bool own) {
+  return conditional_answer(request.request, {version_tag(request, own), std::nullopt, false});
+}
+
+// What is short is compressed, where the client takes that.
+Answer described(const ApiRequest& request, BodyPtr body, std::string_view type, bool own) {
+  const bool text = type == "application/json";
+  Answer out;
+  if (text) {
+    out = listing_answer(request.request, std::move(body), true, version_tag(request, own), request.work);
+  } else if (auto instead = not_modified(request, own)) {
+    return *std::move(instead);
+  } else {
+    add_validators({version_tag(request, own), std::nullopt, false}, out);
+    out.add("Content-Type", std::string(type));
+    out.body = std::move(body);
+  }
+  return out;
+}
+
+// What a page that shows the file asks again and again: another version is another state of it.
+Result<Answer> answer_version(const ApiRequest& request) {
+  std::string text;
+  text::JsonWriter(text)
+      .begin_object()
+      .member("version", request.snapshot->version)
+      .member("opened", request.snapshot->opening)
+      .member("followed", request.snapshot->tree->follows(tree::kRootNode))
+      .end_object();
+  Answer out;
+  out.add("Content-Type", "application/json");
+  out.add("Cache-Control", "no-store");
+  out.body = make_text_body(std::move(text));
+  return out;
+}
+
+}  // namespace h5mount::serve

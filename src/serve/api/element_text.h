@@ -1,0 +1,47 @@
+// ElementText: the elements of an array as text, made block by block: as nested JSON arrays, or as rows of
+// CSV. Threads: one.
+#pragma once
+
+#include <vector>
+
+#include "h5mount/text/value_text.h"
+
+namespace h5mount::serve {
+
+// The dimensions that an array datatype adds to those of its dataset, and the type of what it holds.
+struct FlatType {
+  format::DatatypePtr type;
+  std::vector<std::uint64_t> dims;  // all
+};
+FlatType flat_type(format::DatatypePtr type, std::vector<std::uint64_t> dims);
+
+class ElementText {
+ public:
+  enum class Form { Json, Csv };
+  // Of Csv: at least one element and two dimensions at most, of numbers in the processor's formats or pairs
+  // of them.
+  ElementText(Form form, FlatType array);
+
+  // An array without elements, as JSON; TooLarge where it has too many brackets.
+  static Result<std::string> empty(const FlatType& array);
+
+  std::uint64_t elements() const { return count_; }
+  const format::Datatype& type() const { return *array_.type; }
+  // Appends the next elements, which are in `data`; after the last one what ends the array.
+  Status add(ByteSpan data, const text::ValueContext& values, std::string& out);
+
+ private:
+  using Writer = void (*)(const std::byte* element, bool csv, std::string& out);
+  static Writer writer_of(const format::Datatype& type);
+  void open(std::string& out) const;
+  void close(std::string& out);
+
+  const Form form_;
+  const FlatType array_;
+  const Writer writer_;           // null: of no common format
+  const format::Datatype* part_;  // of a pair
+  std::uint64_t count_ = 1;
+  std::vector<std::uint64_t> at_;  // the next element's position
+};
+
+}  // namespace h5mount::serve

@@ -1,0 +1,176 @@
+#include "entity_json.h"
+
+#include <algorithm>
+
+#include "type_json.h"
+
+namespace h5mount::serve {
+namespace {
+
+using text::JsonWriter;
+
+constexpr std::uint64_t kStepsPerAttribute = 500;
+// A description is made as a whole.
+constexpr std::size_t kMaxEntityText = 16U << 20;
+
+Status write_attribute(const object::Attribute& attribute, JsonWriter& json, RequestBudget& budget) {
+  json.begin_object().member("name", attribute.name);
+  if (attribute.damage || !attribute.type) {
+    json.member("shape", nullptr).key("type").begin_object().member("class", -1).member("size", 0);
+    json.end_object();
+    if (attribute.damage) json.member("error", attribute.damage->text());
+  } else {
+    json.key("shape");
+    write_shape(attribute.space, json);
+    json.key("type");
+    H5_TRY(write_type(*attribute.type, json, budget));
+  }
+  json.end_object();
+  return {};
+}
+
+void write_filters(const format::FilterPipelineMessage& pipeline, JsonWriter& json) {
+  if (pipeline.filters.empty()) {
+    json.value(nullptr);
+    return;
+  }
+  json.begin_array();
+  for (const format::FilterDescription& filter : pipeline.filters) {
+    json.begin_object().member("id", filter.id).member("name", text::filter_name(filter)).end_object();
+  }
+  json.end_array();
+}
+
+Status write_dataset(const tree::FileObject& object, JsonWriter& json, RequestBudget& budget,
+                     std::optional<Error>& damage) {
+  auto whole = object.description(budget);
+  if (!whole && concerns_one_request(whole.error())) return fail(whole.error());
+  object::DatasetParts parts;
+  if (!whole) {
+    damage = whole.error();
+    parts = object::describe_parts(*object.snapshot(), object.object());
+  }
+  const object::DatasetDescription& dataset = whole ? **whole : parts.description;
+  const bool chunked = (whole || parts.layout) && dataset.layout.cls == format::LayoutClass::Chunked;
+  json.key("chunks");
+  if (chunked) {
+    json.begin_array();
+    for (const std::uint64_t dim : dataset.layout.chunk_dims) json.value(dim);
+    json.end_array();
+  } else {
+    json.value(nullptr);
+  }
+  json.key("filters");
+  write_filters(dataset.pipeline, json);
+  json.key("shape");
+  if (whole || parts.space)
+    write_shape(dataset.space, json);
+  else
+    json.value(nullptr);
+  json.key("type");
+  if (dataset.type) return write_type(*dataset.type, json, budget);
+  json.begin_object().member("class", -1).member("size", 0).end_object();
+  return {};
+}
+
+Status write_datatype(const tree::FileObject& object, JsonWriter& json, RequestBudget& budget) {
+  H5_ASSIGN(const format::DatatypePtr type, object::committed_datatype(*object.snapshot(), object.object()));
+  json.key("type");
+  return write_type(*type, json, budget);
+}
+
+std::string_view kind_name(object::ObjectKind kind) {
+  switch (kind) {
+    case object::ObjectKind::Group:
+      return "group";
+    case object::ObjectKind::Dataset:
+      return "dataset";
+    case object::ObjectKind::Datatype:
+      return "datatype";
+  }
+  return "other";
+}
+
+}  // namespace
+
+void write_shape(const format::Dataspace& space, JsonWriter& json) {
+  if (space.kind == format::DataspaceKind::Null) {
+    json.value(nullptr);
+    return;
+  }
+  json.begin_array();
+  for (const std::uint64_t dim : space.dims) json.value(dim);
+  json.end_array();
+}
+
+Result<NamedAttributes> attributes_of(const tree::FileObject& object, WithValues values,
+                                      RequestBudget& budget) {
+  NamedAttributes out;
+  Status goes_on;
+  const auto note = [&](const Error& error) {
+    if (!out.damage) out.damage = error;
+  };
+  const auto take = [&](const object::Attribute& attribute) {
+    goes_on = budget.spend(kStepsPerAttribute);
+    out.list.push_back(attribute);
+    return goes_on.has_value();
+  };
+  const auto drop_value = [](object::Attribute& attribute) {
+    attribute.data = {};
+    attribute.owner = nullptr;
+  };
+  const auto examine =
+      values == WithValues::No ? std::function<void(object::Attribute&)>(drop_value) : nullptr;
+  const Status done = object::for_each_attribute(*object.snapshot(), object.object(), take, note,
+                                                 object::AttributeDetail::Full, examine);
+  H5_TRY(std::move(goes_on));
+  if (!done) note(done.error());
+  std::ranges::stable_sort(out.list, {}, &object::Attribute::name);
+  return out;
+}
+
+Status write_object(const tree::FileObject& object, std::string_view name, JsonWriter& json,
+                    RequestBudget& budget) {
+  H5_ASSIGN(const NamedAttributes attributes, attributes_of(object, WithValues::No, budget));
+  std::optional<Error> damage = attributes.damage;
+  json.key("attributes").begin_array();
+  for (const object::Attribute& attribute : attributes.list) {
+    H5_TRY(write_attribute(attribute, json, budget));
+    if (json.text().size() > kMaxEntityText)
+      return fail({ErrorCode::LimitExceeded, "the object's description is too long"});
+  }
+  json.end_array();
+  switch (object.object().kind) {
+    case object::ObjectKind::Dataset:
+      H5_TRY(write_dataset(object, json, budget, damage));
+      break;
+    case object::ObjectKind::Datatype:
+      H5_TRY(write_datatype(object, json, budget));
+      break;
+    case object::ObjectKind::Group:
+      break;
+  }
+  json.member("kind", kind_name(object.object().kind)).member("name", name);
+  if (damage) json.member("error", damage->text());
+  return {};
+}
+
+void write_link(const format::Link& link, std::string_view name, JsonWriter& json) {
+  json.begin_object();
+  if (link.is(format::LinkType::Soft)) {
+    json.member("kind", "soft_link").member("name", name).member("target_path", link.target);
+  } else if (link.is(format::LinkType::External)) {
+    json.member("kind", "external_link").member("name", name);
+    json.member("target_file", link.file).member("target_path", link.target);
+  } else {
+    json.member("kind", "other").member("name", name);
+  }
+  json.end_object();
+}
+
+void write_damaged(const Error& error, std::string_view name, JsonWriter& json) {
+  json.begin_object().member("kind", "other").member("name", name).member("error", error.text());
+  json.end_object();
+}
+
+}  // namespace h5mount::serve

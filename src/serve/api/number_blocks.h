@@ -1,0 +1,63 @@
+// The numbers of a dataset, block by block, for what is computed of them. Threads: one.
+#pragma once
+
+#include <span>
+
+#include "numbers.h"
+
+namespace h5mount::serve {
+
+enum class NumberKind : std::uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
+// Of elements in NumberForm::Safe; nothing for complex ones and arrays.
+std::optional<NumberKind> number_kind(const format::Datatype& type);
+
+// Calls `use` with a value of the C++ type, to be ignored but for its type.
+template <class Use>
+auto with_number(NumberKind kind, Use use) {
+  switch (kind) {
+    case NumberKind::I8:
+      return use(std::int8_t{});
+    case NumberKind::I16:
+      return use(std::int16_t{});
+    case NumberKind::I32:
+      return use(std::int32_t{});
+    case NumberKind::I64:
+      return use(std::int64_t{});
+    case NumberKind::U8:
+      return use(std::uint8_t{});
+    case NumberKind::U16:
+      return use(std::uint16_t{});
+    case NumberKind::U32:
+      return use(std::uint32_t{});
+    case NumberKind::U64:
+      return use(std::uint64_t{});
+    case NumberKind::F32:
+      return use(float{});
+    case NumberKind::F64:
+      break;
+  }
+  return use(double{});
+}
+
+// Calls `take` with the numbers in order, in as many parts as it takes; `reader`'s are of that type. The
+// storage is decoded by all workers. An error of `take` ends it.
+template <class Number, class Take>
+Status for_each_block(const dataset::DatasetReader& reader, RequestWork& work, Take take) {
+  constexpr std::uint64_t kBlock = 1U << 20;
+  dataset::ReadPattern pattern;
+  std::vector<Number> block(static_cast<std::size_t>(std::min(kBlock, reader.size()) / sizeof(Number)));
+  for (std::uint64_t offset = 0; offset < reader.size();) {
+    const std::uint64_t length = std::min(block.size() * sizeof(Number), reader.size() - offset);
+    const std::span<Number> part(block.data(), static_cast<std::size_t>(length / sizeof(Number)));
+    dataset::Pieces pieces;
+    H5_TRY(reader.read(offset, length, {&pattern, &work.budget()}, pieces));
+    if (pieces.total() != length) return fail({ErrorCode::Stale, "the dataset became shorter"});
+    H5_TRY(dataset::copy_pieces(pieces.list(), std::as_writable_bytes(part)));
+    H5_TRY(take(std::span<const Number>(part)));
+    H5_TRY(work.budget().spend(length));
+    offset += length;
+  }
+  return {};
+}
+
+}  // namespace h5mount::serve

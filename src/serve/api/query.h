@@ -1,0 +1,26 @@
+// The parameters of a request to the API, as forms encode them: `+` is a space, percent-encoded bytes may be
+// any. Threads: any.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace h5mount::serve {
+
+class ApiQuery {
+ public:
+  explicit ApiQuery(std::string_view query) : query_(query) {}
+
+  // The first parameter of that name.
+  std::optional<std::string> get(std::string_view name) const;
+  std::vector<std::string> all(std::string_view name) const;
+  // As h5grove reads it: anything but `false` is true.
+  bool is_true(std::string_view name) const;
+
+ private:
+  std::string_view query_;
+};
+
+}  // namespace h5mount::serve

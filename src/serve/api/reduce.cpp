@@ -1,0 +1,189 @@
+#include "reduce.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "h5mount/dataset/converted_dataset.h"
+#include "number_blocks.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::uint64_t kMaxPoints = 1U << 20;
+constexpr std::uint64_t kMaxParts = 1U << 16;  // of a series
+
+// Where part `part` of so many begins.
+std::uint64_t part_begin(std::uint64_t part, std::uint64_t parts, std::uint64_t count) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(part) * count / parts);
+}
+
+std::optional<std::vector<std::uint64_t>> points_of(const ApiQuery& query) {
+  const std::string text = query.get("points").value_or("");
+  std::vector<std::uint64_t> out;
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    const auto read = std::from_chars(at, end, out.emplace_back());
+    if (read.ec != std::errc() || (read.ptr != end && *read.ptr != ',') || out.back() == 0)
+      return std::nullopt;
+    at = read.ptr;
+  }
+  return out;
+}
+
+template <class Number>
+constexpr bool kHasNan = std::is_floating_point_v<Number>;
+
+// The least and the greatest number of each part.
+template <class Number>
+class Extremes {
+ public:
+  Extremes(std::uint64_t parts, std::uint64_t count)
+      : parts_(parts), count_(count), out_(2 * parts, none()) {}
+
+  void add(std::span<const Number> block) {
+    for (const Number value : block) {
+      const bool first = at_ == end_;
+      if (first) end_ = part_begin(++next_, parts_, count_);
+      ++at_;
+      Number& least = out_[2 * (next_ - 1)];
+      Number& most = out_[2 * (next_ - 1) + 1];
+      if (first || is_none(least) || value < least) least = value;
+      if (first || is_none(most) || value > most) most = value;
+    }
+  }
+  ByteSpan bytes() const { return std::as_bytes(std::span(out_)); }
+
+ private:
+  static Number none() { return kHasNan<Number> ? std::numeric_limits<Number>::quiet_NaN() : Number{}; }
+  static bool is_none(Number value) {
+    if constexpr (kHasNan<Number>) return std::isnan(value);
+    return false;
+  }
+  const std::uint64_t parts_, count_;
+  std::uint64_t at_ = 0, end_ = 0, next_ = 0;
+  std::vector<Number> out_;
+};
+
+// The means of the rectangles that rows and columns are divided into. Rows come in order, so that only one
+// row of means is under way.
+class Means {
+ public:
+  Means(const std::vector<std::uint64_t>& points, const std::vector<std::uint64_t>& dims)
+      : rows_(points[0]), columns_(points[1]), dims_(dims), sums_(columns_), counts_(columns_) {
+    out_.reserve(static_cast<std::size_t>(rows_ * columns_));
+  }
+
+  template <class Number>
+  void add(std::span<const Number> block) {
+    for (const Number number : block) {
+      if (column_ == end_) end_ = part_begin(++part_, columns_, dims_[1]);
+      const auto value = static_cast<double>(number);
+      if (!std::isnan(value)) {
+        sums_[static_cast<std::size_t>(part_ - 1)] += value;
+        ++counts_[static_cast<std::size_t>(part_ - 1)];
+      }
+      if (++column_ == dims_[1]) end_row();
+    }
+  }
+  ByteSpan bytes() const { return std::as_bytes(std::span(out_)); }
+
+ private:
+  void end_row() {
+    column_ = end_ = part_ = 0;
+    if (++row_ < part_begin(row_part_ + 1, rows_, dims_[0])) return;
+    ++row_part_;
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      out_.push_back(counts_[i] > 0 ? sums_[i] / static_cast<double>(counts_[i])
+                                    : std::numeric_limits<double>::quiet_NaN());
+    std::ranges::fill(sums_, 0);
+    std::ranges::fill(counts_, 0);
+  }
+
+  const std::uint64_t rows_, columns_;
+  const std::vector<std::uint64_t>& dims_;
+  std::uint64_t row_ = 0, column_ = 0, end_ = 0, part_ = 0, row_part_ = 0;
+  std::vector<double> sums_;
+  std::vector<std::uint64_t> counts_;
+  std::vector<double> out_;
+};
+
+// A dataset whose elements are in memory, and what they are charged with.
+struct Held {
+  cache::BlockCache::Charge charge;
+  view::DatasetReaderPtr reader;
+};
+
+Result<view::DatasetReaderPtr> hold(const view::Source& source, std::vector<std::uint64_t> dims,
+                                    const format::DatatypePtr& type, ByteSpan data) {
+  auto held = std::make_shared<Held>();
+  H5_ASSIGN(held->charge, source.environment.cache->charge(data.size()));
+  object::DatasetDescription description;
+  description.type = type;
+  description.element_size = type->size;
+  description.image_bytes = data.size();
+  description.space.kind = format::DataspaceKind::Simple;
+  description.space.dims = description.space.max_dims = std::move(dims);
+  description.layout.cls = format::LayoutClass::Compact;
+  description.layout.compact_data.assign(data.begin(), data.end());
+  H5_ASSIGN(held->reader, dataset::DatasetReader::open(source.environment, source.file, description));
+  const auto* const reader = held->reader.get();
+  return view::DatasetReaderPtr(std::move(held), reader);
+}
+
+template <class Number>
+Result<view::DatasetReaderPtr> extremes(const view::Source& source, const dataset::DatasetReader& reader,
+                                        std::uint64_t points, RequestWork& work) {
+  const std::uint64_t count = reader.description().space.dims[0];
+  Extremes<Number> out(std::min(points, count), count);
+  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) {
+    out.add(block);
+    work.go_on();
+    return Status();
+  }));
+  const format::DatatypePtr type =
+      std::is_floating_point_v<Number>
+          ? dataset::float_type(sizeof(Number), format::ByteOrder::Little)
+          : dataset::integer_type(sizeof(Number), std::is_signed_v<Number>, format::ByteOrder::Little);
+  return hold(source, {std::min(points, count), 2}, type, out.bytes());
+}
+
+template <class Number>
+Result<view::DatasetReaderPtr> means(const view::Source& source, const dataset::DatasetReader& reader,
+                                     std::vector<std::uint64_t> points, RequestWork& work) {
+  const std::vector<std::uint64_t>& dims = reader.description().space.dims;
+  for (std::size_t i = 0; i < 2; ++i) points[i] = std::min(points[i], dims[i]);
+  Means out(points, dims);
+  H5_TRY(for_each_block<Number>(reader, work, [&](std::span<const Number> block) {
+    out.add(block);
+    work.go_on();
+    return Status();
+  }));
+  return hold(source, points, dataset::float_type(8, format::ByteOrder::Little), out.bytes());
+}
+
+}  // namespace
+
+Result<view::DatasetReaderPtr> reduced(const ApiRequest& request, const std::string& how,
+                                       const view::Source& source) {
+  if (how != "minmax" && how != "mean") return fail(refused("Unsupported reduction " + how));
+  const std::size_t rank = how == "minmax" ? 1 : 2;
+  const auto points = points_of(request.query);
+  if (!points || points->size() != rank || (rank == 1 && points->front() > kMaxParts) ||
+      (rank == 2 && points->front() > kMaxPoints / points->back()))
+    return fail(refused("reduce=" + how + " needs points=" + (rank == 1 ? "N" : "N,M") + ", not too many"));
+  const auto& description = source.reader->description();
+  if (description.space.dims.size() != rank || description.type->cls == format::DatatypeClass::Array)
+    return fail(refused("reduce=" + how + " is of " + (rank == 1 ? "one dimension" : "two dimensions")));
+  if (description.image_bytes == 0) return source.reader;
+  H5_ASSIGN(const view::DatasetReaderPtr reader, open_numbers(source.reader, NumberForm::Safe));
+  const auto kind = number_kind(*reader->description().type);
+  if (!kind) return fail(refused("such numbers are not reduced"));
+  return with_number(*kind, [&]<class Number>(Number) {
+    return rank == 1 ? extremes<Number>(source, *reader, points->front(), request.work)
+                     : means<Number>(source, *reader, *points, request.work);
+  });
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,15 @@
+// The parameter `reduce` of `data`: as many numbers as a plot has pixels, in place of all. `minmax`, with
+// points=N, of a series: the least and the greatest number of each of N parts, N by 2, so that no peak is
+// lost; `mean`, with points=N,M, of an image: N by M means. Threads: any.
+#pragma once
+
+#include "numbers.h"
+
+namespace h5mount::serve {
+
+// A dataset of what is left, in memory. A series or image that has no more than so many points stays as it
+// is.
+Result<view::DatasetReaderPtr> reduced(const ApiRequest& request, const std::string& how,
+                                       const view::Source& source);
+
+}  // namespace h5mount::serve

@@ -1,0 +1,71 @@
+// The files that show an object, and the selection of it that is asked for: what the page offers to download.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "../page_answers.h"
+#include "../url.h"
+#include "api.h"
+#include "h5mount/front/path_walk.h"
+#include "h5mount/text/json_writer.h"
+#include "h5mount/view/view.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::array<std::string_view, 5> kDirectories = {"slice", "fields", "plain.zarr", "stored.zarr",
+                                                          "v3.zarr"};
+
+class Offer {
+ public:
+  Offer(const ApiRequest& request, text::JsonWriter& json) : request_(request), json_(json) {}
+
+  // Adds the node at a path of the tree, where there is one of that type.
+  void add(std::string_view name, std::string_view what, const std::string& path, tree::NodeType type) {
+    const auto found =
+        front::find_path(request_.snapshot->tree, path, front::LastLink::Follow, request_.budget());
+    if (!found || found->stat.type != type) return;
+    const bool directory = type == tree::NodeType::Directory;
+    json_.begin_object().member("name", name).member("what", what);
+    json_.member("href", request_.place + encode_path(path) + (directory ? "/" : ""));
+    json_.end_object();
+  }
+
+ private:
+  const ApiRequest& request_;
+  text::JsonWriter& json_;
+};
+
+}  // namespace
+
+Result<Answer> answer_views(const ApiRequest& request) {
+  H5_ASSIGN(const Entity entity, find_object(request));
+  const std::string path = shown_path(entity.path);
+  const auto selection = request.query.get("selection");
+  std::string text;
+  text::JsonWriter json(text);
+  json.begin_object().key("views").begin_array();
+  Offer offer(request, json);
+  const bool group = entity.object->object().kind == object::ObjectKind::Group;
+  const std::string part = selection ? fmt::format(".h5/slice/{}/{}", path, *selection) : "";
+  if (selection && selection->find('/') == std::string::npos) {
+    offer.add("bytes of " + *selection, "", part, tree::NodeType::File);
+    for (const view::View& view : view::views())
+      if (!view.suffix.empty())
+        offer.add(fmt::format("{} of {}", view.suffix, *selection), "", part + std::string(view.suffix),
+                  tree::NodeType::File);
+  }
+  if (!group) offer.add("bytes", "", path, tree::NodeType::File);
+  for (const view::View& view : view::views())
+    if (!view.directory.empty() && !path.empty())
+      offer.add(view.directory, "", fmt::format(".h5/{}/{}{}", view.directory, path, view.suffix),
+                tree::NodeType::File);
+  for (const std::string_view directory : kDirectories)
+    offer.add(directory, "", fmt::format(".h5/{}/{}", directory, path), tree::NodeType::Directory);
+  json.end_array().end_object();
+  text += '\n';
+  Answer out = described(request, make_text_body(std::move(text)), "application/json", false);
+  return out;
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,37 @@
+// GradualBody: a text that is made part by part as it is sent, so that one of any length takes the same
+// memory; one that is short is made before, so that it has a size and can be compressed. Threads: one at a
+// time.
+#pragma once
+
+#include <string>
+
+#include "body.h"
+
+namespace h5mount::serve {
+
+class GradualBody : public Body {
+ public:
+  std::optional<std::uint64_t> size() const final { return size_; }
+  Result<std::size_t> read(MutableByteSpan out, RequestWork& work) final;
+
+  // Makes the beginning, which is the whole of a short text. To be called once, before `read`.
+  Status begin(RequestWork& work);
+
+ protected:
+  // Appends the next part, or the last one and calls `end`. An error ends the text where it is.
+  virtual Status add_next(std::string& out, RequestWork& work) = 0;
+  void end() { ended_ = true; }
+  // Called after parts were made: whether what they were made from has not changed meanwhile.
+  virtual Status confirm() { return {}; }
+
+ private:
+  enum class Pause { Never, WhenOld };
+  Status add(std::size_t bytes, Pause pause, RequestWork& work);
+
+  std::string pending_;  // from `given_` on not yet read
+  std::size_t given_ = 0;
+  bool ended_ = false;
+  std::optional<std::uint64_t> size_;
+};
+
+}  // namespace h5mount::serve

@@ -1,0 +1,115 @@
+#include "page_answers.h"
+
+#include <fmt/format.h>
+#include <libdeflate.h>
+
+#include <algorithm>
+
+#include "assets.h"
+#include "fields.h"
+#include "h5mount/tree/names.h"
+#include "representation.h"
+#include "url.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::string_view kCompressed = ".gz";
+
+const Asset* find_asset(std::string_view name) {
+  const auto assets = page_assets();
+  const auto found = std::ranges::find(assets, name, &Asset::name);
+  return found == assets.end() ? nullptr : &*found;
+}
+
+// Replaces a placeholder wherever it stands.
+std::string filled(std::string text, std::string_view name, std::string_view value) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+    text.replace(at, name.size(), value);
+  return text;
+}
+
+std::string_view media_type(std::string_view name) {
+  return name.ends_with(".js")    ? "text/javascript; charset=utf-8"
+         : name.ends_with(".css") ? "text/css; charset=utf-8"
+                                  : "text/plain; charset=utf-8";
+}
+
+// For a client that does not take it compressed. The length of the text is at its end.
+std::string decompressed(std::string_view content) {
+  std::string out(load_le<std::uint32_t>(as_bytes(content).last(4).data()), '\0');
+  libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
+  if (decompressor == nullptr) return {};
+  const auto done = libdeflate_gzip_decompress(decompressor, content.data(), content.size(), out.data(),
+                                               out.size(), nullptr);
+  libdeflate_free_decompressor(decompressor);
+  return done == LIBDEFLATE_SUCCESS ? out : std::string();
+}
+
+// Each name of a path; `convert` is given it and appends to the result.
+template <class Convert>
+std::string converted(std::string_view path, Convert convert) {
+  std::string out;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) convert(path.substr(begin, end - begin), out);
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool has_page() {
+  return find_asset("page.js.gz") != nullptr;
+}
+
+std::string own_path(std::string_view shown) {
+  const std::string out = converted(shown, [](std::string_view name, std::string& text) {
+    text += '/';
+    text += tree::decode_name(name).value_or(std::string(name));
+  });
+  return out.empty() ? "/" : out;
+}
+
+std::string shown_path(std::string_view own) {
+  return converted(own, [](std::string_view name, std::string& text) {
+    if (name == ".") return;
+    if (!text.empty()) text += '/';
+    text += tree::encode_name(name);
+  });
+}
+
+Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work) {
+  const std::string name = escape_html(place.name);
+  std::string text(find_asset("page.html")->content);
+  // What a file may name is filled in last: it may look like a placeholder.
+  text = filled(std::move(text), "{root}", place.root);
+  text = filled(std::move(text), "{plain}", escape_html(place.plain));
+  text = filled(std::move(text), "{file}", place.several ? " data-several" : "");
+  const std::string marked = fmt::format(" data-name=\"{}\" data-path=\"{}\"", name, escape_html(place.path));
+  text = filled(std::move(text), "{place}", marked);
+  const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(text));
+  return listing_answer(request, make_text_body(std::move(text)), false, etag, work);
+}
+
+Answer asset_answer(const Request& request, std::string_view name, RequestWork&) {
+  const Asset* const asset = find_asset(std::string(name) + std::string(kCompressed));
+  if (asset == nullptr) return plain_answer(404, "no such file");
+  const bool compress = accepts_gzip(request.header("Accept-Encoding"));
+  const Validators validators{fmt::format("\"{:x}{}\"", tree::fnv1a(asset->content), compress ? "z" : ""),
+                              std::nullopt, false};
+  Answer out;
+  if (auto instead = conditional_answer(request, validators)) {
+    out = *std::move(instead);
+  } else {
+    add_validators(validators, out);
+    out.add("Content-Type", std::string(media_type(name)));
+    if (compress) out.add("Content-Encoding", "gzip");
+    out.body = make_text_body(compress ? std::string(asset->content) : decompressed(asset->content));
+  }
+  out.add("Vary", "Accept-Encoding");
+  return out;
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,75 @@
+#include "representation.h"
+
+#include <libdeflate.h>
+
+#include <ctime>
+
+#include "fields.h"
+
+namespace h5mount::serve {
+namespace {
+
+constexpr std::size_t kLeastCompressed = 1024;
+constexpr int kCompressionLevel = 4;
+
+std::optional<std::string> gzipped(const std::string& text) {
+  libdeflate_compressor* const compressor = libdeflate_alloc_compressor(kCompressionLevel);
+  if (compressor == nullptr) return std::nullopt;
+  std::string out(libdeflate_gzip_compress_bound(compressor, text.size()), '\0');
+  out.resize(libdeflate_gzip_compress(compressor, text.data(), text.size(), out.data(), out.size()));
+  libdeflate_free_compressor(compressor);
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+}  // namespace
+
+void add_validators(const Validators& validators, Answer& answer) {
+  if (!validators.etag.empty()) answer.add("ETag", (validators.weak ? "W/" : "") + validators.etag);
+  if (validators.modified) answer.add("Last-Modified", format_date(*validators.modified));
+  answer.add("Cache-Control", "no-cache");
+}
+
+// An answer instead of the representation, where the request's conditions ask for one.
+std::optional<Answer> conditional_answer(const Request& request, const Validators& validators) {
+  const auto if_match = request.header("If-Match"), if_none_match = request.header("If-None-Match");
+  const auto since = request.header("If-Modified-Since"), until = request.header("If-Unmodified-Since");
+  switch (evaluate({if_match, if_none_match, since, until}, validators, std::time(nullptr))) {
+    case Verdict::Proceed:
+      return std::nullopt;
+    case Verdict::PreconditionFailed:
+      return plain_answer(412, "the file is another one, or has changed");
+    case Verdict::NotModified:
+      break;
+  }
+  Answer out;
+  out.status = 304;
+  add_validators(validators, out);
+  return out;
+}
+
+Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {
+  const bool whole = body->size().has_value() && *body->size() >= kLeastCompressed;
+  const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
+  if (compress && !etag.empty()) etag.insert(etag.size() - 1, "z");
+  // Weak: a listing has sizes as soon as they are known.
+  const Validators validators{etag, std::nullopt, true};
+  Answer out;
+  if (auto instead = conditional_answer(request, validators)) {
+    out = *std::move(instead);
+  } else {
+    add_validators(validators, out);
+    out.add("Content-Type", json ? "application/json" : "text/html; charset=utf-8");
+    out.body = std::move(body);
+    if (compress) {
+      auto text = read_all(*out.body, work);
+      if (!text) return error_answer(text.error());
+      auto small = gzipped(*text);
+      if (small) out.add("Content-Encoding", "gzip");
+      out.body = make_text_body(small ? *std::move(small) : *std::move(text));
+    }
+  }
+  out.add("Vary", "Accept, Accept-Encoding");
+  return out;
+}
+
+}  // namespace h5mount::serve
