@@ -107,6 +107,9 @@ class FakeTree final : public tree::Tree {
     if (found == all.end()) return fail(Error(ErrorCode::NotFound, "no such attribute"));
     return found->second;
   }
+  Result<std::shared_ptr<const tree::FileObject>> root_object(RequestBudget&) override {
+    return fail({ErrorCode::NotFound, "a tree without a file"});
+  }
   void report(tree::NodeId, const Error&) override { ++reports; }
 
   FileStat statfs() const override { return {.file_bytes = 4097}; }

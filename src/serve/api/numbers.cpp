@@ -78,7 +78,7 @@ Result<view::Source> selected_data(const ApiRequest& request, const Entity& data
   const auto selection = request.query.get("selection");
   if (!selection) return source;
   const view::DerivationPtr part = view::derive_selection(without_spaces(*selection));
-  auto opened = part->open(source.environment, source.reader, nullptr);
+  auto opened = part->open(source.reader);
   if (!opened && opened.error().code() == ErrorCode::NotFound)
     return fail(refused(*selection + " does not select elements of " + dataset.path));
   if (!opened) return fail(opened.error());

@@ -2,7 +2,7 @@
 
 #include "../core/external_files.h"
 #include "damaged_lists.h"
-#include "dataset_image.h"
+#include "followed_dataset.h"
 #include "group_contents.h"
 #include "object_facts.h"
 
@@ -75,9 +75,9 @@ class ServedObject final : public FileObject {
 
   Result<view::Source> data(RequestBudget& budget) const override {
     H5_TRY(need_dataset());
-    DatasetImage image(file_, object_->object.address, LinkPlace());
-    H5_ASSIGN(auto reader, image.newest_reader(budget));
-    return view::Source{std::move(reader), file_->value_context(file_->file()->reread(), &budget),
+    FollowedDataset followed(file_, object_->object.address, LinkPlace());
+    H5_ASSIGN(const DataStatePtr state, followed.newest(budget));
+    return view::Source{state->reader, file_->value_context(file_->file()->reread(), &budget),
                         file_->context().environment, file_->file(), &budget};
   }
 
