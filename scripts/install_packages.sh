@@ -21,8 +21,10 @@ for package in $wanted; do
     *) missing="$missing $package" ;;
   esac
 done
-# Where pkgconf is installed it provides pkg-config.
-command -v pkg-config >/dev/null 2>&1 && missing=$(printf '%s\n' $missing | grep -vx pkg-config | tr '\n' ' ')
+# What is there by another package: pkgconf provides pkg-config, packages of nodejs from elsewhere npm.
+for program in pkg-config npm; do
+  command -v "$program" >/dev/null 2>&1 && missing=$(printf '%s\n' $missing | grep -vx "$program" | tr '\n' ' ')
+done
 [ -n "$(printf '%s' "$missing" | tr -d ' ')" ] || exit 0
 as_root=
 [ "$(id -u)" = 0 ] || as_root=sudo

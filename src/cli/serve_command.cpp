@@ -33,28 +33,16 @@ struct Shared {
   std::shared_ptr<SharedCache> memory = std::make_shared<SharedCache>();
 };
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  return (hash ^ value) * 0x9E37'79B9'7F4A'7C15U + (hash >> 29);
-}
-
-std::uint64_t version_of(const io::SourceStamp& stamp) {
-  std::uint64_t out = 1;
-  for (const std::uint64_t value :
-       {stamp.size, static_cast<std::uint64_t>(stamp.modified), stamp.sum, stamp.changed})
-    out = mixed(out, value);
-  return out;
-}
-
-// The stamp is taken before the tree is brought up to date, so that the version is never newer than what is
-// read.
-serve::SourceState state_of(const std::shared_ptr<object::FileSet>& files) {
+// The version is taken before the tree is brought up to date, so that it is never newer than what is read.
+serve::SourceState state_of(tree::Tree& tree, const object::FileSet& files) {
   serve::SourceState out;
-  metadata::FollowedFile& main = *files->main()->followed;
-  const auto stamp = main.source()->state().stamp();
-  out.current = stamp && !stamp->replaced && main.revalidate_now();
-  if (stamp) {
-    out.version = version_of(*stamp);
-    out.modified = stamp->modified;
+  RequestBudget budget;
+  const auto file = tree.file_of(tree::kRootNode, budget);
+  const bool known = file && file->has_value();
+  out.current = known && !(*file)->replaced && files.main()->followed->revalidate_now();
+  if (known) {
+    out.version = (*file)->version;
+    out.modified = (*file)->modified;
   }
   return out;
 }
@@ -89,7 +77,7 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
     return object::readable_by_all_readers(files->main()->attributes,
                                            {node.uid, node.gid, node.mode, node.mtime});
   };
-  return serve::OpenedSource{std::move(tree), [files] { return state_of(files); }, shown};
+  return serve::OpenedSource{tree, [files, tree] { return state_of(*tree, *files); }, shown};
 }
 
 // Of many files, each is taken as it is found; what others may not read is refused where no token is asked
@@ -104,7 +92,7 @@ serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& share
       constexpr std::uint32_t kOthersRead = 0004;
       return (node.mode & kOthersRead) != 0;
     };
-  return {std::move(tree), [] { return serve::SourceState{}; }, std::move(shown)};
+  return {std::move(tree), nullptr, std::move(shown)};
 }
 
 // Downloads that began before a file was replaced go on with the old one. Clients are other users, as with

@@ -219,7 +219,8 @@ class Copy : public Visitor {
   // Data of other files may change while this one does not, and are copied again.
   void note_whole(const Work& work, const std::string& key) {
     RequestBudget budget;
-    if (record_ && tree::shows_mounted_file_alone(*tree_, work.found.node.id(), budget))
+    if (record_ && !options_.source_version.empty() &&
+        tree::shows_own_file_alone(*tree_, work.found.node.id(), budget))
       record_->add(key, *work.directory, work.name);
   }
 

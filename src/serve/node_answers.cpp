@@ -157,14 +157,15 @@ ListingForm listing_form(DirectoryForm form) {
 }
 
 Answer page_of(const NodeRequest& request, const front::FoundNode& found, std::string plain) {
-  return page_answer(
-      request.request,
-      {request.root, std::move(plain), request.file, !request.name.empty(), own_path(found.path)},
-      request.work);
+  return page_answer(request.request,
+                     {request.root, std::move(plain), request.file.name, request.file.named,
+                      own_path(std::string_view(found.path).substr(request.file.above))},
+                     request.work);
 }
 
 Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
-  const DirectoryForm form = directory_form(request.request, request.query);
+  DirectoryForm form = directory_form(request.request, request.query);
+  if (form == DirectoryForm::Page && request.file.name.empty()) form = DirectoryForm::Table;
   if (form == DirectoryForm::Page) {
     Answer out = page_of(request, found, "?plain");
     out.add("Vary", "Accept");
@@ -204,7 +205,8 @@ Answer answer_node(const NodeRequest& request, front::FoundNode found) {
     if (request.path != own) return redirect(request, found);
     return directory_answer(request, std::move(found));
   }
-  if (query_parameter(request.query, "page") && has_page()) return page_of(request, found, "./?plain");
+  const bool page = has_page() && !request.file.name.empty();
+  if (page && query_parameter(request.query, "page")) return page_of(request, found, "./?plain");
   return FileAnswer(request, found).make();
 }
 

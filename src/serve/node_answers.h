@@ -7,6 +7,13 @@
 
 namespace h5mount::serve {
 
+// The file that a node is of.
+struct NodeFile {
+  std::string name;       // as the interface below /api/ knows it; empty: the node is between files
+  bool named = false;     // there are others
+  std::size_t above = 0;  // how much of a path of the node in its source leads to the file
+};
+
 struct NodeRequest {
   const Request& request;
   std::string_view query;
@@ -16,8 +23,8 @@ struct NodeRequest {
   std::string root;    // of the server: `./`, `../`, `../../`…
   std::string source;  // of the source's root, with a slash at its end
   std::string name;    // of the source where there are several, decoded; else empty
-  std::string file;    // the source's own name
   std::string path;    // in the source, decoded, as in the URL
+  NodeFile file;
   RequestWork& work;
 };
 

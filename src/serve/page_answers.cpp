@@ -86,7 +86,7 @@ Answer page_answer(const Request& request, const PagePlace& place, RequestWork& 
   // What a file may name is filled in last: it may look like a placeholder.
   text = filled(std::move(text), "{root}", place.root);
   text = filled(std::move(text), "{plain}", escape_html(place.plain));
-  text = filled(std::move(text), "{file}", place.several ? " data-several" : "");
+  text = filled(std::move(text), "{file}", place.named ? " data-named" : "");
   const std::string marked = fmt::format(" data-name=\"{}\" data-path=\"{}\"", name, escape_html(place.path));
   text = filled(std::move(text), "{place}", marked);
   const std::string etag = fmt::format("\"{:x}\"", tree::fnv1a(text));

@@ -13,11 +13,11 @@ namespace h5mount::serve {
 bool has_page();
 
 struct PagePlace {
-  std::string root;      // the way to the server's root: `./`, `../`…
-  std::string plain;     // what a browser without JavaScript is led to, a reference
-  std::string name;      // of the source
-  bool several = false;  // whether there are others
-  std::string path;      // of the object in its file, in HDF5's own names
+  std::string root;    // the way to the server's root: `./`, `../`…
+  std::string plain;   // what a browser without JavaScript is led to, a reference
+  std::string name;    // of the file, as the interface below /api/ knows it
+  bool named = false;  // whether there are others
+  std::string path;    // of the object in its file, in HDF5's own names
 };
 Answer page_answer(const Request& request, const PagePlace& place, RequestWork& work);
 

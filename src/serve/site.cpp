@@ -149,11 +149,23 @@ Answer Site::answer_at(const Request& request, std::string_view path, std::strin
   } else if ((*snapshot)->shown && !(*snapshot)->shown(found->stat)) {
     out = plain_answer(403, "it is in another file, which not all who may read this one may read");
   } else {
-    const std::string source = place->name.empty() ? root : root + encode_segment(place->name) + "/";
-    out = answer_node({request, query, *snapshot, root, source, place->name, place->file, place->path, work},
-                      *std::move(found));
+    out = answer_found({request, query, *snapshot, root, {}, place->name, place->path, {}, work}, *place,
+                       *std::move(found));
   }
   return problem_answer(request, std::move(out), clean, root);
+}
+
+Answer Site::answer_found(NodeRequest request, const Place& place, front::FoundNode found) {
+  request.source = place.name.empty() ? request.root : request.root + encode_segment(place.name) + "/";
+  request.file = {place.file, sources_.size() > 1, 0};
+  if (request.snapshot->many) {
+    auto file = request.snapshot->tree->file_of(found.node.id(), request.work.budget());
+    if (!file) return error_answer(file.error());
+    request.snapshot = place.source->of_file(request.snapshot, *file);
+    request.file = *file ? NodeFile{front::joined_path(place.name, (*file)->path), true, (*file)->path.size()}
+                         : NodeFile{};
+  }
+  return answer_node(request, std::move(found));
 }
 
 // Nothing of a file is hidden: where it has an object at `/api`, the interface is below `/.h5` alone.
@@ -161,25 +173,57 @@ bool Site::hides_api(RequestWork& work) const {
   if (sources_.size() > 1) return std::ranges::find(names_, "api") != names_.end();
   const auto snapshot = sources_.front()->current(work.budget());
   if (!snapshot) return false;
-  const auto root = (*snapshot)->tree->root_object(work.budget());
-  return root && (*root)->find_link("api", work.budget()).has_value();
+  return front::find_path((*snapshot)->tree, "api", front::LastLink::Keep, work.budget()).has_value();
+}
+
+// The source that the parameter `file` names, with the path below it where there are many files.
+std::optional<Site::Place> Site::place_of_file(const std::optional<std::string>& file) const {
+  if (!file && sources_.size() > 1) return std::nullopt;
+  const std::string name = file.value_or(names_.front());
+  const auto named = std::ranges::find(names_, name);
+  const auto at = [this](auto found) {
+    return sources_[static_cast<std::size_t>(found - names_.begin())].get();
+  };
+  if (named != names_.end()) return Place{at(named), {}, name, {}};
+  if (sources_.size() == 1) return Place{sources_.front().get(), {}, name, name};
+  const std::size_t end = std::min(name.find('/'), name.size());
+  const auto above = std::ranges::find(names_, name.substr(0, end));
+  if (above == names_.end() || end == name.size()) return std::nullopt;
+  return Place{at(above), *above, name, name.substr(end + 1)};
 }
 
 std::optional<Answer> Site::api_answer(const Request& request, std::string_view path, std::string_view query,
                                        RequestWork& work) const {
-  const ApiPath place = api_path(path);
-  if (place.endpoint.empty() || (!place.always && hides_api(work))) return std::nullopt;
-  if (place.endpoint == "/") return api_greeting();
+  const ApiPath asked = api_path(path);
+  if (asked.endpoint.empty() || (!asked.always && hides_api(work))) return std::nullopt;
+  if (asked.endpoint == "/") return api_greeting();
   const ApiQuery parameters(query);
   const auto file = parameters.get("file");
-  const auto named = file ? std::ranges::find(names_, *file) : names_.begin();
-  if (named == names_.end() || (!file && names_.size() > 1))
+  const auto place = place_of_file(file);
+  const auto not_found = [&] {
     return api_refusal(404, file ? "File not found!" : "File not found: the parameter file is missing");
-  const auto snapshot = sources_[static_cast<std::size_t>(named - names_.begin())]->current(work.budget());
+  };
+  if (!place) return not_found();
+  const auto snapshot = place->source->current(work.budget());
   if (!snapshot) return api_refusal(snapshot.error());
-  work.set_file_bytes((*snapshot)->tree->statfs().file_bytes);
-  const std::string in = names_.size() > 1 ? encode_segment(*named) + "/" : "";
-  return answer_api(place.endpoint, {request, parameters, *snapshot, *named, in, work});
+  const std::shared_ptr<tree::Tree>& tree = (*snapshot)->tree;
+  work.set_file_bytes(tree->statfs().file_bytes);
+  ApiRequest out{request, parameters, *snapshot, place->file, {}, {}, work};
+  if (!(*snapshot)->many) {
+    if (!place->path.empty()) return not_found();
+    if (sources_.size() > 1) out.place = encode_segment(place->file) + "/";
+    return answer_api(asked.endpoint, out);
+  }
+  const auto found = front::find_path(tree, place->path, front::LastLink::Follow, work.budget());
+  if (!found) return found.error().code() == ErrorCode::NotFound ? not_found() : api_refusal(found.error());
+  const auto shown = tree->file_of(found->node.id(), work.budget());
+  if (!shown) return api_refusal(shown.error());
+  if (!*shown || (*shown)->path != found->path) return not_found();
+  out.snapshot = place->source->of_file(*snapshot, *shown);
+  out.root = found->node.id();
+  out.above = found->path + "/";
+  out.place = (place->name.empty() ? "" : encode_segment(place->name) + "/") + encode_path(out.above);
+  return answer_api(asked.endpoint, out);
 }
 
 void Site::add_common(const Request& request, Answer& answer) const {

@@ -8,6 +8,7 @@
 
 #include "access_token.h"
 #include "message.h"
+#include "node_answers.h"
 #include "source.h"
 
 namespace h5mount::serve {
@@ -43,6 +44,8 @@ class Site {
   std::optional<Answer> api_answer(const Request& request, std::string_view path, std::string_view query,
                                    RequestWork& work) const;
   bool hides_api(RequestWork& work) const;
+  std::optional<Place> place_of_file(const std::optional<std::string>& file) const;
+  Answer answer_found(NodeRequest request, const Place& place, front::FoundNode found);
   std::optional<Place> place_of(const std::string& path);
   Answer answer_sources(const Request& request, std::string_view query, RequestWork& work) const;
   void add_common(const Request& request, Answer& answer) const;

@@ -15,6 +15,7 @@ using std::chrono::nanoseconds;
 // Two writes within a tick of the kernel's clock leave the same times: the state of a file that was written
 // in this time is given a tag that no other answer has.
 constexpr std::int64_t kSettles = 50'000'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::int64_t now() {
   return nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -39,19 +40,34 @@ void ServedSource::open_anew(const std::shared_ptr<Opening>& outdated) {
   if (opening_ == outdated) opening_ = std::make_shared<Opening>();
 }
 
-Result<std::shared_ptr<const Snapshot>> ServedSource::snapshot_of(const Opened& opened,
-                                                                  const SourceState& state) {
+std::string ServedSource::version_text(std::uint64_t version, std::int64_t modified) {
+  static const std::uint64_t program = tree::fnv1a(H5MOUNT_VERSION);
+  std::string out = fmt::format("{:x}", version ^ program);
+  if (std::llabs(now() - modified) < kSettles) out += fmt::format(".{:x}.{:x}", run_, ++unsettled_);
+  return out;
+}
+
+std::shared_ptr<const Snapshot> ServedSource::snapshot_of(const Opened& opened, const SourceState& state) {
   auto out = std::make_shared<Snapshot>();
   out->tree = opened.source.tree;
   out->pin = opened.source.tree->pin();
   out->shown = opened.source.shown;
   out->opening = opened.number;
   out->listings = opened.listings;
-  out->modified = state.modified / 1'000'000'000;
-  static const std::uint64_t program = tree::fnv1a(H5MOUNT_VERSION);
-  out->version = fmt::format("{:x}", state.version ^ program);
-  if (std::llabs(now() - state.modified) < kSettles)
-    out->version += fmt::format(".{:x}.{:x}", run_, ++unsettled_);
+  out->many = !opened.source.state;
+  if (out->many) return out;
+  out->modified = state.modified / kSecond;
+  out->version = version_text(state.version, state.modified);
+  return out;
+}
+
+std::shared_ptr<const Snapshot> ServedSource::of_file(std::shared_ptr<const Snapshot> snapshot,
+                                                      const std::optional<tree::FileOfNode>& file) {
+  if (!snapshot->many || !file) return snapshot;
+  auto out = std::make_shared<Snapshot>(*snapshot);
+  out->opening = file->number;
+  out->modified = file->modified / kSecond;
+  out->version = version_text(file->version, file->modified);
   return out;
 }
 
@@ -62,12 +78,12 @@ Result<std::shared_ptr<const Snapshot>> ServedSource::current(RequestBudget& bud
   };
   auto opening = this->opening();
   if (const auto known = opening->peek()) {
-    if (const SourceState state = (*known)->source.state(); state.current) return snapshot_of(**known, state);
+    if (const SourceState state = (*known)->state(); state.current) return snapshot_of(**known, state);
     open_anew(opening);
     opening = this->opening();
   }
   H5_ASSIGN(const OpenedPtr opened, opening->get(open, &budget));
-  return snapshot_of(*opened, opened->source.state());
+  return snapshot_of(*opened, opened->state());
 }
 
 }  // namespace h5mount::serve

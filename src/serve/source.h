@@ -20,11 +20,12 @@ namespace h5mount::serve {
 struct Snapshot {
   std::shared_ptr<tree::Tree> tree;
   std::shared_ptr<void> pin;
-  std::string version;                               // of the source's file
-  std::uint64_t opening = 0;                         // another one where the source was opened again
-  std::int64_t modified = 0;                         // seconds since 1970
+  std::string version;        // of the file; empty: there is none, or which is not known
+  std::uint64_t opening = 0;  // another one where the source was opened again
+  std::int64_t modified = 0;  // seconds since 1970
   std::function<bool(const tree::NodeStat&)> shown;  // as in OpenedSource
   std::shared_ptr<SharedListings> listings;
+  bool many = false;  // it has many files: see ServedSource::of_file
 };
 
 class ServedSource {
@@ -37,10 +38,16 @@ class ServedSource {
   // opening, and wait within their budget. Errors: those of opening.
   Result<std::shared_ptr<const Snapshot>> current(RequestBudget& budget);
 
+  // The same of one of many files, with its version. To be
+  // asked for before anything of that file is read.
+  std::shared_ptr<const Snapshot> of_file(std::shared_ptr<const Snapshot> snapshot,
+                                          const std::optional<tree::FileOfNode>& file);
+
  private:
   struct Opened {
     OpenedSource source;
     std::uint64_t number = 0;
+    SourceState state() const { return source.state ? source.state() : SourceState{}; }
     std::shared_ptr<SharedListings> listings = std::make_shared<SharedListings>();
   };
   using OpenedPtr = std::shared_ptr<const Opened>;
@@ -48,7 +55,8 @@ class ServedSource {
 
   std::shared_ptr<Opening> opening() const;
   void open_anew(const std::shared_ptr<Opening>& outdated);
-  Result<std::shared_ptr<const Snapshot>> snapshot_of(const Opened& opened, const SourceState& state);
+  std::shared_ptr<const Snapshot> snapshot_of(const Opened& opened, const SourceState& state);
+  std::string version_text(std::uint64_t version, std::int64_t modified);
 
   const std::string name_;
   const std::function<Result<OpenedSource>()> open_;

@@ -6,7 +6,7 @@ namespace h5mount::serve {
 
 std::string tag_of(const Snapshot& snapshot, tree::NodeId node, std::string_view variant,
                    RequestBudget& budget) {
-  if (!tree::shows_mounted_file_alone(*snapshot.tree, node, budget)) return {};
+  if (snapshot.version.empty() || !tree::shows_own_file_alone(*snapshot.tree, node, budget)) return {};
   return fmt::format("\"{}{}{}\"", snapshot.version, variant.empty() ? "" : "-", variant);
 }
 

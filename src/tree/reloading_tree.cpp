@@ -60,9 +60,13 @@ class ReloadingTree final : public Tree, public std::enable_shared_from_this<Rel
     if (!tree) return fail(tree.error());
     return (*tree)->get_xattr(id, name, budget);
   }
-  Result<std::shared_ptr<const FileObject>> root_object(RequestBudget& budget) override {
+  Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const auto tree, usable());
-    return tree->root_object(budget);
+    return tree->file_of(id, budget);
+  }
+  Result<std::shared_ptr<const FileObject>> root_object(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const auto tree, usable());
+    return tree->root_object(id, budget);
   }
   void report(NodeId id, const Error& error) override { current()->report(id, error); }
   bool follows(NodeId id) override { return current()->follows(id); }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/external_files.h"
+#include "core/inode_numbers.h"
 #include "core/node_table.h"
 #include "core/open_nodes.h"
 #include "core/served_file.h"
@@ -20,6 +21,15 @@ namespace {
 // A file that is written in place, or whose members are replaced one by one, counts as complete when it has
 // not changed for this time.
 constexpr std::chrono::seconds kSettled{1};
+
+// Of a state of the file: a file that was written has another one.
+std::uint64_t version_of(const io::SourceStamp& stamp) {
+  std::uint64_t out = 1;
+  for (const std::uint64_t value :
+       {stamp.size, static_cast<std::uint64_t>(stamp.modified), stamp.sum, stamp.changed})
+    out = mix_bits(out ^ value);
+  return out;
+}
 
 class FileTree : public SourceTree {
  public:
@@ -107,7 +117,12 @@ class FileTree : public SourceTree {
     return value;
   }
 
-  Result<std::shared_ptr<const FileObject>> root_object(RequestBudget& budget) override {
+  Result<std::optional<FileOfNode>> file_of(NodeId, RequestBudget&) override {
+    H5_ASSIGN(const io::SourceStamp stamp, main_->followed().source()->state().stamp());
+    return FileOfNode{{}, 0, version_of(stamp), stamp.modified, stamp.replaced};
+  }
+
+  Result<std::shared_ptr<const FileObject>> root_object(NodeId, RequestBudget& budget) override {
     budget.allow_for(main_->followed().source()->stored_bytes());
     return open_file_object(main_, main_->root_address(), budget);
   }
@@ -289,12 +304,11 @@ Result<Entry> Tree::lookup_listed(NodeId parent, const DirectoryListing& listing
   return fail(unchanged.error());
 }
 
-bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget) {
+bool shows_own_file_alone(Tree& tree, NodeId node, RequestBudget& budget) {
   if (!tree.lasts(node)) return false;
   const auto sources = tree.sources_of(node, budget);
-  return sources && std::ranges::all_of(*sources, [](const NodeSource& source) {
-           return source.mounted && source.all_in_file;
-         });
+  return sources && std::ranges::all_of(
+                        *sources, [](const NodeSource& source) { return source.own && source.all_in_file; });
 }
 
 Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironment& environment,

@@ -107,7 +107,10 @@ class FakeTree final : public tree::Tree {
     if (found == all.end()) return fail(Error(ErrorCode::NotFound, "no such attribute"));
     return found->second;
   }
-  Result<std::shared_ptr<const tree::FileObject>> root_object(RequestBudget&) override {
+  Result<std::optional<tree::FileOfNode>> file_of(tree::NodeId, RequestBudget&) override {
+    return std::optional<tree::FileOfNode>();
+  }
+  Result<std::shared_ptr<const tree::FileObject>> root_object(tree::NodeId, RequestBudget&) override {
     return fail({ErrorCode::NotFound, "a tree without a file"});
   }
   void report(tree::NodeId, const Error&) override { ++reports; }

@@ -233,6 +233,55 @@ with Serve('f.h5', 'f.h5') as s:
 )");
 }
 
+TEST_F(ServeApi, FilesOfADirectoryAreNamedByTheirPaths) {
+  check(std::string(kApi) + R"(
+def make(name, value, mode='w'):
+    with h5py.File(name, mode) as f: f['group/x'] = np.full(5, value); f['again'] = h5py.SoftLink('group')
+os.makedirs('all/run42/ä b'); os.makedirs('more')
+make('all/run42/a.h5', 1); make('all/run42/ä b/c%2F.h5', 2); make('more/d.h5', 3); make('one.h5', 4)
+open('all/run42/broken.h5', 'w').write('no HDF5'); os.symlink('run42/a.h5', 'all/link.h5')
+def value(s, file): return api(s, 'data', '/group/x', file=file)[0]
+def tag(s, target):
+    a = s.get(target)
+    assert a.status == 200, (target, a.status)
+    return a.headers['ETag']
+with Serve('all') as s:
+    assert value(s, 'run42/a.h5') == 1 and value(s, 'run42/ä b/c%2F.h5') == 2
+    assert value(s, 'link.h5') == 1 and value(s, '/run42/./a.h5/') == 1
+    assert [c['name'] for c in api(s, 'meta', file='run42/a.h5')['children']] == ['again', 'group']
+    assert api(s, 'data', '/again/x', file='run42/a.h5') == [1] * 5
+    for file in ('', 'a.h5', 'run42', 'run42/broken.h5', 'run42/a.h5/group', 'all/run42/a.h5', '../one.h5'):
+        message(s, '/api/meta?%s' % urllib.parse.urlencode({'file': file}), 404)
+    message(s, '/api/meta', 404)
+    views = api(s, 'views', '/group/x', file='run42/ä b/c%2F.h5')['views']
+    npy = [v['href'] for v in views if v['name'] == 'npy'][0]
+    assert np.load(io.BytesIO(s.get('/' + npy).data))[0] == 2, npy
+    # Each file has its own tags: they change with it, and with no other.
+    targets = ['/%%s/%s' % t for t in ('group/x', '?list', 'group/?list', '.h5/npy/group/x.npy', 'again/x')]
+    targets += ['/api/%s?file=%%s&path=/group/x' % e for e in ('meta', 'data', 'attr', 'stats')]
+    a, c = ([tag(s, t % f) for t in targets] for f in ('run42/a.h5', 'run42/%C3%A4%20b/c%252F.h5'))
+    assert all(a) and all(c) and not set(a) & set(c), (a, c)
+    for target, known in zip(targets, a):
+        assert s.get(target % 'run42/a.h5', If_None_Match=known).status == 304, target
+    assert tag(s, '/?list') is None and tag(s, '/run42/?list') is None
+    version = s.json('/api/version?file=run42/a.h5')
+    make('new.h5', 7); os.rename('new.h5', 'all/run42/a.h5'); time.sleep(0.1)
+    assert not set(a) & {tag(s, t % 'run42/a.h5') for t in targets} and value(s, 'run42/a.h5') == 7
+    assert c == [tag(s, t % 'run42/%C3%A4%20b/c%252F.h5') for t in targets]
+    other = s.json('/api/version?file=run42/a.h5')
+    assert other['version'] != version['version'] and other['opened'] != version['opened'], (version, other)
+    before = tag(s, '/run42/a.h5/group/x')
+    make('all/run42/a.h5', 8); time.sleep(0.1)  # in its place
+    assert tag(s, '/run42/a.h5/group/x') != before and value(s, 'run42/a.h5') == 8
+with Serve('all', 'more', 'one.h5') as s:
+    assert value(s, 'all/run42/a.h5') == 8 and value(s, 'more/d.h5') == 3 and value(s, 'one.h5') == 4
+    for file in ('d.h5', 'all', 'one.h5/group', 'run42/a.h5'):
+        message(s, '/api/meta?file=%s' % file, 404)
+    views = api(s, 'views', '/group/x', file='more/d.h5')['views']
+    assert views[0]['href'] == 'more/d.h5/group/x', views
+)");
+}
+
 TEST_F(ServeApi, AnObjectNamedApiIsNotHidden) {
   write("f['api/meta'] = np.arange(3, dtype='u1')\n");
   check(std::string(kApi) + R"(

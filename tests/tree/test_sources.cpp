@@ -63,9 +63,9 @@ class Sources : public testing::Test {
     std::set<std::string> out;
     if (found)
       for (const tree::NodeSource& source : *found)
-        out.insert((source.mounted ? "" : "!") + fs::path(source.file).filename().string() + ":" +
-                   source.object + (source.all_in_file ? "" : "?"));
-    EXPECT_EQ(tree::shows_mounted_file_alone(tree, entry->node, budget),
+        out.insert((source.own ? "" : "!") + fs::path(source.file).filename().string() + ":" + source.object +
+                   (source.all_in_file ? "" : "?"));
+    EXPECT_EQ(tree::shows_own_file_alone(tree, entry->node, budget),
               tree.lasts(entry->node) && std::ranges::none_of(out, [](const std::string& source) {
                 return source.starts_with('!') || source.ends_with('?');
               }));

@@ -29,7 +29,8 @@ struct SourceState {
 
 struct OpenedSource {
   std::shared_ptr<tree::Tree> tree;
-  std::function<SourceState()> state;  // called from any thread
+  // Called from any thread. Null: the tree shows many files, each with its own state (Tree::file_of).
+  std::function<SourceState()> state;
   // Whether all who may read the source may read a node: it may belong to a file that a link names. Null:
   // all.
   std::function<bool(const tree::NodeStat&)> shown = nullptr;

@@ -68,10 +68,19 @@ struct Entry {
 
 // A file whose bytes a node shows, or a dataset of it.
 struct NodeSource {
-  std::string file;     // its path; empty where it has none
-  std::string object;   // path of the dataset whose elements are shown; empty: names, attributes, structure
-  bool mounted = true;  // it is the mounted file
+  std::string file;    // its path; empty where it has none
+  std::string object;  // path of the dataset whose elements are shown; empty: names, attributes, structure
+  bool own = true;     // it is the file that the node is of: the mounted one, or of many the one around it
   bool all_in_file = true;  // false: elements of the dataset may lie in other files, which it names
+};
+
+// A file that a tree shows, as it is now. What is read of it afterwards may be newer, and is never older.
+struct FileOfNode {
+  std::string path;           // of the directory that shows it, without a leading `/`; empty: the tree's root
+  std::uint64_t number = 0;   // another one where another file has the name
+  std::uint64_t version = 0;  // another one after every change of it
+  std::int64_t modified = 0;  // nanoseconds since 1970
+  bool replaced = false;      // the name leads to another one now; what is read is still this one's
 };
 
 // A directory's listing, made at opendir; positions are stable for its life.
@@ -258,8 +267,10 @@ class Tree {
     return get_xattr(node, name, own);
   }
 
-  // The file's root group, from where a front end goes on by HDF5's own names (tree/file_object.h).
-  virtual Result<std::shared_ptr<const FileObject>> root_object(RequestBudget& budget) = 0;
+  // Which file a node is of; nothing where it is between files, or of one that cannot be opened.
+  virtual Result<std::optional<FileOfNode>> file_of(NodeId node, RequestBudget& budget) = 0;
+  // The root group of that file, from where a front end goes on by HDF5's own names (tree/file_object.h).
+  virtual Result<std::shared_ptr<const FileObject>> root_object(NodeId node, RequestBudget& budget) = 0;
 
   // Counts and logs a failed request for the node, with the file's name and the object's path, once for each
   // cause. A front end calls it for every unexpected error that it answers.
@@ -293,8 +304,8 @@ class Tree {
   const std::shared_ptr<Counters> counters_;
 };
 
-// Whether what a node shows is the same as long as the mounted file is. Where that is not known, it is not
-// so.
-bool shows_mounted_file_alone(Tree& tree, NodeId node, RequestBudget& budget);
+// Whether what a node shows is the same as long as the file that it is of is. Where that is not known, it is
+// not so.
+bool shows_own_file_alone(Tree& tree, NodeId node, RequestBudget& budget);
 
 }  // namespace h5mount::tree

@@ -136,7 +136,8 @@ Result<Entity> find_entity(const ApiRequest& request, const tree::FileObjectPtr&
 }
 
 Result<Entity> find_object(const ApiRequest& request) {
-  H5_ASSIGN(const tree::FileObjectPtr root, request.snapshot->tree->root_object(request.budget()));
+  H5_ASSIGN(const tree::FileObjectPtr root,
+            request.snapshot->tree->root_object(request.root, request.budget()));
   return find_entity(request, root, request.path(), LinkResolution::All);
 }
 
@@ -191,7 +192,7 @@ Result<Answer> answer_version(const ApiRequest& request) {
       .begin_object()
       .member("version", request.snapshot->version)
       .member("opened", request.snapshot->opening)
-      .member("followed", request.snapshot->tree->follows(tree::kRootNode))
+      .member("followed", request.snapshot->tree->follows(request.root))
       .end_object();
   Answer out;
   out.add("Content-Type", "application/json");

@@ -19,8 +19,10 @@ struct ApiRequest {
   const ApiQuery& query;
   std::shared_ptr<const Snapshot> snapshot;
   std::string file;   // its name, for messages
-  std::string place;  // of the source's root on the server: empty, or `NAME/`, encoded
+  std::string place;  // of the file's root on the server: empty, or `NAME/`, encoded
+  std::string above;  // the same in the snapshot's tree
   RequestWork& work;
+  tree::NodeId root = tree::kRootNode;  // the directory that shows the file
 
   RequestBudget& budget() const { return work.budget(); }
   std::string path() const { return query.get("path").value_or("/"); }

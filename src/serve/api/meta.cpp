@@ -125,7 +125,8 @@ Result<Answer> answer_one(const ApiRequest& request, const Entity& entity) {
 
 Result<Answer> answer_meta(const ApiRequest& request) {
   H5_ASSIGN(const LinkResolution resolution, link_resolution(request.query));
-  H5_ASSIGN(const tree::FileObjectPtr root, request.snapshot->tree->root_object(request.budget()));
+  H5_ASSIGN(const tree::FileObjectPtr root,
+            request.snapshot->tree->root_object(request.root, request.budget()));
   H5_ASSIGN(const Entity entity, find_entity(request, root, request.path(), resolution));
   if (!entity.object || entity.object->object().kind != object::ObjectKind::Group)
     return answer_one(request, entity);

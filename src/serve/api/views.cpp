@@ -22,8 +22,8 @@ class Offer {
 
   // Adds the node at a path of the tree, where there is one of that type.
   void add(std::string_view name, std::string_view what, const std::string& path, tree::NodeType type) {
-    const auto found =
-        front::find_path(request_.snapshot->tree, path, front::LastLink::Follow, request_.budget());
+    const auto found = front::find_path(request_.snapshot->tree, request_.above + path,
+                                        front::LastLink::Follow, request_.budget());
     if (!found || found->stat.type != type) return;
     const bool directory = type == tree::NodeType::Directory;
     json_.begin_object().member("name", name).member("what", what);

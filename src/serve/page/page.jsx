@@ -10,10 +10,10 @@ import './page.css';
 
 const place = document.getElementById('root');
 const { root, name, path } = place.dataset;
-const file = 'several' in place.dataset ? name : undefined;
+const file = 'named' in place.dataset ? name : undefined;
 const base = new URL(root, location.href);
 const api = new URL('.h5/api', base).href;
-const source = file === undefined ? base : new URL(`${encodeURIComponent(file)}/`, base);
+const source = file === undefined ? base : new URL(`${file.split('/').map(encodeURIComponent).join('/')}/`, base);
 const ofFile = file === undefined ? {} : { file };
 
 const VERSION_MS = 1000;

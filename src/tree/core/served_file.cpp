@@ -50,7 +50,7 @@ std::uint64_t ServedFile::ino_of(std::uint64_t address) const {
 }
 
 NodeSource ServedFile::as_source() const {
-  return {.file = file_->path, .object = {}, .mounted = file_ == context_->mounted_file()};
+  return {.file = file_->path, .object = {}, .own = file_ == context_->mounted_file()};
 }
 
 Result<OpenedObjectPtr> ServedFile::object(std::uint64_t address, RequestBudget& budget) {

@@ -161,13 +161,26 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return fail({ErrorCode::NotFound, "no such attribute"});
   }
 
-  // Entity tags, and what a copy keeps, speak for one file: there are many.
   Result<std::vector<NodeSource>> sources_of(NodeId id, RequestBudget& budget) override {
     H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
-    if (!wanted.open) return std::vector<NodeSource>{{.file = path_of(id), .object = {}, .mounted = false}};
-    H5_ASSIGN(auto sources, wanted.open->tree->sources_of(id, budget));
-    for (NodeSource& source : sources) source.mounted = false;
-    return sources;
+    if (!wanted.open) return std::vector<NodeSource>{{.file = path_of(id), .object = {}, .own = false}};
+    return wanted.open->tree->sources_of(id, budget);
+  }
+
+  Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
+    if (!wanted.open) return std::nullopt;
+    H5_ASSIGN(auto file, wanted.open->tree->file_of(id, budget));
+    if (!file) return file;
+    file->path = wanted.open->in->path_of(wanted.open->name);
+    file->number = wanted.open->root;
+    return file;
+  }
+
+  Result<std::shared_ptr<const FileObject>> root_object(NodeId id, RequestBudget& budget) override {
+    H5_ASSIGN(const Wanted wanted, wanted_of(id, budget));
+    if (wanted.open) return wanted.open->tree->root_object(id, budget);
+    return fail(wanted.error ? nothing_below(*wanted.error) : Error(ErrorCode::NotFound, "not an HDF5 file"));
   }
 
   std::string_view media_type(NodeId id) override {
