@@ -9,6 +9,7 @@
 #include "gradual_body.h"
 #include "h5mount/base/utf8.h"
 #include "h5mount/text/json_writer.h"
+#include "page_answers.h"
 #include "tags.h"
 #include "url.h"
 
@@ -27,6 +28,8 @@ struct ListedEntry {
 constexpr std::uint64_t kEntrySteps = 1000;
 constexpr std::size_t kMaxShownType = 200;
 
+constexpr std::string_view kNoPage =
+    "<p>This h5mount was built without H5Web, which shows plots and values: building it needs npm.</p>\n";
 constexpr std::string_view kTableHead =
     "<table cellpadding=\"4\">\n<tr "
     "align=\"left\"><th>Name</th><th>Kind</th><th>Shape</th><th>Type</th><th>Bytes</th></tr>\n";
@@ -39,23 +42,22 @@ class ListingText {
   std::string begin() const {
     if (form_ == ListingForm::Json) return "[";
     const std::string title = escape_html(path_.empty() ? "/" : "/" + path_ + "/");
-    const bool table = form_ == ListingForm::Table;
+    const bool table = is_table();
     const std::string_view up = path_.empty() ? ""
                                 : table       ? "<p><a href=\"../?plain\">../</a></p>\n"
                                               : "<a href=\"../\">../</a>\n";
     return fmt::format(
         "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Index of {0}</title></head>\n"
-        "<body>\n<h1>Index of {0}</h1><hr>{1}{2}{3}",
-        title, table ? "" : "<pre>", up, table ? kTableHead : "");
+        "<body>\n<h1>Index of {0}</h1><hr>{1}{2}{3}{4}",
+        title, table ? "" : "<pre>", up, table && !has_page() ? kNoPage : "", table ? kTableHead : "");
   }
   std::string entry(const ListedEntry& entry, bool first) const {
-    if (form_ == ListingForm::Table) return row(entry);
+    if (is_table()) return row(entry);
     return form_ == ListingForm::Json ? (first ? "\n" : ",\n") + json(entry) : html(entry);
   }
   std::string damage(const Error& error, bool first) const {
     if (form_ == ListingForm::Html) return "error: " + escape_html(error.text()) + "\n";
-    if (form_ == ListingForm::Table)
-      return "<tr><td colspan=\"5\">error: " + escape_html(error.text()) + "</td></tr>\n";
+    if (is_table()) return "<tr><td colspan=\"5\">error: " + escape_html(error.text()) + "</td></tr>\n";
     std::string out = first ? "\n" : ",\n";
     text::JsonWriter json(out);
     json.begin_object().member("name", nullptr).member("type", "error").member("error", error.text());
@@ -64,10 +66,12 @@ class ListingText {
   }
   std::string end() const {
     if (form_ == ListingForm::Json) return "\n]\n";
-    return fmt::format("</{}><hr></body></html>\n", form_ == ListingForm::Table ? "table" : "pre");
+    return fmt::format("</{}><hr></body></html>\n", is_table() ? "table" : "pre");
   }
 
  private:
+  bool is_table() const { return form_ == ListingForm::Table || form_ == ListingForm::Files; }
+
   static std::string json(const ListedEntry& entry) {
     std::string out;
     text::JsonWriter json(out);
@@ -83,14 +87,16 @@ class ListingText {
     return out;
   }
 
-  static std::string row(const ListedEntry& entry) {
-    const bool directory = entry.type == "directory";
+  std::string row(const ListedEntry& entry) const {
+    const std::string_view end = entry.type != "directory"     ? ""
+                                 : form_ == ListingForm::Files ? "/"
+                                                               : "/?plain";
     const std::string kind = !entry.target.empty() ? "link to " + entry.target
                              : entry.kind.empty()  ? std::string(entry.type)
                                                    : entry.kind;
     return fmt::format(
         "<tr><td><a href=\"{}{}\">{}{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        encode_segment(entry.name), directory ? "/?plain" : "", escape_html(entry.name), directory ? "/" : "",
+        encode_segment(entry.name), end, escape_html(entry.name), end.substr(0, 1),
         escape_html(entry.error.empty() ? kind : kind + ", error: " + entry.error), escape_html(entry.shape),
         escape_html(entry.dtype), entry.size ? fmt::format("{}", *entry.size) : "");
   }

@@ -12,8 +12,8 @@
 namespace h5mount::serve {
 
 // Html: names, dates and sizes in the form of nginx, for programs. Table: for people, with what each object
-// is.
-enum class ListingForm { Json, Html, Table };
+// is. Files: the same of what lies between files, none of which is opened; they lead to their pages.
+enum class ListingForm { Json, Html, Table, Files };
 
 // The entries of a directory. `path`: that of the URL, decoded, without slashes at its ends. What cannot be
 // looked up is listed without its facts; where the listing itself is damaged, an entry at its end says why.

@@ -150,10 +150,11 @@ class FileAnswer {
   Validators validators_;
 };
 
-ListingForm listing_form(DirectoryForm form) {
-  return form == DirectoryForm::Json    ? ListingForm::Json
-         : form == DirectoryForm::Table ? ListingForm::Table
-                                        : ListingForm::Html;
+ListingForm listing_form(DirectoryForm form, bool in_file) {
+  return form == DirectoryForm::Json   ? ListingForm::Json
+         : form == DirectoryForm::Html ? ListingForm::Html
+         : in_file                     ? ListingForm::Table
+                                       : ListingForm::Files;
 }
 
 Answer page_of(const NodeRequest& request, const front::FoundNode& found, std::string plain) {
@@ -179,7 +180,8 @@ Answer directory_answer(const NodeRequest& request, front::FoundNode found) {
   const bool lasts = snapshot.tree->lasts(found.node.id());
   std::string path = request.name.empty() ? found.path : front::joined_path(request.name, found.path);
   if (path.ends_with('/')) path.pop_back();  // the root of one of several sources
-  auto body = make_listing(request.snapshot, std::move(found), path, listing_form(form), request.work);
+  auto body = make_listing(request.snapshot, std::move(found), path,
+                           listing_form(form, !request.file.name.empty()), request.work);
   if (!body) return error_answer(body.error());
   return listing_answer(request.request, *std::move(body), form == DirectoryForm::Json,
                         lasts ? etag : std::string(), request.work);

@@ -118,7 +118,7 @@ Answer Site::answer_sources(const Request& request, std::string_view query, Requ
   const DirectoryForm form = directory_form(request, query);
   const ListingForm listing = form == DirectoryForm::Json   ? ListingForm::Json
                               : form == DirectoryForm::Html ? ListingForm::Html
-                                                            : ListingForm::Table;
+                                                            : ListingForm::Files;
   return listing_answer(request, make_name_listing(names_, listing), form == DirectoryForm::Json, {}, work);
 }
 
@@ -178,14 +178,14 @@ bool Site::hides_api(RequestWork& work) const {
 
 // The source that the parameter `file` names, with the path below it where there are many files.
 std::optional<Site::Place> Site::place_of_file(const std::optional<std::string>& file) const {
-  if (!file && sources_.size() > 1) return std::nullopt;
   const std::string name = file.value_or(names_.front());
+  if (sources_.size() == 1) return Place{sources_.front().get(), {}, name, file.value_or(std::string())};
+  if (!file) return std::nullopt;
   const auto named = std::ranges::find(names_, name);
   const auto at = [this](auto found) {
     return sources_[static_cast<std::size_t>(found - names_.begin())].get();
   };
   if (named != names_.end()) return Place{at(named), {}, name, {}};
-  if (sources_.size() == 1) return Place{sources_.front().get(), {}, name, name};
   const std::size_t end = std::min(name.find('/'), name.size());
   const auto above = std::ranges::find(names_, name.substr(0, end));
   if (above == names_.end() || end == name.size()) return std::nullopt;
@@ -210,7 +210,8 @@ std::optional<Answer> Site::api_answer(const Request& request, std::string_view 
   work.set_file_bytes(tree->statfs().file_bytes);
   ApiRequest out{request, parameters, *snapshot, place->file, {}, {}, work};
   if (!(*snapshot)->many) {
-    if (!place->path.empty()) return not_found();
+    const bool by_name = sources_.size() == 1 && place->path == names_.front();
+    if (!place->path.empty() && !by_name) return not_found();
     if (sources_.size() > 1) out.place = encode_segment(place->file) + "/";
     return answer_api(asked.endpoint, out);
   }

@@ -4,7 +4,7 @@
 Needs chromium, chromium-driver, python3-selenium, h5py and a build that has the page; exits with 77 where one is missing.
 With SCREENSHOTS, a directory, the pages are also stored there as pictures. `--large` adds files of gigabytes.
 """
-import os, signal, subprocess, sys, tempfile, time, urllib.parse, urllib.request
+import os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 # meson may run this with a Python that lacks Debian's packages.
 if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
@@ -209,6 +209,47 @@ def check_sources(browser, url):
     assert not browser.problems()
 
 
+# Of a directory each file has the page, and what lies between files is a listing.
+def check_directory(browser, url):
+    browser.driver.get(url)
+    for name in ("runs", "ä b.h5"):
+        browser.driver.find_element("partial link text", name).click()
+    browser.wait("document.querySelector('[data-path=\"/group/x\"], [data-path=\"/group\"]') !== null")
+    browser.open(f"{url}runs/%C3%A4%20b.h5/group/x?page", ["all files"], True)
+    browser.wait("document.title.startsWith('/group/x')")
+    assert not browser.problems()
+
+
+# Behind nginx below a path; nothing where there is no nginx.
+def check_proxy(browser, url, place):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open(os.path.join(place, "nginx.conf"), "w", encoding="ascii") as file:
+        paths = " ".join(f"{name}_temp_path {place}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        user = "user root;" if os.geteuid() == 0 else ""
+        file.write(f"{user} daemon off; pid {place}/pid; error_log {place}/error; events {{}} http {{ access_log off; {paths} "
+                   f"server {{ listen 127.0.0.1:{port}; location /data/h5/ {{ proxy_pass {url}; }} }} }}")
+    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    if nginx is None:
+        return
+    process = subprocess.Popen([nginx, "-p", place, "-c", file.name, "-e", f"{place}/error"])
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        browser.open(f"http://127.0.0.1:{port}/data/h5/image?page", ["image"], True)
+        browser.driver.find_element("css selector", '[data-path="/wave"]').click()
+        browser.wait("location.pathname === '/data/h5/' && location.search === '?path=%2Fwave'")
+        browser.wait("document.title.startsWith('/wave') && document.querySelector('canvas') !== null")
+        assert not browser.problems()
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
 class Server:
     def __init__(self, program, *files):
         time.sleep(0.1)  # the tags of a file that was written just now change with every answer
@@ -252,9 +293,15 @@ def main():
             with Server(program, path) as url:
                 check_pages(browser, url, shots)
                 check_use(browser, url)
+                check_proxy(browser, url, place)
             check_growth(browser, program, place, shots)
             with Server(program, path, second) as url:
                 check_sources(browser, url)
+            os.makedirs(os.path.join(place, "all/runs"))
+            with h5py.File(os.path.join(place, "all/runs/ä b.h5"), "w") as f:
+                f["group/x"] = np.arange(3)
+            with Server(program, os.path.join(place, "all")) as url:
+                check_directory(browser, url)
         finally:
             browser.driver.quit()
 
