@@ -143,6 +143,8 @@ def check_pages(browser, url, shots):
         problems = browser.problems()
         assert not problems, (path, problems)
         assert browser.run("document.querySelectorAll('main img, [onerror]').length") == 0, path
+        asked = browser.run("performance.getEntriesByType('resource').map((entry) => entry.name)")
+        assert all(name.startswith((url, "data:", "blob:")) for name in asked), asked
         if shots:
             time.sleep(0.7)
             browser.driver.save_screenshot(os.path.join(shots, f"{browser.width}-{path.strip('/').replace(' ', '_') or 'root'}.png"))
