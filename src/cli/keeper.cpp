@@ -353,7 +353,7 @@ std::optional<KeptServer> KeptServer::find(OwnWords own) {
 Result<std::shared_ptr<fuse::KeptMount>> KeptServer::receive() const {
   auto begin = receive_message(socket_->get());
   if (!begin || begin->word != KeeperWord::Begin || begin->descriptors.empty())
-    return fail(Error(ErrorCode::Io, "the process that keeps the mount has ended"));
+    return fail(Error(ErrorCode::Io, "the process that keeps the mount has ended: mount again"));
   auto out = std::make_shared<fuse::KeptMount>();
   out->memory = std::move(begin->descriptors.front());
   if (begin->descriptors.size() > 1) out->device = std::move(begin->descriptors[1]);

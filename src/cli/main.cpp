@@ -47,9 +47,11 @@ int main(int count, char** words) {
     limit_malloc();
     return run({count, words});
   } catch (const std::bad_alloc&) {
-    std::fputs("h5mount: out of memory\n", stderr);
+    std::fputs("h5mount: out of memory: raise the limit (ulimit -v), or give -o cache_size= a smaller size\n",
+               stderr);
   } catch (const std::system_error& error) {
-    std::fprintf(stderr, "h5mount: the system refuses a thread or a descriptor: %s\n", error.what());
+    std::fprintf(stderr, "h5mount: the system refuses a thread or a descriptor (ulimit -u, ulimit -n): %s\n",
+                 error.what());
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "h5mount: internal error: %s\n", exception.what());
   } catch (...) {

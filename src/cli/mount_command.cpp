@@ -54,7 +54,8 @@ Status check_hidden_files(const MountCommand& command) {
     const auto [end, rest] = std::mismatch(place.begin(), place.end(), file.begin(), file.end());
     if (place.empty() || end != place.end()) continue;
     if (command.sources.many())
-      return fail(Error(ErrorCode::Io, source + " would be hidden by a mount on " + command.mountpoint));
+      return fail(Error(ErrorCode::Io, source + " would be hidden by a mount on " + command.mountpoint +
+                                           ": name a MOUNTPOINT elsewhere"));
     log(LogLevel::Warning, "{}: the mount hides this file, which is in {}, until it ends", source,
         command.mountpoint);
     return {};
@@ -161,7 +162,9 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   });
   *unmounted = true;
   if (result == 0 && answered) return 0;
-  print_error(name, answered ? "the mount ended with an error" : "the mount ended before it answered");
+  print_error(name, answered
+                        ? "the mount ended with an error: the system's log has it (journalctl -t h5mount)"
+                        : "the mount ended before it answered: -d shows what happened");
   return kExitMountFailed;
 }
 

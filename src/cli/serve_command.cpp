@@ -181,7 +181,9 @@ int run_serve(const ServeCommand& command) {
   const LogLevel level = command.options.log_level.value_or(LogLevel::Warning);
   set_log_level(level);
   if (!serve::can_serve()) {
-    print_error("", "this h5mount was built without libmicrohttpd, which --serve needs");
+    print_error("",
+                "this h5mount was built without libmicrohttpd, which --serve needs: install its headers and "
+                "build again");
     return kExitUsage;
   }
   const sigset_t endings = block_endings();

@@ -41,7 +41,8 @@ Error missing(const std::string& path) {
     return {ErrorCode::NotFound, path + " is a git-annex link whose data is not here: run git annex get"};
   }
   if (!target.empty())
-    return {ErrorCode::NotFound, path + " is a symlink to " + target + ", which does not exist"};
+    return {ErrorCode::NotFound, path + " is a symlink to " + target +
+                                     ", which does not exist: make it lead to the file (ln -sfn)"};
   if (io::is_family_name(path)) {
     return {ErrorCode::NotFound,
             "no such file: " + io::family_member_path(path, 0) + ", the first of the set " + path};
@@ -56,8 +57,10 @@ Error not_reached(const std::string& path, int reason) {
         path + " is on a FUSE file system whose program has ended: unmount that one (fusermount3 -uz)");
   }
   if (reason == EACCES) {
-    return unreadable(fmt::format("{} cannot be reached: a directory above it may not be searched by user {}",
-                                  path, ::geteuid()));
+    return unreadable(
+        fmt::format("{} cannot be reached: a directory above it may not be searched by user {}; its owner "
+                    "allows it with chmod +x",
+                    path, ::geteuid()));
   }
   return unreadable(path + " cannot be reached: " + std::strerror(reason));
 }
@@ -77,7 +80,8 @@ Status check_readable(const std::string& path) {
   if (::stat(file.c_str(), &st) != 0) return fail(not_reached(path, errno));
   if (S_ISDIR(st.st_mode))
     return fail(unreadable(file + " is a directory; name the HDF5 file to be mounted"));
-  if (!S_ISREG(st.st_mode)) return fail(unreadable(file + " is not a regular file"));
+  if (!S_ISREG(st.st_mode))
+    return fail(unreadable(file + " is not a regular file: copy what it gives into one"));
   const UniqueFd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!opened) return fail(not_opened(file, st, errno));
   return {};

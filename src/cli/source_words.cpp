@@ -21,7 +21,8 @@ Error bad_source(std::string text) {
 Status add_path(const std::string& path, SourceWords& out) {
   if (path.find("://") != std::string::npos)
     return fail(bad_source(path + " is a URL: only local files can be read; download it first"));
-  if (out.paths.size() == kMostSources) return fail(bad_source("more sources than can be shown at once"));
+  if (out.paths.size() == kMostSources)
+    return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
   out.paths.push_back(fs::absolute(path).lexically_normal().string());
   if (out.paths.back().size() > 1 && out.paths.back().ends_with('/')) out.paths.back().pop_back();
   return {};
@@ -39,7 +40,8 @@ Status add_list(const std::string& file, SourceWords& out) {
   if (file == "-") return add_lines(std::cin, out);
   std::error_code none;
   if (fs::is_directory(file, none))
-    return fail(Error(ErrorCode::Io, file + " is a directory, not a list of sources"));
+    return fail(Error(ErrorCode::Io,
+                      file + " is a directory, not a list of sources: without the @ it is shown itself"));
   errno = 0;
   std::ifstream lines(file);
   if (!lines) return fail(io_error(errno, "reading the list of sources " + file));
@@ -66,7 +68,7 @@ Result<SourceWords> read_source_words(const std::vector<std::string>& words) {
     else
       H5_TRY(add_path(word, out));
   }
-  if (out.paths.empty()) return fail(bad_source("no source is named"));
+  if (out.paths.empty()) return fail(bad_source("the list names no source: it has one on each line"));
   return out;
 }
 

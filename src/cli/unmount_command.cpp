@@ -27,7 +27,8 @@ int unmount_as_user(const UnmountCommand& command) {
   if (child == 0) {
     ::execlp("fusermount3", "fusermount3", command.lazy ? "-uz" : "-u", "--", command.mountpoint.c_str(),
              nullptr);
-    print_error(command.mountpoint, std::string("fusermount3 cannot be run: ") + std::strerror(errno));
+    print_error(command.mountpoint,
+                std::string("fusermount3 cannot be run: ") + std::strerror(errno) + "; install fuse3");
     ::_exit(kExitMountFailed);
   }
   int status = 0;
@@ -53,7 +54,8 @@ bool enter_mount_namespace(const std::string& name) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const bool entered = file && ::setns(file.get(), CLONE_NEWNS) == 0;
   if (!entered)
-    print_error(name, std::string("the mount namespace cannot be entered: ") + std::strerror(errno));
+    print_error(name, std::string("the mount namespace cannot be entered: ") + std::strerror(errno) +
+                          "; as root it can");
   return entered;
 }
 

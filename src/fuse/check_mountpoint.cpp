@@ -54,8 +54,8 @@ Status not_reached(const std::string& mountpoint, int reason) {
     return trouble(place + " has a FUSE file system of another user on it: that user can end it");
   }
   if (reason == EACCES) {
-    return trouble(
-        fmt::format("{}: a directory above it may not be searched by user {}", place, ::geteuid()));
+    return trouble(fmt::format("{}: a directory above it may not be searched by user {}: choose another",
+                               place, ::geteuid()));
   }
   return trouble(place + ": " + std::strerror(reason));
 }

@@ -86,8 +86,9 @@ Status check_threads() {
     for (std::size_t i = 0; i < kNeeded; ++i)
       threads.push_back(start_thread("h5-check", [ended] { ended.wait(); }));
   } catch (const std::exception& error) {  // no thread, or no memory for one
-    out = fail({ErrorCode::Io, fmt::format("the system allows {} of {} threads that a mount needs: {}",
-                                           threads.size(), kNeeded, error.what())});
+    out = fail({ErrorCode::Io,
+                fmt::format("the system allows {} of {} threads that a mount needs (ulimit -u, pids.max): {}",
+                            threads.size(), kNeeded, error.what())});
   }
   end.set_value();
   for (std::thread& thread : threads) thread.join();
@@ -285,7 +286,7 @@ Status FuseSession::mount(CaughtMessages& messages) {
 Status FuseSession::keep_mount() {
   const int device = fuse_session_fd(session_);
   if (!adapter_.options.kept->keep_device(device))
-    return fail(Error(ErrorCode::Io, "the process that is to keep the mount has ended"));
+    return fail(Error(ErrorCode::Io, "the process that is to keep the mount has ended: mount again"));
   return adapter_.kept->requests.attach(session_, kept_callbacks(), device);
 }
 

@@ -43,7 +43,7 @@ Result<Address> parse_address(const std::string& text, std::uint16_t port) {
     out.loopback = is_loopback(six->sin6_addr);
     return out;
   }
-  return fail(Error(ErrorCode::InvalidValue, text + " is no address"));
+  return fail(Error(ErrorCode::InvalidValue, text + " is no address: as numbers, 127.0.0.1 or ::1"));
 }
 
 UniqueFd stream_socket(int family) {
@@ -83,13 +83,17 @@ Status make_room(const std::string& path, const sockaddr_un& address) {
   struct stat there = {};
   if (::lstat(path.c_str(), &there) != 0)
     return errno == ENOENT ? Status() : Status(fail(io_error(errno, path)));
-  if (!S_ISSOCK(there.st_mode)) return fail(Error(ErrorCode::Io, path + " exists and is no socket"));
-  if (there.st_uid != ::geteuid()) return fail(Error(ErrorCode::Io, path + " is another user's socket"));
+  if (!S_ISSOCK(there.st_mode))
+    return fail(Error(ErrorCode::Io, path + " exists and is no socket: name another path"));
+  if (there.st_uid != ::geteuid())
+    return fail(Error(ErrorCode::Io, path + " is another user's socket: name another path"));
   const UniqueFd probe = stream_socket(AF_UNIX);
   if (probe.get() < 0) return fail(io_error(errno, path));
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
       errno != ECONNREFUSED)
-    return fail(Error(ErrorCode::Io, path + " is in use: another program answers on it"));
+    return fail(
+        Error(ErrorCode::Io,
+              path + " is in use: another program answers on it; end that one, or name another path"));
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail(io_error(errno, "cannot replace " + path));
   return {};
 }
