@@ -19,6 +19,7 @@
 #include "adapter.h"
 #include "change_watch.h"
 #include "device_check.h"
+#include "directory_listings.h"
 #include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
@@ -185,6 +186,7 @@ class FuseSession final : public Session {
                  .handles = {},
                  .xattr_answers = {},
                  .listing_advice = {},
+                 .listings = std::make_shared<DirectoryListings>(),
                  .requests = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
@@ -316,6 +318,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
   adapter_.kernel = helpers.notifier;
   adapter_.tree->set_kernel(helpers.notifier);
   helpers.watch.emplace(adapter_.tree);
+  adapter_.opens_directories = !(adapter_.tree->tells_changes() && helpers.watch->watches());
   adapter_.requests.start();
   if (went_on_) helpers.outdated = start_thread("h5-outdated", [this] { kept_tree_->drop_outdated(); });
   // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
