@@ -31,6 +31,7 @@ class OpenCounts {
 };
 
 class DirectoryListings;
+class RingTransport;
 
 ::mode_t type_bits(tree::NodeType type);  // of st_mode
 
@@ -43,6 +44,7 @@ struct Adapter {
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;
   std::shared_ptr<DirectoryListings> listings;
+  std::shared_ptr<RingTransport> rings;  // null: all requests come from /dev/fuse
   RequestWatch requests;
   std::unique_ptr<KeptState> kept = nullptr;  // of a mount that survives its servers
   // False where the kernel is told all changes of what it caches. Set before the first request; op_init
