@@ -86,6 +86,13 @@ std::optional<Swmr> parse_swmr(Value text) {
   return std::nullopt;
 }
 
+std::optional<fuse::UseRings> parse_use_rings(Value text) {
+  if (text == "auto") return fuse::UseRings::Auto;
+  if (text == "on") return fuse::UseRings::On;
+  if (text == "off") return fuse::UseRings::Off;
+  return std::nullopt;
+}
+
 // Absolute: the serving process has another working directory.
 std::optional<std::vector<std::string>> parse_directories(Value text) {
   std::vector<std::string> out;
@@ -254,6 +261,9 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return set_text(v, o.subtype); }},
     {"max_read", "SIZE", "a size of 4096 bytes or more, such as 128K", "largest read request of the kernel",
      set_max_read},
+    {"io_uring", "auto|on|off", "auto, on or off",
+     "take requests by io_uring where the kernel offers it (auto, the default); on: warn where it does not",
+     [](Value v, MountOptions& o) { return assign(parse_use_rings(v), o.use_rings); }},
 };
 
 // Options for libfuse, or that it passes to the kernel.

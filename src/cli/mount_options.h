@@ -10,6 +10,7 @@
 
 #include "h5mount/base/error.h"
 #include "h5mount/base/log.h"
+#include "h5mount/fuse/session.h"
 #include "h5mount/object/file_set.h"
 #include "salvage_files.h"
 
@@ -26,6 +27,7 @@ struct MountOptions {
   std::string fsname;  // empty: the file
   std::string subtype = "h5mount";
   std::uint32_t max_read = 0;
+  fuse::UseRings use_rings = fuse::UseRings::Auto;
   std::optional<std::uint64_t> cache_bytes;
   std::optional<unsigned> threads;
   std::optional<object::ExternalPolicy> external;

@@ -30,6 +30,9 @@ class OpenCounts {
   std::unordered_map<tree::NodeId, std::uint32_t> counts_ H5_GUARDED_BY(mutex_);
 };
 
+class DirectoryListings;
+class RingTransport;
+
 ::mode_t type_bits(tree::NodeType type);  // of st_mode
 
 struct Adapter {
@@ -40,8 +43,13 @@ struct Adapter {
   OpenHandles handles;
   XattrAnswers xattr_answers;
   ListingAdvice listing_advice;
+  std::shared_ptr<DirectoryListings> listings;
+  std::shared_ptr<RingTransport> rings;  // null: all requests come from /dev/fuse
   RequestWatch requests;
   std::unique_ptr<KeptState> kept = nullptr;  // of a mount that survives its servers
+  // False where the kernel is told all changes of what it caches. Set before the first request; op_init
+  // corrects it where the kernel knows only directories that are opened.
+  bool opens_directories = true;
   bool own_listing_advice = false;  // set by op_init; else the kernel decides which listings have attributes
 
   double lasting_timeout(const tree::NodeStat& stat) const;  // of names, and of attributes that are complete

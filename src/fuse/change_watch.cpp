@@ -45,7 +45,7 @@ ChangeWatch::ChangeWatch(std::shared_ptr<tree::Tree> tree) : tree_(std::move(tre
     return;
   }
   // Where there is nothing yet, the tree may open a file that is to be watched.
-  watch_all();
+  all_watched_ = watch_all();
   tree_->when_more_to_watch([this] { wake(more_); });
   try {
     thread_ = start_thread("h5-changes", [this] { run(); });
@@ -63,12 +63,15 @@ ChangeWatch::~ChangeWatch() {
   thread_.join();
 }
 
-// Adding a watch twice has no effect; watches of files that the tree no longer names are removed.
-void ChangeWatch::watch_all() {
+// Adding a watch twice has no effect; watches of files that the tree no longer names are removed. False where
+// a file cannot be watched.
+bool ChangeWatch::watch_all() {
+  bool all = true;
   std::set<int> watched;
   std::map<std::string, std::string> names;
   for (const std::string& path : tree_->watchable()) {
     const int file = ::inotify_add_watch(events_.get(), path.c_str(), IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF);
+    all = all && file >= 0;
     if (file < 0) continue;
     watched.insert(file);
     names.emplace(path, names_.contains(path) ? names_[path] : name_of(path));
@@ -77,6 +80,7 @@ void ChangeWatch::watch_all() {
     if (!watched.contains(file)) ::inotify_rm_watch(events_.get(), file);
   watched_ = std::move(watched);
   names_ = std::move(names);
+  return all;
 }
 
 bool ChangeWatch::stopped_within(int milliseconds) const {

@@ -24,11 +24,14 @@ class ChangeWatch {
   ChangeWatch(const ChangeWatch&) = delete;
   ChangeWatch& operator=(const ChangeWatch&) = delete;
 
+  // Whether changes of the files that the tree named at the beginning are told.
+  bool watches() const { return thread_.joinable() && all_watched_; }
+
  private:
   void run();
   bool stopped_within(int milliseconds) const;
   bool drain() const;
-  void watch_all();
+  bool watch_all();
   bool name_missing() const;
 
   std::shared_ptr<tree::Tree> tree_;
@@ -36,6 +39,7 @@ class ChangeWatch {
   UniqueFd more_;  // eventfd: there are more files to watch
   std::set<int> watched_;
   std::map<std::string, std::string> names_;  // the first names of watched files, by watched paths
+  bool all_watched_ = false;                  // set before the thread starts
   std::thread thread_;
 };
 

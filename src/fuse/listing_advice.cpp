@@ -1,6 +1,7 @@
 #include "listing_advice.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "h5mount/base/mechanism.h"
 
@@ -39,11 +40,25 @@ void ListingAdvice::note_listed(pid_t id, tree::NodeId directory, std::size_t wi
   asking.next = (asking.next + 1) % asking.listed.size();
 }
 
-void ListingAdvice::note_lookup(pid_t id, tree::NodeId directory) {
+bool ListingAdvice::note_lookup(pid_t id, tree::NodeId directory) {
   const MutexLock lock(mutex_);
-  Process& asking = processes_[static_cast<std::size_t>(id) % kProcesses];
-  if (asking.id != id || asking.wish == Wish::Attributes) return;
+  Process& asking = process(id);
   if (std::ranges::find(asking.listed, directory) != asking.listed.end()) asking.wish = Wish::Attributes;
+  if (std::exchange(asking.looking_in, directory) != directory) asking.lookups = 0;
+  NamesAlone& names = names_alone_[directory % kDirectories];
+  if (++asking.lookups < kManyLookups || names.directory != directory) return false;
+  asking.wish = Wish::Attributes;
+  return std::exchange(names.kept, false);
+}
+
+bool ListingAdvice::may_keep_names(tree::NodeId directory) {
+  const MutexLock lock(mutex_);
+  NamesAlone& names = names_alone_[directory % kDirectories];
+  if (names.directory != directory)
+    names = {.directory = directory};
+  else
+    names.kept = true;
+  return names.kept;
 }
 
 }  // namespace h5mount::fuse

@@ -26,12 +26,19 @@ class ListingAdvice {
   EntryAttributes advise(pid_t process, tree::NodeId directory, bool first);
   // A reply was made with so many entries that came without attributes.
   void note_listed(pid_t process, tree::NodeId directory, std::size_t without);
-  // A name in a directory was looked up, and exists.
-  void note_lookup(pid_t process, tree::NodeId directory);
+  // A name in a directory was looked up, and exists. True where the kernel has the names of the directory
+  // alone and the process asks for one after the other: if the kernel drops them, it asks for the rest with
+  // attributes.
+  bool note_lookup(pid_t process, tree::NodeId directory);
+  // A listing of a directory was read to its end, with the names alone of most entries. Whether the kernel
+  // may keep it: not the first time, as the next reader may want attributes, as `ls -l` does after `ls`.
+  bool may_keep_names(tree::NodeId directory);
 
   static bool held_out(std::size_t position) { return position % kHeldOutEvery == kHeldOutEvery - 1; }
   static constexpr std::size_t kHeldOutEvery = 64;
-  static constexpr std::size_t kProcesses = 64;  // whose behaviour is known; a later one replaces another
+  static constexpr unsigned kManyLookups = 32;       // of one process in one directory in a row
+  static constexpr std::size_t kDirectories = 1024;  // whose names were listed alone; as above
+  static constexpr std::size_t kProcesses = 64;      // whose behaviour is known; a later one replaces another
 
  private:
   enum class Wish : std::uint8_t { Unknown, Names, Attributes };
@@ -42,11 +49,18 @@ class ListingAdvice {
     // The last directories that were listed without attributes.
     std::array<tree::NodeId, 8> listed{};
     std::size_t next = 0;
+    tree::NodeId looking_in = 0;  // where it looked up names last, and how many in a row
+    unsigned lookups = 0;
+  };
+  struct NamesAlone {
+    tree::NodeId directory = 0;
+    bool kept = false;  // by the kernel
   };
   Process& process(pid_t id) H5_REQUIRES(mutex_);
 
   Mutex mutex_;
   std::array<Process, kProcesses> processes_ H5_GUARDED_BY(mutex_);
+  std::array<NamesAlone, kDirectories> names_alone_ H5_GUARDED_BY(mutex_);
 };
 
 }  // namespace h5mount::fuse

@@ -32,6 +32,7 @@ void op_init(void* userdata, fuse_conn_info* connection) {
   // kernels, a listing of names would need as many more requests.
   const bool large_listings = connection->proto_minor >= kMinorOfLargeListings;
   adapter.own_listing_advice = large_listings && (connection->capable & FUSE_CAP_READDIRPLUS) != 0;
+  if ((connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) == 0) adapter.opens_directories = true;
   want(connection, FUSE_CAP_READDIRPLUS_AUTO, !adapter.own_listing_advice);
   // Replies are written directly from mapped pages. Splice falls back to a copy at 1 MiB, and moving pages
   // evicts them from the page cache of the HDF5 file.

@@ -26,7 +26,8 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
       return {};
     }
     if (!found) return fail(found.error());
-    if (adapter.own_listing_advice) adapter.listing_advice.note_lookup(reply.client(), parent);
+    if (adapter.own_listing_advice && adapter.listing_advice.note_lookup(reply.client(), parent))
+      adapter.kernel->invalidate(parent, {{0, format::kUnlimited}});
     const fuse_entry_param entry = adapter.to_entry(*found);
     // A reply that the kernel did not accept counts no reference there, so the one counted here is dropped.
     if (reply.with([&](fuse_req_t r) { return fuse_reply_entry(r, &entry); }) != 0)

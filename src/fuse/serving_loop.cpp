@@ -35,6 +35,7 @@ std::int64_t milliseconds(Clock::time_point time) {
 }
 
 thread_local ServingLoop* t_loop = nullptr;
+thread_local const void* t_worker = nullptr;  // the ServingLoop::Worker that the thread is
 
 // Asked once: the C library opens a file of /sys for each answer.
 bool has_second_processor() {
@@ -45,7 +46,7 @@ bool has_second_processor() {
 }  // namespace
 
 struct ServingLoop::Worker final : LongWorkListener {
-  explicit Worker(ServingLoop& owner) : loop(owner) {}
+  explicit Worker(ServingLoop& owner) : loop(owner), affinity(lookup_of(owner.options_.processor)) {}
   ~Worker() override { std::free(buffer.mem); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -53,7 +54,12 @@ struct ServingLoop::Worker final : LongWorkListener {
   // Unbound first: a thread that is made inherits the processors of the one that makes it.
   void long_work_ahead() noexcept override {
     affinity.release();
+    if (phase.load() == Phase::Processing) loop.channel_.flush();
     loop.pass_lead(*this, loop.passed_);
+  }
+  static ClientAffinity::Lookup lookup_of(std::optional<int> fixed) {
+    if (!fixed) return ClientAffinity::processor_of_thread;
+    return [fixed](pid_t) { return fixed; };
   }
 
   ServingLoop& loop;
@@ -81,6 +87,11 @@ ServingLoop::~ServingLoop() = default;
 
 ServingLoop* ServingLoop::current() {
   return t_loop;
+}
+
+bool ServingLoop::leads(const RequestChannel& channel) {
+  const auto* const me = static_cast<const Worker*>(t_worker);
+  return me != nullptr && &me->loop.channel_ == &channel && me->phase.load() == Phase::Processing;
 }
 
 void ServingLoop::reply_ahead(std::size_t bytes) {
@@ -156,6 +167,7 @@ void ServingLoop::serve(Worker& me) {
     ::pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
   }
   t_loop = this;
+  t_worker = &me;
   set_long_work_listener(&me);
   MutexLock lock(mutex_);
   while (wait_for_work(me, lock)) {
@@ -177,6 +189,7 @@ void ServingLoop::serve(Worker& me) {
   }
   set_long_work_listener(nullptr);
   t_loop = nullptr;
+  t_worker = nullptr;
 }
 
 // Returns with the lead, or where a read is deferred; false at the end. The lead comes first: what is quick
@@ -205,6 +218,7 @@ void ServingLoop::lead(Worker& me) {
   unsigned without_memory = 0;
   me.phase.store(Phase::Receiving);
   for (;;) {
+    if (options_.processor) me.affinity.follow(0);
     const int length = channel_.ended() ? 0 : receive(me);
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
@@ -232,6 +246,7 @@ void ServingLoop::lead(Worker& me) {
       me.affinity.release();
       return;
     }
+    if (options_.processor) continue;
     if (me.wait.received(client, received) != Wait::Follow)
       me.affinity.release();
     else if (client != WaitChoice::kNobody)

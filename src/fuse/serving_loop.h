@@ -44,6 +44,8 @@ class RequestChannel {
   // Whether `receive` would not wait.
   virtual bool ready() const = 0;
   virtual void process(const fuse_buf& buffer) noexcept = 0;
+  // Submits answers that the leader has given, where they wait for the next `receive`. By the leader.
+  virtual void flush() {}
   // Whether the loop is to end. It is asked before each `receive`, and after one that failed.
   virtual bool ended() const = 0;
   // The thread that made the request, in the terms of WaitChoice::received.
@@ -57,6 +59,8 @@ class ServingLoop {
     int wake_signal = 0;                // its handler does nothing; `interrupt` sends it
     std::chrono::milliseconds tick{1};  // a request that outlasts two ticks loses the lead
     std::chrono::milliseconds long_at_work{1000};  // after which a thread is replaced
+    // The leader runs on this processor, where it may. Nothing: where its client does, if that is quickest.
+    std::optional<int> processor{};
     std::function<void()> on_end{};  // called once when the channel has ended; requests may still be answered
   };
   static constexpr unsigned kMaxReplaced = 448;
@@ -80,6 +84,10 @@ class ServingLoop {
   // To be called before a reply of so many bytes is written. Copying a large one takes as long as a hundred
   // small requests, and longer where the machine has other work for the processor: the lead is passed.
   static void reply_ahead(std::size_t bytes);
+
+  // Whether the calling thread leads the loop of this channel and answers a request: it will come back to
+  // `receive`, or another thread will, and before it works for long it calls `flush`.
+  static bool leads(const RequestChannel& channel);
 
   // True where no thread could take the lead, so that a read is better deferred.
   bool saturated() const { return !spare_.load(std::memory_order_relaxed); }

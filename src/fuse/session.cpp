@@ -19,6 +19,7 @@
 #include "adapter.h"
 #include "change_watch.h"
 #include "device_check.h"
+#include "directory_listings.h"
 #include "fusermount.h"
 #include "h5mount/base/log.h"
 #include "h5mount/base/thread.h"
@@ -27,9 +28,10 @@
 #include "mount_answers.h"
 #include "mount_trouble.h"
 #include "read_ahead.h"
+#include "request_header.h"
+#include "ring_transport.h"
 #include "serving_loop.h"
 #include "stop_request.h"
-#include "wait_choice.h"
 
 namespace h5mount::fuse {
 namespace {
@@ -131,20 +133,7 @@ class SessionChannel final : public RequestChannel {
     release_waiting();
   }
   bool ended() const override { return fuse_session_exited(session_) != 0; }
-  pid_t client_of(const fuse_buf& buffer) const override {
-    const auto* const header = static_cast<const fuse_in_header*>(buffer.mem);
-    if (buffer.size < sizeof *header) return 0;
-    switch (header->opcode) {
-      case FUSE_FORGET:  // made by the kernel when it likes
-      case FUSE_BATCH_FORGET:
-      case FUSE_INTERRUPT:
-      case FUSE_RELEASE:
-      case FUSE_RELEASEDIR:
-        return WaitChoice::kNobody;
-      default:
-        return static_cast<pid_t>(header->pid);
-    }
-  }
+  pid_t client_of(const fuse_buf& buffer) const override { return client_of_request(buffer); }
 
   // From any thread.
   void stop() {
@@ -186,6 +175,8 @@ class FuseSession final : public Session {
                  .handles = {},
                  .xattr_answers = {},
                  .listing_advice = {},
+                 .listings = std::make_shared<DirectoryListings>(),
+                 .rings = nullptr,
                  .requests = {}},
         stop_request_(adapter_.options.handle_signals) {}
   FuseSession(const FuseSession&) = delete;
@@ -209,6 +200,7 @@ class FuseSession final : public Session {
   Status keep_mount();
   Status take_up_kept();
   bool goes_on() const { return adapter_.options.kept && adapter_.options.kept->device; }
+  void prepare_rings();
   void announce(const std::function<void()>& on_ready, const SessionChannel& channel) const;
   void end_mount();
 
@@ -242,6 +234,7 @@ Status FuseSession::begin() {
   mounted_ = !adapter_.options.kept;
   messages.finish();
   log_libfuse_messages();
+  prepare_rings();
   return {};
 }
 
@@ -254,6 +247,33 @@ Status FuseSession::take_up_kept() {
   kept_tree_ = std::make_shared<KeptTree>(std::move(adapter_.tree), adapter_.kept->nodes, goes_on());
   adapter_.tree = kept_tree_;
   return {};
+}
+
+// A thread that waits for a source may keep requests of its ring from others (ring_queue.h).
+void FuseSession::prepare_rings() {
+  const SessionOptions& options = adapter_.options;
+  if (options.use_rings == UseRings::Off) return;
+  const LogLevel level = options.use_rings == UseRings::On ? LogLevel::Warning : LogLevel::Info;
+  const auto decide = [level, on_rings = options.on_rings](const Status& used) {
+    if (!used) log(level, "requests come from /dev/fuse, not from io_uring: {}", used.error().text());
+    if (used && on_rings) on_rings();
+  };
+  if (options.kept)
+    return decide(fail({ErrorCode::UnsupportedFeature, "survive: rings end with their process"}));
+  if (options.single_thread) return decide(fail({ErrorCode::UnsupportedFeature, "-s: one thread only"}));
+  // Its helper looks at the mount when this process was killed, a moment before the kernel gives rings up.
+  if (std::ranges::find(options.mount_options, "auto_unmount") != options.mount_options.end())
+    return decide(fail({ErrorCode::UnsupportedFeature, "auto_unmount"}));
+  if (!adapter_.tree->tells_changes())
+    return decide(fail({ErrorCode::UnsupportedFeature,
+                        "the source is not on a local file system, or may be another one later"}));
+  auto rings = RingTransport::make();
+  if (!rings) return decide(fail(rings.error()));
+  adapter_.rings = *std::move(rings);
+  const Status attached = adapter_.rings->attach(session_, decide);
+  if (attached) return;
+  adapter_.rings = nullptr;
+  decide(attached);
 }
 
 // libfuse asks fusermount3 where mount(2) is refused, and where there is no /dev/fuse it does not.
@@ -298,6 +318,7 @@ void FuseSession::announce(const std::function<void()>& on_ready, const SessionC
     return;
   }
   if (!mount_answers(place, fuse_session_fd(session_))) return;
+  if (adapter_.rings) adapter_.rings->await_decision();
   if (const auto device = device_of_mount(place)) raise_read_ahead(*device);
   if (on_ready) on_ready();
 }
@@ -317,6 +338,7 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
   adapter_.kernel = helpers.notifier;
   adapter_.tree->set_kernel(helpers.notifier);
   helpers.watch.emplace(adapter_.tree);
+  adapter_.opens_directories = !(adapter_.tree->tells_changes() && helpers.watch->watches());
   adapter_.requests.start();
   if (went_on_) helpers.outdated = start_thread("h5-outdated", [this] { kept_tree_->drop_outdated(); });
   // The notifier's running writes may wait for reads of the same pages, so it is stopped while requests are
@@ -329,7 +351,10 @@ void FuseSession::start(Helpers& helpers, SessionChannel& channel, ServingLoop& 
           loop.interrupt();
         });
       },
-      [&loop] { loop.interrupt(); });
+      [this, &loop] {
+        loop.interrupt();
+        if (adapter_.rings) adapter_.rings->interrupt();
+      });
   helpers.announcer =
       start_thread("h5-announce", [this, &on_ready, &channel] { announce(on_ready, channel); });
 }
@@ -339,17 +364,20 @@ int FuseSession::serve(std::function<void()> on_ready) {
   SessionChannel channel(session_, adapter_.kept ? &adapter_.kept->requests : nullptr);
   const unsigned threads =
       adapter_.options.single_thread ? 1 : std::max(adapter_.options.workers, kFewestWorkers);
-  ServingLoop loop(channel, {.max_threads = threads,
-                             .wake_signal = StopRequest::wake_signal(),
-                             .on_end = adapter_.options.on_disconnect});
+  const ServingLoop::Options loop_options{.max_threads = threads,
+                                          .wake_signal = StopRequest::wake_signal(),
+                                          .on_end = adapter_.options.on_disconnect};
+  ServingLoop loop(channel, loop_options);
   int result = 0;
   try {
     start(helpers, channel, loop, on_ready);
+    if (adapter_.rings) adapter_.rings->start(loop_options);
     result = loop.run();
   } catch (const std::system_error& error) {
     log(LogLevel::Error, "the mount cannot be served: {}", error.what());
     result = -EAGAIN;
   }
+  if (adapter_.rings) adapter_.rings->end();
   adapter_.requests.stop();
   stop_request_.end();
   helpers.watch.reset();

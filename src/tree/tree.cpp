@@ -9,6 +9,7 @@
 #include "core/open_nodes.h"
 #include "core/served_file.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/io/told_changes.h"
 #include "hidden_root.h"
 #include "objects/file_object.h"
 #include "objects/object_nodes.h"
@@ -193,6 +194,12 @@ class FileTree : public SourceTree {
       out.insert(out.end(), paths.begin(), paths.end());
     }
     return out;
+  }
+
+  bool tells_changes() const override {
+    const std::vector<std::string> paths = watchable();
+    return !paths.empty() &&
+           std::ranges::all_of(paths, [](const std::string& path) { return io::tells_changes(path); });
   }
 
   void when_more_to_watch(std::function<void()> notify) override {

@@ -36,13 +36,18 @@ class FakeTree final : public tree::Tree {
     children_[parent].push_back(id);
     return id;
   }
+  void add_first(tree::NodeId parent, std::string name) {
+    const tree::NodeId id = add(parent, tree::NodeType::File, std::move(name));
+    children_[parent].pop_back();
+    children_[parent].insert(children_[parent].begin(), id);
+  }
   FakeNode& node(tree::NodeId id) { return nodes_.at(id); }
 
   // References that the kernel holds; its forget requests must return them to zero.
   std::int64_t references() const { return references_; }
   std::mutex xattrs_mutex;  // held to change `xattrs` of a tree that is mounted
   std::atomic<int> getxattr_calls{0}, listxattr_calls{0}, listed_lookups{0}, lookups{0}, opens{0},
-      full_stats{0}, reports{0};
+      listings{0}, full_stats{0}, reports{0};
   std::function<Status(tree::NodeId, std::uint64_t, std::uint64_t, dataset::Pieces&)>
       on_read;  // instead of the content
   std::function<void()> on_lookup;
@@ -58,7 +63,9 @@ class FakeTree final : public tree::Tree {
     return fail(Error(ErrorCode::NotFound, "no such name"));
   }
   bool follows(tree::NodeId) override { return false; }
-  bool lasts(tree::NodeId) override { return true; }
+  bool all_last = true, tells = true;
+  bool lasts(tree::NodeId) override { return all_last; }
+  bool tells_changes() const override { return tells; }
   Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId, RequestBudget&) override {
     return std::vector<tree::NodeSource>{};
   }
@@ -77,6 +84,7 @@ class FakeTree final : public tree::Tree {
   Result<std::string> readlink(tree::NodeId id) override { return nodes_.at(id).content; }
   Result<std::shared_ptr<const tree::DirectoryListing>> open_directory(tree::NodeId id,
                                                                        RequestBudget&) override {
+    ++listings;
     if (nodes_.at(id).name == "damaged") return fail(Error(ErrorCode::ChecksumMismatch, "bad group"));
     return std::make_shared<Listing>(*this, children_[id]);
   }

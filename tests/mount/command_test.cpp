@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "command.h"
+#include "support/rings_allowed.h"
 
 namespace h5mount::test {
 namespace {
@@ -207,6 +208,22 @@ TEST_F(CommandTest, AutoUnmountCleansUpAfterAKill) {
 TEST_F(CommandTest, ASmallCacheIsEnough) {
   ASSERT_EQ(mount.mount(example(), "-o cache_size=64K,threads=1").code, 0);
   EXPECT_EQ(mount.in("sha256sum -c " + (source_root() / "tests/data/weather.sha256").string()).code, 0);
+}
+
+TEST_F(CommandTest, TheStatusSaysHowRequestsCome) {
+  const auto transport = [&](const std::string& options) {
+    EXPECT_EQ(mount.mount(example(), options).code, 0);
+    const std::string said = mount.in("grep transport: .h5/status").out;
+    EXPECT_EQ(mount.in("find . -type f -exec cat {} + > /dev/null").code, 0);
+    run("umount " + mount.path() + " || fusermount3 -u " + mount.path());
+    EXPECT_TRUE(mount.gone());
+    return said;
+  };
+  EXPECT_EQ(transport("-o io_uring=off"), "transport: /dev/fuse\n");
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  EXPECT_EQ(transport(""), "transport: io_uring\n");
+  EXPECT_EQ(transport("-o io_uring=on -s"), "transport: /dev/fuse\n");
 }
 
 TEST_F(CommandTest, DebugOutputGoesToStderr) {

@@ -288,6 +288,9 @@ class Tree {
   // of open files, and everything when the file begins to be followed or is stale.
   virtual void file_changed() = 0;
   virtual std::vector<std::string> watchable() const = 0;
+  // Whether who watches these is told of every change of the sources, and can drop what was cached of them.
+  // Else a change is found by the requests that come to the tree.
+  virtual bool tells_changes() const { return false; }
   // `notify` is called when there are more paths to watch, by the thread that opened them; null: no longer.
   virtual void when_more_to_watch(std::function<void()> notify) = 0;
 

@@ -223,6 +223,9 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
     return out;
   }
 
+  // In a directory that is not watched nothing is cached for long.
+  bool tells_changes() const override { return root_->source->watchable().has_value(); }
+
   void when_more_to_watch(std::function<void()> notify) override { files_.when_more_to_watch(notify); }
 
   FileStat statfs() const override { return {}; }

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "h5mount/io/told_changes.h"
 #include "h5mount/object/file_set.h"
 #include "h5mount/tree/forest.h"
 
@@ -20,12 +21,6 @@ using SourceKind = object::SourceEntry::Kind;
 
 constexpr std::array<std::string_view, 13> kExtensions = {"h5",  "hdf5", "hdf",  "he5", "nc",   "nc4",  "nxs",
                                                           "nwb", "h5ad", "loom", "mat", "jld2", "keras"};
-
-// File systems whose changes by other machines, or other programs, inotify does not tell: NFS, SMB, CIFS,
-// FUSE, 9P, Ceph, Lustre, GPFS, AFS, BeeGFS, OCFS2, GFS2, Coda.
-constexpr std::array<std::uint32_t, 14> kUntold = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x65735546,
-                                                   0x01021997, 0x00C36400, 0x0BD00BD0, 0x47504653, 0x5346414F,
-                                                   0x19830326, 0x7461636F, 0x01161970, 0x73757245};
 
 std::string joined_below(std::string_view directory, std::string_view name) {
   if (directory.empty()) return std::string(name);
@@ -94,7 +89,7 @@ class LocalDirectory final : public ForestDirectory {
     H5_ASSIGN(UniqueFd fd, top().open_directory(below_));
     struct statfs place = {};
     if (::fstatfs(fd.get(), &place) != 0) return fail(io_error(errno, "asking for the type of " + name()));
-    if (std::ranges::find(kUntold, static_cast<std::uint32_t>(place.f_type)) != kUntold.end())
+    if (!io::tells_changes(place))
       return fail({ErrorCode::UnsupportedFeature, "changes of a shared file system are not told"});
     return fd;
   }

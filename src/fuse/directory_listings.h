@@ -1,0 +1,96 @@
+// DirectoryListings: the listings that clients are reading. A request for a part of one names its directory
+// and an offset, and no open directory, as the kernel does not say when it opens one (op_directory.cpp). So a
+// listing is found by its directory, and by a number in its offsets where the directory may show something
+// else later: who reads one to its end gets each entry of it once, whatever others read meanwhile.
+//
+// A listing is dropped when a client has read it to its end, or where many others were begun since; it is
+// then made again for who asks for a later part. A page that was prepared and is not asked for soon is
+// dropped too, with the references that it holds: its reader has ended. Threads: any.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "directory_page.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/watchdog.h"
+#include "h5mount/tree/tree.h"
+
+namespace h5mount::fuse {
+
+class OpenListing {
+ public:
+  OpenListing(tree::NodeId directory, std::uint64_t number,
+              std::shared_ptr<const tree::DirectoryListing> names)
+      : directory_(directory), number_(number), names_(std::move(names)) {}
+  OpenListing(const OpenListing&) = delete;
+  OpenListing& operator=(const OpenListing&) = delete;
+
+  tree::NodeId directory() const { return directory_; }
+  std::uint64_t number() const { return number_; }
+  const tree::DirectoryListing& names() const { return *names_; }
+  std::size_t end() const { return names_->size() + kDots; }
+
+  // Entries were passed on without attributes. Whether that is so of most.
+  void note_without(std::size_t entries) { without_.fetch_add(entries, std::memory_order_relaxed); }
+  bool names_alone() const;
+
+  // The page that was prepared for this request, or that another thread prepares now; null: there is none.
+  std::unique_ptr<DirectoryPage> take(const PageRequest& wanted);
+  // A page from one position to another was sent. True where its reader reads on in order, and nobody
+  // prepares a page: then the caller prepares `next`, and calls `store`.
+  bool note_sent(std::size_t begin, std::size_t end, const PageRequest& next);
+  void store(std::unique_ptr<DirectoryPage> page);  // null: it could not be made
+  // One look by the watch: a page that was there at the last look is dropped. True where there is one.
+  bool look();
+
+ private:
+  const tree::NodeId directory_;
+  const std::uint64_t number_;
+  const std::shared_ptr<const tree::DirectoryListing> names_;
+  std::atomic<std::size_t> without_ = 0;
+
+  Mutex mutex_;
+  Condition stored_;
+  std::optional<std::size_t> expected_ H5_GUARDED_BY(mutex_);  // the position that continues the last page
+  std::optional<PageRequest> preparing_ H5_GUARDED_BY(mutex_);
+  std::unique_ptr<DirectoryPage> next_ H5_GUARDED_BY(mutex_);
+  bool seen_ H5_GUARDED_BY(mutex_) = false;  // `next_`, by the last look
+};
+using OpenListingPtr = std::shared_ptr<OpenListing>;
+
+class DirectoryListings {
+ public:
+  static constexpr std::size_t kMost = 64;             // besides those that requests use at this moment
+  static constexpr std::size_t kMostNames = 4U << 20;  // of all of them, but for the one begun last
+
+  // Null: not known.
+  OpenListingPtr find(tree::NodeId directory, std::uint64_t number);
+  // `lasting`: every listing of the directory would be the same.
+  OpenListingPtr add(tree::NodeId directory, bool lasting,
+                     std::shared_ptr<const tree::DirectoryListing> names);
+  void drop(const OpenListingPtr& listing);
+  void drop_all_of(tree::NodeId directory);
+  void page_prepared() { check_.wake(); }  // a page was stored in one of them
+
+ private:
+  static constexpr std::uint64_t kNumbers = (std::uint64_t{1} << (63 - ListingOffset::kPositionBits)) - 1;
+  using List = std::list<OpenListingPtr>;
+
+  Mutex mutex_;
+  List listings_ H5_GUARDED_BY(mutex_);  // the one used last is first
+  // A server that goes on in place of another one gives other numbers.
+  std::uint64_t last_number_ H5_GUARDED_BY(mutex_) = static_cast<std::uint64_t>(::getpid()) * 7919 % kNumbers;
+
+  static constexpr std::chrono::milliseconds kBetweenLooks{300};
+  bool look();
+  Watchdog::Check check_{kBetweenLooks, [this](Watchdog::Clock::time_point) { return look(); }};
+};
+
+}  // namespace h5mount::fuse

@@ -1,0 +1,89 @@
+// RingTransport: takes a mount's requests from io_urings, one for each processor, in place of /dev/fuse. The
+// answer to a request and the wait for the next are one system call, and client and server wake each other on
+// the same processor. /dev/fuse stays for what comes before the rings are there, for what the kernel forgets
+// and interrupts, and for notifications.
+//
+// The rings are made before the mount is served, and while the process may still make them. That they are
+// used is agreed on in the first reply (FUSE_INIT), and every ring's leader then registers its entries: until
+// all have, the kernel lets requests wait. If one is refused, the kernel sends all to /dev/fuse, as ever.
+//
+// libfuse's replies come here (fuse_session_custom_io), whichever way their requests came.
+#pragma once
+
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "h5mount/base/thread_annotations.h"
+#include "ring_queue.h"
+#include "serving_loop.h"
+
+namespace h5mount::fuse {
+
+class RingTransport {
+ public:
+  // Bytes of the largest request. Each entry has room for one; ones of 1 MiB were no faster.
+  static constexpr std::size_t kMostReplyBytes = 256U << 10;
+  static constexpr unsigned kMostRings = 64;
+  static constexpr unsigned kEntries = 1024;  // of all rings
+  // Requests for pages at a time, so that no more entries than these have held large replies: 32 MiB.
+  static constexpr std::uint16_t kMostBackground = 128;
+
+  // An error says why there cannot be any.
+  static Result<std::unique_ptr<RingTransport>> make();
+  ~RingTransport();
+  RingTransport(const RingTransport&) = delete;
+  RingTransport& operator=(const RingTransport&) = delete;
+
+  // To be called once the session has its descriptor, before its first request. `decided` is called once, by
+  // another thread, when it is known whether the rings are used; else the error says why not.
+  Status attach(fuse_session* session, std::function<void(const Status&)> decided);
+
+  // The threads that serve the rings, from before the first request on. Throws std::system_error where the
+  // system gives none.
+  void start(const ServingLoop::Options& options);
+  void interrupt();       // ends their waits
+  void await_decision();  // until it is known whether the rings are used, or the end has come
+  // When no further requests come: returns when those that came are answered, and the kernel has nothing of
+  // the rings any more.
+  void end();
+
+  // What libfuse reads and writes.
+  ssize_t read(int device, std::span<std::byte> request);
+  ssize_t write(int device, std::span<::iovec> reply);
+
+ private:
+  struct Ring {
+    std::unique_ptr<RingQueue> queue;
+    std::unique_ptr<ServingLoop> loop;
+    std::thread thread;
+    std::atomic<bool> running = false;
+  };
+  enum class Agreed : std::uint8_t { NotYet, Yes, No };
+
+  RingTransport() = default;
+  void serve(Ring& ring);
+  ssize_t reply_to_init(int device, std::span<::iovec> reply);
+  void agree(Agreed agreed);
+  Agreed await_agreement();
+  void note_begun(const Status& begun);
+
+  fuse_session* session_ = nullptr;
+  std::uint64_t init_request_ = 0;  // where the kernel offers rings
+  std::vector<std::unique_ptr<Ring>> rings_;
+
+  Mutex mutex_;
+  Condition changed_;
+  Agreed agreed_ H5_GUARDED_BY(mutex_) = Agreed::NotYet;
+  std::function<void(const Status&)> decided_ H5_GUARDED_BY(mutex_);
+  std::size_t begun_ H5_GUARDED_BY(mutex_) = 0;
+  bool settled_ H5_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace h5mount::fuse

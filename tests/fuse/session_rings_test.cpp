@@ -1,0 +1,136 @@
+// Requests by io_uring. What the other tests of sessions hold holds here too: they use it where the kernel's
+// parameter is set.
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <vector>
+
+#include "session_fixture.h"
+#include "support/rings_allowed.h"
+
+namespace h5mount::test {
+namespace {
+
+class SessionRingsTest : public SessionTest {
+ protected:
+  // Options of a session that notes whether it uses rings.
+  fuse::SessionOptions noting() {
+    fuse::SessionOptions out;
+    out.on_rings = [this] { used = true; };
+    return out;
+  }
+  std::atomic<bool> used = false;
+};
+
+pid_t start_reader(const std::string& path, int flags, off_t at) {
+  const pid_t reader = ::fork();
+  if (reader != 0) return reader;
+  alignas(4096) static char page[4096];
+  const int fd = ::open(path.c_str(), O_RDONLY | flags);
+  ::_exit(::pread(fd, page, sizeof page, at) < 0 ? 1 : 0);
+}
+
+bool ends_within_ten_seconds(pid_t child) {
+  for (int i = 0; i < 1000; ++i) {
+    if (::waitpid(child, nullptr, WNOHANG) == child) return true;
+    ::usleep(10'000);
+  }
+  return false;
+}
+
+TEST_F(SessionRingsTest, ShowTheSameBytesNamesAndErrors) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  const Mounted mount(tree, noting());
+  EXPECT_TRUE(used);
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) readers.emplace_back([&] { EXPECT_EQ(slurp(mount.path("big")), big); });
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(slurp(mount.path("dir/up")), "hello\n");
+  struct stat seen = {};
+  EXPECT_EQ(::stat(mount.path("missing").c_str(), &seen), -1);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(::open(mount.path("small").c_str(), O_WRONLY), -1);
+  EXPECT_EQ(errno, EROFS);
+}
+
+TEST_F(SessionRingsTest, AreNotUsedWhereTheKernelDoesNotAllowThem) {
+  const RingsAllowed forbidden(false);
+  {
+    const Mounted mount(tree, noting());
+    EXPECT_EQ(slurp(mount.path("small")), "hello\n");
+  }
+  EXPECT_FALSE(used);
+}
+
+TEST_F(SessionRingsTest, AreNotUsedWhereASourceMayHang) {
+  const RingsAllowed allowed;
+  tree->tells = false;
+  {
+    const Mounted mount(tree, noting());
+    EXPECT_EQ(slurp(mount.path("small")), "hello\n");
+  }
+  EXPECT_FALSE(used);
+}
+
+// More than the entries that a ring has at first, all from one processor.
+TEST_F(SessionRingsTest, HaveRoomForManyRequestsAtATime) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  hold_reads();
+  const Mounted mount(tree, noting());
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  if (CPU_ISSET(0, &before)) ::sched_setaffinity(0, sizeof one, &one);
+  constexpr int kReaders = 40;
+  std::vector<pid_t> readers;
+  for (int i = 0; i < kReaders; ++i) readers.push_back(start_reader(mount.path("big"), O_DIRECT, i * 4096));
+  for (int i = 0; i < 1000 && waiting < kReaders; ++i) ::usleep(10'000);
+  EXPECT_EQ(waiting, kReaders);
+  struct stat seen = {};
+  EXPECT_EQ(::stat(mount.path("dir/inner").c_str(), &seen), 0);
+  ::sched_setaffinity(0, sizeof before, &before);
+  release = true;
+  for (const pid_t reader : readers) EXPECT_TRUE(ends_within_ten_seconds(reader));
+}
+
+TEST_F(SessionRingsTest, AKilledReaderIsGoneWhileItsReadHangs) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  hold_reads();
+  {
+    const Mounted mount(tree, noting());
+    for (const int flags : {O_DIRECT, 0}) {
+      const int before = waiting;
+      const pid_t reader = start_reader(mount.path("big"), flags, 0);
+      while (waiting == before) ::usleep(1000);
+      ::kill(reader, SIGKILL);
+      EXPECT_TRUE(ends_within_ten_seconds(reader)) << flags;
+    }
+    release = true;
+  }
+}
+
+TEST_F(SessionRingsTest, EndAtAnyMoment) {
+  const RingsAllowed allowed;
+  H5MOUNT_NEEDS_RINGS(allowed);
+  for (int moment = 0; moment < 20; ++moment) {
+    auto mount = std::make_unique<Mounted>(tree, noting());
+    const std::string path = mount->path("big");
+    std::vector<pid_t> readers;
+    for (int i = 0; i < 3; ++i) readers.push_back(start_reader(path, O_DIRECT, i * 4096));
+    ::usleep(static_cast<useconds_t>(moment * 500));
+    EXPECT_EQ(mount->end(), 0) << moment;
+    mount.reset();
+    for (const pid_t reader : readers) EXPECT_TRUE(ends_within_ten_seconds(reader)) << moment;
+  }
+}
+
+}  // namespace
+}  // namespace h5mount::test
