@@ -216,7 +216,10 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                            std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {
     return {cache, workers, std::move(files), nullptr, counters};
   };
-  if (options.max_open) forest.most_trees = std::min(forest.most_trees, *options.max_open);
+  // A tree is more than a descriptor: of so few that readers at the same time have more in use, those that
+  // are dropped would be needed at once.
+  constexpr std::size_t kFewest = 64;
+  if (options.max_open) forest.most_trees = std::clamp(*options.max_open, kFewest, forest.most_trees);
   forest.checks_others = readers == Readers::Any;
   forest.catalogue_for_others = readers != Readers::Own;
   forest.remembered = sources.remembered;

@@ -408,7 +408,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
         : forest(std::move(of)), open(std::move(from)), given(std::move(what)) {}
     ~Kept() {
       given.reset();
-      if (const auto left = forest.lock()) left->files_.drop_unused(std::move(open));
+      if (const auto left = forest.lock()) left->files_.give_back(std::move(open));
     }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
