@@ -16,9 +16,6 @@ namespace {
 
 using view::ParquetRows;
 
-// Longer lines have in the table what their beginning tells.
-constexpr std::size_t kMostLineBytes = 16U << 20;
-
 // Gives the lines of a file part by part; `begins`: with the first part of a line. No part has a newline but
 // at its end.
 template <class Take>

@@ -2,11 +2,15 @@
 // store that others wrote to, or be the beginning of one that is too long to be held. Threads: any.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace h5mount::tree {
+
+// Longer lines have in the table what their beginning tells, and are not remembered.
+inline constexpr std::size_t kMostLineBytes = 16U << 20;
 
 // Texts of JSON, in the line; empty: there is none.
 struct CatalogueLine {

@@ -25,9 +25,29 @@ std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-// What the store remembers of one file: longer lines are read from the file again.
+// What the store remembers of one file. Of files with more, or with longer lines, it is read again.
 constexpr std::uint64_t kMostRemembered = 64U << 20;
 constexpr std::size_t kPartBytes = 256U << 10;
+
+// Values may share what they refer to, so that a small file can tell of itself without end.
+constexpr std::uint64_t kLinesOfAnyFile = 16U << 20, kLinesPerFileByte = 16;
+
+class BoundedLines final : public TextSink {
+ public:
+  BoundedLines(Spool& out, std::uint64_t file_bytes)
+      : out_(out), most_(kLinesOfAnyFile + kLinesPerFileByte * std::min(file_bytes, kMostFileBytes)) {}
+  Status append(std::string_view bytes) override {
+    if (bytes.size() <= left()) return out_.append(bytes);
+    return fail({ErrorCode::TooLarge, "more metadata than a file of this size can sensibly have"});
+  }
+  std::uint64_t left() const override { return most_ - std::min(most_, out_.size()); }
+
+ private:
+  static constexpr std::uint64_t kMostFileBytes = 1ULL << 50;
+
+  Spool& out_;
+  const std::uint64_t most_;
+};
 
 // Takes lines of which nothing is known, and keeps those that are lines of a catalogue.
 class CheckedLines {
@@ -35,7 +55,7 @@ class CheckedLines {
   explicit CheckedLines(Spool& out) : out_(out) {}
 
   Status take(std::string_view part) {
-    if (out_.size() + part.size() > kMostRemembered) return damaged();
+    if (out_.size() + part.size() > kMostRemembered || line_.size() > kMostLineBytes) return damaged();
     while (!part.empty()) {
       const std::size_t end = part.find('\n');
       line_.append(part.substr(0, end));
@@ -178,7 +198,8 @@ Status CatalogueWalk::describe(const ForestDirectory& directory, const std::stri
 Status CatalogueWalk::read(const ForestDirectory& directory, const std::string& name, File& out,
                            RequestBudget& budget, PassingFacts& facts) const {
   H5_ASSIGN(auto files, directory.open(name));
-  return SourceTree::append_lines(options_.environment(std::move(files)), options_.tree, out.lines, budget,
+  BoundedLines lines(out.lines, files->main()->followed->source()->size());
+  return SourceTree::append_lines(options_.environment(std::move(files)), options_.tree, lines, budget,
                                   facts);
 }
 
