@@ -24,7 +24,13 @@ class Catalogue {
   Result<std::shared_ptr<OpenNode>> open_parquet(RequestBudget& budget);
   std::uint64_t parquet_size() const;  // of the one that was opened last and still is; else 0
 
-  const CatalogueProgress& progress() const { return progress_; }
+  void add_counts(ForestCounts& to) const {
+    to.passes = progress_.running;
+    to.told = progress_.files;
+    to.to_tell = progress_.of_files;
+    to.opened = progress_.opened;
+    to.remembered = progress_.remembered;
+  }
 
  private:
   struct Table {

@@ -230,11 +230,9 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   FileStat statfs() const override { return {}; }
 
   ForestCounts counts() const override {
-    const CatalogueProgress& made = catalogue_.progress();
-    return {places_.size(), const_cast<ForestFiles&>(files_).trees().size(),
-            watch_.count(), made.running,
-            made.files,     made.of_files,
-            made.opened,    made.remembered};
+    ForestCounts out{places_.size(), const_cast<ForestFiles&>(files_).trees().size(), watch_.count()};
+    catalogue_.add_counts(out);
+    return out;
   }
 
  private:
