@@ -32,11 +32,12 @@ MAY_USE = {
     "text": ["metadata", "format", "filter"],
     "view": ["text", "dataset", "object", "metadata", "format"],
     "tree": ["view", "text", "dataset", "object", "metadata", "format", "filter", "io"],
+    "store": ["tree"],
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format"],
-    "cli": ["salvage", "sign", "serve", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["salvage", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself, ""
 # being what is beside the rooms. Files beside the rooms may include all of them.

@@ -153,6 +153,13 @@ bool set_text(Value text, std::string& out) {
   return !text.empty();
 }
 
+// It need not be there yet.
+bool take_catalogue(Value text, MountOptions& out) {
+  std::error_code trouble;
+  out.catalogue = std::filesystem::absolute(std::string(text), trouble).string();
+  return !text.empty() && !trouble;
+}
+
 // A number, or a name in the user database.
 std::optional<std::uint32_t> parse_user(Value text) {
   constexpr std::uint32_t kNobodyAtAll = ~std::uint32_t{0};
@@ -248,6 +255,9 @@ constexpr Option kOptions[] = {
     {"match", "GLOB", "a pattern such as '*.h5'",
      "of a directory: which files are shown as HDF5, in place of those with a usual extension",
      [](Value v, MountOptions& o) { return set_text(v, o.match); }},
+    {"catalogue", "DIR", "a directory of your own, which is made where there is none",
+     "of many files: remember there what files hold, so that the next catalogue opens only what changed",
+     take_catalogue},
     {"passthrough", "", "", "of a directory: all other files are there as they are",
      [](Value, MountOptions& o) { return o.passthrough = true; }},
     {"plugins", "DIR[:DIR]", "existing directories, with ':' between them",

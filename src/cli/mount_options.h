@@ -39,6 +39,7 @@ struct MountOptions {
   bool reload = false;                  // a replaced file is reopened
   std::optional<std::size_t> max_open;  // source files that are open at once
   bool passthrough = false;             // of a directory, other files are shown too
+  std::string catalogue;                // directory, absolute: what is remembered of files; empty: nothing
   std::string match;                    // which files of a directory are HDF5; empty: by their extensions
   std::vector<std::string> plugins;     // directories of filter plugins, absolute
   std::optional<LogLevel> log_level;

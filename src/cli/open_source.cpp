@@ -13,6 +13,7 @@
 #include "h5mount/format/superblock.h"
 #include "h5mount/io/descriptors.h"
 #include "h5mount/io/drivers.h"
+#include "h5mount/store/line_store.h"
 #include "memory_limit.h"
 #include "salvage_files.h"
 #include "source_check.h"
@@ -146,9 +147,17 @@ Result<tree::ForestDirectoryPtr> open_directory(const std::string& path, const M
   return tree::make_local_directory(*std::move(top), {mount.match, mount.passthrough}, open);
 }
 
-// So that with those that are being opened, or read while they are closed, there are no more.
-void bound_open_files(std::size_t most) {
-  io::set_descriptor_budget(most - most / 8);
+// What the lines of a catalogue are remembered in; null where nothing is. Lines depend on the program and on
+// options; those of another form have another number.
+Result<std::shared_ptr<tree::LineStore>> open_remembered(const MountOptions& options) {
+  if (options.catalogue.empty()) return nullptr;
+  constexpr int kForm = 1;
+  auto store =
+      store::open_line_store(options.catalogue, fmt::format("{} {} {} {} {}", H5MOUNT_VERSION, kForm,
+                                                            static_cast<int>(options.salvage),
+                                                            static_cast<int>(options.swmr), options.force));
+  if (!store) return fail(Error(ErrorCode::Io, "catalogue=" + store.error().text()));
+  return store;
 }
 
 }  // namespace
@@ -166,13 +175,14 @@ SalvageUse salvage_use(const MountOptions& options) {
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
                                    const SalvageUse& salvage, const std::shared_ptr<SharedCache>& shared) {
   const auto memory = shared ? shared : std::make_shared<SharedCache>();
-  OpenedSources out{words.name(), nullptr, nullptr, memory};
-  if (options.max_open) bound_open_files(*options.max_open);
+  OpenedSources out{words.name(), nullptr, nullptr, memory, nullptr};
+  if (options.max_open) io::set_descriptor_budget(*options.max_open);
   if (!words.many()) {
     H5_ASSIGN(out.files, open_source(words.paths.front(), external_access(options),
                                      metadata_options(options, memory), salvage));
     return out;
   }
+  H5_ASSIGN(out.remembered, open_remembered(options));
   std::vector<tree::NamedSource> named;
   for (const std::string& path : words.paths) {
     std::error_code none;
@@ -198,7 +208,7 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                                           const std::shared_ptr<cache::BlockCache>& cache,
                                           const std::shared_ptr<cache::WorkerPool>& workers,
                                           const std::shared_ptr<MountStatus>& status,
-                                          FailedReads failed_reads, bool checks_others) {
+                                          FailedReads failed_reads, Readers readers) {
   tree::ForestOptions forest;
   forest.tree = tree_options(options, status, failed_reads);
   forest.counters = status->counters();
@@ -206,8 +216,13 @@ std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const Mo
                            std::shared_ptr<object::FileSet> files) -> dataset::ReadEnvironment {
     return {cache, workers, std::move(files), nullptr, counters};
   };
-  if (options.max_open) forest.most_trees = std::min(forest.most_trees, *options.max_open);
-  forest.checks_others = checks_others;
+  // A tree is more than a descriptor: of so few that readers at the same time have more in use, those that
+  // are dropped would be needed at once.
+  constexpr std::size_t kFewest = 64;
+  if (options.max_open) forest.most_trees = std::clamp(*options.max_open, kFewest, forest.most_trees);
+  forest.checks_others = readers == Readers::Any;
+  forest.catalogue_for_others = readers != Readers::Own;
+  forest.remembered = sources.remembered;
   auto made = tree::Forest::make(sources.many, std::move(forest));
   status->set_forest(made);
   return made;
@@ -258,9 +273,12 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads) {
-  const auto& [file, files, many, memory] = sources;
+  const std::string& file = sources.name;
+  const auto& files = sources.files;
   const auto workers = make_workers(options);
-  if (many) return make_forest(sources, options, cache, workers, status, failed_reads, false);
+  if (sources.many)
+    return make_forest(sources, options, cache, workers, status, failed_reads,
+                       options.allow_other ? Readers::AsKernelLets : Readers::Own);
   status->set_files(files);
   const auto again = [file = absolute_as_given(file), options, status, failed_reads, cache, workers,
                       memory = files->memory()]() -> Result<tree::Tree::Source> {

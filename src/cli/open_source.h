@@ -46,6 +46,7 @@ struct OpenedSources {
   std::shared_ptr<object::FileSet> files;
   tree::ForestDirectoryPtr many;
   std::shared_ptr<SharedCache> memory;
+  std::shared_ptr<tree::LineStore> remembered = nullptr;  // of many
 };
 // Errors as of `open_source`; of many sources one that is missing.
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
@@ -60,12 +61,15 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads);
-// Of many sources. `checks_others`: as in tree::ForestOptions.
+// Who reads a tree of many sources: who runs this program; any user, as far as the kernel lets them; any
+// user, and nobody else checks what they may read.
+enum class Readers : std::uint8_t { Own, AsKernelLets, Any };
+// Of many sources.
 std::shared_ptr<tree::Forest> make_forest(const OpenedSources& sources, const MountOptions& options,
                                           const std::shared_ptr<cache::BlockCache>& cache,
                                           const std::shared_ptr<cache::WorkerPool>& workers,
                                           const std::shared_ptr<MountStatus>& status,
-                                          FailedReads failed_reads, bool checks_others);
+                                          FailedReads failed_reads, Readers readers);
 
 // Prints `h5mount: FILE: words` on stderr.
 void print_error(const std::string& about, const std::string& words);

@@ -85,7 +85,7 @@ Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& s
 serve::OpenedSource serve_many(const OpenedSources& sources, const Shared& shared) {
   const auto status = std::make_shared<MountStatus>(sources.name, shared.cache);
   auto tree = make_forest(sources, shared.options, shared.cache, shared.workers, status, FailedReads::Logged,
-                          shared.open_to_all);
+                          shared.open_to_all ? Readers::Any : Readers::Own);
   std::function<bool(const tree::NodeStat&)> shown;
   if (shared.open_to_all)
     shown = [](const tree::NodeStat& node) {

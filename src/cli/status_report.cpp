@@ -123,6 +123,11 @@ std::vector<MountStatus::Counter> MountStatus::numbers() const {
     out.push_back({"known_files", counts.known});
     out.push_back({"files_in_memory", counts.trees});
     out.push_back({"watched_directories", counts.watches});
+    out.push_back({"catalogues_being_made", counts.passes});
+    out.push_back({"catalogue_files_told", counts.told});
+    out.push_back({"catalogue_files_to_tell", counts.to_tell});
+    out.push_back({"catalogue_files_opened", counts.opened});
+    out.push_back({"catalogue_files_remembered", counts.remembered});
   }
   return out;
 }

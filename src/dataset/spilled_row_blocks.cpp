@@ -1,13 +1,7 @@
 #include "spilled_row_blocks.h"
 
-#include <fcntl.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <list>
 
 #include "h5mount/base/log.h"
@@ -16,39 +10,6 @@ namespace h5mount::dataset {
 namespace {
 
 constexpr std::uint64_t kStripeBytes = 4U << 20;
-
-// An unlinked file: it vanishes with its descriptor, however the program ends.
-Result<UniqueFd> open_unlinked(const char* directory) {
-  UniqueFd file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file) return file;
-  std::string name = std::string(directory) + "/h5mount-XXXXXX";  // for file systems without O_TMPFILE
-  file = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file) return fail(io_error(errno, std::string("a spill file in ") + directory));
-  ::unlink(name.c_str());
-  return file;
-}
-
-Status write_all(int fd, ByteSpan bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(io_error(n < 0 ? errno : ENOSPC, "writing a spill file"));
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return {};
-}
-
-Status read_all(int fd, MutableByteSpan bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(io_error(n < 0 ? errno : EIO, "reading a spill file"));
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -168,21 +129,16 @@ Result<std::shared_ptr<const SpilledRowBlocks::Spilled>> SpilledRowBlocks::spill
 }
 
 Status SpilledRowBlocks::open_file(Spilled& spilled) const {
-  const char* named = std::getenv("TMPDIR");
-  const char* directory = named != nullptr && *named == '/' ? named : "/var/tmp";
-  H5_ASSIGN(spilled.file, open_unlinked(directory));
-  struct statvfs space{};
+  H5_ASSIGN(spilled.file, TemporaryFile::make());
   const auto needed = checked_mul(plan_.chunks_per_row_block(), plan_.chunk_bytes());
-  const std::uint64_t free =
-      ::fstatvfs(spilled.file.get(), &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
-  if (!needed || !SpillFiles::all().reserve(slot_, *needed, free))
-    return fail(
-        Error(ErrorCode::LimitExceeded, "a row of chunks larger than cache_size needs a spill file, and " +
-                                            std::string(directory) + " has not enough free space for it"));
+  if (!needed || !SpillFiles::all().reserve(slot_, *needed, spilled.file.free_bytes()))
+    return fail(Error(ErrorCode::LimitExceeded,
+                      "a row of chunks larger than cache_size needs a spill file, and " +
+                          std::string(TemporaryFile::directory()) + " has not enough free space for it"));
   spilled.bytes = *needed;
   log(LogLevel::Info,
       "a row of chunks of {} bytes is more than the cache holds: decoded once into a file in {}", *needed,
-      directory);
+      TemporaryFile::directory());
   return {};
 }
 
@@ -195,7 +151,7 @@ Status SpilledRowBlocks::decode_to_file(Spilled& spilled, RequestBudget* budget)
     ChunkDecode work(store.source(), store.memory(true));
     const MutableByteSpan plain = work.plain(static_cast<std::size_t>(plan_.chunk_bytes()));
     H5_TRY(store.decode(first + i, record, plain, work));
-    return write_all(spilled.file.get(), plain, i * plan_.chunk_bytes());
+    return spilled.file.write_at(plain, i * plan_.chunk_bytes());
   };
   store.will_read(first, plan_.chunks_per_row_block());
   Mutex mutex;
@@ -218,7 +174,7 @@ Status SpilledRowBlocks::gather(const Spilled& spilled, ChunkPlan::Rows rows, Mu
   const std::uint64_t skipped = rows.first * chunk_row_bytes_;
   const MutableByteSpan part = scratch->plain(static_cast<std::size_t>(rows.count * chunk_row_bytes_));
   for (std::uint64_t i = 0; i < plan_.chunks_per_row_block(); ++i) {
-    H5_TRY(read_all(spilled.file.get(), part, i * plan_.chunk_bytes() + skipped));
+    H5_TRY(spilled.file.read_at(part, i * plan_.chunk_bytes() + skipped));
     plan_.for_each_chunk_run(
         first_chunk + i, rows, [&](std::uint64_t from, std::uint64_t to, std::uint64_t n) {
           std::memcpy(out.data() + to, part.data() + (from - skipped), static_cast<std::size_t>(n));

@@ -14,8 +14,8 @@
 #include <memory>
 
 #include "chunked_blocks.h"
+#include "h5mount/base/temporary_file.h"
 #include "h5mount/base/thread_annotations.h"
-#include "h5mount/base/unique_fd.h"
 
 namespace h5mount::dataset {
 
@@ -41,7 +41,7 @@ class SpilledRowBlocks {
 
     const std::uint64_t row_block;
     std::uint64_t bytes = 0;  // of its file, counted in the bound on all
-    UniqueFd file;
+    TemporaryFile file;
     Mutex mutex;
     Condition ready;
     bool done H5_GUARDED_BY(mutex) = false;

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -24,11 +25,39 @@ std::size_t default_budget() {
   return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, kFewest, kMaxBudget));
 }
 
+struct CountedFd {
+  explicit CountedFd(UniqueFd of) : fd(std::move(of)) { DescriptorPool::instance().count_open(); }
+  ~CountedFd() {
+    fd.reset();
+    DescriptorPool::instance().count_closed();
+  }
+  CountedFd(const CountedFd&) = delete;
+  CountedFd& operator=(const CountedFd&) = delete;
+  UniqueFd fd;
+};
+
+thread_local bool has_place_here = false;
+
 Error stale(const Error& why) {
   return Error(ErrorCode::Stale, "the file cannot be opened again by its name: " + why.text());
 }
 
 }  // namespace
+
+DescriptorLease make_counted_lease(UniqueFd fd) {
+  const auto counted = std::make_shared<const CountedFd>(std::move(fd));
+  return {counted, &counted->fd};
+}
+
+DescriptorPlace::DescriptorPlace() : mine_(!std::exchange(has_place_here, true)) {
+  if (mine_) DescriptorPool::instance().take_place();
+}
+
+DescriptorPlace::~DescriptorPlace() {
+  if (!mine_) return;
+  has_place_here = false;
+  DescriptorPool::instance().leave_place();
+}
 
 PooledDescriptor::Identity PooledDescriptor::identity_of(int fd) {
   struct statx found = {};
@@ -42,7 +71,7 @@ PooledDescriptor::Identity PooledDescriptor::identity_of(int fd) {
 PooledDescriptor::PooledDescriptor(UniqueFd fd, ReopenFile reopen)
     : reopen_(std::move(reopen)),
       identity_(identity_of(fd.get())),
-      open_(std::make_shared<const UniqueFd>(std::move(fd))) {
+      open_(reopen_ ? make_counted_lease(std::move(fd)) : std::make_shared<const UniqueFd>(std::move(fd))) {
   if (reopen_) DescriptorPool::instance().opened(*this);
 }
 
@@ -57,10 +86,11 @@ Result<DescriptorLease> PooledDescriptor::use() const {
     const MutexLock lock(mutex_);
     if (open_) return open_;
   }
+  const DescriptorPlace place;
   auto fd = reopen_();
   if (!fd && fd.error().code() == ErrorCode::Io) return fail(fd.error());
   if (!fd) return fail(stale(fd.error()));
-  auto opened = std::make_shared<const UniqueFd>(*fd);
+  auto opened = make_counted_lease(UniqueFd(*fd));
   if (identity_of(*fd) != identity_) return fail(Error(ErrorCode::Stale, "another file has the name now"));
   {
     const MutexLock lock(mutex_);
@@ -90,6 +120,34 @@ void DescriptorPool::opened(const PooledDescriptor& descriptor) {
   // An eighth at once: the search for the oldest is linear and must not run for every file opened.
   if (open_.size() >= budget_) closed = close_down_to(budget_ - 1 - budget_ / 8);
   open_.insert(&descriptor);
+}
+
+void DescriptorPool::take_place() {
+  constexpr std::chrono::milliseconds kLook{10};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (;;) {
+    std::vector<DescriptorLease> closed;
+    MutexLock lock(mutex_);
+    if (!has_place() && !open_.empty()) {
+      const std::size_t more = std::min(open_.size(), 1 + budget_ / 8);
+      closed = close_down_to(open_.size() - more);
+      lock.unlock();
+      closed.clear();
+      lock.lock();
+    }
+    if (!has_place()) closed_.wait_for(lock, kLook);
+    if (!has_place() && std::chrono::steady_clock::now() < end) continue;
+    ++places_;
+    return;
+  }
+}
+
+void DescriptorPool::leave_place() {
+  {
+    const MutexLock lock(mutex_);
+    --places_;
+  }
+  closed_.notify_all();
 }
 
 void DescriptorPool::destroyed(const PooledDescriptor& descriptor) {

@@ -21,6 +21,8 @@ namespace h5mount::io {
 
 // Keeps a descriptor open while it is in use, also after the pool has dropped it.
 using DescriptorLease = std::shared_ptr<const UniqueFd>;
+// One that counts in the pool's budget until it is closed.
+DescriptorLease make_counted_lease(UniqueFd fd);
 
 // The descriptor of one regular file. Without `reopen` it stays open.
 class PooledDescriptor {
@@ -63,6 +65,17 @@ class DescriptorPool {
   // The number of opens so far, used as a clock for the age of descriptors.
   std::uint64_t now() const { return now_.load(std::memory_order_relaxed); }
 
+  // See DescriptorPlace.
+  void take_place();
+  void leave_place();
+  // A descriptor is open, or closed: not the same as being among those that can be closed.
+  void count_open() { live_.fetch_add(1, std::memory_order_relaxed); }
+  void count_closed() {
+    live_.fetch_sub(1, std::memory_order_relaxed);
+    closed_
+        .notify_all();  // without the mutex, which a thread that closes one may hold: who waits looks again
+  }
+
   void set_budget(std::size_t budget);
   std::size_t open_count() const;
   // Closes half of the open descriptors: the process has none left for another file.
@@ -72,8 +85,13 @@ class DescriptorPool {
   DescriptorPool();
   std::vector<DescriptorLease> close_down_to(std::size_t count) H5_REQUIRES(mutex_);
 
+  bool has_place() const H5_REQUIRES(mutex_) { return live_ + places_ < budget_; }
+
   std::atomic<std::uint64_t> now_ = 1;
+  std::atomic<std::size_t> live_ = 0;
+  Condition closed_;
   mutable Mutex mutex_;
+  std::size_t places_ H5_GUARDED_BY(mutex_) = 0;  // for files that are being opened
   std::size_t budget_ H5_GUARDED_BY(mutex_);
   std::unordered_set<const PooledDescriptor*> open_ H5_GUARDED_BY(mutex_);  // those that can be closed
 };

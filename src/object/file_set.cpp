@@ -1,5 +1,6 @@
 #include "h5mount/object/file_set.h"
 #include "h5mount/base/thread_annotations.h"
+#include "h5mount/io/descriptors.h"
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +24,7 @@ class OpenFileSet final : public FileSet {
       : opener_(std::move(opener)), options_(with_memory(options)) {}
 
   Status open_main(const std::string& name) {
+    const io::DescriptorPlace place;
     H5_ASSIGN(FoundSource found, opener_->find_main(name));
     const std::string key = found.key;
     H5_ASSIGN(main_, open_found(std::move(found)));
@@ -56,6 +58,7 @@ class OpenFileSet final : public FileSet {
 
   Result<OpenedFilePtr> open_hdf5(const OpenedFilePtr& from, std::string_view name, NameUse use) override {
     if (name == "." || name.empty()) return from;
+    const io::DescriptorPlace place;
     H5_ASSIGN(FoundSource found, opener_->find_named(*from, name, use));
     const std::string key = found.key;
     if (auto known = already_open(key)) return known;
@@ -65,6 +68,7 @@ class OpenFileSet final : public FileSet {
 
   Result<std::shared_ptr<io::ByteSource>> open_raw(const OpenedFilePtr& from,
                                                    std::string_view name) override {
+    const io::DescriptorPlace place;
     H5_ASSIGN(FoundSource found, opener_->find_named(*from, name, NameUse::RawData));
     return found.open();
   }

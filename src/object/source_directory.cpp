@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "confined_open.h"
+#include "h5mount/io/descriptors.h"
 
 namespace h5mount::object {
 namespace {
@@ -251,6 +252,7 @@ Result<UniqueFd> SourceDirectory::open_file(std::string_view relative) const {
 }
 
 Result<std::shared_ptr<io::ByteSource>> SourceDirectory::open_source(std::string_view relative) const {
+  const io::DescriptorPlace place;
   H5_ASSIGN(UniqueFd fd, open_file(relative));
   const std::string path = path_ + "/" + std::string(relative);
   // Whoever holds the source holds the directory's descriptor.

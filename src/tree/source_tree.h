@@ -2,6 +2,7 @@
 #pragma once
 
 #include "h5mount/tree/tree.h"
+#include "objects/metadata_lines.h"
 
 namespace h5mount::tree {
 
@@ -18,6 +19,11 @@ class SourceTree : public Tree {
   // As Tree::make.
   static Result<std::shared_ptr<SourceTree>> make(const dataset::ReadEnvironment& environment,
                                                   const TreeOptions& options, const SourcePlace& place);
+
+  // A file's part of a catalogue (append_catalogue_lines), made without a tree of it. Errors also: Stale
+  // where the file was written meanwhile.
+  static Status append_lines(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                             TextSink& out, RequestBudget& budget, PassingFacts& facts);
 
   enum class State : std::uint8_t {
     Current,     // the name leads to it, and it is unchanged

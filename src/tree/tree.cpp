@@ -299,6 +299,22 @@ class FileTree : public SourceTree {
   std::chrono::steady_clock::time_point last_change_{};
 };
 
+ViewContextPtr make_context(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                            std::uint64_t ino_seed) {
+  return std::make_shared<const ViewContext>(ViewContext{
+      environment, options, ino_seed, std::make_shared<ExternalFiles>(), std::make_shared<OpenNodes>()});
+}
+
+// The file that is shown. Errors: of its root.
+Result<ServedFilePtr> serve_main(const ViewContextPtr& context, RequestBudget& budget) {
+  auto main = std::make_shared<ServedFile>(context, context->mounted_file(), 0, context->ino_seed);
+  H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address(), budget));
+  if (root->object.kind != object::ObjectKind::Group)
+    return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group")
+                    .with_found(main->root_address()));
+  return main;
+}
+
 }  // namespace
 
 Result<Entry> Tree::lookup_listed(NodeId parent, const DirectoryListing& listing, std::size_t position) {
@@ -326,17 +342,27 @@ Result<std::shared_ptr<SourceTree>> SourceTree::make(const dataset::ReadEnvironm
 
 Result<std::shared_ptr<SourceTree>> make_file_tree(const dataset::ReadEnvironment& environment,
                                                    const TreeOptions& options, const SourcePlace& place) {
-  const auto context = std::make_shared<const ViewContext>(ViewContext{environment, options, place.ino_seed,
-                                                                       std::make_shared<ExternalFiles>(),
-                                                                       std::make_shared<OpenNodes>()});
-  const auto main = std::make_shared<ServedFile>(context, context->mounted_file(), 0, place.ino_seed);
+  const ViewContextPtr context = make_context(environment, options, place.ino_seed);
   RequestBudget budget;
-  H5_ASSIGN(const OpenedObjectPtr root, main->object(main->root_address(), budget));
-  if (root->object.kind != object::ObjectKind::Group)
-    return fail(Error(ErrorCode::InvalidValue, "the root of the file is not a group")
-                    .with_found(main->root_address()));
+  H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
   NodePtr hidden = make_hidden_root({context, main});
   return std::make_shared<FileTree>(context, main, make_root_node(main, std::move(hidden)), place);
+}
+
+Status SourceTree::append_lines(const dataset::ReadEnvironment& environment, const TreeOptions& options,
+                                TextSink& out, RequestBudget& budget, PassingFacts& facts) {
+  dataset::ReadEnvironment shown = environment;
+  if (environment.files->may_be_salvaged()) {  // all of it is wanted
+    const auto salvaged = environment.files->salvaged([&] { return budget.check().has_value(); });
+    if (!salvaged) facts.failures = true;
+    if (salvaged && *salvaged) shown.files = *salvaged;
+    H5_TRY(budget.check());
+  }
+  const ViewContextPtr context = make_context(shown, options, 0);
+  H5_ASSIGN(const ServedFilePtr main, serve_main(context, budget));
+  H5_TRY(append_catalogue_lines(main, out, budget, facts));
+  facts.others = facts.others || main->followed().following();
+  return main->followed().confirm_unchanged();
 }
 
 Result<std::shared_ptr<Tree>> Tree::make(const dataset::ReadEnvironment& environment,

@@ -23,12 +23,6 @@ void append_varint(std::uint64_t value, std::string& out) {
   out += static_cast<char>(value);
 }
 
-std::string run_header(std::uint64_t rows) {
-  std::string out;
-  append_varint(divide_up(rows, kGroup) << 1 | 1, out);
-  return out;
-}
-
 void append_name(std::string_view name, ParquetDictionary& to) {
   append_u32(name.size(), to.page);
   to.page += name;
@@ -79,6 +73,12 @@ ParquetDictionaryPtr category_dictionary(const object::Categories& categories) {
 
 std::uint32_t index_bytes(std::uint64_t names) {
   return names <= 1U << 8 ? 1 : names <= 1U << 16 ? 2 : 3;
+}
+
+std::string run_header(std::uint64_t rows) {
+  std::string out;
+  append_varint(divide_up(rows, kGroup) << 1 | 1, out);
+  return out;
 }
 
 std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows) {

@@ -10,6 +10,8 @@
 // Runs are of whole groups of eight. Threads: any.
 #pragma once
 
+#include <string>
+
 #include "parquet_column.h"
 
 namespace h5mount::view {
@@ -24,6 +26,9 @@ ParquetDictionaryPtr category_dictionary(const object::Categories& categories);
 
 // Bytes of an index among so many names: 1 to 3, as some readers do not take 32 bits.
 std::uint32_t index_bytes(std::uint64_t names);
+
+// The header of a run of bit-packed values of so many rows.
+std::string run_header(std::uint64_t rows);
 
 // Bytes of a data page of so many rows.
 std::uint64_t index_page_bytes(const ParquetColumn& column, std::uint64_t rows);

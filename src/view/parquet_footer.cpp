@@ -1,7 +1,6 @@
-// The metadata of a Parquet file: the headers of its pages and its footer.
+// The metadata of a table's Parquet file: the headers of its pages and its footer.
 #include "parquet_layout.h"
 #include "parquet_types.h"
-#include "thrift_writer.h"
 
 namespace h5mount::view {
 
@@ -30,63 +29,6 @@ std::uint64_t all_number_bytes(std::uint64_t first, std::uint64_t step, std::uin
   return bytes;
 }
 
-void write_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
-  out.list_of_structs(2, columns.size() + 1);
-  out.begin();
-  out.text(4, "schema");
-  out.i32(5, static_cast<std::int32_t>(columns.size()));
-  out.end();
-  for (const ParquetColumn& column : columns) {
-    out.begin();
-    out.i32(1, column.physical);
-    if (column.physical == kFixedBytes) out.i32(2, static_cast<std::int32_t>(column.value_bytes));
-    out.i32(3, column.optional ? kOptional : kRequired);
-    out.text(4, column.name);
-    if (column.converted) out.i32(6, *column.converted);
-    if (column.converted == kUtf8) {
-      out.begin(10);  // LogicalType, a union
-      out.begin(1);   // StringType
-      out.end();
-      out.end();
-    }
-    out.end();
-  }
-}
-
-void write_row_group(ThriftWriter& out, const ParquetLayout& layout, std::uint64_t group) {
-  const auto rows = static_cast<std::int64_t>(layout.rows_of(group));
-  const std::uint64_t begin = layout.group_offset(group);
-  std::uint64_t offset = begin;
-  out.begin();
-  out.list_of_structs(1, layout.columns().size());
-  for (const ParquetColumn& column : layout.columns()) {
-    const std::uint64_t names = ParquetLayout::dictionary_bytes(column);
-    const std::uint64_t bytes =
-        names + layout.page_header(column, group).size() + layout.page_bytes(column, group);
-    out.begin();
-    out.i64(2, static_cast<std::int64_t>(offset));
-    out.begin(3);
-    out.i32(1, column.physical);
-    out.list_of_i32(2, names > 0 ? 3 : 1);
-    out.element(kPlain);
-    if (names > 0) out.element(kRle), out.element(kRleDictionary);
-    out.list_of_texts(3, 1);
-    out.element(std::string_view(column.name));
-    out.i32(4, kUncompressed);
-    out.i64(5, rows);
-    out.i64(6, static_cast<std::int64_t>(bytes));
-    out.i64(7, static_cast<std::int64_t>(bytes));
-    out.i64(9, static_cast<std::int64_t>(offset + names));
-    if (names > 0) out.i64(11, static_cast<std::int64_t>(offset));
-    out.end();
-    out.end();
-    offset += bytes;
-  }
-  out.i64(2, static_cast<std::int64_t>(offset - begin));
-  out.i64(3, rows);
-  out.end();
-}
-
 constexpr std::string_view kEnumKey = "enum:";
 
 // The names of enumerations' values.
@@ -106,22 +48,17 @@ void write_key_values(ThriftWriter& out, const std::vector<ParquetColumn>& colum
 
 }  // namespace
 
-std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_t group) const {
-  const auto bytes = static_cast<std::int32_t>(page_bytes(column, group));
-  std::string out;
-  ThriftWriter thrift(out);
-  thrift.begin();
-  thrift.i32(1, kDataPage);
-  thrift.i32(2, bytes);
-  thrift.i32(3, bytes);
-  thrift.begin(5);
-  thrift.i32(1, static_cast<std::int32_t>(rows_of(group)));
-  thrift.i32(2, column.dictionary ? kRleDictionary : kPlain);
-  thrift.i32(3, kRle);
-  thrift.i32(4, kRle);
-  thrift.end();
-  thrift.end();
+ParquetGroup ParquetLayout::group(std::uint64_t index) const {
+  ParquetGroup out{rows_of(index), group_offset(index), {}};
+  for (const ParquetColumn& column : columns_)
+    out.columns.push_back(
+        {dictionary_bytes(column), page_header(column, index).size() + page_bytes(column, index)});
   return out;
+}
+
+std::string ParquetLayout::page_header(const ParquetColumn& column, std::uint64_t group) const {
+  return parquet_page_header(page_bytes(column, group), rows_of(group),
+                             column.dictionary ? kRleDictionary : kPlain);
 }
 
 std::uint64_t ParquetLayout::most_schema_bytes() const {
@@ -175,13 +112,11 @@ std::string ParquetLayout::footer() const {
   write_schema(thrift, columns_);
   thrift.i64(3, static_cast<std::int64_t>(rows_));
   thrift.list_of_structs(4, static_cast<std::size_t>(groups()));
-  for (std::uint64_t group = 0; group < groups(); ++group) write_row_group(thrift, *this, group);
+  for (std::uint64_t group = 0; group < groups(); ++group)
+    write_row_group(thrift, columns_, this->group(group));
   write_key_values(thrift, columns_);
-  thrift.text(6, "h5mount");
-  thrift.end();
-  const std::uint64_t length = out.size();
-  for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(length >> (8 * i) & 0xFF);
-  return out.append(kParquetMagic);
+  end_parquet_footer(thrift, out);
+  return out;
 }
 
 // Whole groups differ only in their offsets. That of a column occurs twice; that of the indices after a
@@ -192,7 +127,7 @@ std::uint64_t ParquetLayout::footer_size() const {
   ends.rows_ = rows_per_group_ + rows_of(groups() - 1);
   std::string first;
   ThriftWriter thrift(first);
-  write_row_group(thrift, *this, 0);
+  write_row_group(thrift, columns_, group(0));
   const std::uint64_t between = groups() - 2;
   std::uint64_t size = ends.footer().size() + between * first.size();
   size += number_bytes(rows_) - number_bytes(ends.rows_);

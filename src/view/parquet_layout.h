@@ -12,6 +12,7 @@
 
 #include "h5mount/base/checked.h"
 #include "parquet_column.h"
+#include "parquet_metadata.h"
 #include "table.h"
 
 namespace h5mount::view {
@@ -46,6 +47,7 @@ class ParquetLayout {
   std::uint64_t group_at(std::uint64_t offset) const;
   std::uint64_t page_bytes(const ParquetColumn& column, std::uint64_t group) const;  // of values
   std::string page_header(const ParquetColumn& column, std::uint64_t group) const;
+  ParquetGroup group(std::uint64_t index) const;
   // The page before that of the indices; empty for other columns.
   static std::string dictionary_header(const ParquetColumn& column);
   static std::uint64_t dictionary_bytes(const ParquetColumn& column);  // with its header
@@ -71,7 +73,6 @@ class ParquetLayout {
   std::vector<std::uint64_t> offsets_;              // of groups, and of the footer, where there are strings
 };
 
-inline constexpr std::string_view kParquetMagic = "PAR1";
 inline constexpr std::uint64_t kStepsPerFooterByte = 8;  // of a request's budget
 
 }  // namespace h5mount::view

@@ -75,7 +75,8 @@ TEST_F(ServeRights, OfADirectoryOnlyWhatAllMayReadIsSent) {
   check(R"(
 os.makedirs('all/private'); os.makedirs('all/open'); os.chmod('all', 0o755)
 def make(name, value, mode):
-    with h5py.File('all/' + name, 'w') as f: f['d'] = np.frombuffer(value + bytes(34), 'u1')
+    with h5py.File('all/' + name, 'w') as f:
+        f['d'] = np.frombuffer(value + bytes(34), 'u1'); f['d'].attrs['mark'] = value
     os.chmod('all/' + name, mode)
 make('private/p.h5', b'SECRET', 0o644); make('own.h5', b'SECRET', 0o600)
 make('public.h5', b'public', 0o644)
@@ -96,6 +97,10 @@ with Serve('-o', 'external=beneath', 'all') as s:
             a = s.get('/' + name + more)
             assert b'SECRET' not in a.data and b'root:' not in a.data, (name, a.status, a.data)
             assert more or a.status in (403, 404), (name, a.status)
+    for name in '/.h5/metadata.jsonl', '/.h5/catalogue.parquet':
+        a = s.get(name)
+        assert a.status == 200 and b'SECRET' not in a.data and a.data.count(b'public') > 3, (name, a.data)
+        assert b'not all users may read it' in a.data and b'read the directory' in a.data, (name, a.data)
     for name in ('public.h5/d', 'open/q.h5/d', 'names.h5/public'):
         a = s.get('/' + name)
         assert a.status == 200 and a.data.startswith(b'public'), (name, a.data)
@@ -116,6 +121,7 @@ with Serve('--token', 'all', 'all/public.h5') as s:
     assert s.get('/all/own.h5/d').status == 401
     assert s.get('/all/own.h5/d', **ask).data.startswith(b'SECRET')
     assert s.get('/public.h5/d', **ask).status == 200
+    assert s.get('/all/.h5/metadata.jsonl', **ask).data.count(b'SECRET') == 2
 )");
 }
 

@@ -10,6 +10,20 @@ namespace h5mount::io {
 void set_descriptor_budget(std::size_t budget);
 std::size_t open_descriptor_count();
 
+// A place among them for a file that the calling thread is about to open. When it is made, others are closed,
+// and those that are being read from are waited for, for a second at most: nothing that holds one waits for
+// another, but nothing forces that. Within another place of the same thread it does nothing.
+class DescriptorPlace {
+ public:
+  DescriptorPlace();
+  ~DescriptorPlace();
+  DescriptorPlace(const DescriptorPlace&) = delete;
+  DescriptorPlace& operator=(const DescriptorPlace&) = delete;
+
+ private:
+  bool mine_ = false;
+};
+
 // Closes half of these descriptors. For callers that could not open another file for lack of one (EMFILE).
 void close_idle_descriptors();
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "h5mount/object/source_directory.h"
+#include "h5mount/tree/line_store.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::tree {
@@ -82,6 +83,9 @@ struct ForestCounts {
   std::uint64_t known = 0;  // files and directories that somebody has looked up and not forgotten
   std::uint64_t trees = 0;  // of files, in memory
   std::uint64_t watches = 0;
+  // Of the passes that are making a catalogue.parquet: how many, the files told so far, and all; and since
+  // the mount began, the files that were opened for a catalogue, and those of which the store had the lines.
+  std::uint64_t passes = 0, told = 0, to_tell = 0, opened = 0, remembered = 0;
 };
 
 struct ForestOptions {
@@ -92,6 +96,10 @@ struct ForestOptions {
   std::size_t most_trees = 1024;  // those beyond are dropped as soon as nobody uses them
   // Whoever asks is any user: what others may not read in the source is refused here, as no kernel checks it.
   bool checks_others = false;
+  // Any user may read the catalogue: what others may not read in the source is an error in it. The kernel
+  // checks the rest.
+  bool catalogue_for_others = false;
+  std::shared_ptr<LineStore> remembered = nullptr;  // lines of the catalogue; null: nothing is
 };
 
 class Forest : public Tree {

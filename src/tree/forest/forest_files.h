@@ -33,6 +33,11 @@ class ForestFiles {
   void take_name(NodeId id, const Place& place);
   // Drops the tree if nobody knows a node of it any more.
   void drop_unused(OpenTreePtr tree);
+  // The same where something that was open of it is closed.
+  void give_back(OpenTreePtr tree) {
+    drop_unused(std::move(tree));
+    drop_oldest();
+  }
 
   // The number from which those of a place's nodes are made, and its own.
   static std::uint64_t ino_of(const Place& place, const ForestEntry& entry);

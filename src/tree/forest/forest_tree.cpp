@@ -28,7 +28,8 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
         root_(std::make_shared<Folder>(std::move(top), std::string(), kRootNode)),
         places_(root_),
         files_(options_, places_),
-        hidden_(options_.tree.status) {}
+        catalogue_(options_, root_->source),
+        hidden_(options_.tree.status, catalogue_) {}
 
   // ---- nodes
 
@@ -129,7 +130,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) override {
-    if (hidden_.has(id)) return hidden_.open(id);
+    if (hidden_.has(id)) return hidden_.open(id, budget);
     if (OpenTrees::number_of(id) != 0) {
       H5_ASSIGN(const OpenTreePtr open, tree_of(id));
       H5_ASSIGN(auto file, open->tree->open(id, budget));
@@ -184,6 +185,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   }
 
   std::string_view media_type(NodeId id) override {
+    if (hidden_.has(id)) return hidden_.media_type(id);
     const OpenTreePtr open = open_tree(id);
     return open ? open->tree->media_type(id) : kPlainBytes;
   }
@@ -231,7 +233,9 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   FileStat statfs() const override { return {}; }
 
   ForestCounts counts() const override {
-    return {places_.size(), const_cast<ForestFiles&>(files_).trees().size(), watch_.count()};
+    ForestCounts out{places_.size(), const_cast<ForestFiles&>(files_).trees().size(), watch_.count()};
+    catalogue_.add_counts(out);
+    return out;
   }
 
  private:
@@ -405,7 +409,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
         : forest(std::move(of)), open(std::move(from)), given(std::move(what)) {}
     ~Kept() {
       given.reset();
-      if (const auto left = forest.lock()) left->files_.drop_unused(std::move(open));
+      if (const auto left = forest.lock()) left->files_.give_back(std::move(open));
     }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
@@ -482,6 +486,7 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
   const FolderPtr root_;
   PlaceTable places_;
   ForestFiles files_;
+  Catalogue catalogue_;
   const HiddenFiles hidden_;
   DirectoryWatch watch_{{[this](const FolderPtr& folder, const std::string& name, bool structure) {
                            changed(folder, name, structure);

@@ -17,26 +17,36 @@ namespace {
 
 constexpr std::string_view kAboutForest =
     "Each HDF5 file is a directory under its whole name. Here is what belongs to no file:\n\n"
+    "catalogue.parquet          what all files hold, a row an object: SELECT file FROM 'catalogue.parquet'\n"
+    "                           WHERE path = '/entry/sample/temperature' AND CAST(value AS DOUBLE) > 290;\n"
+    "                           made when it is opened; status tells how far that is\n"
     "log                        the mount's last thousand messages\n"
+    "metadata.jsonl             the same as lines of JSON, made file by file as it is read\n"
     "status                     the mount's counters\n\n"
     "Each file's own directory has a directory .h5, which is not listed either.\n\n";
 
 }  // namespace
 
-HiddenFiles::HiddenFiles(std::function<std::string()> status) {
+HiddenFiles::HiddenFiles(std::function<std::string()> status, Catalogue& catalogue) {
   const auto readme = std::make_shared<const std::string>(std::string(kAboutForest) + hidden_entries_text());
-  files_.push_back(
-      {"README", [readme] { return readme->size(); }, [readme] { return open_text(readme); }, false});
-  files_.push_back({"log",
+  files_.push_back({"README", kPlainText, [readme] { return readme->size(); },
+                    [readme](RequestBudget&) { return open_text(readme); }, false});
+  files_.push_back({"catalogue.parquet", "application/vnd.apache.parquet",
+                    [&catalogue] { return catalogue.parquet_size(); },
+                    [&catalogue](RequestBudget& budget) { return catalogue.open_parquet(budget); }, true});
+  files_.push_back({"log", kPlainText,
                     [] {
                       const KeptLog kept = kept_log();
                       return kept.end - kept.begin;
                     },
-                    [] { return open_log(); }, true});
+                    [](RequestBudget&) { return open_log(); }, true});
+  files_.push_back({"metadata.jsonl", "application/x-ndjson", [] { return 0; },
+                    [&catalogue](RequestBudget&) { return catalogue.open_lines(); }, true});
   if (!status) return;
-  files_.push_back({"status", [status] { return status().size(); },
-                    [status] { return open_text(std::make_shared<const std::string>(status()), false); },
-                    true});
+  const auto open = [status](RequestBudget&) {
+    return open_text(std::make_shared<const std::string>(status()), false);
+  };
+  files_.push_back({"status", kPlainText, [status] { return status().size(); }, open, true});
 }
 
 Result<NodeId> HiddenFiles::find(std::string_view name) const {
@@ -62,9 +72,9 @@ NodeStat HiddenFiles::stat(NodeId id) const {
   return out;
 }
 
-Result<std::shared_ptr<OpenNode>> HiddenFiles::open(NodeId id) const {
+Result<std::shared_ptr<OpenNode>> HiddenFiles::open(NodeId id, RequestBudget& budget) const {
   if (id == kDirectory) return fail({ErrorCode::Internal, "not a file"});
-  return file(id).open();
+  return file(id).open(budget);
 }
 
 }  // namespace h5mount::tree

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalogue.h"
 #include "h5mount/tree/tree.h"
 
 namespace h5mount::tree {
@@ -15,8 +16,8 @@ class HiddenFiles {
  public:
   static constexpr NodeId kDirectory = 2;
 
-  // `status` returns the text of the status; null: there is none.
-  explicit HiddenFiles(std::function<std::string()> status);
+  // `status` returns the text of the status; null: there is none. `catalogue` outlives it.
+  HiddenFiles(std::function<std::string()> status, Catalogue& catalogue);
 
   bool has(NodeId id) const { return id >= kDirectory && id < kDirectory + 1 + files_.size(); }
   // Of the directory's entries. NotFound.
@@ -24,13 +25,16 @@ class HiddenFiles {
   std::shared_ptr<const DirectoryListing> list() const;
   // With size and number; owner, mode and time are the caller's.
   NodeStat stat(NodeId id) const;
-  Result<std::shared_ptr<OpenNode>> open(NodeId id) const;
+  Result<std::shared_ptr<OpenNode>> open(NodeId id, RequestBudget& budget) const;
+  std::string_view media_type(NodeId id) const {
+    return id == kDirectory ? kPlainBytes : file(id).media_type;
+  }
 
  private:
   struct File {
-    std::string_view name;
+    std::string_view name, media_type;
     std::function<std::uint64_t()> size;
-    std::function<std::shared_ptr<OpenNode>()> open;
+    std::function<Result<std::shared_ptr<OpenNode>>(RequestBudget& budget)> open;
     bool changes;
   };
   const File& file(NodeId id) const { return files_[id - kDirectory - 1]; }

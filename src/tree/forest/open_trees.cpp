@@ -62,17 +62,19 @@ std::size_t OpenTrees::size() const {
   return trees_.size();
 }
 
-// An eighth at once, as the search goes through all.
+// An eighth at once, as the search goes through all. One that is being used, or of which a file is open, is
+// not among them: what the kernel keeps for it then stays when it is told to forget the file's name.
 std::vector<OpenTreePtr> OpenTrees::too_many() {
   std::vector<OpenTreePtr> out;
   const MutexLock lock(mutex_);
   if (trees_.size() <= most_) return out;
   const auto stays = [](const auto& one) { return one.second->fate == OpenTree::Fate::Stays; };
-  if (static_cast<std::size_t>(std::ranges::count_if(trees_, stays)) <= most_) return out;
+  const auto staying = static_cast<std::size_t>(std::ranges::count_if(trees_, stays));
+  if (staying <= most_) return out;
   std::vector<std::pair<std::uint64_t, OpenTreePtr>> oldest;
   for (const auto& one : trees_)
-    if (stays(one)) oldest.emplace_back(one.second->used.load(), one.second);
-  const std::size_t count = std::min(oldest.size() - 1, oldest.size() - most_ + most_ / 8);
+    if (stays(one) && one.second.use_count() == 1) oldest.emplace_back(one.second->used.load(), one.second);
+  const std::size_t count = std::min(oldest.size(), staying - most_ + most_ / 8);
   std::ranges::nth_element(oldest, oldest.begin() + static_cast<std::ptrdiff_t>(count), {},
                            &std::pair<std::uint64_t, OpenTreePtr>::first);
   for (std::size_t i = 0; i < count; ++i) out.push_back(std::move(oldest[i].second));

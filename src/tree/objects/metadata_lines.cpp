@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "followed_dataset.h"
+#include "h5mount/view/text_lines.h"
 #include "h5mount/view/view.h"
 #include "h5mount/view/zarr.h"
 #include "object_facts.h"
@@ -18,10 +20,38 @@ namespace {
 // Longer values are omitted from their line, which names them.
 constexpr std::size_t kMaxValueBytes = 16U << 20;
 
+// Of a catalogue: datasets of more elements, or of more text, have no value in their lines.
+constexpr std::uint64_t kMostElements = 16;
+constexpr std::uint64_t kMostImageBytes = 1U << 20;
+constexpr std::size_t kMostValueText = 64U << 10;
+
+// Whether the same file may be read without it another time, or by another build.
+bool is_passing(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::Io:
+    case ErrorCode::AccessDenied:
+    case ErrorCode::NotFound:
+    case ErrorCode::OutOfMemory:
+    case ErrorCode::Internal:
+    case ErrorCode::Stale:
+    case ErrorCode::UnsupportedFeature:
+      return true;
+    default:
+      return concerns_one_request(error);
+  }
+}
+
+// What a line of a catalogue is made with; null: it is a line of the file's own metadata.jsonl.
+using ForCatalogue = PassingFacts*;
+
+void note(ForCatalogue catalogue, const Error& error) {
+  if (catalogue != nullptr && is_passing(error)) catalogue->failures = true;
+}
+
 // One object of JSON on one line, written to a text part by part. After a failure nothing more is written.
 class Line {
  public:
-  Line(std::string_view path, TreeText& out) : out_(out) { text("path", path); }
+  Line(std::string_view path, TextSink& out) : out_(out) { text("path", path); }
 
   void text(std::string_view key, std::string_view value) {
     begin(key);
@@ -67,23 +97,26 @@ class Line {
     part_.clear();
   }
 
-  TreeText& out_;
+  TextSink& out_;
   std::string part_ = "{";
   bool first_ = true;  // of the members of the innermost object
   Status status_;
 };
 
 // A scalar string is a JSON string here.
-Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most,
-                                   RequestBudget& budget) {
-  if (attribute.damage) return fail(*attribute.damage);
-  H5_ASSIGN(const std::string value, text::value_text(*attribute.type, attribute.space, attribute.data,
-                                                      file.value_context(&budget), most));
-  if (attribute.space.kind != format::DataspaceKind::Scalar || !text::is_string(*attribute.type))
-    return strict_json(value);
+Result<std::string> value_json(const format::Datatype& type, const format::Dataspace& space, ByteSpan data,
+                               const text::ValueContext& context, std::size_t most) {
+  H5_ASSIGN(const std::string value, text::value_text(type, space, data, context, most));
+  if (space.kind != format::DataspaceKind::Scalar || !text::is_string(type)) return strict_json(value);
   std::string out;
   text::append_json_string(value, out);
   return out;
+}
+
+Result<std::string> attribute_json(ServedFile& file, const object::Attribute& attribute, std::size_t most,
+                                   RequestBudget& budget) {
+  if (attribute.damage) return fail(*attribute.damage);
+  return value_json(*attribute.type, attribute.space, attribute.data, file.value_context(&budget), most);
 }
 
 // {"dtype":…,"shape":…} in the terms of user.hdf5.dtype and user.hdf5.shape.
@@ -102,12 +135,14 @@ std::string attribute_type(const object::Attribute& attribute) {
 
 // Stops where the text has no room for more: values may share what they refer to, so one object can produce
 // any amount of text.
-void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
+void add_attributes(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
+                    ForCatalogue catalogue) {
   bool any = false;
   std::vector<std::pair<std::string, Error>> failed;
   std::vector<std::pair<std::string, std::string>> types;
   std::size_t bytes_behind = 0;  // of what is written behind the values
   const auto note_failure = [&](std::string_view name, const Error& error) {
+    note(catalogue, error);
     bytes_behind += sizeof failed[0] + name.size();
     failed.emplace_back(name, error);
   };
@@ -188,7 +223,57 @@ void add_structure(ServedFile& file, const OpenedObject& object, Line& line, Req
   }
 }
 
-void add_object(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget) {
+// Nothing where it is too long for a line.
+Result<std::optional<std::string>> dataset_value(ServedFile& file, const OpenedObject& object,
+                                                 const object::DatasetDescription& dataset,
+                                                 RequestBudget& budget) {
+  const std::uint64_t elements = dataset.element_size == 0 ? 0 : dataset.image_bytes / dataset.element_size;
+  if (elements > kMostElements || dataset.image_bytes > kMostImageBytes) return std::nullopt;
+  std::vector<std::byte> data(static_cast<std::size_t>(dataset.image_bytes));
+  if (!data.empty()) {
+    H5_ASSIGN(const DatasetReaderPtr reader, open_reader(file, dataset, &budget));
+    H5_TRY(reader->read_into(0, data, &budget));
+  }
+  auto value = value_json(*dataset.type, dataset.space, data, file.value_context(object.snapshot, &budget),
+                          kMostValueText);
+  if (!value && value.error().code() == ErrorCode::TooLarge) return std::nullopt;
+  if (!value) return fail(value.error());
+  return *std::move(value);
+}
+
+void add_size_and_value(ServedFile& file, const OpenedObject& object,
+                        const object::DatasetDescription& dataset, Line& line, RequestBudget& budget,
+                        ForCatalogue catalogue) {
+  if (dataset.layout.cls == format::LayoutClass::Virtual || !dataset.external.empty())
+    catalogue->others = true;
+  if (dataset.image_bytes == 0 || !view::is_shown_as_text(*dataset.type))
+    line.json("size", fmt::format("{}", dataset.image_bytes));
+  const auto value = dataset_value(file, object, dataset, budget);
+  if (!value) {
+    note(catalogue, value.error());
+    line.text("error", value.error().text());
+  } else if (*value) {
+    line.json("value", **value);
+  }
+}
+
+void add_dataset(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
+                 ForCatalogue catalogue) {
+  line.text("kind", "dataset");
+  add_structure(file, object, line, budget);
+  const auto description = description_of(file, object, &budget);
+  if (!description) {
+    note(catalogue, description.error());
+    line.text("error", description.error().text());
+    if (description.error().code() == ErrorCode::TooLarge) add_all_views("larger than a file can be", line);
+    return;
+  }
+  add_absent_views(**description, line, budget);
+  if (catalogue != nullptr) add_size_and_value(file, object, **description, line, budget, catalogue);
+}
+
+void add_object(ServedFile& file, const OpenedObject& object, Line& line, RequestBudget& budget,
+                ForCatalogue catalogue) {
   switch (object.object.kind) {
     case object::ObjectKind::Group:
       line.text("kind", "group");
@@ -199,30 +284,24 @@ void add_object(ServedFile& file, const OpenedObject& object, Line& line, Reques
         line.text("dtype", *dtype);
       break;
     case object::ObjectKind::Dataset:
-      line.text("kind", "dataset");
-      add_structure(file, object, line, budget);
-      if (const auto description = description_of(file, object, &budget)) {
-        add_absent_views(**description, line, budget);
-      } else {
-        line.text("error", description.error().text());
-        if (description.error().code() == ErrorCode::TooLarge)
-          add_all_views("larger than a file can be", line);
-      }
+      add_dataset(file, object, line, budget, catalogue);
       break;
   }
   if (const auto salvage = get_object_xattr(file, object, "user.hdf5.salvage", budget))
     line.json("salvage", *salvage);
-  add_attributes(file, object, line, budget);
+  if (catalogue != nullptr)
+    line.json("mtime", fmt::format("{}", object_stat(file, object.object, NodeType::File).mtime));
+  add_attributes(file, object, line, budget, catalogue);
 }
 
 class MetadataWriter final : public ObjectVisitor {
  public:
-  MetadataWriter(ServedFile& file, TreeText& out, RequestBudget& budget)
-      : file_(file), out_(out), budget_(budget) {}
+  MetadataWriter(ServedFile& file, TextSink& out, RequestBudget& budget, ForCatalogue catalogue)
+      : file_(file), out_(out), budget_(budget), catalogue_(catalogue) {}
 
   Status visit_object(const WalkedPlace& place, const OpenedObject& object) override {
     Line line(place.path, out_);
-    add_object(file_, object, line, budget_);
+    add_object(file_, object, line, budget_, catalogue_);
     H5_TRY(budget_.check());
     return std::move(line).end();
   }
@@ -235,7 +314,8 @@ class MetadataWriter final : public ObjectVisitor {
     } else if (link.is(format::LinkType::Soft) || link.is(format::LinkType::External)) {
       line.text("kind", link.is(format::LinkType::Soft) ? "soft" : "external");
       line.text("target", link.target);
-      if (link.is(format::LinkType::External)) line.text("file", link.file);
+      if (link.is(format::LinkType::External))
+        line.text(catalogue_ != nullptr ? "target_file" : "file", link.file);
     } else {
       line.text("kind", "user-defined");
       line.json("class", fmt::format("{}", link.type));
@@ -244,6 +324,7 @@ class MetadataWriter final : public ObjectVisitor {
   }
 
   Status visit_damage(const WalkedPlace& place, const Error& why) override {
+    note(catalogue_, why);
     Line line(place.path, out_);
     line.text("error", why.text());
     return std::move(line).end();
@@ -251,8 +332,9 @@ class MetadataWriter final : public ObjectVisitor {
 
  private:
   ServedFile& file_;
-  TreeText& out_;
+  TextSink& out_;
   RequestBudget& budget_;
+  const ForCatalogue catalogue_;
 };
 
 }  // namespace
@@ -280,8 +362,14 @@ std::string strict_json(std::string_view json) {
   return out;
 }
 
-Status append_metadata_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
-  MetadataWriter writer(*file, out, budget);
+Status append_metadata_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget) {
+  MetadataWriter writer(*file, out, budget, nullptr);
+  return walk_objects(file, writer, budget);
+}
+
+Status append_catalogue_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget,
+                              PassingFacts& facts) {
+  MetadataWriter writer(*file, out, budget, &facts);
   return walk_objects(file, writer, budget);
 }
 

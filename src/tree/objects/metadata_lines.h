@@ -1,16 +1,28 @@
 // The whole tree of a file as lines of strict JSON, one object a line, depth first: the content of
-// /.h5/metadata.jsonl. Threads: any.
+// /.h5/metadata.jsonl, and a part of the catalogue of many files. Threads: any.
 #pragma once
 
 #include <string>
 
-#include "tree_text.h"
+#include "../core/served_file.h"
+#include "text_sink.h"
 
 namespace h5mount::tree {
 
 // Appends a line for the root and for every link, in the order of listings; enters groups only at their own
 // paths, so it terminates. The line of a damaged object contains the reason.
-Status append_metadata_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
+Status append_metadata_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget);
+
+// What lines say that need not be so another time, although the file is the same.
+struct PassingFacts {
+  bool others = false;    // they depend on other files that the file names, or it is being written
+  bool failures = false;  // something was not read for a reason that may pass
+};
+
+// The same lines with more in them: `size` (bytes), `mtime` (seconds), and the `value` of a dataset of few
+// elements. The file that an external link names is its `target_file`: a catalogue has a `file` of its own.
+Status append_catalogue_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget,
+                              PassingFacts& facts);
 
 // The JSON text with the numbers that strict JSON lacks (NaN, Infinity, -Infinity) as strings.
 std::string strict_json(std::string_view json);

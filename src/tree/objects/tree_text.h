@@ -9,24 +9,24 @@
 #include <vector>
 
 #include "../core/served_file.h"
+#include "text_sink.h"
 
 namespace h5mount::tree {
 
-class TreeText {
+class TreeText final : public TextSink {
  public:
   // Counted: only their number is kept, and nothing is charged.
   enum class Bytes : std::uint8_t { Held, Counted };
   explicit TreeText(const ViewContext& context, Bytes bytes = Bytes::Held);
-  ~TreeText();
+  ~TreeText() override;
   TreeText(const TreeText&) = delete;
   TreeText& operator=(const TreeText&) = delete;
 
   // TooLarge where it would exceed what one text may take, OutOfMemory or TooLarge where others take the
   // rest.
-  Status append(std::string_view bytes);
+  Status append(std::string_view bytes) override;
   std::uint64_t size() const { return size_; }
-  // Bytes that may follow, if nothing else takes them.
-  std::uint64_t left() const { return most_ - size_; }
+  std::uint64_t left() const override { return most_ - size_; }
 
   // Appends the bytes [offset, offset + length), cut at the end, of `text`.
   static void read(const std::shared_ptr<const TreeText>& text, std::uint64_t offset, std::uint64_t length,

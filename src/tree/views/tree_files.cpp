@@ -4,6 +4,7 @@
 #include "../objects/list_lines.h"
 #include "../objects/metadata_lines.h"
 #include "../objects/object_facts.h"
+#include "../objects/tree_text.h"
 #include "h5mount/base/once_value.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/view/view.h"
@@ -13,9 +14,9 @@ namespace h5mount::tree {
 
 namespace {
 
-using MakeTreeText = Status (*)(const ServedFilePtr& file, TreeText& out, RequestBudget& budget);
+using MakeTreeText = Status (*)(const ServedFilePtr& file, TextSink& out, RequestBudget& budget);
 
-Status append_list_lines(const ServedFilePtr& file, TreeText& out, RequestBudget& budget) {
+Status append_list_lines(const ServedFilePtr& file, TextSink& out, RequestBudget& budget) {
   return list_lines(file, [&](std::string_view lines) { return out.append(lines); }, budget);
 }
 

@@ -1,0 +1,51 @@
+// ParquetRows: a Parquet file of rows that come one after the other, written from its beginning to its end:
+// texts and whole numbers, any of which may be missing. A row group is held in memory until it is full.
+//
+//   ParquetRows rows({{"name", ParquetRows::Kind::Text}, {"size", ParquetRows::Kind::Number}}, take);
+//   rows.add(cells);
+//   rows.finish();
+//
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "h5mount/base/error.h"
+
+namespace h5mount::view {
+
+class ParquetRows {
+ public:
+  enum class Kind : std::uint8_t { Text, Number };  // UTF-8; signed, of 64 bits
+  struct Column {
+    std::string name;  // UTF-8
+    Kind kind = Kind::Text;
+  };
+  using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;  // nothing: it is missing
+  using Take = std::function<Status(std::string_view bytes)>;                 // of the file, in their order
+
+  // A row group ends with the row that reaches so many bytes.
+  static constexpr std::size_t kGroupBytes = 4U << 20;
+
+  ParquetRows(const std::vector<Column>& columns, Take take);
+  ~ParquetRows();
+  ParquetRows(const ParquetRows&) = delete;
+  ParquetRows& operator=(const ParquetRows&) = delete;
+
+  // A cell for each column, of its kind. Errors: those of `take`.
+  Status add(std::span<const Cell> row);
+  Status finish();
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace h5mount::view

@@ -1,0 +1,77 @@
+#include "database.h"
+
+namespace h5mount::store {
+
+namespace {
+
+// The lines of a file are in rows of a bounded size, so that no large one is in memory at once.
+constexpr const char* kSchema =
+    "CREATE TABLE IF NOT EXISTS part(identity INTEGER, stamp INTEGER, size INTEGER, maker INTEGER, "
+    "number INTEGER, last INTEGER, text BLOB, sum INTEGER, PRIMARY KEY(identity, maker, number)) "
+    "WITHOUT ROWID";
+constexpr const char* kFind =
+    "SELECT number, last, text, sum FROM part WHERE identity = ?1 AND stamp = ?2 AND size = ?3 AND maker = "
+    "?4 "
+    "ORDER BY number";
+constexpr const char* kRemove = "DELETE FROM part WHERE identity = ?1 AND maker = ?2";
+constexpr const char* kAdd = "INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+constexpr int kBusyMilliseconds = 500;
+
+bool is_damage(int code) {
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_SCHEMA ||
+         code == SQLITE_MISMATCH || code == SQLITE_FORMAT || code == SQLITE_TOOBIG;
+}
+
+}  // namespace
+
+int Query::step() {
+  if (statement_ == nullptr) return SQLITE_ERROR;
+  const int code = sqlite3_step(statement_);
+  damaged_ = damaged_ || is_damage(code & 0xFF);
+  return code;
+}
+
+bool Database::succeeds(int code) {
+  damaged_ = damaged_ || is_damage(code & 0xFF);
+  return code == SQLITE_OK;
+}
+
+bool Database::run(const char* statement) {
+  return succeeds(sqlite3_exec(handle_, statement, nullptr, nullptr, nullptr));
+}
+
+bool Database::open(const std::string& file) {
+  close();
+  damaged_ = false;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+  bool good = succeeds(sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr));
+  if (good) {
+    sqlite3_busy_timeout(handle_, kBusyMilliseconds);
+    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMostPartBytes + 4096);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+    // What a power failure or the end of this process damages is made anew.
+    good = run("PRAGMA cell_size_check = ON; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
+  }
+  good = good && run(kSchema);
+  const auto prepare = [&](const char* text, sqlite3_stmt*& statement) {
+    return succeeds(sqlite3_prepare_v3(handle_, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+  };
+  good = good && prepare(kFind, find_) && prepare(kRemove, remove_) && prepare(kAdd, add_);
+  if (!good) close();
+  return good;
+}
+
+void Database::close() {
+  for (sqlite3_stmt** statement : {&find_, &remove_, &add_}) {
+    sqlite3_finalize(*statement);
+    *statement = nullptr;
+  }
+  sqlite3_close(handle_);
+  handle_ = nullptr;
+}
+
+}  // namespace h5mount::store

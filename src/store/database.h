@@ -1,0 +1,84 @@
+// Database: a connection to an SQLite database, and statements over it. Threads: one at a time.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace h5mount::store {
+
+inline constexpr int kMostPartBytes = 1 << 20;
+
+// A prepared statement, reset when it goes out of scope. Parameters are numbered from 1, columns from 0.
+class Query {
+ public:
+  // `damaged` is set where it is found that the database is not sound.
+  Query(sqlite3_stmt* statement, bool& damaged) : statement_(statement), damaged_(damaged) {}
+  ~Query() {
+    if (statement_ == nullptr) return;
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
+  Query(const Query&) = delete;
+  Query& operator=(const Query&) = delete;
+
+  Query& bind(int at, std::uint64_t number) {
+    sqlite3_bind_int64(statement_, at, static_cast<sqlite3_int64>(number));
+    return *this;
+  }
+  // The bytes must outlive the query.
+  Query& bind(int at, std::string_view bytes) {
+    sqlite3_bind_blob64(statement_, at, bytes.data(), bytes.size(), SQLITE_STATIC);
+    return *this;
+  }
+  int step();
+  bool done() { return step() == SQLITE_DONE; }
+
+  std::uint64_t number(int column) const {
+    return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
+  }
+  std::string_view bytes(int column) const {
+    const void* at = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    if (at == nullptr || size <= 0) return {};
+    return {static_cast<const char*>(at), static_cast<std::size_t>(size)};
+  }
+
+ private:
+  sqlite3_stmt* const statement_;
+  bool& damaged_;
+};
+
+class Database {
+ public:
+  Database() = default;
+  ~Database() { close(); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // The file is there, and this user's. False: SQLite cannot use it, or it has not got all that this program
+  // writes; is_damaged() then says whether that is so for good.
+  bool open(const std::string& file);
+  void close();
+  explicit operator bool() const { return handle_ != nullptr; }
+
+  bool is_damaged() const { return damaged_; }
+  bool run(const char* statement);
+
+  // The parts of (1 identity, 2 stamp, 3 size, 4 maker) in order: 0 number, 1 last, 2 text, 3 sum.
+  Query find() { return {find_, damaged_}; }
+  Query remove() { return {remove_, damaged_}; }  // those of (1 identity, 2 maker)
+  // (1 identity, 2 stamp, 3 size, 4 maker, 5 number, 6 last, 7 text, 8 sum)
+  Query add() { return {add_, damaged_}; }
+
+ private:
+  bool succeeds(int code);
+
+  sqlite3* handle_ = nullptr;
+  bool damaged_ = false;
+  sqlite3_stmt *find_ = nullptr, *remove_ = nullptr, *add_ = nullptr;
+};
+
+}  // namespace h5mount::store

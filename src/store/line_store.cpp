@@ -1,0 +1,193 @@
+#include "h5mount/store/line_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "database.h"
+#include "h5mount/base/log.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/base/unique_fd.h"
+#include "h5mount/tree/names.h"
+
+namespace h5mount::store {
+
+namespace {
+
+using tree::LineStore;
+
+constexpr const char* kFile = "catalogue.sqlite";
+
+class SqliteStore final : public LineStore {
+ public:
+  SqliteStore(UniqueFd directory, const std::string& path, std::uint64_t maker)
+      : directory_(std::move(directory)), file_(path + "/" + kFile), maker_(maker) {}
+
+  // Whether the database can be used.
+  bool begin() {
+    return connect() != nullptr;  // closed at once: the process may fork
+  }
+
+  Result<bool> find(const Key& key, const Take& take) override {
+    ConnectionPtr connection = connection_now();
+    if (!connection) return false;
+    auto found = find_in(connection->database, key, take);
+    give_back(std::move(connection));
+    return found;
+  }
+
+  void put(const Key& key, const Give& give) override {
+    ConnectionPtr connection = connection_now();
+    if (!connection) return;
+    Database& database = connection->database;
+    // Others that write wait for this one, and not the other way round when it has begun.
+    if (database.run("BEGIN IMMEDIATE")) {
+      const bool put = put_in(database, key, give);
+      database.run(put ? "COMMIT" : "ROLLBACK");
+    }
+    give_back(std::move(connection));
+  }
+
+ private:
+  struct Connection {
+    Database database;
+    ino_t file = 0;
+  };
+  using ConnectionPtr = std::unique_ptr<Connection>;
+
+  // Whatever was changed by hand, or by a fault, is found by it; who may write here may do anything.
+  std::uint64_t sum_of(const Key& key, std::uint64_t number, bool last, std::string_view text) const {
+    const std::uint64_t parts[] = {key.identity, key.stamp,      key.size,         maker_,
+                                   number,       last ? 1U : 0U, tree::fnv1a(text)};
+    return tree::fnv1a({reinterpret_cast<const char*>(parts), sizeof parts});
+  }
+
+  Result<bool> find_in(Database& database, const Key& key, const Take& take) const {
+    Query query = database.find();
+    query.bind(1, key.identity).bind(2, key.stamp).bind(3, key.size).bind(4, maker_);
+    bool last = false;
+    std::uint64_t number = 0;
+    for (; query.step() == SQLITE_ROW && !last; ++number) {
+      const std::string_view text = query.bytes(2);
+      last = query.number(1) != 0;
+      if (query.number(0) != number || query.number(3) != sum_of(key, number, last, text)) return false;
+      H5_TRY(take(text));
+    }
+    return last;
+  }
+
+  bool put_in(Database& database, const Key& key, const Give& give) const {
+    if (!database.remove().bind(1, key.identity).bind(2, maker_).done()) return false;
+    std::string part, next;
+    auto more = give(part);
+    for (std::uint64_t number = 0; more && *more; ++number) {
+      more = give(next);
+      if (!more) return false;
+      const bool last = !*more;
+      Query query = database.add();
+      query.bind(1, key.identity).bind(2, key.stamp).bind(3, key.size).bind(4, maker_).bind(5, number);
+      query.bind(6, std::uint64_t{last}).bind(7, std::string_view(part));
+      if (!query.bind(8, sum_of(key, number, last, part)).done()) return false;
+      part.swap(next);
+    }
+    return more.has_value();
+  }
+
+  // Another mount may have made the database anew.
+  ino_t file_now() const {
+    struct stat st = {};
+    const bool sound = ::fstatat(directory_.get(), kFile, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       S_ISREG(st.st_mode) && st.st_uid == ::geteuid();
+    return sound ? st.st_ino : 0;
+  }
+
+  ConnectionPtr connection_now() {
+    ConnectionPtr idle;
+    {
+      const MutexLock lock(mutex_);
+      if (!idle_.empty()) {
+        idle = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (idle && idle->file == file_now()) return idle;
+    return connect();
+  }
+
+  void give_back(ConnectionPtr connection) {
+    if (connection->database.is_damaged()) return forget_all(std::move(connection));
+    const MutexLock lock(mutex_);
+    idle_.push_back(std::move(connection));
+  }
+
+  ConnectionPtr connect() {
+    auto out = std::make_unique<Connection>();
+    if (open(*out)) return out;
+    if (out->database.is_damaged()) {
+      forget_all(std::move(out));
+      out = std::make_unique<Connection>();
+      if (open(*out)) return out;
+    }
+    log_once(LogLevel::Warning, file_ + ": cannot be used now: nothing is remembered");
+    return nullptr;
+  }
+
+  bool open(Connection& to) const {
+    constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    const UniqueFd made(::openat(directory_.get(), kFile, kFlags, 0600));
+    to.file = file_now();
+    return made && to.file != 0 && to.database.open(file_);
+  }
+
+  // The database is to be made anew; by one mount at a time, so that none removes what another has just made.
+  void forget_all(ConnectionPtr damaged) const {
+    const ino_t file = damaged->file;
+    damaged.reset();
+    const UniqueFd turn(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ::flock(turn.get(), LOCK_EX);
+    if (file_now() != file) return;
+    log(LogLevel::Warning, "{}: is damaged, and is made anew", file_);
+    ::unlinkat(directory_.get(), kFile, 0);
+    ::unlinkat(directory_.get(), (std::string(kFile) + "-journal").c_str(), 0);
+  }
+
+  const UniqueFd directory_;
+  const std::string file_;
+  const std::uint64_t maker_;
+  Mutex mutex_;
+  std::vector<ConnectionPtr> idle_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+bool can_store() {
+  return true;
+}
+
+Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string& directory,
+                                                         const std::string& maker) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail(io_error(errno, "making the directory " + directory));
+  UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat st = {};
+  if (!fd || ::fstat(fd.get(), &st) != 0) return fail(io_error(errno, directory));
+  if (st.st_uid != ::geteuid())
+    return fail({ErrorCode::AccessDenied, directory + " belongs to somebody else: catalogue= needs one of "
+                                                      "your own"});
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return fail({ErrorCode::AccessDenied, directory + ": others may write there: chmod 700 it"});
+  char real[PATH_MAX];
+  if (::realpath(directory.c_str(), real) == nullptr) return fail(io_error(errno, directory));
+  auto out = std::make_shared<SqliteStore>(std::move(fd), real, tree::fnv1a(maker));
+  if (!out->begin()) return fail({ErrorCode::Io, directory + ": no database can be made there"});
+  return out;
+}
+
+}  // namespace h5mount::store

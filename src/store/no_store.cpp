@@ -1,0 +1,15 @@
+// Without SQLite.
+#include "h5mount/store/line_store.h"
+
+namespace h5mount::store {
+
+bool can_store() {
+  return false;
+}
+
+Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string&, const std::string&) {
+  return fail(
+      {ErrorCode::UnsupportedFeature, "this h5mount was built without SQLite, which catalogue= needs"});
+}
+
+}  // namespace h5mount::store

@@ -1,0 +1,284 @@
+#include "catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "../core/open_files.h"
+#include "catalogue_line.h"
+#include "h5mount/base/long_work.h"
+#include "h5mount/text/value_text.h"
+#include "h5mount/view/parquet_rows.h"
+
+namespace h5mount::tree {
+
+namespace {
+
+using view::ParquetRows;
+
+// Gives the lines of a file part by part; `begins`: with the first part of a line. No part has a newline but
+// at its end.
+template <class Take>
+Status for_each_part(const Spool& lines, Take&& take) {
+  constexpr std::uint64_t kPart = 256U << 10;
+  bool begins = true;
+  std::string text;
+  for (std::uint64_t at = 0; at < lines.size(); at += text.size()) {
+    text.clear();
+    H5_TRY(lines.read(at, kPart, text));
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+      const std::string_view part = rest.substr(0, end);
+      H5_TRY(take(part, begins));
+      begins = part.ends_with('\n');
+      rest.remove_prefix(end);
+    }
+  }
+  return {};
+}
+
+void add_bytes(std::string bytes, dataset::Pieces& out) {
+  const auto owned = std::make_shared<const std::string>(std::move(bytes));
+  out.add(as_bytes(*owned), owned);
+}
+
+// The lines of all files, made as far as they are read.
+class OpenLines final : public OpenWithoutHoles {
+ public:
+  OpenLines(const ForestOptions& options, ForestDirectoryPtr top, CatalogueProgress& progress)
+      : walk_(options, std::move(top), progress) {}
+
+  bool keeps_pages() const override { return false; }
+  bool direct() const override { return true; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out,
+              RequestBudget& budget) override {
+    constexpr std::uint64_t kAtOnce = 64U << 10;  // then the reader has something to begin with
+    const std::uint64_t wanted = offset + std::min({length, kAtOnce, ~offset});
+    for (;;) {
+      std::shared_ptr<Step> step;
+      {
+        const MutexLock lock(mutex_);
+        if (ended_ || made_ >= wanted) break;
+        if (!step_) step_ = std::make_shared<Step>();
+        step = step_;
+      }
+      H5_ASSIGN(const Made now, step->get([&] { return make_more(budget); }, &budget));
+      const MutexLock lock(mutex_);
+      if (step_ != step) continue;
+      step_ = nullptr;
+      made_ = now.size;
+      ended_ = now.last;
+    }
+    std::string bytes;
+    {
+      const std::uint64_t end = size();
+      const MutexLock lock(text_mutex_);
+      H5_TRY(text_.read(offset, std::min({length, kMostBytes, end - std::min(offset, end)}), bytes));
+    }
+    if (!bytes.empty()) add_bytes(std::move(bytes), out);
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t kMostBytes = 1U << 20;
+  struct Made {
+    std::uint64_t size = 0;
+    bool last = false;
+  };
+  using Step = OnceValue<Made>;
+
+  std::uint64_t size() const override {
+    const MutexLock lock(mutex_);
+    return made_;
+  }
+
+  // One file more. By one thread at a time.
+  Result<Made> make_more(RequestBudget& budget) {
+    if (broken_) return fail(*broken_);
+    H5_ASSIGN(const bool more, walk_.next(file_, budget));
+    if (!more) return Made{text_size(), true};
+    const Status added = add_lines();
+    if (!added) broken_ = added.error();  // a part of the file's lines may be there
+    H5_TRY(added);
+    return Made{text_size(), false};
+  }
+  Status add_lines() {
+    std::string head = R"({"file":)";
+    text::append_json_string(file_.path, head);
+    head += ',';
+    return for_each_part(file_.lines, [&](std::string_view part, bool begins) -> Status {
+      const MutexLock lock(text_mutex_);
+      if (begins) H5_TRY(text_.append(head));
+      return text_.append(part.substr(begins ? 1 : 0));
+    });
+  }
+  std::uint64_t text_size() {
+    const MutexLock lock(text_mutex_);
+    return text_.size();
+  }
+
+  CatalogueWalk walk_;  // these three belong to the step that is being made
+  CatalogueWalk::File file_;
+  std::optional<Error> broken_;
+  Mutex text_mutex_;
+  Spool text_ H5_GUARDED_BY(text_mutex_);
+  mutable Mutex mutex_;
+  std::shared_ptr<Step> step_ H5_GUARDED_BY(mutex_);
+  std::uint64_t made_ H5_GUARDED_BY(mutex_) = 0;
+  bool ended_ H5_GUARDED_BY(mutex_) = false;
+};
+
+// The table.
+class OpenTable final : public OpenWithoutHoles {
+ public:
+  explicit OpenTable(std::shared_ptr<const Spool> image) : image_(std::move(image)) {}
+
+  bool keeps_pages() const override { return false; }
+  bool direct() const override { return true; }
+
+  Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
+    std::string bytes;
+    H5_TRY(image_->read(offset, std::min(length, kMostBytes), bytes));
+    if (!bytes.empty()) add_bytes(std::move(bytes), out);
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t kMostBytes = 1U << 20;
+  std::uint64_t size() const override { return image_->size(); }
+
+  const std::shared_ptr<const Spool> image_;
+};
+
+const std::vector<ParquetRows::Column>& table_columns() {
+  using enum ParquetRows::Kind;
+  static const std::vector<ParquetRows::Column> columns = {
+      {"file", Text},   {"path", Text},    {"kind", Text},       {"shape", Text}, {"dtype", Text},
+      {"size", Number}, {"mtime", Number}, {"attributes", Text}, {"value", Text}, {"error", Text}};
+  return columns;
+}
+
+// Bytes that are not UTF-8 as JSON writes them.
+std::string utf8_path(std::string_view path) {
+  std::string json;
+  text::append_json_string(path, json);
+  return unescaped(json);
+}
+
+ParquetRows::Cell number_cell(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || trouble != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+ParquetRows::Cell json_cell(std::string_view text) {
+  return text.empty() ? ParquetRows::Cell() : ParquetRows::Cell(text);
+}
+
+// A text of JSON as what it stands for. `held` keeps it.
+ParquetRows::Cell text_cell(std::string_view text, std::string& held) {
+  if (!text.starts_with('"')) return json_cell(text);
+  held = unescaped(text);
+  return std::string_view(held);
+}
+
+Status add_row(const std::string& file, std::string_view text, ParquetRows& rows) {
+  CatalogueLine line = take_apart(text).value_or(CatalogueLine{});
+  std::string path, kind, dtype, error;
+  if (!line.whole && line.error.empty())
+    line.error = R"("more attributes than a row of the table holds: metadata.jsonl has them")";
+  const std::array<ParquetRows::Cell, 10> cells = {
+      std::string_view(file),      text_cell(line.path, path),   text_cell(line.kind, kind),
+      json_cell(line.shape),       text_cell(line.dtype, dtype), number_cell(line.size),
+      number_cell(line.mtime),     json_cell(line.attributes),   json_cell(line.value),
+      text_cell(line.error, error)};
+  return rows.add(cells);
+}
+
+Status add_rows(const CatalogueWalk::File& file, ParquetRows& rows) {
+  const std::string path = utf8_path(file.path);
+  std::string line;
+  return for_each_part(file.lines, [&](std::string_view part, bool begins) -> Status {
+    if (begins) line.clear();
+    const bool ends = part.ends_with('\n');
+    if (ends) part.remove_suffix(1);
+    line += part.substr(0, kMostLineBytes - line.size());
+    return ends ? add_row(path, line, rows) : Status{};
+  });
+}
+
+// Counts a pass as long as it runs.
+class CountedPass {
+ public:
+  CountedPass(CatalogueProgress& progress, std::uint64_t files) : progress_(progress), files_(files) {
+    ++progress_.running;
+    progress_.of_files += files_;
+  }
+  ~CountedPass() {
+    --progress_.running;
+    progress_.of_files -= files_;
+    progress_.files -= told_;
+  }
+  CountedPass(const CountedPass&) = delete;
+  CountedPass& operator=(const CountedPass&) = delete;
+  void told_one() { ++told_, ++progress_.files; }
+
+ private:
+  CatalogueProgress& progress_;
+  const std::uint64_t files_;
+  std::uint64_t told_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<OpenNode> Catalogue::open_lines() {
+  return std::make_shared<OpenLines>(options_, top_, progress_);
+}
+
+Result<Catalogue::Image> Catalogue::make_parquet(RequestBudget& budget) {
+  note_long_work();
+  H5_ASSIGN(const CatalogueWalk::Survey survey, CatalogueWalk::survey(top_, budget));
+  if (Image known = opened(); known && known->digest == survey.digest) return known;
+  CatalogueWalk walk(options_, top_, progress_);
+  CountedPass pass(progress_, survey.files);
+  const auto image = std::make_shared<Table>();
+  image->digest = survey.digest;
+  ParquetRows rows(table_columns(), [&](std::string_view bytes) { return image->bytes.append(bytes); });
+  CatalogueWalk::File file;
+  for (;;) {
+    H5_ASSIGN(const bool more, walk.next(file, budget));
+    if (!more) break;
+    H5_TRY(add_rows(file, rows));
+    pass.told_one();
+  }
+  H5_TRY(rows.finish());
+  return image;
+}
+
+Result<std::shared_ptr<OpenNode>> Catalogue::open_parquet(RequestBudget& budget) {
+  std::shared_ptr<OnceValue<Image>> making;
+  {
+    const MutexLock lock(mutex_);
+    making = making_.lock();
+    if (!making) making_ = making = std::make_shared<OnceValue<Image>>();
+  }
+  H5_ASSIGN(const Image image, making->get([&] { return make_parquet(budget); }, &budget));
+  const MutexLock lock(mutex_);
+  if (making_.lock() == making) making_.reset();  // who opens it from now on gets what is there then
+  opened_ = image;
+  return std::make_shared<OpenTable>(std::shared_ptr<const Spool>(image, &image->bytes));
+}
+
+Catalogue::Image Catalogue::opened() const {
+  const MutexLock lock(mutex_);
+  return opened_.lock();
+}
+
+std::uint64_t Catalogue::parquet_size() const {
+  const Image image = opened();
+  return image ? image->bytes.size() : 0;
+}
+
+}  // namespace h5mount::tree

@@ -1,0 +1,52 @@
+// Catalogue: metadata.jsonl and catalogue.parquet of a forest: what all its files hold, a line or a row an
+// object. Files are opened one after the other; what was made of them is kept on disk (spool.h) as long as
+// somebody has the text open, so that it is of one pass, whatever its length and wherever it is read.
+// Threads: any.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "catalogue_walk.h"
+#include "h5mount/base/once_value.h"
+
+namespace h5mount::tree {
+
+class Catalogue {
+ public:
+  // `options` outlives it.
+  Catalogue(const ForestOptions& options, ForestDirectoryPtr top) : options_(options), top_(std::move(top)) {}
+
+  // Each has its own pass, which goes on as it is read.
+  std::shared_ptr<OpenNode> open_lines();
+  // Those who open it while it is made, or while others have it open and no file has changed, share the pass;
+  // one whose request ends leaves it to the others.
+  Result<std::shared_ptr<OpenNode>> open_parquet(RequestBudget& budget);
+  std::uint64_t parquet_size() const;  // of the one that was opened last and still is; else 0
+
+  void add_counts(ForestCounts& to) const {
+    to.passes = progress_.running;
+    to.told = progress_.files;
+    to.to_tell = progress_.of_files;
+    to.opened = progress_.opened;
+    to.remembered = progress_.remembered;
+  }
+
+ private:
+  struct Table {
+    Spool bytes;
+    std::uint64_t digest = 0;  // of the survey that was made before
+  };
+  using Image = std::shared_ptr<const Table>;
+  Result<Image> make_parquet(RequestBudget& budget);
+  Image opened() const;
+
+  const ForestOptions& options_;
+  const ForestDirectoryPtr top_;
+  CatalogueProgress progress_;
+  mutable Mutex mutex_;
+  std::weak_ptr<OnceValue<Image>> making_ H5_GUARDED_BY(mutex_);
+  std::weak_ptr<const Table> opened_ H5_GUARDED_BY(mutex_);
+};
+
+}  // namespace h5mount::tree

@@ -1,0 +1,69 @@
+// CatalogueWalk: the files of a forest one after the other, depth first, in the order of listings, each with
+// the lines that tell of it. What is held in memory is a listing for each level. Threads: one.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../source_tree.h"
+#include "h5mount/tree/forest.h"
+#include "spool.h"
+
+namespace h5mount::tree {
+
+// What all walks of a mount have done.
+struct CatalogueProgress {
+  std::atomic<std::uint64_t> running{0};     // that are making a catalogue.parquet
+  std::atomic<std::uint64_t> files{0};       // of these, told so far
+  std::atomic<std::uint64_t> of_files{0};    // and in all
+  std::atomic<std::uint64_t> opened{0};      // by all walks
+  std::atomic<std::uint64_t> remembered{0};  // taken from the store
+};
+
+class CatalogueWalk {
+ public:
+  CatalogueWalk(const ForestOptions& options, ForestDirectoryPtr top, CatalogueProgress& progress);
+
+  struct File {
+    std::string path;  // in the forest
+    Spool lines;       // each with its newline, without the key `file`
+  };
+  // The next file, or a directory or symlink that cannot be looked into; false: there is none. After an
+  // error, which is the request's (interrupted, no space), the same file is the next one.
+  Result<bool> next(File& out, RequestBudget& budget);
+
+  // What there is, as listings and the entries' own data tell: opens no file.
+  struct Survey {
+    std::uint64_t files = 0;
+    std::uint64_t digest = 0;  // another one after every change of a file, of its name or of its rights
+  };
+  static Result<Survey> survey(ForestDirectoryPtr top, RequestBudget& budget);
+
+ private:
+  struct Level {
+    ForestDirectoryPtr directory;
+    std::string path;
+    std::vector<ForestDirectory::Item> items;
+    std::size_t next = 0;
+  };
+
+  Status enter(ForestDirectoryPtr directory, std::string path);
+  Result<bool> take(const std::string& name, File& out, RequestBudget& budget);
+  Status describe(const ForestDirectory& directory, const std::string& name, ForestEntry entry, File& out,
+                  RequestBudget& budget);
+  Status read(const ForestDirectory& directory, const std::string& name, File& out, RequestBudget& budget,
+              PassingFacts& facts) const;
+  Result<bool> recall(const LineStore::Key& key, File& out) const;
+  void remember(const LineStore::Key& key, const File& file) const;
+  static Status tell_error(const Error& error, File& out);
+
+  const ForestOptions& options_;
+  CatalogueProgress& progress_;
+  const ForestDirectoryPtr top_;
+  bool begun_ = false;
+  std::vector<Level> levels_;
+};
+
+}  // namespace h5mount::tree

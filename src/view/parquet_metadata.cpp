@@ -1,0 +1,95 @@
+#include "parquet_metadata.h"
+
+#include "parquet_types.h"
+
+namespace h5mount::view {
+
+namespace {
+
+using namespace parquet;
+
+}  // namespace
+
+void write_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
+  out.list_of_structs(2, columns.size() + 1);
+  out.begin();
+  out.text(4, "schema");
+  out.i32(5, static_cast<std::int32_t>(columns.size()));
+  out.end();
+  for (const ParquetColumn& column : columns) {
+    out.begin();
+    out.i32(1, column.physical);
+    if (column.physical == kFixedBytes) out.i32(2, static_cast<std::int32_t>(column.value_bytes));
+    out.i32(3, column.optional ? kOptional : kRequired);
+    out.text(4, column.name);
+    if (column.converted) out.i32(6, *column.converted);
+    if (column.converted == kUtf8) {
+      out.begin(10);  // LogicalType, a union
+      out.begin(1);   // StringType
+      out.end();
+      out.end();
+    }
+    out.end();
+  }
+}
+
+void write_row_group(ThriftWriter& out, const std::vector<ParquetColumn>& columns,
+                     const ParquetGroup& group) {
+  const auto rows = static_cast<std::int64_t>(group.rows);
+  std::uint64_t offset = group.offset;
+  out.begin();
+  out.list_of_structs(1, columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ParquetColumn& column = columns[i];
+    const std::uint64_t names = group.columns[i].names, bytes = names + group.columns[i].page;
+    out.begin();
+    out.i64(2, static_cast<std::int64_t>(offset));
+    out.begin(3);
+    out.i32(1, column.physical);
+    out.list_of_i32(2, names > 0 ? 3 : 1);
+    out.element(kPlain);
+    if (names > 0) out.element(kRle), out.element(kRleDictionary);
+    out.list_of_texts(3, 1);
+    out.element(std::string_view(column.name));
+    out.i32(4, kUncompressed);
+    out.i64(5, rows);
+    out.i64(6, static_cast<std::int64_t>(bytes));
+    out.i64(7, static_cast<std::int64_t>(bytes));
+    out.i64(9, static_cast<std::int64_t>(offset + names));
+    if (names > 0) out.i64(11, static_cast<std::int64_t>(offset));
+    out.end();
+    out.end();
+    offset += bytes;
+  }
+  out.i64(2, static_cast<std::int64_t>(offset - group.offset));
+  out.i64(3, rows);
+  out.end();
+}
+
+std::string parquet_page_header(std::uint64_t page_bytes, std::uint64_t rows, std::int32_t encoding) {
+  const auto bytes = static_cast<std::int32_t>(page_bytes);
+  std::string out;
+  ThriftWriter thrift(out);
+  thrift.begin();
+  thrift.i32(1, kDataPage);
+  thrift.i32(2, bytes);
+  thrift.i32(3, bytes);
+  thrift.begin(5);
+  thrift.i32(1, static_cast<std::int32_t>(rows));
+  thrift.i32(2, encoding);
+  thrift.i32(3, kRle);
+  thrift.i32(4, kRle);
+  thrift.end();
+  thrift.end();
+  return out;
+}
+
+void end_parquet_footer(ThriftWriter& thrift, std::string& out) {
+  thrift.text(6, "h5mount");
+  thrift.end();
+  const std::uint64_t length = out.size();
+  for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(length >> (8 * i) & 0xFF);
+  out += kParquetMagic;
+}
+
+}  // namespace h5mount::view

@@ -1,0 +1,36 @@
+// The metadata of a Parquet file: what a table's layout and rows that come one after the other have in
+// common. Threads: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parquet_column.h"
+#include "thrift_writer.h"
+
+namespace h5mount::view {
+
+inline constexpr std::string_view kParquetMagic = "PAR1";
+
+struct ParquetGroup {
+  std::uint64_t rows = 0;
+  std::uint64_t offset = 0;  // bytes, from the file's start
+  struct Column {
+    std::uint64_t names = 0;  // bytes of its dictionary page, with the header
+    std::uint64_t page = 0;   // of its data page
+  };
+  std::vector<Column> columns;
+};
+
+// Fields 2 and, for each group, an element of field 4 of FileMetaData; and its last field, the footer's
+// length and the magic. `out`: what `thrift` writes to.
+void write_schema(ThriftWriter& thrift, const std::vector<ParquetColumn>& columns);
+void write_row_group(ThriftWriter& thrift, const std::vector<ParquetColumn>& columns,
+                     const ParquetGroup& group);
+void end_parquet_footer(ThriftWriter& thrift, std::string& out);
+
+// Of a page of values. `encoding`: parquet.thrift `Encoding`.
+std::string parquet_page_header(std::uint64_t page_bytes, std::uint64_t rows, std::int32_t encoding);
+
+}  // namespace h5mount::view

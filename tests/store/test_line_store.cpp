@@ -1,0 +1,143 @@
+// What the store of a catalogue's lines gives back.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "h5mount/store/line_store.h"
+
+namespace h5mount::store {
+namespace {
+
+using tree::LineStore;
+
+class LineStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/h5mount-store-XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    place = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(place); }
+
+  std::shared_ptr<LineStore> open(const std::string& maker = "one") const {
+    auto out = open_line_store(place + "/store", maker);
+    EXPECT_TRUE(out) << (out ? "" : out.error().text());
+    return out ? *out : nullptr;
+  }
+  static void put(LineStore& store, const LineStore::Key& key, const std::vector<std::string>& parts) {
+    std::size_t next = 0;
+    store.put(key, [&](std::string& part) -> Result<bool> {
+      if (next == parts.size()) return false;
+      part = parts[next++];
+      return true;
+    });
+  }
+  // "-": it is not there.
+  static std::string get(LineStore& store, const LineStore::Key& key) {
+    std::string out;
+    const auto found = store.find(key, [&](std::string_view part) {
+      out += part;
+      return Status{};
+    });
+    return found && *found ? out : "-";
+  }
+
+  std::string place;
+};
+
+constexpr LineStore::Key kKey{1, 2, 3};
+
+TEST_F(LineStoreTest, GivesWhatWasPutUnderTheKeyAndNothingElse) {
+  const auto store = open();
+  EXPECT_EQ(get(*store, kKey), "-");
+  put(*store, kKey, {"a", std::string(1U << 19, 'b'), "c"});
+  EXPECT_EQ(get(*store, kKey), "a" + std::string(1U << 19, 'b') + "c");
+  EXPECT_EQ(get(*open(), kKey), get(*store, kKey));
+  for (const LineStore::Key& other : {LineStore::Key{9, 2, 3}, {1, 9, 3}, {1, 2, 9}})
+    EXPECT_EQ(get(*store, other), "-");
+  EXPECT_EQ(get(*open("two"), kKey), "-");
+}
+
+TEST_F(LineStoreTest, AnotherStateOfAFileTakesThePlaceOfTheOneBefore) {
+  const auto store = open();
+  put(*store, kKey, {"a", "b"});
+  put(*store, {1, 5, 3}, {"new"});
+  EXPECT_EQ(get(*store, kKey), "-");
+  EXPECT_EQ(get(*store, {1, 5, 3}), "new");
+}
+
+TEST_F(LineStoreTest, WhatWasNotGivenWholeIsNotRemembered) {
+  const auto store = open();
+  put(*store, kKey, {"before"});
+  int parts = 0;
+  store->put({1, 7, 3}, [&](std::string& part) -> Result<bool> {
+    part = "x";
+    if (++parts > 2) return fail({ErrorCode::Io, "trouble"});
+    return true;
+  });
+  EXPECT_EQ(get(*store, {1, 7, 3}), "-");
+  EXPECT_EQ(get(*store, kKey), "before");
+}
+
+TEST_F(LineStoreTest, AFileThatIsNoDatabaseIsMadeAnewAlsoUnderAnOpenStore) {
+  const auto store = open();
+  put(*store, kKey, {"a"});
+  const std::string file = place + "/store/catalogue.sqlite";
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << std::string(10'000, 'x');
+  EXPECT_EQ(get(*store, kKey), "-");
+  put(*store, kKey, {"b"});
+  EXPECT_EQ(get(*store, kKey), "b");
+  std::filesystem::remove(file);
+  EXPECT_EQ(get(*store, kKey), "-");
+  put(*store, kKey, {"c"});
+  EXPECT_EQ(get(*open(), kKey), "c");
+}
+
+TEST_F(LineStoreTest, TheDirectoryIsOnesOwnAndNobodyElseMayWriteThere) {
+  open();
+  struct stat st = {};
+  ASSERT_EQ(::stat((place + "/store").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777U, 0700U);
+  ASSERT_EQ(::stat((place + "/store/catalogue.sqlite").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777U, 0600U);
+  for (const unsigned mode : {0720U, 0702U}) {
+    ASSERT_EQ(::chmod((place + "/store").c_str(), mode), 0);
+    const auto refused = open_line_store(place + "/store", "one");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::AccessDenied);
+  }
+  EXPECT_FALSE(open_line_store(place + "/none/store", "one"));
+  std::filesystem::remove(place + "/store/catalogue.sqlite");
+  ASSERT_EQ(::chmod((place + "/store").c_str(), 0700), 0);
+  std::filesystem::create_symlink(place + "/elsewhere", place + "/store/catalogue.sqlite");
+  EXPECT_FALSE(open_line_store(place + "/store", "one"));
+  EXPECT_FALSE(std::filesystem::exists(place + "/elsewhere"));
+}
+
+TEST_F(LineStoreTest, ThreadsAndStoresShareADatabase) {
+  const auto one = open(), two = open();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      LineStore& store = t % 2 == 0 ? *one : *two;
+      for (std::uint64_t i = 0; i < 50; ++i) {
+        const LineStore::Key key{i, i, i};
+        put(store, key, {std::to_string(i)});
+        const std::string got = get(store, key);
+        if (got != "-" && got != std::to_string(i)) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(get(*one, {49, 49, 49}), "49");
+}
+
+}  // namespace
+}  // namespace h5mount::store
