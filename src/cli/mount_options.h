@@ -11,6 +11,7 @@
 #include "h5mount/base/error.h"
 #include "h5mount/base/log.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/remote/remote.h"
 #include "salvage_files.h"
 
 namespace h5mount::cli {
@@ -39,6 +40,7 @@ struct MountOptions {
   bool passthrough = false;             // of a directory, other files are shown too
   std::string match;                    // which files of a directory are HDF5; empty: by their extensions
   std::vector<std::string> plugins;     // directories of filter plugins, absolute
+  remote::Options remote;               // of URLs
   std::optional<LogLevel> log_level;
 };
 

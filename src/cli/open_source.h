@@ -22,10 +22,13 @@ namespace h5mount::cli {
 // decoded, shared by all files that a program has open; null: a bound for FILE and those that it names.
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& options,
                                                      const std::shared_ptr<SharedCache>& memory = nullptr);
-Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
-                                                     const object::ExternalAccess& access,
-                                                     const metadata::MetadataOptions& options,
-                                                     const SalvageUse& salvage = {});
+struct OpenOptions {
+  object::ExternalAccess access;
+  metadata::MetadataOptions metadata;
+  SalvageUse salvage;
+  remote::Options remote;
+};
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how);
 // Of a program that ends with such an error.
 int exit_code_of(const Error& error);
 
