@@ -76,7 +76,11 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   Result<io::SourceStamp> stamp() override {
     io::SourceStamp out;
     out.size = size_;
-    out.sum = std::hash<std::string>()(object_->version()->entity_tag + object_->version()->modified);
+    const Version version = *object_->version();
+    const std::time_t modified =
+        version.modified.empty() ? 0 : curl_getdate(version.modified.c_str(), nullptr);
+    out.modified = std::max<std::int64_t>(modified, 0) * 1'000'000'000;
+    out.sum = std::hash<std::string>()(version.entity_tag + version.modified) + (object_->stale() ? 1 : 0);
     out.replaced = object_->stale();
     return out;
   }
