@@ -68,7 +68,9 @@ Result<std::shared_ptr<object::SourceOpener>> make_opener(const std::string& fil
 
 OpenOptions open_options(const MountOptions& mount, metadata::MetadataOptions metadata,
                          const SalvageUse& salvage) {
-  return {external_access(mount), std::move(metadata), salvage, mount.remote};
+  remote::Options remote = mount.remote;
+  remote.looks_for_changes = mount.reload;
+  return {external_access(mount), std::move(metadata), salvage, std::move(remote)};
 }
 
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to

@@ -33,7 +33,9 @@ Result<std::shared_ptr<remote::Client>> client_for(const remote::Options& option
   OneClient& only = one_client();
   const MutexLock lock(only.mutex);
   if (!only.client) {
-    H5_ASSIGN(only.client, remote::Client::make(options));
+    auto made = remote::Client::make(options);
+    if (!made) return fail(Error(ErrorCode::Io, made.error().text()));
+    only.client = *std::move(made);
     ::prctl(PR_SET_DUMPABLE, 0);  // credentials are in its memory from now on
   }
   return only.client;

@@ -9,6 +9,7 @@ namespace h5mount::remote {
 namespace {
 
 constexpr std::uint64_t kFirstBytes = 1U << 20;
+constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
 constexpr std::uint64_t kMostAhead = 16U << 20, kMostAheadRequest = 1U << 20;
 
@@ -57,6 +58,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
       return fail(
           Error(ErrorCode::Truncated, "Object", "bytes", offset).with_detail("the object ends before"));
     if (out.empty()) return {};
+    used_.store(true, std::memory_order_relaxed);
     const ByteRange range{offset, offset + out.size()};
     bool missed = false;
     std::vector<SegmentPtr> parts = segments_.cover(range, missed);
@@ -74,6 +76,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   io::SourceState& state() override { return *this; }
 
   Result<io::SourceStamp> stamp() override {
+    look_for_change();
     io::SourceStamp out;
     out.size = size_;
     const Version version = *object_->version();
@@ -86,6 +89,17 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   }
 
  private:
+  // An answer of another version makes the object stale; it is not waited for.
+  void look_for_change() {
+    if (!object_->client().options.looks_for_changes || !used_.load(std::memory_order_relaxed)) return;
+    const Clock::rep now = Clock::now().time_since_epoch().count();
+    Clock::rep due = next_look_.load(std::memory_order_relaxed);
+    if (now < due || !next_look_.compare_exchange_strong(due, now + Clock::duration(kLookEvery).count()))
+      return;
+    used_.store(false, std::memory_order_relaxed);
+    fetch(object_, 0, 1, false, [](const Result<std::string>&) {});
+  }
+
   void ask_ahead(ByteRange range) const {
     const ByteRange ahead = readers_.next(range);
     std::vector<ByteRange> parts;
@@ -110,6 +124,8 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   const std::uint64_t size_;
   mutable Segments segments_;
   mutable ForwardReaders readers_;
+  mutable std::atomic<bool> used_ = false;  // since it was last looked for a change
+  std::atomic<Clock::rep> next_look_ = (Clock::now() + kLookEvery).time_since_epoch().count();
 };
 
 class CurlClient final : public Client, public std::enable_shared_from_this<CurlClient> {

@@ -19,8 +19,9 @@ namespace h5mount::remote {
 struct Options {
   std::chrono::seconds timeout{30};  // how long a request may get nothing useful, all its tries included
   bool validate_size = false;        // the length alone says which version it is
+  bool looks_for_changes = false;    // every 10 s while a source is used
   std::string headers_file;          // lines `HOST NAME: VALUE`
-  std::string s3_endpoint, s3_region, profile;
+  std::string s3_endpoint, s3_region;
   bool anonymous = false, requester_pays = false;
 };
 
