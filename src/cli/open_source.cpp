@@ -176,7 +176,7 @@ SalvageUse salvage_use(const MountOptions& options) {
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
                                    const SalvageUse& salvage, const std::shared_ptr<SharedCache>& shared) {
   const auto memory = shared ? shared : std::make_shared<SharedCache>();
-  OpenedSources out{words.name(), nullptr, nullptr, memory};
+  OpenedSources out{words.name(), nullptr, nullptr, memory, words.paths.front()};
   if (options.max_open) bound_open_files(*options.max_open);
   if (!words.many()) {
     H5_ASSIGN(out.files, open_source(words.paths.front(),
@@ -186,7 +186,7 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
   std::vector<tree::NamedSource> named;
   for (const std::string& path : words.paths) {
     std::error_code none;
-    tree::NamedSource source{path};
+    tree::NamedSource source{path, remote::shown_url(path)};
     if (std::filesystem::is_directory(path, none)) {
       H5_ASSIGN(source.directory, open_directory(path, options, memory, salvage));
     } else if (!remote::is_url(path) && !is_there(path)) {
@@ -266,11 +266,11 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads) {
-  const auto& [file, files, many, memory] = sources;
+  const auto& [name, files, many, memory, path] = sources;
   const auto workers = make_workers(options);
   if (many) return make_forest(sources, options, cache, workers, status, failed_reads, false);
   status->set_files(files);
-  const auto again = [file = absolute_as_given(file), options, status, failed_reads, cache, workers,
+  const auto again = [file = absolute_as_given(path), options, status, failed_reads, cache, workers,
                       memory = files->memory()]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);
@@ -288,7 +288,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
     const Error why = explain_missing_end(*files->main()->snapshot(), tree.error());
     return fail(options.salvage == SalvageMode::Off ? with_salvage_hint(why) : why);
   }
-  warn_of_missing_end(remote::shown_url(file), *files->main()->snapshot());
+  warn_of_missing_end(name, *files->main()->snapshot());
   return tree;
 }
 

@@ -45,10 +45,11 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
 
 // What a command shows: one file, which is open, or many, which are opened as they are used.
 struct OpenedSources {
-  std::string name;  // for messages
+  std::string name;  // for messages; it shows no secret
   std::shared_ptr<object::FileSet> files;
   tree::ForestDirectoryPtr many;
   std::shared_ptr<SharedCache> memory;
+  std::string path;  // of the one file, as it is opened again
 };
 // Errors as of `open_source`; of many sources one that is missing.
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,

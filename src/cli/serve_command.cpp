@@ -13,9 +13,9 @@
 #include "drop_rights.h"
 #include "exit_codes.h"
 #include "h5mount/filter/plugins.h"
+#include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
 #include "open_source.h"
-#include "remote_files.h"
 #include "serve_token.h"
 
 namespace h5mount::cli {
@@ -213,7 +213,7 @@ int run_serve(const ServeCommand& command) {
     print_error("", server.error().text());
     return kExitUsage;
   }
-  if (options.plugins.empty()) refuse_calls(uses_remote());
+  if (options.plugins.empty()) refuse_calls(command.sources.far());
   fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
   std::fflush(stdout);
   int signal = 0;

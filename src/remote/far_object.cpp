@@ -43,10 +43,7 @@ void FarObject::set_version(Version version) {
 }
 
 void FarObject::make_stale() {
-  if (!stale_.exchange(true))
-    log(LogLevel::Warning, "{}: it is another object now{}", shown(),
-        client_.options.validate_size ? ""
-                                      : "; mount it again, or with -o reload, which takes up the new one");
+  if (!stale_.exchange(true)) log(LogLevel::Warning, "{}: it is another object now", shown());
 }
 
 Error FarObject::stale_error() const {

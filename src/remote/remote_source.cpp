@@ -70,7 +70,6 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
 
   void will_read(std::span<const ByteRange> ranges) const override { segments_.ask(ranges, false); }
   bool far() const override { return true; }
-  std::size_t block_bytes() const override { return kBlockBytes; }
   std::uint64_t size() const override { return size_; }
   std::string name() const override { return object_->shown(); }
   io::SourceState& state() override { return *this; }

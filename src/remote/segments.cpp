@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "h5mount/base/checked.h"
 #include "h5mount/base/long_work.h"
 
 namespace h5mount::remote {
 namespace {
 
+constexpr std::uint64_t kBlock = 64U << 10;
 constexpr std::uint64_t kMostGap = 64U << 10;  // between ranges that are one request
 constexpr std::uint64_t kMostRequest = 8U << 20;
 
@@ -87,6 +89,10 @@ Segments::Missing Segments::missing_in(ByteRange range) {
   return out;
 }
 
+bool Segments::is_there(ByteRange range) {
+  return missing_in(range).empty();
+}
+
 bool Segments::is_free(std::uint64_t begin, std::uint64_t end) const {
   const auto at = by_begin_.lower_bound(begin);
   return at == by_begin_.end() || at->second->begin >= end;
@@ -124,7 +130,10 @@ std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
   {
     ClientParts& client = object_->client();
     const MutexLock lock(client.mutex);
-    made = make(missing_in(range), false, true);
+    const bool little = range.end - range.begin < kBlock;
+    const ByteRange wanted =
+        little ? ByteRange{range.begin / kBlock * kBlock, divide_up(range.end, kBlock) * kBlock} : range;
+    made = make(is_there(range) ? Missing{} : missing_in(wanted), false, true);
     auto at = by_begin_.upper_bound(range.begin);
     if (at != by_begin_.begin()) --at;
     for (; at != by_begin_.end() && at->first < range.end; ++at)

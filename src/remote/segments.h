@@ -18,8 +18,9 @@ class Segments {
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
-  // Those that cover the range, in order; what is missing is asked for, in requests of at most kMostRequest.
-  // `missed`: whether anything was.
+  // Those that cover the range, in order; what is missing is asked for, in requests of at most kMostRequest
+  // and in whole blocks where it is little: what lies beside it is often wanted next. `missed`: whether
+  // anything was.
   std::vector<SegmentPtr> cover(ByteRange range, bool& missed);
   // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows.
   void ask(std::span<const ByteRange> ranges, bool ahead);
@@ -31,6 +32,7 @@ class Segments {
  private:
   using Missing = std::vector<ByteRange>;
   Missing missing_in(ByteRange range) H5_REQUIRES(object_->client().mutex);
+  bool is_there(ByteRange range) H5_REQUIRES(object_->client().mutex);
   bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(object_->client().mutex);
   std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent)
       H5_REQUIRES(object_->client().mutex);

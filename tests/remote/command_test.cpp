@@ -203,7 +203,8 @@ TEST_F(RemoteMountTest, AnObjectThatIsReplacedIsStaleAndTakenUpByReload) {
   EXPECT_NE(read.err.find("Stale file handle"), std::string::npos) << read.err;
   EXPECT_NE(mount.in("ls -l").err.find("Stale file handle"), std::string::npos);
   MountPoint second;
-  ASSERT_EQ(with_url("$H5MOUNT -o reload ${U}deep/main.h5 " + second.path()).code, 0);
+  ASSERT_EQ(with_url("$H5MOUNT -o reload '" + server->url("deep/main.h5?sig=1") + "' " + second.path()).code,
+            0);
   EXPECT_EQ(second.in("stat -c %s numbers").out, "12000000\n");
   ASSERT_EQ(in("sed -i 's/3000000/4000000/' make; sh make").code, 0);
   (void)second.in("tail -c 4 numbers");  // meets the new one
@@ -211,6 +212,38 @@ TEST_F(RemoteMountTest, AnObjectThatIsReplacedIsStaleAndTakenUpByReload) {
       "for i in $(seq 50); do [ \"$(stat -c %s numbers 2>&1)\" = 16000000 ] && break; sleep 0.2; done; "
       "stat -c %s numbers; tail -c 4 numbers | od -An -tu4");
   EXPECT_EQ(after.out, "16000000\n    3999999\n") << after.err;
+}
+
+TEST_F(RemoteMountTest, SeveralUrlsAreAskedForWhenTheyAreUsed) {
+  std::ofstream(place / "list") << server->url("deep/other.h5?sig=hidden") << "\n# a comment\n"
+                                << server->url("nothing.h5") << "\n"
+                                << (place / "www/other.h5").string() << "\n";
+  ASSERT_EQ(in("$H5MOUNT @list " + mount.path()).code, 0);
+  EXPECT_EQ(mount.in("ls").out, "nothing.h5\nother.h5\nother.h5 (2)\n");
+  EXPECT_EQ(server->count(), 0);
+  EXPECT_EQ(
+      mount.in("od -An -tu1 other.h5/d; ls nothing.h5; getfattr -n user.hdf5.error nothing.h5 | grep -c 404")
+          .out,
+      "   0   1   2   3   4   5   6   7   8   9\n1\n");
+}
+
+// Far objects' headers are asked for together: with 50 ms an answer, one after the other would take 100 s.
+TEST_F(RemoteMountTest, ALongListingAsksForHeadersTogether) {
+  const Outcome made = in(R"(/usr/bin/python3 - <<'END'
+import h5py, numpy as np
+with h5py.File('www/many.h5', 'w', libver='latest') as f:
+    for i in range(1000):
+        f.create_group(f'g{i:04}')
+        f[f'd{i:04}'] = np.zeros(5000, 'f8')
+END)");
+  ASSERT_EQ(made.code, 0) << made.err;
+  server->set("delay=0.05");
+  mounts(server->url("many.h5"));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(mount.in("ls -l | wc -l").out, "2001\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(server->count(), 1200);
+  EXPECT_GT(server->most_at_once(), 8);
 }
 
 TEST_F(RemoteMountTest, AServerThatIsSilentIsAnErrorAndHoldsUpNoUmount) {
