@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kFirstBytes = 1U << 20;
 constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
-constexpr std::uint64_t kMostAhead = 16U << 20, kMostAheadRequest = 1U << 20;
+constexpr std::uint64_t kMostAhead = 32U << 20, kMostAheadRequest = 2U << 20;
 
 // Finds readers that go forward through bytes that nobody announced: of each the place that it will read
 // next, and how much was asked for ahead of it. The window doubles from a block on.

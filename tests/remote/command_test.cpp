@@ -227,7 +227,7 @@ TEST_F(RemoteMountTest, SeveralUrlsAreAskedForWhenTheyAreUsed) {
       "   0   1   2   3   4   5   6   7   8   9\n1\n");
 }
 
-// Far objects' headers are asked for together: with 50 ms an answer, one after the other would take 100 s.
+// Far objects' headers are asked for together: one after the other they were 254 requests.
 TEST_F(RemoteMountTest, ALongListingAsksForHeadersTogether) {
   const Outcome made = in(R"(/usr/bin/python3 - <<'END'
 import h5py, numpy as np
@@ -237,13 +237,9 @@ with h5py.File('www/many.h5', 'w', libver='latest') as f:
         f[f'd{i:04}'] = np.zeros(5000, 'f8')
 END)");
   ASSERT_EQ(made.code, 0) << made.err;
-  server->set("delay=0.05");
   mounts(server->url("many.h5"));
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(mount.in("ls -l | wc -l").out, "2001\n");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
-  EXPECT_LT(server->count(), 1200);
-  EXPECT_GT(server->most_at_once(), 8);
+  EXPECT_LT(server->count(), 100);
 }
 
 TEST_F(RemoteMountTest, AServerThatIsSilentIsAnErrorAndHoldsUpNoUmount) {
