@@ -176,10 +176,10 @@ Result<OpenedSources> open_for(const MountCommand& command) {
   return open_sources(command.sources, command.options, salvage_use(command.options));
 }
 
-// `sources`: nothing where the process that serves opens them, once it has given up its rights: those of URLs,
-// as opening one starts a thread.
-int serve_with(const MountCommand& command, std::optional<Result<OpenedSources>> sources, MadeMountpoint& made,
-               const Around& around) {
+// `sources`: nothing where the process that serves opens them, once it has given up its rights: those of
+// URLs, as opening one starts a thread.
+int serve_with(const MountCommand& command, std::optional<Result<OpenedSources>> sources,
+               MadeMountpoint& made, const Around& around) {
   if (const Status kept = made.keep_rights(); !kept)
     log(LogLevel::Warning, "{} may not be removed at the end: {}", command.mountpoint, kept.error().text());
   drop_capabilities(!command.options.plugins.empty());

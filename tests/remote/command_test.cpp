@@ -77,6 +77,7 @@ TEST_F(RemoteCommandTest, WhatCannotBeHadIsExitOneAndWhatIsNotHdf5Two) {
   }
   EXPECT_EQ(with_url("$F -q ${U}nothing.h5").code, 8);
   EXPECT_EQ(with_url("$H5MOUNT --list ftp://host/x").code, 1);
+  EXPECT_EQ(with_url("mkdir m; $H5MOUNT -o survive ${U}other.h5 m").code, 1);
 }
 
 TEST_F(RemoteCommandTest, NamesInARemoteFileLeadBeneathItsOwnPlaceOnly) {
