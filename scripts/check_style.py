@@ -21,6 +21,7 @@ MAY_USE = {
     "base": [],
     "sign": [],
     "io": [],
+    "remote": ["io", "sign"],
     "format": [],
     "filter": [],
     "cache": [],
@@ -37,7 +38,7 @@ MAY_USE = {
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
     "serve": ["front", "tree", "view", "text", "dataset", "object", "format"],
-    "cli": ["salvage", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
+    "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself, ""
 # being what is beside the rooms. Files beside the rooms may include all of them.

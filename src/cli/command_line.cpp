@@ -39,7 +39,7 @@ void add_common(CLI::App& app, Words& words) {
   app.allow_extras();  // the message about them is our own
   app.add_option(
       "SOURCE", words.file,
-      "HDF5 file, a file set by libhdf5's name for it (run-%05d.h5), a directory of files, or @FILE, "
+      "HDF5 file, a URL, a file set by libhdf5's name for it (run-%05d.h5), a directory of files, or @FILE, "
       "which names sources, a line each; several stand side by side");
   app.add_option("MOUNTPOINT", words.mountpoint,
                  "an existing directory; without it one is made here, printed, and removed at the end");

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -118,7 +119,7 @@ void drop_capabilities(bool plugins) {
   if (!dropped) log(LogLevel::Warning, "capabilities cannot be dropped: {}", std::strerror(errno));
 }
 
-void refuse_calls() {
+void refuse_calls(bool network) {
   if (::geteuid() != 0) return;
   const std::unique_ptr<void, decltype(&::seccomp_release)> filter(::seccomp_init(SCMP_ACT_ALLOW),
                                                                    ::seccomp_release);
@@ -134,7 +135,16 @@ void refuse_calls() {
   };
   // Mapped files are copied by reading this process's own memory, which fails where they were cut.
   refuse_where(SCMP_SYS(process_vm_readv), SCMP_A0_64(SCMP_CMP_NE, static_cast<std::uint64_t>(::getpid())));
-  refuse_where(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_NE, AF_UNIX));  // the log's socket is local
+  // The log's socket is local. Names are looked up with a socket that asks for this machine's addresses.
+  if (!network) {
+    refuse_where(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_NE, AF_UNIX));
+  } else {
+    constexpr std::uint64_t kAllowed[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    for (std::uint64_t family = 0; family < AF_NETLINK; ++family)
+      if (std::ranges::find(kAllowed, family) == std::end(kAllowed))
+        refuse_where(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, family));
+    refuse_where(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_GT, AF_NETLINK));
+  }
   made = made && ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
          ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1) == 0 && ::seccomp_load(filter.get()) == 0;
   if (!made) log(LogLevel::Warning, "system calls cannot be restricted");

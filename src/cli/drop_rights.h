@@ -13,6 +13,7 @@ void drop_capabilities(bool plugins);
 // clock, open sockets to other machines, or set owners and modes fail with EPERM, in all threads; umount does
 // not. To be called once the mount or the listening socket is there; not where plugins are used, whose
 // processes must be started and confined.
-void refuse_calls();
+// `network`: sockets to other machines are allowed, as what is mounted lies on one.
+void refuse_calls(bool network);
 
 }  // namespace h5mount::cli

@@ -18,6 +18,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
 #include "h5mount/front/checksums.h"
+#include "h5mount/remote/url.h"
 #include "h5mount/text/value_text.h"
 #include "mount_options.h"
 #include "open_source.h"
@@ -257,9 +258,10 @@ class Checker {
         workers_(std::make_shared<cache::WorkerPool>(threads_)) {}
 
   // A file, or all of a directory and what they are together. The exit code.
-  int check(const std::string& path) {
+  int check(const std::string& source) {
     std::error_code none;
-    auto sources = open_sources({{path}}, options_, use_of_salvage(command_, threads_, salvaging_));
+    const std::string path = remote::shown_url(source);
+    auto sources = open_sources({{source}}, options_, use_of_salvage(command_, threads_, salvaging_));
     if (!std::filesystem::is_directory(path, none)) {
       if (!sources) return check_file(path, {}, fail(std::move(sources).error()));
       return check_file(path, {}, std::move(sources->files));

@@ -85,8 +85,8 @@ std::string help_text() {
   return "Shows an HDF5 file as a directory tree, read-only.\n"
          "\n"
          "Usage: h5mount [-o OPT,...] [-f] [-d] [-s] SOURCE... [MOUNTPOINT]\n"
-         "  SOURCE      an HDF5 file (FILE), a set of files (run-%05d.h5), a directory of\n"
-         "              files, or @LIST, a file that names sources; several: side by side\n"
+         "  SOURCE      an HDF5 file (FILE), https:// or s3://, a set (run-%05d.h5), a\n"
+         "              directory, or @LIST, which names sources; several: side by side\n"
          "  MOUNTPOINT  an existing directory, or /dev/fd/N: a /dev/fuse mounted already;\n"
          "              made in this directory where only one SOURCE is named\n" +
          lines_of(kFlags, kFlagWidth) +
@@ -102,7 +102,7 @@ std::string help_text() {
          "End a mount with: umount MOUNTPOINT, or fusermount3 -u MOUNTPOINT.\n"
          "Exit codes: 0 mounted, done; 1 usage, or FILE is missing or cannot be read, or\n"
          "a part of it; 2 FILE is not a sound HDF5 file; 32 the mount failed.\n"
-         "More: man h5mount, man h5mount-views, man h5mount-serve, man fsck.h5\n";
+         "More: man h5mount, man h5mount-views, man h5mount-serve, h5mount-remote, fsck.h5\n";
 }
 
 Result<std::string> help_about(std::string_view name) {

@@ -12,6 +12,7 @@
 #include "mount_command.h"
 #include "open_source.h"
 #include "process_limits.h"
+#include "remote_files.h"
 #include "serve_command.h"
 
 namespace {
@@ -22,6 +23,7 @@ using namespace h5mount::cli;
 int run(OwnWords own) {
   const auto kept = KeptServer::find(own);
   const auto parsed = parse_command_line(own.count, own.words);
+  hide_secrets(own.count, own.words);
   if (!parsed) {
     print_error("", parsed.error().text());
     return kExitUsage;
@@ -34,6 +36,10 @@ int run(OwnWords own) {
   if (const auto* front = std::get_if<FrontCommand>(&*parsed)) return run_front(*front);
   if (const auto* serve = std::get_if<ServeCommand>(&*parsed)) return run_serve(*serve);
   const auto& mount = std::get<MountCommand>(*parsed);
+  if (mount.options.survive && mount.sources.far()) {
+    print_error("", "the option survive is for local files: another server would need the secrets of a URL");
+    return kExitUsage;
+  }
   if (mount.options.survive && !mount.check_only && !kept) return run_keeper(mount, own);
   return run_mount(mount, kept);
 }

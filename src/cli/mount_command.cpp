@@ -15,6 +15,7 @@
 #include "exit_codes.h"
 #include "h5mount/filter/plugins.h"
 #include "h5mount/fuse/session.h"
+#include "h5mount/remote/url.h"
 #include "h5mount/tree/names.h"
 #include "last_resort.h"
 #include "made_mountpoint.h"
@@ -51,6 +52,7 @@ Status check_hidden_files(const MountCommand& command) {
   std::error_code none;
   const std::filesystem::path place = std::filesystem::canonical(command.mountpoint, none);
   for (const std::string& source : command.sources.paths) {
+    if (remote::is_url(source)) continue;
     const std::filesystem::path file = std::filesystem::canonical(source, none);
     const auto [end, rest] = std::mismatch(place.begin(), place.end(), file.begin(), file.end());
     if (place.empty() || end != place.end()) continue;
@@ -151,7 +153,7 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
     print_error(name, session.error().text() + kWithoutFuse);
     return kExitMountFailed;
   }
-  if (command.options.plugins.empty()) refuse_calls();
+  if (command.options.plugins.empty()) refuse_calls(command.sources.far());
   std::atomic<bool> answered = false;
   const int result = (*session)->serve([&] {
     answered = true;
@@ -170,12 +172,27 @@ int serve(const MountCommand& command, Result<OpenedSources> sources, const Arou
   return kExitMountFailed;
 }
 
-int serve_with(const MountCommand& command, Result<OpenedSources> sources, MadeMountpoint& made,
-               const Around& around) {
+int cannot_open(const MountCommand& command, const Error& why) {
+  print_error(command.sources.name(), why.text());
+  return exit_code_of(why);
+}
+
+Result<OpenedSources> open_for(const MountCommand& command) {
+  return open_sources(command.sources, command.options, salvage_use(command.options));
+}
+
+// `sources`: nothing where the process that serves opens them, once it has given up its rights: those of
+// URLs, as opening one starts a thread.
+int serve_with(const MountCommand& command, std::optional<Result<OpenedSources>> sources,
+               MadeMountpoint& made, const Around& around) {
   if (const Status kept = made.keep_rights(); !kept)
     log(LogLevel::Warning, "{} may not be removed at the end: {}", command.mountpoint, kept.error().text());
   drop_capabilities(!command.options.plugins.empty());
-  return serve(command, std::move(sources), around);
+  if (!sources) {
+    sources = open_for(command);
+    if (!*sources) return cannot_open(command, sources->error());
+  }
+  return serve(command, *std::move(sources), around);
 }
 
 // What would keep a mount from being made, and its mount point where it is to be made. Not of one that goes
@@ -205,13 +222,11 @@ int run_mount(const MountCommand& command, const std::optional<KeptServer>& kept
     if (!keeping) return refuse(keeping.error());
     around.keeping = *std::move(keeping);
   }
-  auto sources = open_sources(command.sources, command.options, salvage_use(command.options));
+  std::optional<Result<OpenedSources>> sources;
+  if (!command.sources.far() || command.check_only) sources = open_for(command);
   MadeMountpoint made;  // outlives the mount
   if (!around.goes_on()) {
-    if (!sources) {
-      print_error(name, sources.error().text());
-      return exit_code_of(sources.error());
-    }
+    if (sources && !*sources) return cannot_open(command, sources->error());
     if (const Status place = prepare_mountpoint(command, kept.has_value(), made); !place)
       return refuse(place.error());
     if (command.check_only) return 0;

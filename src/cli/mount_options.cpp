@@ -148,15 +148,26 @@ std::optional<std::size_t> parse_max_open(Value text) {
   return number && *number >= 1 ? number : std::nullopt;
 }
 
+std::optional<std::chrono::seconds> parse_timeout(Value text) {
+  const auto number = parse_number<unsigned>(text);
+  return number && *number >= 1 && *number <= 3600 ? std::optional(std::chrono::seconds(*number))
+                                                   : std::nullopt;
+}
+
+bool take_validate(Value text, MountOptions& out) {
+  out.remote.validate_size = text == "size";
+  return text == "size" || text == "etag";
+}
+
 bool set_text(Value text, std::string& out) {
   out = text;
   return !text.empty();
 }
 
-// It need not be there yet.
-bool take_catalogue(Value text, MountOptions& out) {
+// The serving process has another working directory.
+bool set_absolute(Value text, std::string& out) {
   std::error_code trouble;
-  out.catalogue = std::filesystem::absolute(std::string(text), trouble).string();
+  out = std::filesystem::absolute(text, trouble).string();
   return !text.empty() && !trouble;
 }
 
@@ -257,9 +268,25 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return set_text(v, o.match); }},
     {"catalogue", "DIR", "a directory of your own, which is made where there is none",
      "of many files: remember there what files hold, so that the next catalogue opens only what changed",
-     take_catalogue},
+     [](Value v, MountOptions& o) { return set_absolute(v, o.catalogue); }},
     {"passthrough", "", "", "of a directory: all other files are there as they are",
      [](Value, MountOptions& o) { return o.passthrough = true; }},
+    {"timeout", "SECONDS", "a number of seconds from 1 to 3600",
+     "of a URL: how long a request may get nothing; 30 by default",
+     [](Value v, MountOptions& o) { return assign(parse_timeout(v), o.remote.timeout); }},
+    {"validate", "etag|size", "etag or size",
+     "of a URL: what tells that the object is the same, its validators (default) or its size alone",
+     take_validate},
+    {"headers", "FILE", "a file", "of URLs: header fields for hosts, lines of HOST NAME: VALUE",
+     [](Value v, MountOptions& o) { return set_absolute(v, o.remote.headers_file); }},
+    {"s3_endpoint", "URL", "a URL", "of s3://: the server, where it is not Amazon's",
+     [](Value v, MountOptions& o) { return set_text(v, o.remote.s3_endpoint); }},
+    {"s3_region", "REGION", "a region", "of s3://: the bucket's region; asked for by default",
+     [](Value v, MountOptions& o) { return set_text(v, o.remote.s3_region); }},
+    {"anonymous", "", "", "of s3://: requests are not signed",
+     [](Value, MountOptions& o) { return o.remote.anonymous = true; }},
+    {"requester_pays", "", "", "of s3://: you pay for the requests",
+     [](Value, MountOptions& o) { return o.remote.requester_pays = true; }},
     {"plugins", "DIR[:DIR]", "existing directories, with ':' between them",
      "where HDF5 filter plugins may be used from, for filters that h5mount lacks",
      [](Value v, MountOptions& o) { return assign(parse_directories(v), o.plugins); }},

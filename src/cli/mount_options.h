@@ -12,6 +12,7 @@
 #include "h5mount/base/log.h"
 #include "h5mount/fuse/session.h"
 #include "h5mount/object/file_set.h"
+#include "h5mount/remote/remote.h"
 #include "salvage_files.h"
 
 namespace h5mount::cli {
@@ -42,6 +43,7 @@ struct MountOptions {
   std::string catalogue;                // directory, absolute: what is remembered of files; empty: nothing
   std::string match;                    // which files of a directory are HDF5; empty: by their extensions
   std::vector<std::string> plugins;     // directories of filter plugins, absolute
+  remote::Options remote;               // of URLs
   std::optional<LogLevel> log_level;
 };
 

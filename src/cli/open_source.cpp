@@ -15,6 +15,7 @@
 #include "h5mount/io/drivers.h"
 #include "h5mount/store/line_store.h"
 #include "memory_limit.h"
+#include "remote_files.h"
 #include "salvage_files.h"
 #include "source_check.h"
 
@@ -60,14 +61,23 @@ object::ExternalAccess external_access(const MountOptions& options) {
   return out;
 }
 
-// By what FILE is: a path.
-std::shared_ptr<object::SourceOpener> make_opener(const object::ExternalAccess& access, bool force) {
-  return object::make_local_opener(access, force);
+// By what FILE is: a path or a URL.
+Result<std::shared_ptr<object::SourceOpener>> make_opener(const std::string& file, const OpenOptions& how) {
+  if (remote::is_url(file)) return make_remote_opener(how.access, how.remote);
+  return object::make_local_opener(how.access, how.metadata.force);
+}
+
+OpenOptions open_options(const MountOptions& mount, metadata::MetadataOptions metadata,
+                         const SalvageUse& salvage) {
+  remote::Options remote = mount.remote;
+  remote.looks_for_changes = mount.reload;
+  return {external_access(mount), std::move(metadata), salvage, std::move(remote)};
 }
 
 // The file's name, valid in every working directory; its symlinks are not resolved, since they may lead to
 // another file when it is opened again.
 std::string absolute_as_given(const std::string& file) {
+  if (remote::is_url(file)) return file;
   std::error_code trouble;
   const auto absolute = std::filesystem::absolute(file, trouble);
   return trouble ? file : absolute.string();
@@ -175,21 +185,21 @@ SalvageUse salvage_use(const MountOptions& options) {
 Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions& options,
                                    const SalvageUse& salvage, const std::shared_ptr<SharedCache>& shared) {
   const auto memory = shared ? shared : std::make_shared<SharedCache>();
-  OpenedSources out{words.name(), nullptr, nullptr, memory, nullptr};
+  OpenedSources out{words.name(), nullptr, nullptr, memory, words.paths.front(), nullptr};
   if (options.max_open) io::set_descriptor_budget(*options.max_open);
   if (!words.many()) {
-    H5_ASSIGN(out.files, open_source(words.paths.front(), external_access(options),
-                                     metadata_options(options, memory), salvage));
+    H5_ASSIGN(out.files, open_source(words.paths.front(),
+                                     open_options(options, metadata_options(options, memory), salvage)));
     return out;
   }
   H5_ASSIGN(out.remembered, open_remembered(options));
   std::vector<tree::NamedSource> named;
   for (const std::string& path : words.paths) {
     std::error_code none;
-    tree::NamedSource source{path};
+    tree::NamedSource source{path, remote::shown_url(path)};
     if (std::filesystem::is_directory(path, none)) {
       H5_ASSIGN(source.directory, open_directory(path, options, memory, salvage));
-    } else if (!is_there(path)) {
+    } else if (!remote::is_url(path) && !is_there(path)) {
       return fail(why_not_opened(path, Error(ErrorCode::NotFound, "no such file: " + path)));
     }
     named.push_back(std::move(source));
@@ -198,8 +208,8 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
     out.many = std::move(named.front().directory);
     return out;
   }
-  const auto open = [salvage, access = external_access(options), how = options_of_many(options, memory)](
-                        const std::string& path) { return open_source(path, access, how, salvage); };
+  const auto open = [how = open_options(options, options_of_many(options, memory), salvage)](
+                        const std::string& path) { return open_source(path, how); };
   out.many = tree::make_named_sources(std::move(named), open);
   return out;
 }
@@ -241,18 +251,16 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
 
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& mount,
                                                      const std::shared_ptr<SharedCache>& memory) {
-  return open_source(file, external_access(mount), metadata_options(mount, memory), salvage_use(mount));
+  return open_source(file, open_options(mount, metadata_options(mount, memory), salvage_use(mount)));
 }
 
-Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
-                                                     const object::ExternalAccess& access,
-                                                     const metadata::MetadataOptions& options,
-                                                     const SalvageUse& salvage) {
-  auto files = object::FileSet::open(file, make_salvaging_opener(make_opener(access, options.force), salvage),
-                                     options);
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how) {
+  H5_ASSIGN(auto opener, make_opener(file, how));
+  auto files =
+      object::FileSet::open(file, make_salvaging_opener(std::move(opener), how.salvage), how.metadata);
   if (files) return files;
-  const Error why = why_not_opened(file, files.error());
-  const bool told = salvage.mode != SalvageMode::Off || why.text() != files.error().text();
+  const Error why = remote::is_url(file) ? files.error() : why_not_opened(file, files.error());
+  const bool told = how.salvage.mode != SalvageMode::Off || why.text() != files.error().text();
   return fail(told ? why : with_salvage_hint(why));
 }
 
@@ -273,14 +281,13 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
                                               const std::shared_ptr<cache::BlockCache>& cache,
                                               const std::shared_ptr<MountStatus>& status,
                                               FailedReads failed_reads) {
-  const std::string& file = sources.name;
   const auto& files = sources.files;
   const auto workers = make_workers(options);
   if (sources.many)
     return make_forest(sources, options, cache, workers, status, failed_reads,
                        options.allow_other ? Readers::AsKernelLets : Readers::Own);
   status->set_files(files);
-  const auto again = [file = absolute_as_given(file), options, status, failed_reads, cache, workers,
+  const auto again = [file = absolute_as_given(sources.path), options, status, failed_reads, cache, workers,
                       memory = files->memory()]() -> Result<tree::Tree::Source> {
     H5_ASSIGN(auto opened, open_source(file, options, memory));
     status->set_files(opened);
@@ -298,7 +305,7 @@ Result<std::shared_ptr<tree::Tree>> make_tree(const OpenedSources& sources, cons
     const Error why = explain_missing_end(*files->main()->snapshot(), tree.error());
     return fail(options.salvage == SalvageMode::Off ? with_salvage_hint(why) : why);
   }
-  warn_of_missing_end(file, *files->main()->snapshot());
+  warn_of_missing_end(sources.name, *files->main()->snapshot());
   return tree;
 }
 

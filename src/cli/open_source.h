@@ -22,10 +22,13 @@ namespace h5mount::cli {
 // decoded, shared by all files that a program has open; null: a bound for FILE and those that it names.
 Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const MountOptions& options,
                                                      const std::shared_ptr<SharedCache>& memory = nullptr);
-Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file,
-                                                     const object::ExternalAccess& access,
-                                                     const metadata::MetadataOptions& options,
-                                                     const SalvageUse& salvage = {});
+struct OpenOptions {
+  object::ExternalAccess access;
+  metadata::MetadataOptions metadata;
+  SalvageUse salvage;
+  remote::Options remote;
+};
+Result<std::shared_ptr<object::FileSet>> open_source(const std::string& file, const OpenOptions& how);
 // Of a program that ends with such an error.
 int exit_code_of(const Error& error);
 
@@ -42,10 +45,11 @@ tree::TreeOptions tree_options(const MountOptions& options, const std::shared_pt
 
 // What a command shows: one file, which is open, or many, which are opened as they are used.
 struct OpenedSources {
-  std::string name;  // for messages
+  std::string name;  // for messages; it shows no secret
   std::shared_ptr<object::FileSet> files;
   tree::ForestDirectoryPtr many;
   std::shared_ptr<SharedCache> memory;
+  std::string path;  // of the one file, as it is opened again
   std::shared_ptr<tree::LineStore> remembered = nullptr;  // of many
 };
 // Errors as of `open_source`; of many sources one that is missing.

@@ -13,6 +13,7 @@
 #include "drop_rights.h"
 #include "exit_codes.h"
 #include "h5mount/filter/plugins.h"
+#include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
 #include "open_source.h"
 #include "serve_token.h"
@@ -68,7 +69,7 @@ Status check_readers(const object::FileSet& files, const Shared& shared) {
 Result<serve::OpenedSource> serve_files(const std::string& file, const Shared& shared,
                                         const std::shared_ptr<object::FileSet>& files) {
   H5_TRY(check_readers(*files, shared));
-  const auto status = std::make_shared<MountStatus>(file, shared.cache);
+  const auto status = std::make_shared<MountStatus>(remote::shown_url(file), shared.cache);
   status->set_files(files);
   H5_ASSIGN(auto tree, tree::Tree::make({shared.cache, shared.workers, files, nullptr, status->counters()},
                                         tree_options(shared.options, status, FailedReads::Logged)));
@@ -112,10 +113,10 @@ int open_all(const ServeCommand& command, const Shared& shared, std::vector<serv
   for (const std::string& path : command.sources.paths) {
     const auto sources = open_sources({{path}}, shared.options, salvage_use(shared.options), shared.memory);
     if (!sources) {
-      print_error(path, sources.error().text());
+      print_error(remote::shown_url(path), sources.error().text());
       return exit_code_of(sources.error());
     }
-    const std::string name = std::filesystem::path(path).filename().string();
+    const std::string name = std::filesystem::path(remote::shown_url(path)).filename().string();
     if (sources->many) {
       const auto opened = serve_many(*sources, shared);
       out.push_back({name, [opened]() -> Result<serve::OpenedSource> { return opened; }, opened});
@@ -123,7 +124,7 @@ int open_all(const ServeCommand& command, const Shared& shared, std::vector<serv
     }
     auto opened = serve_files(path, shared, sources->files);
     if (!opened) {
-      print_error(path, opened.error().text());
+      print_error(remote::shown_url(path), opened.error().text());
       return kExitBadFile;
     }
     const auto again = [path, shared]() -> Result<serve::OpenedSource> {
@@ -214,7 +215,7 @@ int run_serve(const ServeCommand& command) {
     print_error("", server.error().text());
     return kExitUsage;
   }
-  if (options.plugins.empty()) refuse_calls();
+  if (options.plugins.empty()) refuse_calls(command.sources.far());
   fmt::print("{}{}\n", (*server)->url(), command.makes_token ? "?token=" + *token : "");
   std::fflush(stdout);
   int signal = 0;

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+
+#include "h5mount/remote/url.h"
 
 namespace h5mount::cli {
 namespace {
@@ -19,10 +22,12 @@ Error bad_source(std::string text) {
 }
 
 Status add_path(const std::string& path, SourceWords& out) {
-  if (path.find("://") != std::string::npos)
-    return fail(bad_source(path + " is a URL: only local files can be read; download it first"));
-  if (out.paths.size() == kMostSources)
-    return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
+  if (out.paths.size() == kMostSources) return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
+  if (remote::is_url(path)) {
+    H5_TRY(remote::parse_url(path));
+    out.paths.push_back(path);
+    return {};
+  }
   out.paths.push_back(fs::absolute(path).lexically_normal().string());
   if (out.paths.back().size() > 1 && out.paths.back().ends_with('/')) out.paths.back().pop_back();
   return {};
@@ -51,8 +56,12 @@ Status add_list(const std::string& file, SourceWords& out) {
 }  // namespace
 
 std::string SourceWords::name() const {
-  if (paths.size() == 1) return paths.front();
-  return fmt::format("{} and {} more", paths.front(), paths.size() - 1);
+  if (paths.size() == 1) return remote::shown_url(paths.front());
+  return fmt::format("{} and {} more", remote::shown_url(paths.front()), paths.size() - 1);
+}
+
+bool SourceWords::far() const {
+  return std::ranges::any_of(paths, remote::is_url);
 }
 
 bool SourceWords::many() const {
@@ -77,7 +86,8 @@ Result<std::string> automatic_mountpoint(const std::vector<std::string>& words) 
   if (word == "@-") return fail(bad_source("the sources that standard input names need a MOUNTPOINT"));
   const bool list = word.size() > 1 && word.front() == '@';
   std::error_code none;
-  const fs::path source = fs::absolute(list ? word.substr(1) : word).lexically_normal();
+  const std::string shown = remote::shown_url(list ? word.substr(1) : word);
+  const fs::path source = fs::absolute(shown).lexically_normal();
   std::string name = (source.has_filename() ? source : source.parent_path()).filename().string();
   const bool whole = list || fs::is_directory(source, none);
   if (!whole) {

@@ -9,17 +9,20 @@
 namespace h5mount::cli {
 
 struct SourceWords {
-  std::vector<std::string> paths;  // absolute, not resolved: messages show what the user wrote
+  // Absolute, not resolved: messages show what the user wrote. URLs as they are.
+  std::vector<std::string> paths;
   // For messages, df and findmnt: the path, or the first one and how many more there are.
   std::string name() const;
   // Whether they are shown as one tree of many files: several, or a directory.
   bool many() const;
+  // Whether one of them is a URL.
+  bool far() const;
 };
 
-// Each word is a path, `@FILE`, which stands for the sources that FILE names, a line each, or `@-`, which
-// reads them from standard input; empty lines and those that begin with `#` do not count. Relative paths are
-// relative to the working directory. Errors: NotFound and Io where a list cannot be read; InvalidValue for a
-// URL, and where nothing is named.
+// Each word is a path, a URL, `@FILE`, which stands for the sources that FILE names, a line each, or `@-`,
+// which reads them from standard input; empty lines and those that begin with `#` do not count. Relative
+// paths are relative to the working directory. Errors: NotFound and Io where a list cannot be read;
+// InvalidValue for a URL that cannot be read, and where nothing is named.
 Result<SourceWords> read_source_words(const std::vector<std::string>& words);
 
 // The name of the mount point that is made for a source where none is given, in the working directory:

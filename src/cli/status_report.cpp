@@ -1,5 +1,6 @@
 #include "status_report.h"
 
+#include "remote_files.h"
 #include "salvage_files.h"
 
 #include <fmt/format.h>
@@ -118,6 +119,13 @@ std::vector<MountStatus::Counter> MountStatus::numbers() const {
       {"cache_size", cache_->budget()},
       {"memory_kib", memory_kib("VmRSS:")},
       {"peak_memory_kib", memory_kib("VmHWM:")}};
+  if (uses_remote()) {
+    const remote::Counters remote = remote_counters();
+    out.push_back({"remote_requests", remote.requests});
+    out.push_back({"remote_bytes", remote.bytes});
+    out.push_back({"remote_rounds", remote.rounds});
+    out.push_back({"remote_retries", remote.retries});
+  }
   if (const auto forest = this->forest()) {
     const tree::ForestCounts counts = forest->counts();
     out.push_back({"known_files", counts.known});

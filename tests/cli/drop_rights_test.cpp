@@ -36,7 +36,7 @@ int first_wrong() {
     while (!restricted) std::this_thread::yield();
     earlier_is_restricted = is_refused([] { return ::socket(AF_INET, SOCK_STREAM, 0); });
   });
-  refuse_calls();
+  refuse_calls(false);
   restricted = true;
   earlier.join();
   if (!earlier_is_restricted) return 1;
@@ -55,15 +55,35 @@ int first_wrong() {
   return 0;
 }
 
+// The same of a process whose source lies on a server.
+int first_wrong_with_network() {
+  refuse_calls(true);
+  for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK})
+    if (::socket(family, SOCK_DGRAM, 0) < 0 && errno == EPERM) return 1;
+  for (const int family : {AF_UNSPEC, AF_PACKET, AF_VSOCK, AF_ALG, AF_BLUETOOTH, AF_X25, AF_BRIDGE})
+    if (!is_refused([&] { return ::socket(family, SOCK_DGRAM, 0); })) return 2;
+  char program[] = "/bin/true";
+  char* const words[] = {program, nullptr};
+  if (!is_refused([&] { return ::execve(program, words, nullptr); })) return 3;
+  return 0;
+}
+
+int exit_code_of(int (*first)()) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(first());
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
 TEST(DropRights, WhatServingNeverDoesIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root's processes restrict themselves";
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) ::_exit(first_wrong());
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << status;
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(exit_code_of(first_wrong), 0);
+}
+
+TEST(DropRights, WhatFetchingNeedsIsAllowedAndNoMore) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root's processes restrict themselves";
+  EXPECT_EQ(exit_code_of(first_wrong_with_network), 0);
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ ForestDirectoryPtr make_local_directory(std::shared_ptr<const object::SourceDire
 
 // Sources side by side, each under its last name; the second of that name gets ` (2)`, the third ` (3)`.
 struct NamedSource {
-  std::string path;                        // absolute
+  std::string path;                        // absolute, or a URL
+  std::string shown;                       // the path without what is secret
   ForestDirectoryPtr directory = nullptr;  // null: a file
 };
 using OpenNamed = std::function<Result<std::shared_ptr<object::FileSet>>(const std::string& path)>;

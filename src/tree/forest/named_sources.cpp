@@ -1,5 +1,6 @@
 // Sources that were named one by one, side by side.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <unordered_map>
@@ -42,14 +43,14 @@ class NamedSources final : public ForestDirectory {
   NamedSources(std::vector<NamedSource> sources, OpenNamed open)
       : sources_(std::move(sources)), open_(std::move(open)) {
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      const std::string last = fs::path(sources_[i].path).filename().string();
+      const std::string last = fs::path(sources_[i].shown).filename().string();
       std::string name = last;
       unsigned& count = counts_[last];
       while (by_name_.contains(name)) name = last + " (" + std::to_string(++count + 1) + ")";
       by_name_.emplace(name, i);
       names_.push_back(std::move(name));
       std::error_code none;
-      by_place_.emplace(fs::weakly_canonical(sources_[i].path, none).string(), i);
+      by_place_.emplace(fs::weakly_canonical(sources_[i].shown, none).string(), i);
     }
   }
 
@@ -71,11 +72,13 @@ class NamedSources final : public ForestDirectory {
     if (source->directory) return source->directory->look({});
     out.kind = ForestEntry::Kind::Hdf5;
     const auto found = look_at_named(source->path);
-    // A set of files has no file of its name; its members are looked for when it is opened.
+    // A set of files has no file of its name, nor has a URL: they are looked for when they are opened.
     if (found)
       out.source = *found;
-    else
+    else {
+      out.source.attributes = {::geteuid(), ::getegid(), 0444, began_};
       out.source.identity = out.source.stamp = mix_bits(fnv1a(source->path));
+    }
     return out;
   }
 

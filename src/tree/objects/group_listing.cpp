@@ -3,11 +3,15 @@
 
 #include "../core/node.h"
 #include "group_contents.h"
+#include "h5mount/metadata/prefetch.h"
 #include "h5mount/tree/names.h"
 
 namespace h5mount::tree {
 
 namespace {
+
+// Their headers, each in a block of its own, fit into what is kept of a far file.
+constexpr std::size_t kPageEntries = 1024;
 
 // A damaged group may contain a name twice; a directory cannot, and a lookup finds one of them.
 void drop_doubles(FoundLinks& found, bool sorted_by_name) {
@@ -31,6 +35,15 @@ void sort_links(FoundLinks& found, bool by_creation_order) {
     });
   else if (!std::ranges::is_sorted(found.links, {}, name))
     std::ranges::sort(found.links, {}, name);
+}
+
+// Of a far file: asks for object headers that a listing is about to read, together.
+void ask_for_headers(const metadata::FileMetadata& file, const std::vector<std::uint64_t>& addresses) {
+  std::vector<metadata::StructureAt> headers;
+  for (const std::uint64_t address : addresses)
+    headers.push_back({metadata::Structure::ObjectHeader, address});
+  RequestBudget budget;
+  metadata::prefetch(file, headers, budget);
 }
 
 }  // namespace
@@ -73,6 +86,14 @@ std::string_view GroupListing::name(std::size_t position) const {
 }
 
 DirectoryListing::Item GroupListing::at(std::size_t position, std::string&) const {
+  // Listings are read in order.
+  if (position % kPageEntries == 0 && file_->metadata()->source()->far()) {
+    std::vector<std::uint64_t> addresses;
+    for (std::size_t i = position; i < std::min(position + kPageEntries, items_.size()); ++i)
+      if (items_[i].type == static_cast<std::uint8_t>(format::LinkType::Hard))
+        addresses.push_back(items_[i].address);
+    ask_for_headers(*file_->metadata(), addresses);
+  }
   const Stored& item = items_[position];
   const bool hard = item.type == static_cast<std::uint8_t>(format::LinkType::Hard);
   return {.name = name(position),

@@ -1,0 +1,135 @@
+#include "remote_files.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/object/file_set.h"
+#include "h5mount/sign/percent.h"
+
+namespace h5mount::cli {
+namespace {
+
+// It lives as long as the program: its sources may end in its own thread.
+struct OneClient {
+  Mutex mutex;
+  std::shared_ptr<remote::Client> client H5_GUARDED_BY(mutex);
+};
+
+OneClient& one_client() {
+  static OneClient* const only = new OneClient;
+  return *only;
+}
+
+std::shared_ptr<remote::Client> client_so_far() {
+  OneClient& only = one_client();
+  const MutexLock lock(only.mutex);
+  return only.client;
+}
+
+Result<std::shared_ptr<remote::Client>> client_for(const remote::Options& options) {
+  OneClient& only = one_client();
+  const MutexLock lock(only.mutex);
+  if (!only.client) {
+    auto made = remote::Client::make(options);
+    if (!made) return fail(Error(ErrorCode::Io, made.error().text()));
+    only.client = *std::move(made);
+    ::prctl(PR_SET_DUMPABLE, 0);  // credentials are in its memory from now on
+  }
+  return only.client;
+}
+
+std::string directory_of(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+// What a name in a file means beneath the file's own directory: as libhdf5 does, of an absolute name its last
+// component. Empty where it would lead elsewhere.
+std::string beneath(std::string_view name) {
+  if (name.starts_with('/')) name = name.substr(name.rfind('/') + 1);
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    if (part == "..") return {};
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  }
+  return std::string(name);
+}
+
+class RemoteOpener final : public object::SourceOpener {
+ public:
+  RemoteOpener(object::ExternalAccess access, std::shared_ptr<remote::Client> client)
+      : access_(std::move(access)), client_(std::move(client)) {}
+
+  const object::ExternalAccess& access() const override { return access_; }
+
+  Result<object::FoundSource> find_main(const std::string& name) override {
+    H5_ASSIGN(main_, remote::parse_url(name));
+    return find(main_);
+  }
+
+  Result<object::FoundSource> find_named(const object::OpenedFile& from, std::string_view name,
+                                         object::NameUse) const override {
+    if (access_.policy == object::ExternalPolicy::None)
+      return fail(Error(ErrorCode::AccessDenied, std::string(name) + " is not opened: external=none"));
+    const std::string below = remote::is_url(name) ? std::string() : beneath(name);
+    if (below.empty())
+      return fail(Error(ErrorCode::AccessDenied, std::string(name) + " is not beneath " + from.directory));
+    remote::Url url = main_;
+    const std::string path = url.target.substr(0, url.target.find('?'));
+    url.target = directory_of(path) + (url.scheme == "s3" ? below : sign::encode_path(below));
+    return find(url);
+  }
+
+ private:
+  Result<object::FoundSource> find(const remote::Url& url) const {
+    H5_ASSIGN(auto source, client_->open(url));
+    H5_ASSIGN(const io::SourceStamp stamp, source->state().stamp());
+    object::FileAttributes attributes{::geteuid(), ::getegid(), 0444, stamp.modified / 1'000'000'000};
+    return object::FoundSource{
+        url.shown(),
+        url.shown(),
+        directory_of(url.shown()),
+        {},
+        attributes,
+        [source = std::move(source)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
+          return std::move(source);
+        }};
+  }
+
+  const object::ExternalAccess access_;
+  const std::shared_ptr<remote::Client> client_;
+  remote::Url main_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::ExternalAccess& access,
+                                                                 const remote::Options& options) {
+  H5_ASSIGN(auto client, client_for(options));
+  return std::make_shared<RemoteOpener>(access, std::move(client));
+}
+
+remote::Counters remote_counters() {
+  const auto client = client_so_far();
+  return client ? client->counters() : remote::Counters{};
+}
+
+bool uses_remote() {
+  return client_so_far() != nullptr;
+}
+
+void hide_secrets(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (!remote::is_url(word) || word.starts_with("s3://")) continue;
+    const std::size_t begin = word.find("://") + 3;
+    const std::size_t query = word.find('?'), end = std::min(word.find_first_of("/?#", begin), word.size());
+    const std::size_t at = word.rfind('@', end);
+    if (at != std::string::npos && at > begin && at < end) std::memset(words[i] + begin, 'x', at - begin);
+    if (query != std::string::npos) std::memset(words[i] + query + 1, 'x', word.size() - query - 1);
+  }
+}
+
+}  // namespace h5mount::cli

@@ -1,0 +1,25 @@
+// URLs as sources: one client for all of a program's, and what names in a remote file lead to.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "h5mount/object/source_opener.h"
+#include "h5mount/remote/remote.h"
+#include "mount_options.h"
+
+namespace h5mount::cli {
+
+// The opener for a URL. The client is made with the first one, by the options of then; errors are those of
+// making it.
+Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::ExternalAccess& access,
+                                                                 const remote::Options& options);
+
+// Of all URLs of this program; zeros where there was none.
+remote::Counters remote_counters();
+bool uses_remote();
+
+// Overwrites what is secret of URLs in the words that /proc shows of this process.
+void hide_secrets(int count, char** words);
+
+}  // namespace h5mount::cli

@@ -1,0 +1,142 @@
+#include "answer.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace h5mount::remote {
+namespace {
+
+std::string text_of(const HttpAnswer& answer, std::string_view name) {
+  const std::string* const found = answer.field(name);
+  return found == nullptr ? std::string() : *found;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t out = 0;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (trouble != std::errc() || end == text.data()) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return out;
+}
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+struct ContentRange {
+  std::uint64_t begin, end, length;
+};
+
+// "bytes 0-1048575/73400320"
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  if (!take(text, "bytes ")) return {};
+  const auto first = take_number(text);
+  if (!first || !take(text, "-")) return {};
+  const auto last = take_number(text);
+  if (!last || !take(text, "/")) return {};
+  const auto length = take_number(text);
+  if (!length || !text.empty() || *last < *first || *last >= *length) return {};
+  return ContentRange{*first, *last + 1, *length};
+}
+
+// "bytes */73400320"
+std::optional<std::uint64_t> length_of_unsatisfied(std::string_view text) {
+  if (!take(text, "bytes */")) return {};
+  return take_number(text);
+}
+
+std::optional<std::uint64_t> content_length(const HttpAnswer& answer) {
+  const std::string text = text_of(answer, "content-length");
+  std::string_view rest = text;
+  const auto out = take_number(rest);
+  return rest.empty() ? out : std::nullopt;
+}
+
+Judged again(std::string why) {
+  return {Verdict::Again, std::move(why), {}};
+}
+
+// Whether both name the same version. A validator that the first answer had and this one lacks says nothing.
+std::optional<Judged> judge_version(const Wanted& wanted, const Version& now) {
+  if (!wanted.known) return {};
+  const Version& then = *wanted.known;
+  if (then.length != now.length)
+    return Judged{Verdict::Changed, fmt::format("it has {} bytes, not {}", now.length, then.length), {}};
+  if (wanted.validate_size) return {};
+  const auto differ = [](const std::string& one, const std::string& other) {
+    return !one.empty() && !other.empty() && one != other;
+  };
+  if (differ(then.entity_tag, now.entity_tag) || differ(then.modified, now.modified))
+    return Judged{Verdict::Changed, "its validators are other ones", {}};
+  if (then.entity_tag.empty() != now.entity_tag.empty() || then.modified.empty() != now.modified.empty())
+    return again("the answer does not name the version as the first one did");
+  return {};
+}
+
+Judged judge_bytes(const Wanted& wanted, long status, const HttpAnswer& answer) {
+  const std::string encoding = text_of(answer, "content-encoding");
+  if (!encoding.empty() && encoding != "identity")
+    return again("the answer is encoded (" + encoding.substr(0, 20) + "), which was not asked for");
+  Version version{0, text_of(answer, "etag"), text_of(answer, "last-modified")};
+  ContentRange range{0, 0, 0};
+  if (status == 206) {
+    const auto parsed = parse_content_range(text_of(answer, "content-range"));
+    if (!parsed) return again("206 without the range that it has");
+    range = *parsed;
+  } else {
+    const auto length = content_length(answer);
+    if (wanted.begin > 0) return again("200 with the whole object, where a range was asked for");
+    if (!length || *length > wanted.end)
+      return {Verdict::NoRanges, "the server knows no ranges: it sends the whole object", {}};
+    range = {0, *length, *length};
+  }
+  version.length = range.length;
+  if (const auto changed = judge_version(wanted, version)) return *changed;
+  if (range.begin != wanted.begin || range.end != std::min(wanted.end, range.length))
+    return again("another range than was asked for");
+  return {Verdict::Bytes, "", version};
+}
+
+Judged judge_unsatisfied(const Wanted& wanted, const HttpAnswer& answer) {
+  const auto length = length_of_unsatisfied(text_of(answer, "content-range"));
+  if (!wanted.known && length == 0) return {Verdict::Refused, "it is empty", {}};
+  if (wanted.known && length && *length != wanted.known->length)
+    return {Verdict::Changed, fmt::format("it has {} bytes, not {}", *length, wanted.known->length), {}};
+  return again("416: no such range");
+}
+
+}  // namespace
+
+Judged judge(const Wanted& wanted, long status, const HttpAnswer& answer) {
+  if (status == 200 || status == 206) return judge_bytes(wanted, status, answer);
+  switch (status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+      if (answer.field("location") == nullptr) return again("a redirect that leads nowhere");
+      return {Verdict::Redirect, "", {}};
+    case 401:
+    case 403:
+      return {Verdict::Denied, fmt::format("the server refuses it ({})", status), {}};
+    case 404:
+    case 410:
+      return {Verdict::Gone, fmt::format("the server has no such object ({})", status), {}};
+    case 408:
+    case 429:
+      return again(fmt::format("the server cannot answer now ({})", status));
+    case 416:
+      return judge_unsatisfied(wanted, answer);
+    default:
+      break;
+  }
+  if (status >= 500) return again(fmt::format("the server failed ({})", status));
+  if (status < 300) return again(fmt::format("an answer that was not asked for ({})", status));
+  return {Verdict::Refused, fmt::format("the server does not answer it ({})", status), {}};
+}
+
+}  // namespace h5mount::remote

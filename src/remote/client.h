@@ -1,0 +1,50 @@
+// What all sources of a client share.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+
+#include "aws_identity.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/remote/remote.h"
+#include "host_secrets.h"
+#include "transfers.h"
+
+namespace h5mount::remote {
+
+// Bytes of a source that have come, or are under way.
+struct Segment {
+  Segment(std::uint64_t from, std::uint64_t to, bool is_ahead) : begin(from), end(to), ahead(is_ahead) {}
+  const std::uint64_t begin, end;
+  const bool ahead;  // nobody has asked for it yet
+  // The rest is guarded by ClientParts::mutex.
+  std::shared_ptr<const std::string> bytes;  // null: under way, or dropped
+  std::optional<Error> error;
+  bool done = false;
+  std::list<std::shared_ptr<Segment>>::iterator kept;  // valid while `bytes`
+  Condition came;
+};
+using SegmentPtr = std::shared_ptr<Segment>;
+
+struct ClientParts {
+  ClientParts(const Options& chosen, HostSecrets loaded)
+      : options(chosen), secrets(std::move(loaded)), identity(chosen) {}
+
+  static constexpr unsigned kMostAtOnce = 16;
+  static constexpr std::uint64_t kMostKeptBytes = 64U << 20;  // that have come or are under way
+
+  const Options options;
+  const HostSecrets secrets;
+  std::atomic<std::uint64_t> requests = 0, bytes = 0, retries = 0;
+
+  Mutex mutex;                                      // of all segments of all sources
+  std::list<SegmentPtr> kept H5_GUARDED_BY(mutex);  // the least recently used first
+  std::uint64_t held_bytes H5_GUARDED_BY(mutex) = 0;
+
+  AwsIdentity identity;
+  // Last, so that it ends while what its callbacks use is still there.
+  Transfers transfers{kMostAtOnce};
+};
+
+}  // namespace h5mount::remote

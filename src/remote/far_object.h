@@ -1,0 +1,66 @@
+// FarObject: one object of a server at the version that was opened: where it is asked for, and what its
+// answers must say. Fetch: the bytes of one range of it, with its tries, redirects and deadline.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client.h"
+#include "h5mount/base/thread_annotations.h"
+
+namespace h5mount::remote {
+
+// What every answer must say again.
+struct Version {
+  std::uint64_t length = 0;
+  std::string entity_tag, modified;  // empty: the server names none
+};
+
+class FarObject {
+ public:
+  FarObject(ClientParts& client, const Url& asked) : client_(client), asked_(asked) {}
+
+  ClientParts& client() const { return client_; }
+  const Url& asked() const { return asked_; }
+  std::string shown() const { return asked_.shown(); }
+
+  // Where it is to be asked for: what redirects led to, else the user's own URL.
+  Url location() const;
+  bool redirected() const;
+  void set_location(const Url& url, bool only_public);
+  void forget_location();
+  bool only_public() const;
+
+  std::optional<Version> version() const;
+  void set_version(Version version);
+
+  // Once another version was seen, for good.
+  void make_stale();
+  bool stale() const { return stale_.load(std::memory_order_acquire); }
+  Error stale_error() const;
+
+  // After a request that got nothing within its time, the next ones have one short try until one gets
+  // something.
+  void set_silent(bool silent) { silent_.store(silent, std::memory_order_relaxed); }
+  bool silent() const { return silent_.load(std::memory_order_relaxed); }
+
+ private:
+  ClientParts& client_;
+  const Url asked_;
+  std::atomic<bool> stale_ = false, silent_ = false;
+  mutable Mutex mutex_;
+  std::optional<Url> location_ H5_GUARDED_BY(mutex_);
+  bool only_public_ H5_GUARDED_BY(mutex_) = false;
+  std::optional<Version> version_ H5_GUARDED_BY(mutex_);
+};
+
+using FetchDone = std::function<void(Result<std::string>)>;
+// Fetches [begin, end) of the object, or, where its version is not known yet, what there is of it, and then
+// calls `done` in the transfers' thread. Errors: Stale, AccessDenied, NotFound (an object that is not there,
+// before its version is known), Io.
+void fetch(std::shared_ptr<FarObject> object, std::uint64_t begin, std::uint64_t end, bool urgent,
+           FetchDone done);
+
+}  // namespace h5mount::remote

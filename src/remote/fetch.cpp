@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <random>
+
+#include "answer.h"
+#include "far_object.h"
+#include "h5mount/base/log.h"
+
+namespace h5mount::remote {
+namespace {
+
+constexpr unsigned kMostTries = 4;
+constexpr unsigned kMostHops = 10;
+constexpr std::chrono::milliseconds kFirstPause{250}, kLongestPause{5'000};
+constexpr std::chrono::milliseconds kShortTry{1'000};
+
+std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
+  thread_local std::minstd_rand generator{std::random_device{}()};
+  return std::chrono::milliseconds(
+      std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(generator));
+}
+
+// Seconds, as most servers write it; dates are not heeded.
+std::chrono::milliseconds retry_after(const HttpAnswer& answer) {
+  const std::string* const text = answer.field("retry-after");
+  unsigned seconds = 0;
+  if (text == nullptr ||
+      std::from_chars(text->data(), text->data() + text->size(), seconds).ec != std::errc())
+    return {};
+  return std::chrono::seconds(std::min(seconds, 3600U));
+}
+
+class Fetch : public std::enable_shared_from_this<Fetch> {
+ public:
+  Fetch(std::shared_ptr<FarObject> object, std::uint64_t begin, std::uint64_t end, bool urgent,
+        FetchDone done)
+      : object_(std::move(object)),
+        client_(object_->client()),
+        begin_(begin),
+        end_(end),
+        urgent_(urgent),
+        done_(std::move(done)) {}
+
+  void attempt() {
+    if (object_->stale()) return finish(std::unexpected(object_->stale_error()));
+    const auto left = time_left();
+    if (left <= left.zero()) return give_up();
+    const Url at = object_->location();
+    auto request = request_to(at);
+    if (!request) return finish(std::unexpected(request.error()));
+    const auto third = std::chrono::duration_cast<std::chrono::milliseconds>(client_.options.timeout) / 3;
+    request->silence = std::min(object_->silent() ? std::min(third, kShortTry) : third, left);
+    client_.requests.fetch_add(1, std::memory_order_relaxed);
+    sent_at_ = Clock::now();
+    client_.transfers.start(
+        *std::move(request),
+        [self = shared_from_this(), at](HttpAnswer answer) { self->answered(at, std::move(answer)); },
+        urgent_);
+  }
+
+ private:
+  Wanted wanted() const {
+    return {begin_ + body_.size(), end_, object_->version(), client_.options.validate_size};
+  }
+
+  std::chrono::milliseconds time_left() const {
+    const auto until = useful_at_ + client_.options.timeout;
+    return std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  }
+
+  Result<HttpRequest> request_to(const Url& at) {
+    const Wanted range = wanted();
+    HttpRequest out;
+    out.url = at.sent();
+    out.headers = {{"Range", fmt::format("bytes={}-{}", range.begin, range.end - 1)},
+                   {"Accept-Encoding", "identity"}};
+    out.most_bytes = static_cast<std::size_t>(range.end - range.begin);
+    out.fresh = tries_ > 0;
+    out.only_public = object_->only_public() || hop_is_public_;
+    client_.secrets.add(object_->asked(), at, out);
+    if (object_->asked().scheme == "s3" && !object_->redirected()) {
+      H5_ASSIGN(const auto signed_fields, client_.identity.sign(at, std::time(nullptr)));
+      out.headers.insert(out.headers.end(), signed_fields.begin(), signed_fields.end());
+    }
+    out.on_fields = [range](long status, const sign::Fields& fields) {
+      HttpAnswer answer;
+      answer.fields = fields;
+      return judge(range, status, answer).verdict == Verdict::Bytes;
+    };
+    return out;
+  }
+
+  void note_answer(const HttpAnswer& answer) const {
+    if (!log_enabled(LogLevel::Debug)) return;
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - sent_at_);
+    const Wanted range = wanted();
+    log(LogLevel::Debug, "{}: bytes {} to {}: {}, {} bytes in {} ms, try {}{}{}", object_->shown(),
+        range.begin, range.end, answer.status, answer.body.size(), time.count(), tries_ + 1,
+        answer.trouble.empty() ? "" : ": ", answer.trouble);
+  }
+
+  void answered(const Url& at, HttpAnswer answer) {
+    note_answer(answer);
+    client_.bytes.fetch_add(answer.body.size(), std::memory_order_relaxed);
+    if (answer.refused_private)
+      return finish(
+          std::unexpected(io_failure("a redirect from a public to a private address is not followed")));
+    if (answer.status == 0) return again(answer, answer.trouble);
+    if (follow_region(answer)) return attempt();
+    const Judged judged = judge(wanted(), answer.status, answer);
+    switch (judged.verdict) {
+      case Verdict::Bytes:
+        return take(judged, answer);
+      case Verdict::Again:
+        return again(answer, judged.why);
+      case Verdict::Redirect:
+        return follow(at, answer);
+      case Verdict::Denied:
+        if (renew()) return attempt();
+        return finish(fail(Error(ErrorCode::AccessDenied, object_->shown() + ": " + judged.why)));
+      case Verdict::Gone:
+        if (renew()) return attempt();
+        return finish(fail(Error(object_->version() ? ErrorCode::Stale : ErrorCode::NotFound,
+                                 object_->shown() + ": " + judged.why)));
+      case Verdict::Changed:
+        object_->make_stale();
+        return finish(fail(object_->stale_error()));
+      case Verdict::NoRanges:
+      case Verdict::Refused:
+        return finish(fail(io_failure(judged.why)));
+    }
+  }
+
+  // What came before an answer broke is of that version too, so that the next try asks for the rest.
+  void take(const Judged& judged, HttpAnswer& answer) {
+    if (!object_->version()) object_->set_version(judged.version);
+    end_ = std::min(end_, judged.version.length);
+    if (!answer.body.empty()) {
+      useful_at_ = Clock::now();
+      object_->set_silent(false);
+    }
+    body_ += answer.body;
+    if (begin_ + body_.size() == end_) return finish(std::move(body_));
+    again(answer, answer.trouble.empty() ? "the answer ends too early" : answer.trouble);
+  }
+
+  void again(const HttpAnswer& answer, const std::string& why) {
+    why_ = why;
+    if (++tries_ >= (object_->silent() ? 1 : kMostTries)) return give_up();
+    client_.retries.fetch_add(1, std::memory_order_relaxed);
+    auto pause = jittered(std::min(kFirstPause * (1 << tries_), kLongestPause));
+    pause = std::max(pause, retry_after(answer));
+    if (pause >= time_left()) return give_up();
+    client_.transfers.later(pause, [self = shared_from_this()] { self->attempt(); });
+  }
+
+  void give_up() {
+    if (time_left() <= std::chrono::milliseconds(0)) object_->set_silent(true);
+    finish(fail(io_failure(why_.empty() ? "no answer" : why_)));
+  }
+
+  // The answer of a bucket in another region names it.
+  bool follow_region(const HttpAnswer& answer) {
+    if (object_->asked().scheme != "s3" ||
+        (answer.status != 301 && answer.status != 400 && answer.status != 403))
+      return false;
+    const std::string* const region = answer.field("x-amz-bucket-region");
+    if (region == nullptr || *region == client_.identity.region() || ++hops_ > kMostHops) return false;
+    client_.identity.set_region(*region);
+    return true;
+  }
+
+  void follow(const Url& at, const HttpAnswer& answer) {
+    if (++hops_ > kMostHops) return finish(fail(io_failure("more than ten redirects")));
+    const auto next = resolve(at, *answer.field("location"));
+    if (!next) return finish(fail(io_failure("a redirect to what is no URL")));
+    hop_is_public_ = hop_is_public_ || !is_private_address(answer.address);
+    object_->set_location(*next, hop_is_public_);
+    attempt();
+  }
+
+  // Once a request: where a redirect led may have expired.
+  bool renew() {
+    if (std::exchange(renewed_, true) || !object_->redirected()) return false;
+    object_->forget_location();
+    hop_is_public_ = false;
+    return true;
+  }
+
+  Error io_failure(const std::string& why) const { return {ErrorCode::Io, object_->shown() + ": " + why}; }
+
+  void finish(Result<std::string> out) {
+    if (const auto done = std::exchange(done_, nullptr)) done(std::move(out));
+  }
+
+  const std::shared_ptr<FarObject> object_;
+  ClientParts& client_;
+  const std::uint64_t begin_;
+  std::uint64_t end_;
+  const bool urgent_;
+  FetchDone done_;
+  std::string body_;
+  std::string why_;
+  unsigned tries_ = 0, hops_ = 0;
+  bool renewed_ = false, hop_is_public_ = false;
+  Clock::time_point useful_at_ = Clock::now(), sent_at_;
+};
+
+}  // namespace
+
+void fetch(std::shared_ptr<FarObject> object, std::uint64_t begin, std::uint64_t end, bool urgent,
+           FetchDone done) {
+  std::make_shared<Fetch>(std::move(object), begin, end, urgent, std::move(done))->attempt();
+}
+
+}  // namespace h5mount::remote

@@ -1,0 +1,89 @@
+#include "host_secrets.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace h5mount::remote {
+namespace {
+
+std::string netrc_path() {
+  if (const char* named = std::getenv("NETRC"); named != nullptr && *named != '\0') return named;
+  const char* home = std::getenv("HOME");
+  return home == nullptr ? std::string() : std::string(home) + "/.netrc";
+}
+
+std::string without_brackets(const std::string& host) {
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
+}  // namespace
+
+Result<HostSecrets> HostSecrets::load(const std::string& headers_file) {
+  HostSecrets out;
+  out.read_netrc();
+  if (!headers_file.empty()) H5_TRY(out.read_headers(headers_file));
+  return out;
+}
+
+// "machine HOST login USER password SECRET", in any order of the last two. A `default` entry would be sent to
+// whatever host a redirect names, so it is not taken.
+void HostSecrets::read_netrc() {
+  std::ifstream file(netrc_path());
+  std::string word, host;
+  while (file >> word) {
+    if (word == "machine") {
+      file >> host;
+    } else if (word == "default") {
+      host.clear();
+    } else if (word == "macdef") {
+      for (std::string line; std::getline(file, line) && !line.empty();) {
+      }
+    } else if (std::string value; (word == "login" || word == "password") && file >> value && !host.empty()) {
+      (word == "login" ? logins_[host].user : logins_[host].password) = value;
+    }
+  }
+}
+
+Status HostSecrets::read_headers(const std::string& file) {
+  struct stat st = {};
+  if (::stat(file.c_str(), &st) != 0) return fail(io_error(errno, "headers file " + file));
+  if ((st.st_mode & 077) != 0)
+    return fail(
+        Error(ErrorCode::AccessDenied, "headers file " + file + " may be read by other users: chmod 600 it"));
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t space = line.find(' '), colon = line.find(':', std::min(space, line.size()));
+    if (space == std::string::npos || colon == std::string::npos || colon == space + 1)
+      return fail(Error(ErrorCode::InvalidValue,
+                        "headers file " + file + ": a line is not of the form HOST NAME: VALUE"));
+    const std::size_t value = line.find_first_not_of(' ', colon + 1);
+    headers_.emplace(line.substr(0, space),
+                     std::pair(line.substr(space + 1, colon - space - 1),
+                               value == std::string::npos ? std::string() : line.substr(value)));
+  }
+  return {};
+}
+
+void HostSecrets::add(const Url& asked, const Url& hop, HttpRequest& out) const {
+  if (!asked.user.empty() && asked.origin() == hop.origin()) {
+    out.user = asked.user;
+    out.password = asked.password;
+  } else if (asked.scheme == "http" || hop.scheme == "https") {  // a secret of https is not sent in the clear
+    if (const auto found = logins_.find(without_brackets(hop.host)); found != logins_.end()) {
+      out.user = found->second.user;
+      out.password = found->second.password;
+    }
+  }
+  if (asked.scheme != "http" && hop.scheme != "https") return;
+  for (const std::string& name : {hop.host, hop.host + ":" + hop.port}) {
+    const auto [first, last] = headers_.equal_range(name);
+    for (auto at = first; at != last; ++at) out.headers.push_back(at->second);
+  }
+}
+
+}  // namespace h5mount::remote

@@ -1,0 +1,15 @@
+// In place of all else, where the build has no libcurl.
+#include "h5mount/remote/remote.h"
+
+namespace h5mount::remote {
+
+bool can_fetch() {
+  return false;
+}
+
+Result<std::shared_ptr<Client>> Client::make(const Options&) {
+  return fail(
+      Error(ErrorCode::UnsupportedFeature, "this h5mount was built without libcurl, which URLs need"));
+}
+
+}  // namespace h5mount::remote

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "h5mount/base/checked.h"
+#include "segments.h"
+
+namespace h5mount::remote {
+namespace {
+
+constexpr std::uint64_t kFirstBytes = 1U << 20;
+constexpr std::chrono::seconds kLookEvery{10};
+constexpr std::uint64_t kBlockBytes = 64U << 10;
+constexpr std::uint64_t kMostAhead = 32U << 20, kMostAheadRequest = 2U << 20;
+
+// Finds readers that go forward through bytes that nobody announced: of each the place that it will read
+// next, and how much was asked for ahead of it. The window doubles from a block on.
+class ForwardReaders {
+ public:
+  // `range` was read and had to be waited for, or was fetched ahead. Returns what to ask for behind it.
+  ByteRange next(ByteRange range) {
+    const MutexLock lock(mutex_);
+    for (Reader& reader : readers_) {
+      if (range.begin < reader.last || range.begin > reader.last + kBlockBytes || reader.last == 0) continue;
+      reader.last = range.end;
+      if (reader.asked > range.end && reader.asked - range.end > reader.window / 2) return {0, 0};
+      reader.window = std::min(std::max(reader.window * 2, kBlockBytes), kMostAhead);
+      const std::uint64_t from = std::max(reader.asked, range.end);
+      reader.asked = range.end + reader.window;
+      return {from, reader.asked};
+    }
+    readers_[oldest_++ % readers_.size()] = {range.end, range.end, 0};
+    return {0, 0};
+  }
+
+ private:
+  struct Reader {
+    std::uint64_t last = 0, asked = 0, window = 0;
+  };
+  Mutex mutex_;
+  std::array<Reader, 4> readers_ H5_GUARDED_BY(mutex_);
+  std::size_t oldest_ H5_GUARDED_BY(mutex_) = 0;
+};
+
+class RemoteSource final : public io::ByteSource, public io::SourceState {
+ public:
+  RemoteSource(std::shared_ptr<const void> client, const std::shared_ptr<FarObject>& object,
+               std::string first)
+      : client_(std::move(client)),
+        object_(object),
+        size_(object->version()->length),
+        segments_(object, size_) {
+    segments_.add(0, std::move(first));
+  }
+
+  Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
+    if (!range_within(offset, out.size(), size_))
+      return fail(
+          Error(ErrorCode::Truncated, "Object", "bytes", offset).with_detail("the object ends before"));
+    if (out.empty()) return {};
+    used_.store(true, std::memory_order_relaxed);
+    const ByteRange range{offset, offset + out.size()};
+    bool missed = false;
+    std::vector<SegmentPtr> parts = segments_.cover(range, missed);
+    if (missed || std::ranges::any_of(parts, &Segment::ahead)) ask_ahead(range);
+    for (const SegmentPtr& part : parts) H5_TRY(copy(part, range, out));
+    if (object_->stale()) return fail(object_->stale_error());
+    return {};
+  }
+
+  void will_read(std::span<const ByteRange> ranges) const override { segments_.ask(ranges, false); }
+  bool far() const override { return true; }
+  std::uint64_t size() const override { return size_; }
+  std::string name() const override { return object_->shown(); }
+  io::SourceState& state() override { return *this; }
+
+  Result<io::SourceStamp> stamp() override {
+    look_for_change();
+    io::SourceStamp out;
+    out.size = size_;
+    const Version version = *object_->version();
+    const std::time_t modified =
+        version.modified.empty() ? 0 : curl_getdate(version.modified.c_str(), nullptr);
+    out.modified = std::max<std::int64_t>(modified, 0) * 1'000'000'000;
+    out.sum = std::hash<std::string>()(version.entity_tag + version.modified) + (object_->stale() ? 1 : 0);
+    out.replaced = object_->stale();
+    return out;
+  }
+
+ private:
+  // An answer of another version makes the object stale; it is not waited for.
+  void look_for_change() {
+    if (!object_->client().options.looks_for_changes || !used_.load(std::memory_order_relaxed)) return;
+    const Clock::rep now = Clock::now().time_since_epoch().count();
+    Clock::rep due = next_look_.load(std::memory_order_relaxed);
+    if (now < due || !next_look_.compare_exchange_strong(due, now + Clock::duration(kLookEvery).count()))
+      return;
+    used_.store(false, std::memory_order_relaxed);
+    fetch(object_, 0, 1, false, [](const Result<std::string>&) {});
+  }
+
+  void ask_ahead(ByteRange range) const {
+    const ByteRange ahead = readers_.next(range);
+    std::vector<ByteRange> parts;
+    for (std::uint64_t begin = ahead.begin; begin < std::min(ahead.end, size_); begin += kMostAheadRequest)
+      parts.push_back({begin, std::min({begin + kMostAheadRequest, ahead.end, size_})});
+    for (const ByteRange& part : parts) segments_.ask({&part, 1}, true);
+  }
+
+  // What was dropped since it came, which takes many other reads, is asked for again.
+  Status copy(const SegmentPtr& part, ByteRange range, MutableByteSpan out) const {
+    const std::uint64_t begin = std::max(part->begin, range.begin), end = std::min(part->end, range.end);
+    H5_ASSIGN(const auto bytes, segments_.wait(part));
+    const MutableByteSpan place =
+        out.subspan(static_cast<std::size_t>(begin - range.begin), static_cast<std::size_t>(end - begin));
+    if (!bytes) return read_at(begin, place);
+    std::memcpy(place.data(), bytes->data() + (begin - part->begin), place.size());
+    return {};
+  }
+
+  const std::shared_ptr<const void> client_;  // keeps it alive
+  const std::shared_ptr<FarObject> object_;
+  const std::uint64_t size_;
+  mutable Segments segments_;
+  mutable ForwardReaders readers_;
+  mutable std::atomic<bool> used_ = false;  // since it was last looked for a change
+  std::atomic<Clock::rep> next_look_ = (Clock::now() + kLookEvery).time_since_epoch().count();
+};
+
+class CurlClient final : public Client, public std::enable_shared_from_this<CurlClient> {
+ public:
+  CurlClient(const Options& options, HostSecrets secrets) : parts_(options, std::move(secrets)) {}
+
+  Result<std::shared_ptr<io::ByteSource>> open(const Url& url) override {
+    const auto object = std::make_shared<FarObject>(parts_, url);
+    Mutex mutex;
+    Condition came;
+    std::optional<Result<std::string>> first;
+    fetch(object, 0, kFirstBytes, true, [&](Result<std::string> bytes) {
+      const MutexLock lock(mutex);
+      first = std::move(bytes);
+      came.notify_all();
+    });
+    MutexLock lock(mutex);
+    while (!first) came.wait(lock);
+    if (!*first) {
+      const Error& why = first->error();
+      return fail(Error(why.code() == ErrorCode::NotFound ? why.code() : ErrorCode::Io, why.text()));
+    }
+    return std::make_shared<RemoteSource>(shared_from_this(), object, **std::move(first));
+  }
+
+  Counters counters() const override {
+    return {parts_.requests, parts_.bytes, parts_.transfers.rounds(), parts_.retries};
+  }
+
+ private:
+  ClientParts parts_;
+};
+
+}  // namespace
+
+bool can_fetch() {
+  return true;
+}
+
+Result<std::shared_ptr<Client>> Client::make(const Options& options) {
+  H5_ASSIGN(auto secrets, HostSecrets::load(options.headers_file));
+  return std::make_shared<CurlClient>(options, std::move(secrets));
+}
+
+}  // namespace h5mount::remote

@@ -1,0 +1,185 @@
+#include "segments.h"
+
+#include <algorithm>
+
+#include "h5mount/base/checked.h"
+#include "h5mount/base/long_work.h"
+
+namespace h5mount::remote {
+namespace {
+
+constexpr std::uint64_t kBlock = 64U << 10;
+constexpr std::uint64_t kMostGap = 64U << 10;  // between ranges that are one request
+constexpr std::uint64_t kMostRequest = 8U << 20;
+
+// Until no more than `most` bytes are held, as far as they have come.
+void drop_oldest(ClientParts& client, std::uint64_t most) H5_REQUIRES(client.mutex) {
+  while (client.held_bytes > most && !client.kept.empty()) {
+    const SegmentPtr oldest = client.kept.front();
+    client.kept.pop_front();
+    client.held_bytes -= oldest->end - oldest->begin;
+    oldest->bytes = nullptr;
+  }
+}
+
+void keep(ClientParts& client, const SegmentPtr& segment, std::string bytes) H5_REQUIRES(client.mutex) {
+  segment->bytes = std::make_shared<const std::string>(std::move(bytes));
+  segment->done = true;
+  segment->kept = client.kept.insert(client.kept.end(), segment);
+}
+
+// Neither under way nor there: it failed, or was dropped.
+bool is_void(const Segment& segment) {
+  return segment.done && segment.bytes == nullptr;
+}
+
+}  // namespace
+
+Segments::~Segments() {
+  ClientParts& client = object_->client();
+  const MutexLock lock(client.mutex);
+  for (const auto& [begin, segment] : by_begin_) {
+    if (!segment->bytes) continue;
+    client.kept.erase(segment->kept);
+    client.held_bytes -= segment->end - segment->begin;
+    segment->bytes = nullptr;
+  }
+}
+
+void Segments::arrived(ClientParts& client, const SegmentPtr& segment, Result<std::string> bytes) {
+  const MutexLock lock(client.mutex);
+  if (bytes) {
+    keep(client, segment, *std::move(bytes));
+    drop_oldest(client, ClientParts::kMostKeptBytes);
+  } else {
+    segment->error = bytes.error();
+    segment->done = true;
+    client.held_bytes -= segment->end - segment->begin;
+  }
+  segment->came.notify_all();
+}
+
+void Segments::add(std::uint64_t begin, std::string bytes) {
+  ClientParts& client = object_->client();
+  const auto segment = std::make_shared<Segment>(begin, begin + bytes.size(), false);
+  const MutexLock lock(client.mutex);
+  client.held_bytes += bytes.size();
+  keep(client, segment, std::move(bytes));
+  by_begin_[begin] = segment;
+  drop_oldest(client, ClientParts::kMostKeptBytes);
+}
+
+// Forgets what is void on the way.
+Segments::Missing Segments::missing_in(ByteRange range) {
+  Missing out;
+  range.end = std::min(range.end, size_);
+  auto at = by_begin_.upper_bound(range.begin);
+  if (at != by_begin_.begin()) --at;
+  while (at != by_begin_.end() && at->second->begin < range.end && range.begin < range.end) {
+    const Segment& segment = *at->second;
+    if (is_void(segment)) {
+      at = by_begin_.erase(at);
+      continue;
+    }
+    if (segment.begin > range.begin) out.push_back({range.begin, segment.begin});
+    range.begin = std::max(range.begin, segment.end);
+    ++at;
+  }
+  if (range.begin < range.end) out.push_back(range);
+  return out;
+}
+
+bool Segments::is_there(ByteRange range) {
+  return missing_in(range).empty();
+}
+
+bool Segments::is_free(std::uint64_t begin, std::uint64_t end) const {
+  const auto at = by_begin_.lower_bound(begin);
+  return at == by_begin_.end() || at->second->begin >= end;
+}
+
+std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool urgent) {
+  ClientParts& client = object_->client();
+  std::vector<SegmentPtr> out;
+  for (const ByteRange& range : missing) {
+    for (std::uint64_t begin = range.begin; begin < range.end;) {
+      const std::uint64_t end = std::min(begin + kMostRequest, range.end);
+      const std::uint64_t room = ClientParts::kMostKeptBytes - (end - begin);
+      drop_oldest(client, room);
+      if (!urgent && client.held_bytes > room) return out;
+      const auto segment = std::make_shared<Segment>(begin, end, ahead);
+      client.held_bytes += end - begin;
+      by_begin_[begin] = segment;
+      out.push_back(segment);
+      begin = end;
+    }
+  }
+  return out;
+}
+
+void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
+  for (const SegmentPtr& segment : made)
+    fetch(object_, segment->begin, segment->end, urgent,
+          [object = object_, segment](Result<std::string> bytes) {
+            arrived(object->client(), segment, std::move(bytes));
+          });
+}
+
+std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
+  std::vector<SegmentPtr> made, out;
+  {
+    ClientParts& client = object_->client();
+    const MutexLock lock(client.mutex);
+    const bool little = range.end - range.begin < kBlock;
+    const ByteRange wanted =
+        little ? ByteRange{range.begin / kBlock * kBlock, divide_up(range.end, kBlock) * kBlock} : range;
+    made = make(is_there(range) ? Missing{} : missing_in(wanted), false, true);
+    auto at = by_begin_.upper_bound(range.begin);
+    if (at != by_begin_.begin()) --at;
+    for (; at != by_begin_.end() && at->first < range.end; ++at)
+      if (at->second->end > range.begin) out.push_back(at->second);
+  }
+  missed = !made.empty();
+  start(made, true);
+  return out;
+}
+
+void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
+  std::vector<SegmentPtr> made;
+  {
+    ClientParts& client = object_->client();
+    const MutexLock lock(client.mutex);
+    Missing all;
+    for (const ByteRange& range : ranges) {
+      const Missing missing = missing_in(range);
+      all.insert(all.end(), missing.begin(), missing.end());
+    }
+    std::ranges::sort(all, {}, &ByteRange::begin);
+    Missing joined;
+    for (const ByteRange& range : all) {
+      if (!joined.empty() && range.begin <= joined.back().end + kMostGap &&
+          (range.begin <= joined.back().end || is_free(joined.back().end, range.begin)))
+        joined.back().end = std::max(joined.back().end, range.end);
+      else
+        joined.push_back(range);
+    }
+    made = make(joined, ahead, false);
+  }
+  start(made, false);
+}
+
+Result<std::shared_ptr<const std::string>> Segments::wait(const SegmentPtr& segment) {
+  ClientParts& client = object_->client();
+  MutexLock lock(client.mutex);
+  if (!segment->done) {
+    lock.unlock();
+    note_long_work();
+    lock.lock();
+  }
+  while (!segment->done) segment->came.wait(lock);
+  if (segment->error) return fail(*segment->error);
+  if (segment->bytes) client.kept.splice(client.kept.end(), client.kept, segment->kept);
+  return segment->bytes;
+}
+
+}  // namespace h5mount::remote

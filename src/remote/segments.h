@@ -1,0 +1,47 @@
+// Segments: which bytes of one source have come or are under way, without overlaps. All of a client's sources
+// share a bound; what was used least recently is dropped. Threads: any.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "far_object.h"
+
+namespace h5mount::remote {
+
+class Segments {
+ public:
+  Segments(std::shared_ptr<FarObject> object, std::uint64_t size) : object_(std::move(object)), size_(size) {}
+  ~Segments();
+  Segments(const Segments&) = delete;
+  Segments& operator=(const Segments&) = delete;
+
+  // Those that cover the range, in order; what is missing is asked for, in requests of at most kMostRequest
+  // and in whole blocks where it is little: what lies beside it is often wanted next. `missed`: whether
+  // anything was.
+  std::vector<SegmentPtr> cover(ByteRange range, bool& missed);
+  // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows.
+  void ask(std::span<const ByteRange> ranges, bool ahead);
+  void add(std::uint64_t begin, std::string bytes);
+
+  // Waits for the segment. Errors: of its fetch.
+  Result<std::shared_ptr<const std::string>> wait(const SegmentPtr& segment);
+
+ private:
+  using Missing = std::vector<ByteRange>;
+  Missing missing_in(ByteRange range) H5_REQUIRES(object_->client().mutex);
+  bool is_there(ByteRange range) H5_REQUIRES(object_->client().mutex);
+  bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(object_->client().mutex);
+  std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent)
+      H5_REQUIRES(object_->client().mutex);
+  void start(const std::vector<SegmentPtr>& made, bool urgent);
+  static void arrived(ClientParts& client, const SegmentPtr& segment, Result<std::string> bytes);
+
+  const std::shared_ptr<FarObject> object_;
+  const std::uint64_t size_;
+  std::map<std::uint64_t, SegmentPtr> by_begin_;  // guarded by the client's mutex
+};
+
+}  // namespace h5mount::remote

@@ -1,0 +1,94 @@
+// Transfers: HTTP requests by libcurl, on one thread that has one pool of connections. It knows no retries,
+// no redirects and no credentials: one request in, one answer out.
+//
+// Threads: `start` and `later` may be called from any thread; callbacks run in the transfers' own, and must
+// not wait.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "h5mount/base/bytes.h"
+#include "h5mount/base/thread_annotations.h"
+#include "h5mount/sign/percent.h"
+
+namespace h5mount::remote {
+
+using Clock = std::chrono::steady_clock;
+
+struct HttpRequest {
+  std::string url;
+  sign::Fields headers;
+  std::string user, password;  // of HTTP's own authentication; empty: none
+  std::string method = "GET";
+  std::size_t most_bytes = 0;         // a body that is longer ends the transfer
+  std::chrono::milliseconds silence;  // a try that gets under 1,000 bytes a second for so long is given up
+  bool fresh = false;                 // on a new connection
+  bool only_public = false;           // not to a loopback or private address
+  // Told of each piece of the body, and of the answer's status and fields before the first one; false ends
+  // the transfer. May be null.
+  std::function<bool(long status, const sign::Fields& fields)> on_fields;
+};
+
+struct HttpAnswer {
+  long status = 0;      // 0: there is none
+  sign::Fields fields;  // of the last answer, names in lower case
+  std::string body;
+  std::string trouble;  // why there is no whole answer; empty: there is one
+  std::string address;  // of the server
+  bool refused_private = false;
+
+  // The first field of that name (lower case); null: none.
+  const std::string* field(std::string_view name) const;
+};
+
+class Transfers {
+ public:
+  explicit Transfers(unsigned most_at_once);
+  ~Transfers();  // ends what is under way; its callbacks are called with a trouble
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+
+  using Done = std::function<void(HttpAnswer)>;
+  // `urgent`: somebody waits for it, so it goes before those that wait for a connection.
+  void start(HttpRequest request, Done done, bool urgent);
+  void later(Clock::duration delay, std::function<void()> call);
+  // How often a request was sent while none was under way.
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Transfer;
+  void run();
+  void take_new();
+  void begin(std::unique_ptr<Transfer> transfer);
+  void finish(CURL* handle, CURLcode code);
+  void end_silent(Clock::time_point now);
+  void run_due(Clock::time_point now);
+  void end_all();
+  void wake();
+
+  const unsigned most_at_once_;
+  CURLM* const multi_;
+  CURLSH* const share_;  // cookies, names and TLS sessions
+  std::map<CURL*, std::unique_ptr<Transfer>> active_;
+  std::deque<std::unique_ptr<Transfer>> waiting_;
+  std::multimap<Clock::time_point, std::function<void()>> due_;
+  std::atomic<std::uint64_t> rounds_ = 0;
+  Mutex mutex_;
+  std::deque<std::unique_ptr<Transfer>> added_ H5_GUARDED_BY(mutex_);
+  std::vector<std::pair<Clock::time_point, std::function<void()>>> added_calls_ H5_GUARDED_BY(mutex_);
+  bool stop_ H5_GUARDED_BY(mutex_) = false;
+  bool started_ H5_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace h5mount::remote

@@ -1,0 +1,260 @@
+// URLs through the programs: mounts, commands without a mount, fsck.h5.
+#include "far_server.h"
+#include "front/front_test.h"
+
+namespace h5mount::test {
+namespace {
+
+constexpr const char* kFiles = R"(
+import h5py, numpy as np, os
+os.makedirs('www/deep/er')
+with h5py.File('www/deep/main.h5', 'w') as f:
+    f['numbers'] = np.arange(500000, dtype='<i4')
+    f.create_dataset('packed', data=np.arange(400000, dtype='<u2').reshape(400, 1000), chunks=(40, 100),
+                     compression='gzip', shuffle=True)
+    f['words'] = ['one', 'two']
+    f.attrs['title'] = 'far'
+    f['near'] = h5py.ExternalLink('other.h5', '/d')
+    f['below'] = h5py.ExternalLink('er/other.h5', '/d')
+    f['above'] = h5py.ExternalLink('../other.h5', '/d')
+    f['local'] = h5py.ExternalLink('/etc/passwd', '/d')
+for name in ('www/deep/other.h5', 'www/deep/er/other.h5', 'www/other.h5'):
+    with h5py.File(name, 'w') as f: f['d'] = np.arange(10, dtype='u1')
+open('www/note.txt', 'w').write('not HDF5' * 1000)
+)";
+
+class RemoteCommandTest : public FrontTest {
+ protected:
+  void SetUp() override {
+    FrontTest::SetUp();
+    if (IsSkipped()) return;
+    const Outcome made = in(std::string("/usr/bin/python3 - <<'END'\n") + kFiles + "END");
+    ASSERT_EQ(made.code, 0) << made.err;
+    serve({});
+  }
+  void serve(const std::vector<std::string>& options) {
+    server = std::make_unique<FarServer>(place / "www", options);
+    ASSERT_NE(server->port(), 0);
+  }
+  // A command in the directory, where $U is the server and $F fsck.h5.
+  Outcome with_url(const std::string& command, int seconds = 60) const {
+    return in("export U=" + server->url() + " F='" H5MOUNT_FSCK "'; " + command, seconds);
+  }
+
+  std::unique_ptr<FarServer> server;
+};
+
+TEST_F(RemoteCommandTest, CommandsWithoutAMountShowWhatTheyShowOfTheFile) {
+  for (const char* command : {"--list -lR {}", "--cat {} packed numbers words /.h5/npy/packed.npy",
+                              "--stat {} packed", "--text {}", "--tar {} numbers packed words"}) {
+    const auto of = [&](const std::string& source) {
+      std::string words = command;
+      words.replace(words.find("{}"), 2, source);
+      return with_url("$H5MOUNT " + words + " | sed 's/mtime=[0-9.]*//' | sha256sum").out;
+    };
+    EXPECT_EQ(of("${U}deep/main.h5"), of("www/deep/main.h5")) << command;
+  }
+  EXPECT_EQ(
+      with_url("$H5MOUNT --copy ${U}deep/main.h5 packed copied && $H5MOUNT --cat www/deep/main.h5 packed | "
+               "cmp - copied")
+          .code,
+      0);
+  const Outcome checked = with_url("$F ${U}deep/main.h5 && $F --checksum=sha256 -q ${U}deep/main.h5");
+  EXPECT_EQ(checked.code, 0) << checked.err << checked.out;
+  EXPECT_EQ(checked.out.substr(checked.out.find('\n') + 1).empty(), false);
+}
+
+TEST_F(RemoteCommandTest, WhatCannotBeHadIsExitOneAndWhatIsNotHdf5Two) {
+  const std::pair<const char*, int> cases[] = {
+      {"${U}nothing.h5", 1},         {"http://127.0.0.1:1/x", 1},     {"http://no.such.host.invalid/x", 1},
+      {"${U}!whole/../other.h5", 1}, {"${U}!fail=9:403/other.h5", 1}, {"${U}!gzip/other.h5", 1},
+      {"${U}note.txt?secret=1", 2}};
+  for (const auto& [url, code] : cases) {
+    const Outcome out = with_url(std::string("$H5MOUNT -o timeout=2 --list \"") + url + "\"");
+    EXPECT_EQ(out.code, code) << url << out.err;
+    EXPECT_EQ(lines_in(out.err), 1) << out.err;
+    EXPECT_EQ(out.err.find("secret"), std::string::npos) << out.err;
+  }
+  EXPECT_EQ(with_url("$F -q ${U}nothing.h5").code, 8);
+  EXPECT_EQ(with_url("$H5MOUNT --list ftp://host/x").code, 1);
+  EXPECT_EQ(with_url("mkdir m; $H5MOUNT -o survive ${U}other.h5 m").code, 1);
+}
+
+TEST_F(RemoteCommandTest, NamesInARemoteFileLeadBeneathItsOwnPlaceOnly) {
+  const Outcome out = with_url(
+      "for n in near below; do $H5MOUNT --cat ${U}deep/main.h5 $n | od -An -tu1 | tr -s ' '; done; "
+      "$H5MOUNT --cat ${U}deep/main.h5 above; $H5MOUNT --cat ${U}deep/main.h5 local");
+  EXPECT_EQ(out.out, " 0 1 2 3 4 5 6 7 8 9\n 0 1 2 3 4 5 6 7 8 9\n");
+  EXPECT_EQ(lines_in(out.err), 2) << out.err;
+  EXPECT_EQ(server->requests().find("etc/passwd"), std::string::npos) << "a name of this machine";
+  EXPECT_EQ(server->requests().find("\"/other.h5\""), std::string::npos);
+}
+
+TEST_F(RemoteCommandTest, PasswordsAndHeadersGoToTheirOwnHostAlone) {
+  const std::string list = "$H5MOUNT --list -o headers=h ";
+  ASSERT_EQ(
+      in("echo '127.0.0.1 Authorization: Bearer abc' > h; echo 'localhost X-Other: 1' >> h; chmod 600 h")
+          .code,
+      0);
+  EXPECT_EQ(with_url(list + "${U}deep/main.h5").code, 0);
+  EXPECT_NE(server->requests().find("Bearer abc"), std::string::npos);
+  EXPECT_EQ(server->requests().find("x-other"), std::string::npos);
+  server->reset();
+  // A redirect to the same server under another name.
+  EXPECT_EQ(
+      with_url(list + "'" +
+               server->url("!to=http:||localhost:" + std::to_string(server->port()) + "|deep|main.h5/x") +
+               "'")
+          .code,
+      0);
+  const std::string asked = server->requests();
+  EXPECT_LT(asked.rfind("Bearer abc"), asked.find("\"host\": \"localhost")) << asked;
+  const Outcome refused = with_url("chmod 644 h; " + list + "${U}deep/main.h5");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("chmod 600"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.err.find("Bearer"), std::string::npos);
+
+  server->set("login=me:p%20w");
+  const std::string host = "127.0.0.1:" + std::to_string(server->port());
+  EXPECT_EQ(with_url("$H5MOUNT --list 'http://me:p%20w@" + host + "/deep/main.h5'").code, 0);
+  EXPECT_EQ(with_url("$H5MOUNT --list http://me:wrong@" + host + "/deep/main.h5").code, 1);
+  server->set("login=me:pw");
+  EXPECT_EQ(with_url("echo 'default login x password y machine 127.0.0.1 login me password pw' > .netrc; "
+                     "HOME=$PWD $H5MOUNT --list ${U}deep/main.h5")
+                .code,
+            0);
+}
+
+TEST_F(RemoteCommandTest, S3RequestsAreSigned) {
+  const std::string key = "a b+c=d:e!'()*@~%41.h5";
+  std::filesystem::create_directories(place / "www/bucket.x");
+  std::filesystem::copy_file(place / "www/other.h5", place / "www/bucket.x" / key);
+  serve({"--secret", "AKID:se/cret", "--region", "eu-south-1"});
+  const std::string list = "AWS_SECRET_ACCESS_KEY=se/cret $H5MOUNT --list -o s3_endpoint=${U} ";
+  const Outcome listed = with_url("AWS_ACCESS_KEY_ID=AKID " + list + "\"s3://bucket.x/" + key + "\"");
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_EQ(listed.out, "d\n");
+  EXPECT_EQ(server->count(), 2) << "the first answer names the region";
+  EXPECT_EQ(
+      with_url("AWS_REGION=eu-south-1 AWS_ACCESS_KEY_ID=AKID " + list + "\"s3://bucket.x/" + key + "\"").code,
+      0);
+  EXPECT_EQ(server->count(), 3);
+  EXPECT_EQ(with_url("AWS_ACCESS_KEY_ID=OTHER " + list + "\"s3://bucket.x/" + key + "\"").code, 1);
+  EXPECT_EQ(with_url("AWS_ACCESS_KEY_ID=AKID " + list + "-o anonymous \"s3://bucket.x/" + key + "\"").code,
+            1);
+}
+
+TEST_F(RemoteCommandTest, EveryRequestIsALineOfTheDebugLog) {
+  const Outcome out =
+      with_url("$H5MOUNT -o log_level=debug --list '" + server->url("deep/main.h5?secret") + "'");
+  EXPECT_NE(out.err.find("/deep/main.h5: bytes 0 to "), std::string::npos) << out.err;
+  EXPECT_EQ(out.err.find("secret"), std::string::npos) << out.err;
+}
+
+// ---- mounts
+
+class RemoteMountTest : public RemoteCommandTest {
+ protected:
+  void SetUp() override {
+    H5MOUNT_NEEDS_FUSE();
+    RemoteCommandTest::SetUp();
+  }
+  // Fails the test where it does not mount.
+  void mounts(const std::string& url, const std::string& options = {}) {
+    const Outcome out = with_url("$H5MOUNT " + options + " '" + url + "' " + mount.path());
+    ASSERT_EQ(out.code, 0) << out.err;
+  }
+  MountPoint mount;
+};
+
+TEST_F(RemoteMountTest, OneRequestMounts) {
+  mounts(server->url("deep/other.h5"));
+  EXPECT_EQ(mount.in("ls -l; od -An -tu1 d; getfattr -d d").code, 0);
+  EXPECT_EQ(mount.in("grep '^remote_requests' .h5/status").out, "remote_requests: 1\n");
+}
+
+TEST_F(RemoteMountTest, BytesAreThoseOfTheFile) {
+  mounts(server->url("deep/main.h5"));
+  const std::string local = in("$H5MOUNT --cat www/deep/main.h5 packed numbers | sha256sum").out;
+  EXPECT_EQ(mount.in("cat packed numbers | sha256sum").out, local);
+  EXPECT_EQ(mount.in("cat near | od -An -tu1 | tr -s ' '").out, " 0 1 2 3 4 5 6 7 8 9\n");
+}
+
+TEST_F(RemoteMountTest, NoSecretIsShown) {
+  const std::string host = "127.0.0.1:" + std::to_string(server->port());
+  mounts("http://me:pass@" + host + "/deep/main.h5?sig=hidden");
+  const Outcome shown = mount.in(
+      "findmnt -no SOURCE .; df . ; cat .h5/status .h5/log .h5/list.txt; getfattr -d . words; "
+      "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline | grep h5mount; done 2>/dev/null");
+  EXPECT_NE(shown.out.find("http://" + host + "/deep/main.h5"), std::string::npos) << shown.out;
+  for (const char* secret : {"pass", "sig=", "hidden"})
+    EXPECT_EQ(shown.out.find(std::string(secret) + "\n"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("sig=hidden"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("me:pass"), std::string::npos) << shown.out;
+}
+
+TEST_F(RemoteMountTest, AnObjectThatIsReplacedIsStaleAndTakenUpByReload) {
+  const std::string other =
+      "/usr/bin/python3 -c \"import h5py, numpy as np; f = h5py.File('new.h5', 'w'); "
+      "f['numbers'] = np.arange(3000000, dtype='<i4'); f.close()\" && mv new.h5 www/deep/main.h5";
+  mounts(server->url("deep/main.h5"));
+  std::ofstream(place / "make") << other;
+  ASSERT_EQ(in("sh make").code, 0);
+  const Outcome read = mount.in("tail -c 4 numbers");
+  EXPECT_NE(read.err.find("Stale file handle"), std::string::npos) << read.err;
+  EXPECT_NE(mount.in("ls -l").err.find("Stale file handle"), std::string::npos);
+  MountPoint second;
+  ASSERT_EQ(with_url("$H5MOUNT -o reload '" + server->url("deep/main.h5?sig=1") + "' " + second.path()).code,
+            0);
+  EXPECT_EQ(second.in("stat -c %s numbers").out, "12000000\n");
+  ASSERT_EQ(in("sed -i 's/3000000/4000000/' make; sh make").code, 0);
+  (void)second.in("tail -c 4 numbers");  // meets the new one
+  const Outcome after = second.in(
+      "for i in $(seq 50); do [ \"$(stat -c %s numbers 2>&1)\" = 16000000 ] && break; sleep 0.2; done; "
+      "stat -c %s numbers; tail -c 4 numbers | od -An -tu4");
+  EXPECT_EQ(after.out, "16000000\n    3999999\n") << after.err;
+}
+
+TEST_F(RemoteMountTest, SeveralUrlsAreAskedForWhenTheyAreUsed) {
+  std::ofstream(place / "list") << server->url("deep/other.h5?sig=hidden") << "\n# a comment\n"
+                                << server->url("nothing.h5") << "\n"
+                                << (place / "www/other.h5").string() << "\n";
+  ASSERT_EQ(in("$H5MOUNT @list " + mount.path()).code, 0);
+  EXPECT_EQ(mount.in("ls").out, "nothing.h5\nother.h5\nother.h5 (2)\n");
+  EXPECT_EQ(server->count(), 0);
+  EXPECT_EQ(
+      mount.in("od -An -tu1 other.h5/d; ls nothing.h5; getfattr -n user.hdf5.error nothing.h5 | grep -c 404")
+          .out,
+      "   0   1   2   3   4   5   6   7   8   9\n1\n");
+}
+
+// Far objects' headers are asked for together: one after the other they were 254 requests.
+TEST_F(RemoteMountTest, ALongListingAsksForHeadersTogether) {
+  const Outcome made = in(R"(/usr/bin/python3 - <<'END'
+import h5py, numpy as np
+with h5py.File('www/many.h5', 'w', libver='latest') as f:
+    for i in range(1000):
+        f.create_group(f'g{i:04}')
+        f[f'd{i:04}'] = np.zeros(5000, 'f8')
+END)");
+  ASSERT_EQ(made.code, 0) << made.err;
+  mounts(server->url("many.h5"));
+  EXPECT_EQ(mount.in("ls -l | wc -l").out, "2001\n");
+  EXPECT_LT(server->count(), 100);
+}
+
+TEST_F(RemoteMountTest, AServerThatIsSilentIsAnErrorAndHoldsUpNoUmount) {
+  mounts(server->url("deep/main.h5"), "-o timeout=2");
+  server->pause(true);
+  const Outcome read = mount.in("timeout -s KILL 20 tail -c 4 numbers");
+  EXPECT_NE(read.err.find("Input/output error"), std::string::npos) << read.err;
+  const Outcome waiting =
+      run("cd / && (tail -c 4000 " + mount.path("numbers") + " >/dev/null 2>&1 &) ; sleep 0.3; umount -l " +
+          mount.path() + " || fusermount3 -uz " + mount.path());
+  EXPECT_EQ(waiting.code, 0) << waiting.err;
+  EXPECT_TRUE(mount.gone());
+  server->pause(false);
+}
+
+}  // namespace
+}  // namespace h5mount::test

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""An HTTP server for tests of URLs: it counts, delays, breaks, lies, and verifies signatures of S3.
+
+    far_server.py DIRECTORY [--delay SECONDS] [--secret KEY:SECRET] [--region REGION]
+
+Prints its port. GET /PATH gives DIRECTORY/PATH, whole or one range of it; /.count gives the number of requests
+so far, /.requests a JSON list of [path, range, authorization, other fields]. What it is to do wrong is said in
+the path's first part, /!WHAT[=VALUE][,WHAT…]/PATH, or for all that follow by /.set?WHAT[=VALUE],…:
+
+    fail=N:STATUS   the next N requests get STATUS      silent=N     the next N get no answer
+    retry=S         with Retry-After: S                 reset=BYTES  the next body ends after BYTES
+    trickle=N       N bytes a second                    whole        200 with the whole object
+    shifted         another range than was asked for    length=N     a total length of N
+    tag=TEXT        that ETag, tag=- none               time=TEXT    that Last-Modified
+    gzip            says that it is encoded             to=URL       307 to URL
+    long            more bytes than it says             gone         404
+    login=USER:PW   401 but for that user
+"""
+import argparse, base64, datetime, hashlib, hmac, json, os, socket, threading, time, urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+STATE = {"count": 0, "most": 0, "now": 0, "requests": [], "faults": {}, "left": {}}
+LOCK = threading.Lock()
+
+
+def canonical(handler, names, payload):
+    path, _, query = handler.path.partition("?")
+    pairs = sorted(tuple(urllib.parse.quote(urllib.parse.unquote(x), safe="-_.~") for x in
+                         (part.split("=", 1) + [""])[:2]) for part in query.split("&") if part)
+    fields = "".join(f"{n}:{' '.join(handler.headers.get(n, '').split())}\n" for n in names)
+    path = urllib.parse.quote(urllib.parse.unquote_to_bytes(path), safe="/-_.~")
+    return "\n".join([handler.command, path, "&".join("=".join(p) for p in pairs), fields, ";".join(names), payload])
+
+
+def signature_fits(handler, secret, region):
+    """Whether the Authorization field is that of this request, by the S3 API Reference."""
+    field = handler.headers.get("Authorization", "")
+    if not field.startswith("AWS4-HMAC-SHA256 "):
+        return False
+    parts = dict(p.strip().split("=", 1) for p in field.split(" ", 1)[1].split(","))
+    key, day, of, service, end = parts["Credential"].split("/")
+    when = handler.headers.get("x-amz-date", "")
+    age = abs(datetime.datetime.utcnow() - datetime.datetime.strptime(when, "%Y%m%dT%H%M%SZ"))
+    names = parts["SignedHeaders"].split(";")
+    known, word = secret.split(":", 1)
+    if (key, of, service, end, day) != (known, region, "s3", "aws4_request", when[:8]) or age.seconds > 900:
+        return False
+    if "host" not in names or any(n.lower() not in names for n in handler.headers if n.lower().startswith("x-amz-")):
+        return False
+    text = canonical(handler, names, handler.headers.get("x-amz-content-sha256", ""))
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", when, f"{day}/{of}/s3/aws4_request",
+                         hashlib.sha256(text.encode()).hexdigest()])
+    step = ("AWS4" + word).encode()
+    for part in (day, of, "s3", "aws4_request", to_sign):
+        step = hmac.new(step, part.encode(), hashlib.sha256).digest()
+    return step.hex() == parts["Signature"]
+
+
+def parse_faults(text):
+    return dict((part.split("=", 1) + [""])[:2] for part in text.split(",") if part)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body=b"", **fields):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name.replace("_", "-"), value)
+        if "Content_Length" not in fields:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def control(self, path):
+        if path == "/.count":
+            return self.answer(200, str(STATE["count"]).encode())
+        if path == "/.most":
+            return self.answer(200, str(STATE["most"]).encode())
+        if path == "/.requests":
+            return self.answer(200, json.dumps(STATE["requests"]).encode())
+        if path == "/.reset":
+            STATE.update(count=0, most=0, requests=[])
+        elif path.startswith("/.set"):
+            STATE["faults"] = parse_faults(urllib.parse.unquote(path.partition("?")[2]))
+            STATE["left"] = {}
+        return self.answer(200, b"")
+
+    def once(self, faults, what, default=None):
+        """Whether the fault WHAT=N:VALUE is to be shown now: N times in all."""
+        if what not in faults:
+            return None
+        number, _, value = faults[what].partition(":")
+        with LOCK:
+            left = STATE["left"].setdefault(what + faults[what], int(number or 1))
+            STATE["left"][what + faults[what]] = left - 1
+        return (value or default or "1") if left > 0 else None
+
+    def do_GET(self):
+        if self.path.startswith("/."):
+            return self.control(self.path)
+        with LOCK:
+            STATE["count"] += 1
+            STATE["now"] += 1
+            STATE["most"] = max(STATE["most"], STATE["now"])
+            STATE["requests"].append([self.path, self.headers.get("Range"), self.headers.get("Authorization"),
+                                      {k.lower(): v for k, v in self.headers.items()}])
+        try:
+            self.serve()
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        finally:
+            with LOCK:
+                STATE["now"] -= 1
+
+    def serve(self):
+        path, faults = self.path.partition("?")[0], dict(STATE["faults"])
+        if path.startswith("/!"):
+            said, _, rest = path[2:].partition("/")
+            faults.update(parse_faults(urllib.parse.unquote(said)))
+            path = "/" + rest
+        time.sleep(float(faults.get("delay", ARGS.delay)))
+        if self.once(faults, "silent"):
+            time.sleep(3600)
+        status = self.once(faults, "fail")
+        if status:
+            extra = {"Retry_After": faults["retry"]} if "retry" in faults else {}
+            return self.answer(int(status), b"no", **extra)
+        if "to" in faults:
+            return self.answer(307, b"", Location=faults["to"].replace("|", "/"))
+        if "login" in faults:
+            wanted = "Basic " + base64.b64encode(faults["login"].encode()).decode()
+            if self.headers.get("Authorization") != wanted:
+                return self.answer(401, b"")
+        if ARGS.secret and not signature_fits(self, ARGS.secret, ARGS.region):
+            named = self.headers.get("Authorization", "")
+            extra = {} if f"/{ARGS.region}/" in named else {"x_amz_bucket_region": ARGS.region}
+            return self.answer(403, b"", **extra)
+        name = os.path.join(ARGS.directory, urllib.parse.unquote(path).lstrip("/"))
+        if "gone" in faults or not os.path.isfile(name):
+            return self.answer(404, b"")
+        self.give(name, faults)
+
+    def give(self, name, faults):
+        stat = os.stat(name)
+        size = int(faults.get("length", stat.st_size))
+        fields = {"ETag": f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"',
+                  "Last_Modified": self.date_time_string(int(stat.st_mtime))}
+        if "tag" in faults:
+            fields["ETag"] = faults["tag"]
+        if "time" in faults:
+            fields["Last_Modified"] = faults["time"]
+        fields = {k: v for k, v in fields.items() if v != "-"}
+        if "gzip" in faults:
+            fields["Content_Encoding"] = "gzip"
+        asked = self.headers.get("Range")
+        begin, end, status = 0, size, 200
+        if asked and "whole" not in faults:
+            first, last = asked.split("=")[1].split("-")
+            begin, end, status = int(first), min(int(last) + 1, size), 206
+            if begin >= size:
+                return self.answer(416, b"", Content_Range=f"bytes */{size}")
+            moved = 1 if "shifted" in faults else 0
+            fields["Content_Range"] = f"bytes {begin + moved}-{end - 1}/{size}"
+        with open(name, "rb") as file:
+            file.seek(begin)
+            body = file.read(end - begin)
+        body += bytes(end - begin - len(body))
+        if "long" in faults:
+            body += b"x" * 100
+        self.send_body(status, body, fields, faults)
+
+    def send_body(self, status, body, fields, faults):
+        cut = self.once(faults, "reset", "0")
+        self.send_response(status)
+        for name, value in dict(fields, Content_Length=str(len(body))).items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if cut is not None:
+            self.wfile.write(body[:int(cut)])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        if "trickle" not in faults:
+            self.wfile.write(body)
+            return
+        pace = int(faults["trickle"])
+        for at in range(0, len(body), max(pace // 10, 1)):
+            self.wfile.write(body[at:at + max(pace // 10, 1)])
+            self.wfile.flush()
+            time.sleep(0.1 if pace >= 10 else 1.0 / pace)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_):
+        pass
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory")
+    parser.add_argument("--delay", type=float, default=0)
+    parser.add_argument("--secret", default="")
+    parser.add_argument("--region", default="us-east-1")
+    ARGS = parser.parse_args()
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
