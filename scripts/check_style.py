@@ -37,7 +37,7 @@ MAY_USE = {
     "check": ["text", "dataset", "chunk", "object", "metadata", "format", "cache"],
     "fuse": ["tree", "dataset"],
     "front": ["tree", "text", "dataset", "sign"],
-    "serve": ["front", "tree", "view", "text", "dataset", "object", "format"],
+    "serve": ["front", "tree", "view", "text", "dataset", "object", "format", "sign"],
     "cli": ["salvage", "remote", "sign", "serve", "store", "fuse", "front", "check", "tree", "text", "dataset", "object", "cache", "filter", "format", "io"],
 }
 # Modules whose sources lie in rooms, folders of their own: the rooms that each room may include besides itself, ""

@@ -55,8 +55,9 @@ Error unknown_option(const std::string& word) {
   const std::string meant = bare.size() > 1 ? meant_option(bare) : std::string();
   const std::string shown = "unknown option " + escape_for_log(word);
   static constexpr std::string_view kLongNames[] = {
-      "foreground", "debug", "single-thread", "help",  "version", "list",  "cat",       "stat",
-      "text",       "tar",   "copy",          "serve", "cors",    "token", "token-file"};
+      "foreground", "debug", "single-thread", "help",    "version",  "list", "cat",
+      "stat",       "text",  "tar",           "copy",    "serve",    "cors", "token",
+      "token-file", "s3",    "s3-key-file",   "s3-host", "anonymous"};
   const std::string_view flag = bare.size() > 1 ? near_miss(bare, kLongNames) : std::string_view();
   if (!flag.empty()) return usage_error(fmt::format("{}: did you mean --{}?", shown, flag));
   return usage_error(meant.empty() ? shown + kSeeHelp
@@ -275,7 +276,8 @@ bool asks_to_serve(int count, const char* const* words) {
 }
 
 constexpr const char* kServeUsage =
-    "usage: h5mount --serve [ADDRESS:]PORT|unix:PATH [--token|--token-file=FILE] [--cors=ORIGIN] FILE...";
+    "usage: h5mount --serve [ADDRESS:]PORT|unix:PATH [--token|--token-file=FILE] [--cors=ORIGIN] "
+    "[--s3 [--s3-key-file=FILE|--anonymous] [--s3-host=NAME]] SOURCE...";
 
 // A word of the command line is shown to all users by ps: it is not repeated here either.
 Status check_token_words(int count, const char* const* words) {
@@ -284,6 +286,19 @@ Status check_token_words(int count, const char* const* words) {
       return fail(
           usage_error("--token takes no value, which other users would see: --token-file=FILE reads one"));
   }
+  return {};
+}
+
+// A bucket's readers sign their requests; they have no token, and no pages.
+Status check_s3_words(const ServeCommand& command) {
+  const bool of_s3 = command.anonymous || !command.s3_key_file.empty() || !command.s3_host.empty();
+  if (of_s3 && !command.s3)
+    return fail(usage_error("--s3-key-file, --s3-host and --anonymous are options of --s3"));
+  if (command.s3 && (command.makes_token || !command.token_file.empty()))
+    return fail(usage_error("with --s3 there is no token: --s3-key-file=FILE names who may read"));
+  if (command.s3 && !command.cors_origin.empty()) return fail(usage_error("--s3 has no --cors"));
+  if (command.anonymous && !command.s3_key_file.empty())
+    return fail(usage_error("--anonymous lets everybody read, --s3-key-file=FILE nobody else: one of them"));
   return {};
 }
 
@@ -298,10 +313,15 @@ Parsed parse_serve(int count, const char* const* words) {
   app.add_flag("--token", command.makes_token);
   app.add_option("--token-file", command.token_file)->type_name("FILE");
   app.add_option("--cors", command.cors_origin)->type_name("ORIGIN");
+  app.add_flag("--s3", command.s3);
+  app.add_option("--s3-key-file", command.s3_key_file)->type_name("FILE");
+  app.add_option("--s3-host", command.s3_host)->type_name("NAME");
+  app.add_flag("--anonymous", command.anonymous);
   app.add_option("-o", option_words)->allow_extra_args(false);
   std::optional<Parsed> output;
   H5_TRY(parse_with(app, count, words, output));
   if (output) return *output;
+  H5_TRY(check_s3_words(command));
   H5_ASSIGN(const auto named, path_words(app.remaining()));
   if (named.empty()) return fail(usage_error(std::string(kServeUsage) + kSeeHelp));
   if (command.makes_token && !command.token_file.empty())

@@ -43,6 +43,8 @@ struct ServeCommand {
   bool makes_token = false;
   std::string token_file;   // empty: none
   std::string cors_origin;  // empty: none
+  bool s3 = false, anonymous = false;
+  std::string s3_key_file, s3_host;  // empty: none
 };
 
 // A text to print before exiting (-h, -V).

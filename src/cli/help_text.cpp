@@ -52,6 +52,16 @@ constexpr Topic kCommands[] = {
     {"--token", "", "with --serve: a new token, which clients show", "It is printed with the URL."},
     {"--token-file", "=FILE", "with --serve: a token from FILE", "Only you may be able to read FILE."},
     {"--cors", "=ORIGIN", "with --serve: web pages of ORIGIN may read", ""},
+    {"--s3", "", "with --serve: as buckets of Amazon S3",
+     "Each SOURCE is a bucket under its last name, for programs that read from S3 (Spark, Dask, DuckDB, "
+     "Trino, "
+     "Ray)."},
+    {"--s3-key-file", "=FILE", "with --s3: requests are signed",
+     "FILE has a line ACCESSKEY:SECRET; only you may be able to read it. An address other than this "
+     "machine's "
+     "needs it,\n  or --anonymous."},
+    {"--s3-host", "=NAME", "with --s3: buckets as BUCKET.NAME too", "In paths they stand in any case."},
+    {"--anonymous", "", "with --s3: everybody reads, without a key", ""},
 };
 
 constexpr std::size_t kNameWidth = 32;

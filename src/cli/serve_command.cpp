@@ -15,6 +15,7 @@
 #include "h5mount/filter/plugins.h"
 #include "h5mount/remote/url.h"
 #include "h5mount/serve/server.h"
+#include "h5mount/sign/sha256.h"
 #include "open_source.h"
 #include "serve_token.h"
 
@@ -108,6 +109,12 @@ MountOptions serving_options(const MountOptions& options) {
   return out;
 }
 
+// `.` and `run/` have the name of the directory.
+std::string last_name(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 // The code is not 0 where a source cannot be opened.
 int open_all(const ServeCommand& command, const Shared& shared, std::vector<serve::Source>& out) {
   for (const std::string& path : command.sources.paths) {
@@ -116,7 +123,7 @@ int open_all(const ServeCommand& command, const Shared& shared, std::vector<serv
       print_error(remote::shown_url(path), sources.error().text());
       return exit_code_of(sources.error());
     }
-    const std::string name = std::filesystem::path(remote::shown_url(path)).filename().string();
+    const std::string name = last_name(remote::shown_url(path));
     if (sources->many) {
       const auto opened = serve_many(*sources, shared);
       out.push_back({name, [opened]() -> Result<serve::OpenedSource> { return opened; }, opened});
@@ -144,6 +151,19 @@ void print_answer(const std::string& line) {
 Result<std::string> token_of(const ServeCommand& command) {
   if (command.makes_token) return make_token();
   return command.token_file.empty() ? Result<std::string>(std::string()) : read_token(command.token_file);
+}
+
+// How buckets are served; nothing: pages and listings are.
+Result<std::optional<serve::S3Options>> s3_options_of(const ServeCommand& command) {
+  if (!command.s3) return std::nullopt;
+  serve::S3Options out{.anonymous = command.anonymous, .host = command.s3_host};
+  if (!command.s3_key_file.empty()) {
+    H5_ASSIGN(out.key, read_s3_key(command.s3_key_file));
+    if (!sign::has_sha256())
+      return fail(Error(ErrorCode::UnsupportedFeature,
+                        "this h5mount was built without libcrypto, which --s3-key-file needs"));
+  }
+  return out;
 }
 
 constexpr std::array<int, 4> kEndings = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
@@ -194,7 +214,13 @@ int run_serve(const ServeCommand& command) {
     print_error("", token.error().text());
     return kExitUsage;
   }
-  const bool open_to_all = token->empty() && command.place.socket_path.empty();
+  auto s3 = s3_options_of(command);
+  if (!s3) {
+    print_error("", s3.error().text());
+    return kExitUsage;
+  }
+  const bool has_key = !token->empty() || (*s3 && (*s3)->key);
+  const bool open_to_all = !has_key && command.place.socket_path.empty();
   const Shared shared{options, open_to_all, make_cache(options), make_workers(options)};
   filter::use_filter_plugins({.directories = options.plugins});
   std::vector<serve::Source> sources;
@@ -208,6 +234,7 @@ int run_serve(const ServeCommand& command) {
   server_options.port = command.place.port;
   server_options.socket_path = command.place.socket_path;
   server_options.token = *token;
+  server_options.s3 = *std::move(s3);
   server_options.cors_origin = command.cors_origin;
   if (level >= LogLevel::Info) server_options.log_answer = print_answer;
   auto server = serve::Server::start(server_options, std::move(sources));

@@ -21,12 +21,39 @@ constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 constexpr std::size_t kMadeLetters = 32;
 constexpr std::size_t kLeastLetters = 16, kMostLetters = 512;
 
-Error bad_file(const std::string& path, std::string_view why) {
-  return {ErrorCode::InvalidValue, fmt::format("--token-file={}: {}", escape_for_log(path), why)};
-}
+// A file that an option names.
+struct SecretFile {
+  std::string_view option;
+  const std::string& path;
+
+  std::string name() const { return fmt::format("{}={}", option, escape_for_log(path)); }
+  Error bad(std::string_view why) const {
+    return {ErrorCode::InvalidValue, fmt::format("{}: {}", name(), why)};
+  }
+};
 
 bool is_token_letter(char c) {
   return kLetters.find(c) != std::string_view::npos || c == '.' || c == '~';
+}
+
+// The first line of a file that only this user or root may read.
+Result<std::string> read_secret(const SecretFile& named) {
+  const UniqueFd file(::open(named.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  struct stat there = {};
+  if (file.get() < 0 || ::fstat(file.get(), &there) != 0) return fail(io_error(errno, named.name()));
+  if (!S_ISREG(there.st_mode) && !S_ISFIFO(there.st_mode)) return fail(named.bad("no file"));
+  if ((there.st_mode & 077) != 0 || (there.st_uid != ::geteuid() && there.st_uid != 0))
+    return fail(named.bad("others may read or write it (chmod 600 makes it this user's alone)"));
+  std::string text(kMostLetters + 2, '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
+    if (count < 0) return fail(io_error(errno, named.name()));
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+  }
+  text.resize(std::min(filled, text.find_first_of("\r\n")));
+  return text;
 }
 
 }  // namespace
@@ -41,28 +68,27 @@ Result<std::string> make_token() {
 }
 
 Result<std::string> read_token(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  struct stat there = {};
-  if (file.get() < 0 || ::fstat(file.get(), &there) != 0)
-    return fail(io_error(errno, "--token-file=" + escape_for_log(path)));
-  if (!S_ISREG(there.st_mode) && !S_ISFIFO(there.st_mode)) return fail(bad_file(path, "no file"));
-  if ((there.st_mode & 077) != 0 || (there.st_uid != ::geteuid() && there.st_uid != 0))
-    return fail(bad_file(path, "others may read or write it (chmod 600 makes it this user's alone)"));
-  std::string text(kMostLetters + 2, '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
-    if (count < 0) return fail(io_error(errno, "--token-file=" + escape_for_log(path)));
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-  }
-  text.resize(std::min(filled, text.find_first_of("\r\n")));
+  const SecretFile file{"--token-file", path};
+  H5_ASSIGN(std::string text, read_secret(file));
   if (text.size() < kLeastLetters || text.size() > kMostLetters ||
       !std::ranges::all_of(text, is_token_letter))
-    return fail(
-        bad_file(path, fmt::format("its first line must be {} to {} letters, digits, '-', '.', '_' or '~'",
-                                   kLeastLetters, kMostLetters)));
+    return fail(file.bad(fmt::format("its first line must be {} to {} letters, digits, '-', '.', '_' or '~'",
+                                     kLeastLetters, kMostLetters)));
   return text;
+}
+
+Result<serve::S3Key> read_s3_key(const std::string& path) {
+  const SecretFile file{"--s3-key-file", path};
+  H5_ASSIGN(const std::string text, read_secret(file));
+  const std::size_t colon = text.find(':');
+  const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7F'; });
+  if (colon == std::string::npos || colon == 0 || text.size() - colon - 1 < kLeastLetters ||
+      text.size() > kMostLetters || !printable)
+    return fail(file.bad(
+        fmt::format("its first line must be ACCESSKEY:SECRET, the secret of {} characters or more, all "
+                    "of at most {}",
+                    kLeastLetters, kMostLetters)));
+  return serve::S3Key{text.substr(0, colon), text.substr(colon + 1)};
 }
 
 }  // namespace h5mount::cli

@@ -113,7 +113,7 @@ MHD_Result Exchange::begin(const char* method, const char* url, const char* vers
   if (is_cut(url, version)) return refuse(plain_answer(400, "the target is no path"));
   if (!has_body()) return MHD_YES;
   return refuse(Site::reads(request_.method) ? plain_answer(413, "a request has no body here")
-                                             : context_.site.answer(request_, work_));
+                                             : context_.answer(request_, work_));
 }
 
 MHD_Result Exchange::advance(const char* method, const char* url, const char* version, std::size_t uploaded) {
@@ -145,7 +145,7 @@ void Exchange::suspend_for(void (Exchange::*job)()) {
 
 void Exchange::make_answer() {
   try {
-    answer_ = context_.site.answer(request_, work_);
+    answer_ = context_.answer(request_, work_);
     const bool reads = request_.method != "HEAD" || answer_.reads_for_head;
     const Status first = reads ? fill() : Status();
     if (first && !work_.timed_out()) return;

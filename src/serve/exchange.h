@@ -19,7 +19,7 @@ namespace h5mount::serve {
 
 // What the exchanges of a server share.
 struct ExchangeContext {
-  Site& site;
+  std::function<Answer(const Request&, RequestWork&)> answer;
   JobQueue& quick_jobs;
   JobQueue& long_jobs;  // of requests that have taken long before
   Connections& connections;

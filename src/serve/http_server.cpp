@@ -11,6 +11,7 @@
 #include "h5mount/base/watchdog.h"
 #include "h5mount/serve/server.h"
 #include "listener.h"
+#include "s3_site.h"
 
 namespace h5mount::serve {
 namespace {
@@ -42,17 +43,38 @@ std::size_t keep_encoded(void*, MHD_Connection*, char* text) {
   return std::strlen(text);
 }
 
+// What answers requests: pages and listings of the sources, or buckets.
+std::function<Answer(const Request&, RequestWork&)> answerer(const ServerOptions& options,
+                                                             const Listener& listener,
+                                                             std::vector<Source> sources) {
+  if (options.s3) {
+    auto site = std::make_shared<S3Site>(*options.s3, listener.loopback, std::move(sources));
+    return [site](const Request& request, RequestWork& work) { return site->answer(request, work); };
+  }
+  auto site = std::make_shared<Site>(
+      SiteOptions{options.cors_origin, listener.loopback, options.token, listener.port}, std::move(sources));
+  return [site](const Request& request, RequestWork& work) { return site->answer(request, work); };
+}
+
+Status check_readers(const ServerOptions& options, const Listener& listener) {
+  const bool open = options.s3 && !options.s3->key && !options.s3->anonymous;
+  if (!open || listener.loopback || !options.socket_path.empty()) return {};
+  return fail(Error(ErrorCode::InvalidValue,
+                    "whoever reaches the address would read: --s3-key-file=FILE asks for signed requests, "
+                    "--anonymous lets everybody read"));
+}
+
 class HttpServer final : public Server {
  public:
   HttpServer(const ServerOptions& options, Listener listener, std::vector<Source> sources)
       : options_(options),
         listener_(std::move(listener)),
-        site_({options.cors_origin, listener_.loopback, options.token, listener_.port}, std::move(sources)),
+        answer_(answerer(options, listener_, std::move(sources))),
         connections_(
             {options.header_deadline, options.stall_deadline, std::size_t{options.connections} / 4 * 3}),
         quick_jobs_(quick_readers()),
         long_jobs_(long_readers()),
-        context_{site_, quick_jobs_, long_jobs_, connections_, options.log_answer, false},
+        context_{answer_, quick_jobs_, long_jobs_, connections_, options.log_answer, false},
         check_(check_interval(), [this](Watchdog::Clock::time_point) {
           connections_.shut_late();
           return connections_.count() > 0;
@@ -132,7 +154,7 @@ class HttpServer final : public Server {
 
   const ServerOptions options_;
   Listener listener_;
-  Site site_;
+  const std::function<Answer(const Request&, RequestWork&)> answer_;
   Connections connections_;
   JobQueue quick_jobs_, long_jobs_;
   ExchangeContext context_;
@@ -145,6 +167,7 @@ class HttpServer final : public Server {
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, std::vector<Source> sources) {
   H5_ASSIGN(Listener listener, listen_at(options));
+  H5_TRY(check_readers(options, listener));
   auto server = std::make_unique<HttpServer>(options, std::move(listener), std::move(sources));
   H5_TRY(server->listen());
   return server;

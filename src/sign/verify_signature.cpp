@@ -64,12 +64,16 @@ Result<Claim> read_header_claim(const Request& request, std::string_view authori
     if (equals == std::string_view::npos) return fail(malformed("Authorization"));
     parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
   }
+  const auto part_named = [&](std::string_view name) {
+    const auto found = std::ranges::find(parts, name, &Fields::value_type::first);
+    return found == parts.end() ? std::string() : found->second;
+  };
   Claim out;
-  out.signature = text_or_empty(find_field(parts, "Signature"));
+  out.signature = part_named("Signature");
   out.session_token = text_or_empty(find_field(request.headers, "x-amz-security-token"));
   const std::string time = text_or_empty(find_field(request.headers, "x-amz-date"));
-  H5_TRY(read_credential(text_or_empty(find_field(parts, "Credential")), time, out));
-  H5_TRY(read_names(text_or_empty(find_field(parts, "SignedHeaders")), out));
+  H5_TRY(read_credential(part_named("Credential"), time, out));
+  H5_TRY(read_names(part_named("SignedHeaders"), out));
   return out;
 }
 
@@ -97,11 +101,15 @@ Status denied(std::string_view why) {
   return fail(Error(ErrorCode::AccessDenied, "the request's signature " + std::string(why)));
 }
 
+Status late(std::string_view why) {
+  return fail(Error(ErrorCode::TimedOut, "the request's signature " + std::string(why)));
+}
+
 Status check_time(const Claim& claim, std::int64_t now) {
   const std::int64_t age = now - seconds_of(claim.scope.time).value_or(0);
-  if (age < -kMostClockSkew) return denied("is of another time");
+  if (age < -kMostClockSkew) return late("is of another time");
   if (claim.presigned ? age > static_cast<std::int64_t>(claim.seconds) : age > kMostClockSkew) {
-    return denied("has expired");
+    return late("has expired");
   }
   return {};
 }

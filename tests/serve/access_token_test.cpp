@@ -53,6 +53,7 @@ TEST(AccessToken, TargetsForTheLogHaveNone) {
   EXPECT_EQ(without_token("/a?%74ok%65n=x"), "/a");
   EXPECT_EQ(without_token("/token=x?list"), "/token=x?list");
   EXPECT_EQ(without_token("*"), "*");
+  EXPECT_EQ(without_token("/a?X-Amz-Date=1&X-Amz-Signature=x&X-Amz-Security-Token=y"), "/a?X-Amz-Date=1");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,18 @@ inline constexpr std::size_t kConnectionBytes = 16U << 10;
 inline constexpr std::size_t kBodyBytes = (1U << 20) + (64U << 10);
 inline constexpr std::size_t kLeastBodyBytes = 64U << 10;  // where there are many connections
 
+// A key pair that requests must be signed with.
+struct S3Key {
+  std::string access_key, secret_key;
+};
+
+// The sources as buckets, in the protocol of Amazon S3, in place of pages and listings.
+struct S3Options {
+  std::optional<S3Key> key = {};
+  bool anonymous = false;  // whoever reaches an address that is no loopback one reads without a key
+  std::string host = {};   // names below it are those of buckets; empty: buckets stand in paths alone
+};
+
 struct ServerOptions {
   std::string address = "127.0.0.1";  // numeric
   std::uint16_t port = 0;             // 0: any that is free
@@ -56,6 +69,7 @@ struct ServerOptions {
   // What a client must show to be answered: as the parameter `token` of a target, which is exchanged for a
   // cookie; as the password of Basic; or as Bearer. Letters, digits, `-`, `.`, `_` and `~`; empty: none.
   std::string token = {};
+  std::optional<S3Options> s3 = {};
   // The origin whose pages may read (`https://example.org`), or `*`; empty: none.
   std::string cors_origin = {};
   // From the connection, or the last answer, to the end of the next header.
@@ -70,6 +84,7 @@ struct ServerOptions {
 class Server {
  public:
   // UnsupportedFeature: built without libmicrohttpd. Io: the address or path cannot be listened on.
+  // InvalidValue: everybody would read through S3, which nobody has said.
   static Result<std::unique_ptr<Server>> start(const ServerOptions& options, std::vector<Source> sources);
   virtual ~Server() = default;
 

@@ -63,8 +63,8 @@ bool is_signed(const Request& request);
 // Errors: InvalidValue where what it says is not well formed, or of another kind of signature.
 Result<Claim> read_claim(const Request& request);
 // Holds `claim`, which read_claim made of `request`, against the secret key of its access key. Errors:
-// AccessDenied where the signature is another one, was made over 15 minutes before or after `now` (seconds
-// since 1970) or has expired, or where the Host or a header x-amz-* is not signed.
+// AccessDenied where the signature is another one, or where the Host or a header x-amz-* is not signed;
+// TimedOut where it was made over 15 minutes before or after `now` (seconds since 1970), or has expired.
 Status verify(const Claim& claim, const Request& request, std::string_view secret_key, std::int64_t now);
 
 }  // namespace h5mount::sign

@@ -1,0 +1,69 @@
+#include "s3_access.h"
+
+#include "fields.h"
+#include "h5mount/sign/sha256.h"
+#include "url.h"
+
+namespace h5mount::serve {
+namespace {
+
+const std::string* find_header(const sign::Request& request, std::string_view name) {
+  for (const auto& [field, value] : request.headers)
+    if (equals_ignoring_case(field, name)) return &value;
+  return nullptr;
+}
+
+bool has_parameter(const sign::Request& request, std::string_view name) {
+  for (const auto& [field, value] : request.query)
+    if (field == name) return true;
+  return false;
+}
+
+// Requests that read have no body: their hash is that of nothing. What writes is refused whatever its body
+// is.
+bool is_hash_of_request(const sign::Request& request) {
+  if (request.method != "GET" && request.method != "HEAD") return true;
+  const std::string* const said = find_header(request, "x-amz-content-sha256");
+  return said == nullptr || *said == sign::kUnsignedPayload || *said == sign::sha256_hex("");
+}
+
+S3Error malformed(const sign::Request& request, std::string_view why) {
+  const std::string_view code = find_header(request, "Authorization") ? "AuthorizationHeaderMalformed"
+                                                                      : "AuthorizationQueryParametersError";
+  return {400, code, std::string(why)};
+}
+
+}  // namespace
+
+sign::Request signed_form(const Request& request) {
+  sign::Request out{request.method, "/", {}, {}};
+  for (const auto& [name, value] : request.headers) out.headers.emplace_back(name, value);
+  if (const auto target = parse_target(request.target)) {
+    out.path = sign::decode_percent(target->path);
+    out.query = sign::decode_query(target->query);
+  }
+  return out;
+}
+
+std::optional<S3Error> check_signature(const S3Key& key, const sign::Request& request, std::int64_t now) {
+  if (!sign::is_signed(request))
+    return S3Error{403, "AccessDenied", "The request must be signed (signature version 4)."};
+  if (find_header(request, "Authorization") && has_parameter(request, "X-Amz-Signature"))
+    return S3Error{400, "InvalidArgument", "Only one auth mechanism allowed"};
+  const auto claim = sign::read_claim(request);
+  if (!claim) return malformed(request, claim.error().text());
+  if (claim->scope.service != "s3") return malformed(request, "the service of the signature must be s3");
+  if (!sign::equal_secrets(claim->access_key, key.access_key))
+    return S3Error{403, "InvalidAccessKeyId", "The access key is not that of this server."};
+  if (const Status verified = sign::verify(*claim, request, key.secret_key, now); !verified) {
+    if (verified.error().code() != ErrorCode::TimedOut)
+      return S3Error{403, "SignatureDoesNotMatch", verified.error().text()};
+    return claim->presigned ? S3Error{403, "AccessDenied", "Request has expired"}
+                            : S3Error{403, "RequestTimeTooSkewed", verified.error().text()};
+  }
+  if (!is_hash_of_request(request))
+    return S3Error{400, "XAmzContentSHA256Mismatch", "A request that reads has no body."};
+  return std::nullopt;
+}
+
+}  // namespace h5mount::serve

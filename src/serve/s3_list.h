@@ -1,0 +1,25 @@
+// ListObjects and ListObjectsV2: a page of a bucket's keys. Threads: any.
+#pragma once
+
+#include "h5mount/sign/percent.h"
+#include "message.h"
+#include "s3_order.h"
+
+namespace h5mount::serve {
+
+struct S3Bucket {
+  S3Bucket(std::string bucket, Source opened) : name(std::move(bucket)), source(std::move(opened)) {}
+  const std::string name;
+  ServedSource source;
+  OrderCache orders;
+};
+
+// The page that `query` asks for. It ends early, and says so, where it has taken long or its text is long; of
+// which no key is left out by whoever goes on from there.
+Answer list_objects(S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot, const sign::Fields& query,
+                    std::string_view resource, RequestWork& work);
+
+// The value of a parameter; null where there is none.
+const std::string* find_parameter(const sign::Fields& query, std::string_view name);
+
+}  // namespace h5mount::serve

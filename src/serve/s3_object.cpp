@@ -1,0 +1,186 @@
+#include "s3_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "fields.h"
+#include "node_answers.h"
+#include "s3_answers.h"
+
+namespace h5mount::serve {
+namespace {
+
+// As S3 has it: of names and values together.
+constexpr std::size_t kMaxMetadata = 2048;
+constexpr std::string_view kUser = "user.", kFacts = "user.hdf5.";
+// Facts of an object that cost nothing.
+constexpr std::string_view kShownFacts[] = {"user.hdf5.kind", "user.hdf5.shape", "user.hdf5.dtype"};
+
+S3Error no_such_key() {
+  return {404, "NoSuchKey", "The specified key does not exist."};
+}
+
+// Each file has one key: `a//b` and `a/../b` are none.
+bool is_key(std::string_view key) {
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t end = std::min(key.find('/', begin), key.size());
+    const std::string_view name = key.substr(begin, end - begin);
+    const bool last_of_directory = name.empty() && end == key.size() && begin > 0;
+    if ((name.empty() && !last_of_directory) || name == "." || name == "..") return false;
+    begin = end + 1;
+  }
+  return key.find('\0') == std::string_view::npos;
+}
+
+bool is_field_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+bool is_field_value(std::string_view value) {
+  return std::ranges::all_of(value, [](char c) { return c >= ' ' && c < '\x7F'; });
+}
+
+// The attributes of the object that fit into the header, and how many do not.
+std::vector<Header> metadata_of(tree::Tree& tree, tree::NodeId node, RequestBudget& budget) {
+  std::vector<Header> out;
+  const auto names = tree.list_xattrs(node, budget);
+  if (!names) return out;
+  std::size_t bytes = 0, missing = 0;
+  const auto add = [&](std::string_view name) {
+    const auto value = tree.get_xattr(node, name, budget);
+    const std::string_view shown = name.substr(kUser.size());
+    if (value && is_field_name(shown) && is_field_value(*value) &&
+        bytes + shown.size() + value->size() <= kMaxMetadata) {
+      bytes += shown.size() + value->size();
+      out.emplace_back("x-amz-meta-" + std::string(shown), *value);
+    } else {
+      ++missing;
+    }
+  };
+  for (const std::string& name : *names)
+    if (name.starts_with(kUser) && !name.starts_with(kFacts)) add(name);
+  for (const std::string_view fact : kShownFacts)
+    if (std::ranges::find(*names, fact) != names->end()) add(fact);
+  if (missing > 0) out.emplace_back("x-amz-missing-meta", fmt::format("{}", missing));
+  return out;
+}
+
+// S3 takes tags without their quotes too.
+std::string quoted(const std::string& tag) {
+  return tag == "*" || tag.find('"') != std::string::npos ? tag : '"' + tag + '"';
+}
+
+// The request as the rest of the server answers it: one range, of HEAD too.
+Request file_request(const Request& request) {
+  Request out{request.method, request.target, {}};
+  for (const auto& [name, value] : request.headers) {
+    const bool tag = equals_ignoring_case(name, "If-Match") || equals_ignoring_case(name, "If-None-Match");
+    const bool range = equals_ignoring_case(name, "Range");
+    if (range && value.find(',') != std::string::npos) continue;
+    if (range) out.method = "GET";
+    out.headers.emplace_back(name, tag ? quoted(value) : value);
+  }
+  return out;
+}
+
+// Fields of the answer that refer to the tree's own paths, or tell browsers how to keep it.
+void drop_others(Answer& answer) {
+  std::erase_if(answer.headers, [](const Header& header) {
+    return header.first == "Content-Location" || header.first == "Cache-Control";
+  });
+}
+
+// What has no length of its own (the log) is made at once.
+Status give_length(Answer& answer, RequestWork& work) {
+  if (!answer.body || answer.body->size()) return {};
+  H5_ASSIGN(std::string text, read_all(*answer.body, work));
+  answer.body = make_text_body(std::move(text));
+  return {};
+}
+
+std::optional<S3Error> check_query(const Request& request, const sign::Fields& query) {
+  if (const std::string* const version = find_parameter(query, "versionId");
+      version && !version->empty() && *version != "null")
+    return S3Error{404, "NoSuchVersion", "The specified version does not exist."};
+  const std::string* const part = find_parameter(query, "partNumber");
+  if (part == nullptr) return std::nullopt;
+  int number = 0;
+  const char* const end = part->data() + part->size();
+  const auto read = std::from_chars(part->data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end || number < 1 || number > 10'000)
+    return S3Error{400, "InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive"};
+  if (request.header("Range"))
+    return S3Error{400, "InvalidRequest", "Cannot specify both Range header and partNumber query parameter"};
+  if (number > 1) return S3Error{416, "InvalidPartNumber", "The requested partnumber is not satisfiable"};
+  return std::nullopt;
+}
+
+// An object of one part is that part.
+void make_part(Answer& answer) {
+  const std::uint64_t size = answer.body ? answer.body->size().value_or(0) : 0;
+  if (answer.status != 200 || size == 0) return;
+  answer.status = 206;
+  answer.add("Content-Range", fmt::format("bytes 0-{0}/{1}", size - 1, size));
+}
+
+// A directory is a key with a slash at its end where it is empty, or cannot be listed: the reason is here.
+Answer directory_answer(const Snapshot& snapshot, const front::FoundNode& found, std::string_view resource,
+                        RequestBudget& budget) {
+  const auto listing = snapshot.tree->open_directory(found.node.id(), budget);
+  if (!listing) return s3_error_answer(listing.error(), resource);
+  if (const auto trouble = trouble_of(*snapshot.tree, found.node.id(), **listing, budget))
+    return s3_error_answer(*trouble, resource);
+  if ((*listing)->size() > 0) return s3_error_answer(no_such_key(), resource);
+  Answer out;
+  out.add("Last-Modified", format_date(std::max(snapshot.modified, found.stat.mtime)));
+  out.add("Content-Type", "application/x-directory");
+  out.body = make_text_body({});
+  return out;
+}
+
+}  // namespace
+
+Answer object_answer(const Request& request, S3Bucket& bucket, std::shared_ptr<const Snapshot> snapshot,
+                     const std::string& key, const sign::Fields& query, std::string_view resource,
+                     RequestWork& work) {
+  const S3Error missing = no_such_key();
+  if (!is_key(key)) return s3_error_answer(missing, resource);
+  if (auto error = check_query(request, query)) return s3_error_answer(*error, resource);
+  auto found = front::find_path(snapshot->tree, key, front::LastLink::Follow, work.budget());
+  if (!found && found.error().code() == ErrorCode::NotFound) return s3_error_answer(missing, resource);
+  if (!found) return s3_error_answer(found.error(), resource);
+  if (snapshot->shown && !snapshot->shown(found->stat))
+    return s3_error_answer(S3Error{403, "AccessDenied", "Not all who may read this source may read it."},
+                           resource);
+  if (found->stat.type == tree::NodeType::Directory) {
+    if (!key.ends_with('/')) return s3_error_answer(missing, resource);
+    return directory_answer(*snapshot, *found, resource, work.budget());
+  }
+  if (key.ends_with('/')) return s3_error_answer(missing, resource);
+  if (snapshot->many) {
+    const auto file = snapshot->tree->file_of(found->node.id(), work.budget());
+    if (!file) return s3_error_answer(file.error(), resource);
+    snapshot = bucket.source.of_file(std::move(snapshot), *file);
+  }
+  const Request asked = file_request(request);
+  // Who reads many ranges of an object needs it once.
+  std::vector<Header> metadata;
+  if (!request.header("Range")) metadata = metadata_of(*snapshot->tree, found->node.id(), work.budget());
+  const std::string path = found->path;
+  Answer out =
+      answer_node({asked, {}, std::move(snapshot), "./", "./", {}, path, {}, work}, *std::move(found));
+  drop_others(out);
+  if (out.status >= 300 && out.status != 304) return as_s3_answer(std::move(out), resource);
+  if (const Status done = give_length(out, work); !done) return s3_error_answer(done.error(), resource);
+  if (find_parameter(query, "partNumber")) make_part(out);
+  if (out.status == 200 || out.status == 206)
+    out.headers.insert(out.headers.end(), metadata.begin(), metadata.end());
+  return out;
+}
+
+}  // namespace h5mount::serve

@@ -1,0 +1,120 @@
+#include "s3_order.h"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+
+#include "tags.h"
+
+namespace h5mount::serve {
+namespace {
+
+// What is kept between two pages of a client: so many directories, and so many names in all of them but the
+// last one.
+constexpr std::size_t kMostKept = 64;
+constexpr std::size_t kMostNames = std::size_t{1} << 20;
+constexpr std::chrono::seconds kKept{30};
+// Where nothing tells that a directory has changed.
+constexpr std::chrono::seconds kKeptUntold{1};
+constexpr std::uint64_t kStepsToCompare = 50;
+
+// Names that the listing does not hold itself.
+class NameTexts {
+ public:
+  std::string_view of(const tree::DirectoryListing& listing, std::size_t position) {
+    std::string made;
+    const std::string_view name = listing.at(position, made).name;
+    if (name.data() < made.data() || name.data() > made.data() + made.size()) return name;
+    return made_.emplace_back(name);
+  }
+
+ private:
+  std::deque<std::string> made_;
+};
+
+Result<std::vector<std::uint32_t>> order_of(const tree::DirectoryListing& listing, RequestBudget& budget) {
+  const auto count = static_cast<std::uint64_t>(listing.size());
+  H5_TRY(budget.spend(count * kStepsToCompare * (1 + std::bit_width(count))));
+  NameTexts texts;
+  std::vector<std::string_view> names(listing.size());
+  std::vector<std::uint32_t> out(listing.size());
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    names[i] = texts.of(listing, i);
+    out[i] = i;
+  }
+  const auto name = [&](std::uint32_t i) { return names[i]; };
+  if (!std::ranges::is_sorted(out, {}, name)) std::ranges::sort(out, {}, name);
+  return out;
+}
+
+}  // namespace
+
+OrderedNames::OrderedNames(std::shared_ptr<const Snapshot> snapshot, front::NodeReference directory,
+                           ListingPtr listing, std::vector<std::uint32_t> order)
+    : snapshot_(std::move(snapshot)),
+      directory_(std::move(directory)),
+      listing_(std::move(listing)),
+      order_(std::move(order)) {}
+
+std::size_t OrderedNames::lower_bound(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(
+      order_, name, {}, [&](std::uint32_t position) { return listing_->name_at(position); });
+  return static_cast<std::size_t>(found - order_.begin());
+}
+
+std::optional<Error> trouble_of(tree::Tree& tree, tree::NodeId directory,
+                                const tree::DirectoryListing& listing, RequestBudget& budget) {
+  if (const Error* const damage = listing.damage()) return *damage;
+  if (listing.size() > 0) return std::nullopt;
+  const auto said = tree.get_xattr(directory, "user.hdf5.error", budget);
+  return said ? std::optional(Error(ErrorCode::Io, *said)) : std::nullopt;
+}
+
+OrderedNamesPtr OrderCache::find(const Snapshot& snapshot, tree::NodeId directory) {
+  const auto now = Clock::now();
+  std::list<Entry> dropped;  // destroyed after the lock is released
+  const MutexLock lock(mutex_);
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const auto entry = at++;
+    if (entry->kept_until < now || entry->tree != snapshot.tree.get())
+      dropped.splice(dropped.end(), entries_, entry);
+  }
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
+    return entry.tree == snapshot.tree.get() && entry.directory == directory &&
+           entry.version == snapshot.version;
+  });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return found->names;
+}
+
+void OrderCache::keep(Entry entry) {
+  std::list<Entry> dropped;
+  const MutexLock lock(mutex_);
+  entries_.push_front(std::move(entry));
+  std::size_t names = 0, count = 0;
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const auto one = at++;
+    names += one->names->size();
+    if (++count > kMostKept || (count > 1 && names > kMostNames))
+      dropped.splice(dropped.end(), entries_, one);
+  }
+}
+
+Result<OrderedNamesPtr> OrderCache::open(const std::shared_ptr<const Snapshot>& snapshot,
+                                         front::NodeReference directory, RequestBudget& budget) {
+  if (OrderedNamesPtr known = find(*snapshot, directory.id())) return known;
+  H5_ASSIGN(ListingPtr listing,
+            snapshot->listings->open(*snapshot->tree, directory.id(), snapshot->version, budget));
+  H5_ASSIGN(std::vector<std::uint32_t> order, order_of(*listing, budget));
+  const tree::NodeId id = directory.id();
+  const bool lasts = snapshot->tree->lasts(id);
+  const bool told = !tag_of(*snapshot, id, {}, budget).empty();
+  auto names = std::make_shared<const OrderedNames>(snapshot, std::move(directory), std::move(listing),
+                                                    std::move(order));
+  const Clock::time_point until = Clock::now() + (told ? kKept : kKeptUntold);
+  if (lasts) keep({snapshot->tree.get(), id, snapshot->version, until, names});
+  return names;
+}
+
+}  // namespace h5mount::serve

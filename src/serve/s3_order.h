@@ -1,0 +1,65 @@
+// OrderedNames: the entries of a directory sorted by the bytes of their names, and those of the directories
+// that were listed last: a client that lists page by page sorts each directory once. Threads: any.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "h5mount/front/path_walk.h"
+#include "source.h"
+
+namespace h5mount::serve {
+
+class OrderedNames {
+ public:
+  OrderedNames(std::shared_ptr<const Snapshot> snapshot, front::NodeReference directory, ListingPtr listing,
+               std::vector<std::uint32_t> order);
+
+  std::size_t size() const { return order_.size(); }
+  std::string name(std::size_t rank) const { return listing_->name_at(order_[rank]); }
+  // The first that is not less.
+  std::size_t lower_bound(std::string_view name) const;
+
+  const tree::DirectoryListing& listing() const { return *listing_; }
+  std::size_t position(std::size_t rank) const { return order_[rank]; }
+  tree::NodeId directory() const { return directory_.id(); }
+
+ private:
+  const std::shared_ptr<const Snapshot> snapshot_;
+  const front::NodeReference directory_;
+  const ListingPtr listing_;
+  const std::vector<std::uint32_t> order_;  // positions in the listing
+};
+using OrderedNamesPtr = std::shared_ptr<const OrderedNames>;
+
+// Why entries of a directory are missing. One of many files that cannot be opened is a directory without any.
+std::optional<Error> trouble_of(tree::Tree& tree, tree::NodeId directory,
+                                const tree::DirectoryListing& listing, RequestBudget& budget);
+
+class OrderCache {
+ public:
+  // Takes the caller's reference of the directory.
+  Result<OrderedNamesPtr> open(const std::shared_ptr<const Snapshot>& snapshot,
+                               front::NodeReference directory, RequestBudget& budget);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    const tree::Tree* tree;
+    tree::NodeId directory;
+    std::string version;
+    Clock::time_point kept_until;
+    OrderedNamesPtr names;
+  };
+  OrderedNamesPtr find(const Snapshot& snapshot, tree::NodeId directory);
+  void keep(Entry entry);
+
+  Mutex mutex_;
+  std::list<Entry> entries_ H5_GUARDED_BY(mutex_);  // the one that was used last is the first
+};
+
+}  // namespace h5mount::serve

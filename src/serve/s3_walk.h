@@ -1,0 +1,72 @@
+// KeyWalk: the files below a directory of a tree in the order of their whole paths' bytes, which is that of
+// the keys of a bucket: `a-b`, `a.b`, `a/c`, `a0`. It begins at any key at the cost of finding it, and holds
+// the listings of the directories that it is in. Whether an entry is a directory is looked up only where its
+// place depends on it, or when it is its turn. Threads: one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "h5mount/tree/files_read.h"
+#include "request_work.h"
+#include "s3_order.h"
+
+namespace h5mount::serve {
+
+// Of a longer path no system call could open the file in a mount.
+inline constexpr std::size_t kMaxKey = 4096;
+
+struct WalkedKey {
+  std::string key;  // of a directory: with a slash at its end
+  bool directory = false;
+  front::NodeReference node = {};  // of a file
+  tree::NodeStat stat = {};
+  std::optional<Error> trouble = {};  // why it cannot be read; then there is no node
+};
+
+class KeyWalk {
+ public:
+  // The keys that begin with `prefix`. Deep: those of files. Else directories stand for all that is below
+  // them, where the prefix leaves them whole.
+  KeyWalk(std::shared_ptr<const Snapshot> snapshot, OrderCache& orders, std::string prefix, bool deep);
+
+  // Goes to the first key that is not less.
+  Status seek(std::string_view from, RequestWork& work);
+  // Nothing at the end. Symlinks to files are files; those to directories, and those that lead nowhere, are
+  // left out. A directory is a key of its own where it is empty, as S3's clients make directories, and where
+  // it cannot be listed whole, with its `trouble`.
+  Result<std::optional<WalkedKey>> next(RequestWork& work);
+  // Whether all that was shown is still so.
+  Status confirm_unchanged() const { return read_.confirm_unchanged(); }
+
+ private:
+  struct Level {
+    std::string path;  // with a slash at its end; empty: the root
+    OrderedNamesPtr names;
+    std::size_t next = 0, end = 0;
+    // Directories that were passed, as names which continue theirs come before what is in them.
+    std::vector<std::size_t> deferred = {};
+  };
+  Result<tree::Entry> look(const Level& level, std::size_t rank, RequestBudget& budget);
+  Result<bool> is_directory(const Level& level, std::size_t rank, RequestBudget& budget);
+  Result<std::optional<std::size_t>> next_rank(Level& level, RequestBudget& budget);
+  Status begin_level(std::string path, front::NodeReference directory, std::string_view prefix,
+                     std::string_view bound, RequestBudget& budget);
+  Result<std::optional<WalkedKey>> visit(const Level& level, std::size_t rank, RequestBudget& budget);
+  Result<std::optional<WalkedKey>> follow(std::string key, RequestBudget& budget);
+  std::optional<Error> trouble_with(const OrderedNames& names, RequestBudget& budget) const;
+  Result<std::optional<WalkedKey>> enter(WalkedKey directory, RequestBudget& budget);
+
+  const std::shared_ptr<const Snapshot> snapshot_;
+  OrderCache& orders_;
+  const std::string prefix_;
+  const bool deep_;
+  std::string from_;
+  std::vector<Level> levels_;
+  WalkedKey base_;  // the directory that the prefix names
+  bool shows_base_ = false;
+  tree::FilesRead read_;
+};
+
+}  // namespace h5mount::serve

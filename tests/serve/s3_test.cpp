@@ -1,0 +1,253 @@
+// --serve --s3: the requests of S3's clients, as they send them, and what they must get.
+#include "serve_fixture.h"
+
+namespace h5mount::test {
+namespace {
+
+// Statements: a client that takes S3's documents apart, and signs what it asks.
+constexpr const char* kS3 = R"(
+import hashlib, hmac, re, xml.etree.ElementTree as ET
+def quote(text): return urllib.parse.quote(text, safe='-._~', errors='surrogateescape')
+def plain(tag): return tag.split('}')[1] if '}' in tag else tag
+class Listing:
+    def __init__(self, answer):
+        assert answer.status == 200, (answer.status, answer.data)
+        self.keys, self.prefixes, self.sizes, self.tags, self.values = [], [], {}, {}, {}
+        un = lambda t: urllib.parse.unquote(t, encoding='utf-8', errors='surrogateescape')
+        for e in ET.fromstring(answer.data):
+            one = {plain(c.tag): c.text or '' for c in e}
+            if plain(e.tag) == 'Contents':
+                key = un(one['Key'])
+                self.keys.append(key); self.sizes[key] = int(one['Size']); self.tags[key] = one.get('ETag')
+            elif plain(e.tag) == 'CommonPrefixes': self.prefixes.append(un(one['Prefix']))
+            else: self.values[plain(e.tag)] = e.text or ''
+        self.more = self.values['IsTruncated'] == 'true'
+def page(s, bucket, **query):
+    query = {k.replace('_', '-'): str(v) for k, v in query.items()}
+    words = '&'.join('%s=%s' % (k, quote(v)) for k, v in {'encoding-type': 'url', **query}.items())
+    return Listing(s.get('/%s?%s' % (bucket, words)))
+# All pages of a listing, of either version.
+def pages(s, bucket, version=2, **query):
+    out = []
+    if version == 2: query['list_type'] = 2
+    for _ in range(10000):
+        out.append(page(s, bucket, **query))
+        if not out[-1].more: return out
+        values = out[-1].values
+        if version == 2: query['continuation_token'] = values['NextContinuationToken']
+        else: query['marker'] = urllib.parse.unquote(values['NextMarker'], errors='surrogateescape')
+    assert False, 'no end'
+def all_of(found): return [k for p in found for k in p.keys], [k for p in found for k in p.prefixes]
+def code_of(answer):
+    one = {plain(e.tag): e.text for e in ET.fromstring(answer.data)}
+    return answer.status, one['Code']
+def byte_order(text): return text.encode('utf-8', 'surrogateescape')
+)";
+
+class ServeS3 : public ServeCommand {
+ protected:
+  void check_s3(const std::string& statements) const { check(kS3 + statements); }
+};
+
+TEST_F(ServeS3, BucketsKeysAndBytesAreThoseOfTheMount) {
+  write_example();
+  check_s3(R"(
+with Serve('--s3', 'f.h5') as s, h5py.File('f.h5') as f:
+    assert [e.text for e in ET.fromstring(s.get('/').data).iter() if plain(e.tag) == 'Name'] == ['f.h5']
+    assert s.request('HEAD', '/f.h5').status == 200 and s.request('HEAD', '/f.h5/').status == 200
+    assert b'<LocationConstraint' in s.get('/f.h5?location').data
+    p = page(s, 'f.h5', list_type=2)
+    assert p.keys == ['deflated', 'empty', 'group/image', 'names', 'to_x', 'x'], p.keys
+    assert page(s, 'f.h5').keys == p.keys and not p.more and p.values['KeyCount'] == '6'
+    for key in p.keys:
+        a = s.get('/f.h5/' + key)
+        assert a.status == 200 and len(a.data) == p.sizes[key], (key, len(a.data), p.sizes[key])
+        assert a.headers['ETag'] == p.tags[key] and 'Last-Modified' in a.headers
+        if key in f and f[key].dtype != object: assert a.data == f[key][()].tobytes()
+    # A symlink to a directory is no key, and what is below it can be got.
+    assert s.get('/f.h5/soft/image').data == f['group/image'][()].tobytes()
+    top = page(s, 'f.h5', list_type=2, delimiter='/')
+    assert top.prefixes == ['group/'] and 'soft' not in top.keys
+    # The views, where they are asked for.
+    npy = all_of(pages(s, 'f.h5', prefix='.h5/npy/'))[0]
+    assert '.h5/npy/group/image.npy' in npy and page(s, 'f.h5', prefix='.h5').keys == []
+    import io
+    assert (np.load(io.BytesIO(s.get('/f.h5/.h5/npy/x.npy').data)) == f['x'][()]).all()
+    text = page(s, 'f.h5', prefix='.h5/csv/').sizes
+    for key, size in text.items(): assert len(s.get('/f.h5/' + key).data) == size, key
+    a = s.get('/f.h5/.h5/log')
+    assert a.status == 200 and int(a.headers['Content-Length']) == len(a.data)
+    a = s.request('HEAD', '/f.h5/x')
+    assert a.headers['x-amz-meta-units'] == 'K' and a.headers['x-amz-meta-hdf5.shape'] == '[1000]', a.headers
+    assert a.headers['Content-Length'] == '4000' and a.data == b''
+)");
+}
+
+TEST_F(ServeS3, ConditionsRangesAndPartsAreAnsweredAsS3Does) {
+  write_example();
+  check_s3(R"(
+with Serve('--s3', 'f.h5') as s:
+    x = s.get('/f.h5/x').data
+    tag = s.request('HEAD', '/f.h5/x').headers['ETag']
+    date = s.request('HEAD', '/f.h5/x').headers['Last-Modified']
+    for text, begin, end in (('0-0', 0, 1), ('4-7', 4, 8), ('3990-', 3990, 4000), ('-8', 3992, 4000),
+                             ('3999-9999', 3999, 4000), ('-9999', 0, 4000)):
+        for method in ('GET', 'HEAD'):
+            a = s.request(method, '/f.h5/x', Range='bytes=' + text)
+            assert a.status == 206 and a.headers['Content-Range'] == 'bytes %d-%d/4000' % (begin, end - 1)
+            assert a.headers['Content-Length'] == str(end - begin)
+            assert a.data == (x[begin:end] if method == 'GET' else b'')
+    a = s.get('/f.h5/x', Range='bytes=4000-')
+    assert code_of(a) == (416, 'InvalidRange') and a.headers['Content-Range'] == 'bytes */4000'
+    assert code_of(s.get('/f.h5/empty', Range='bytes=0-')) == (416, 'InvalidRange')
+    for text in ('bytes=0-1,4-5', 'bytes=5-2', 'x'):
+        a = s.get('/f.h5/x', Range=text)
+        assert a.status == 200 and a.data == x, text
+    assert s.get('/f.h5/x', If_Match=tag).data == x and s.get('/f.h5/x', If_Match=tag.strip('"')).data == x
+    assert s.get('/f.h5/x', If_Match='*').status == 200
+    assert code_of(s.get('/f.h5/x', If_Match='"other"')) == (412, 'PreconditionFailed')
+    assert s.request('HEAD', '/f.h5/x', If_Match='"other"').status == 412
+    a = s.get('/f.h5/x', If_None_Match=tag)
+    assert a.status == 304 and a.data == b'' and a.headers['ETag'] == tag
+    assert s.get('/f.h5/x', If_None_Match='other').data == x
+    assert s.get('/f.h5/x', Range='bytes=0-3', If_Match=tag).data == x[:4]
+    old, later = 'Sat, 29 Oct 1994 19:43:31 GMT', 'Sat, 29 Oct 2095 19:43:31 GMT'
+    assert s.get('/f.h5/x', If_Modified_Since=old).data == x
+    assert code_of(s.get('/f.h5/x', If_Unmodified_Since=old)) == (412, 'PreconditionFailed')
+    assert s.get('/f.h5/x', If_Unmodified_Since=later).data == x
+    # The tag decides where it is given.
+    assert s.get('/f.h5/x', If_Match=tag, If_Unmodified_Since=old).data == x
+    assert s.get('/f.h5/x', If_None_Match=tag, If_Modified_Since=old).status == 304
+    for method in ('GET', 'HEAD'):
+        a = s.request(method, '/f.h5/x?partNumber=1')
+        assert a.status == 206 and a.headers['Content-Range'] == 'bytes 0-3999/4000', a.headers
+        assert a.headers['Content-Length'] == '4000'
+    assert s.get('/f.h5/empty?partNumber=1').status == 200
+    assert code_of(s.get('/f.h5/x?partNumber=2')) == (416, 'InvalidPartNumber')
+    assert code_of(s.get('/f.h5/x?partNumber=0')) == (400, 'InvalidArgument')
+    assert code_of(s.get('/f.h5/x?partNumber=1', Range='bytes=0-1')) == (400, 'InvalidRequest')
+)");
+}
+
+TEST_F(ServeS3, EveryListingIsTheModelsPageByPage) {
+  check_s3(R"(
+import random
+random.seed(5)
+letters = ['a', 'b', '-', '.', '0', ' ', '!', '%', '+', '\xe9', '~', '<', '&']
+def name(): return ''.join(random.choice(letters) for _ in range(random.randint(1, 4)))
+keys, groups = {}, []
+with h5py.File('f.h5', 'w') as f:
+    def fill(group, path, depth):
+        for _ in range(random.randint(0, 8)):
+            n = name()
+            if n in ('.', '..') or n in group: continue
+            if n == '%': shown = '%25'
+            else: shown = re.sub('%(?=[0-9A-Fa-f]{2})', '%25', n)
+            if depth < 3 and random.random() < 0.4:
+                groups.append(path + shown + '/')
+                fill(group.create_group(n), path + shown + '/', depth + 1)
+            else:
+                size = random.randint(0, 9)
+                group.create_dataset(n, data=np.zeros(size, 'u1')); keys[path + shown] = size
+    for _ in range(6): fill(f, '', 0)
+def model(prefix, delimiter, after):
+    out = set()
+    for k in keys:
+        if not k.startswith(prefix): continue
+        at = k.find(delimiter, len(prefix)) if delimiter else -1
+        out.add((k, False) if at < 0 else (k[:at + len(delimiter)], True))
+    def passed(one, is_prefix):
+        return byte_order(one) <= byte_order(after) or (is_prefix and after.startswith(one))
+    return sorted((o for o in out if not passed(*o)), key=lambda o: byte_order(o[0]))
+# An empty group is a key of no bytes.
+keys.update({g: 0 for g in groups if not any(k != g and k.startswith(g) for k in [*keys, *groups])})
+everything = sorted(keys, key=byte_order)
+some = [''] + [k[:i] for k in keys for i in range(1, len(k) + 1)] + groups
+some += ['zz', '/', '//', 'a//', './', '../']
+with Serve('--s3', 'f.h5') as s:
+    got = all_of(pages(s, 'f.h5'))[0]
+    wrong = [pair for pair in zip(got, everything) if pair[0] != pair[1]]
+    assert got == everything, (set(got) ^ set(everything), wrong[:3])
+    assert len(keys) > 50 and len(groups) > 10, (len(keys), len(groups))
+    assert {k: n for p in pages(s, 'f.h5', max_keys=7) for k, n in p.sizes.items()} == keys
+    for key in [k for k in keys if k.endswith('/')]:
+        a = s.request('HEAD', '/f.h5/' + urllib.parse.quote(key))
+        assert a.status == 200 and a.headers['Content-Length'] == '0', key
+    for _ in range(400):
+        query = {'prefix': random.choice(some) if random.random() < 0.6 else ''}
+        delimiter = random.choice(['', '/', '/', 'a', '-', '%', 'ba', '.', '/a'])
+        after = random.choice(some) if random.random() < 0.5 else ''
+        if delimiter: query['delimiter'] = delimiter
+        wanted = model(query['prefix'], delimiter, after)
+        most, version = random.choice([1, 2, 3, 7, 1000]), random.choice([1, 2])
+        if len(wanted) > 60 and most < 3: most = 7
+        if after: query['start_after' if version == 2 else 'marker'] = after
+        found = pages(s, 'f.h5', version, max_keys=most, **query)
+        got = all_of(found)
+        both = [k for k, p in wanted if not p], [k for k, p in wanted if p]
+        assert got == both, (query, most, got[0][:5], both[0][:5], got[1][:5], both[1][:5])
+        for p in found[:-1]: assert len(p.keys) + len(p.prefixes) == most
+        if version == 2:
+            for p in found: assert int(p.values['KeyCount']) == len(p.keys) + len(p.prefixes)
+)");
+}
+
+TEST_F(ServeS3, WhatIsWrongHasTheCodesOfS3AndNothingIsWritten) {
+  write_example();
+  check_s3(R"(
+with Serve('--s3', 'f.h5') as s:
+    assert code_of(s.get('/other')) == (404, 'NoSuchBucket') == code_of(s.get('/other/x'))
+    for key in ('nothing', 'group', 'group/', 'x/', 'x/y', 'group//image', '/x', './x', 'group/../x', 'x%00',
+                'group/./image', '.h5', 'dangling', '..', '%2e%2e/f.h5'):
+        assert code_of(s.get('/f.h5/' + key)) == (404, 'NoSuchKey'), key
+    assert s.get('/f.h5/group%2Fimage').status == 200
+    for query in ('max-keys=x', 'max-keys=-1', 'max-keys=99999999999', 'encoding-type=base64',
+                  'list-type=2&continuation-token=x', 'list-type=2&continuation-token=k7'):
+        assert code_of(s.get('/f.h5?' + query)) == (400, 'InvalidArgument'), query
+    assert page(s, 'f.h5', max_keys=0).keys == [] and not page(s, 'f.h5', max_keys=0).more
+    assert page(s, 'f.h5', max_keys=2000000).values['MaxKeys'] == '1000'
+    for what in ('acl', 'policy', 'tagging', 'versions', 'uploads', 'lifecycle', 'cors'):
+        assert code_of(s.get('/f.h5?' + what)) == (501, 'NotImplemented'), what
+    for what in ('acl', 'tagging', 'attributes', 'torrent'):
+        assert code_of(s.get('/f.h5/x?' + what)) == (501, 'NotImplemented'), what
+    assert code_of(s.get('/f.h5/x?versionId=1')) == (404, 'NoSuchVersion')
+    for method in ('PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'):
+        for target in ('/new', '/f.h5', '/f.h5/x', '/f.h5/new', '/f.h5?delete', '/f.h5/x?uploads'):
+            assert code_of(s.request(method, target)) == (405, 'MethodNotAllowed'), (method, target)
+    connection = http.client.HTTPConnection('127.0.0.1', int(s.port), timeout=60)
+    connection.request('PUT', '/f.h5/x', body=b'new', headers={'x-amz-content-sha256': 'UNSIGNED-PAYLOAD'})
+    a = connection.getresponse(); a.data = a.read()
+    assert code_of(a) == (405, 'MethodNotAllowed')
+    assert code_of(s.get('/f.h5/x', Host='evil.example')) == (421, 'InvalidRequest')
+)");
+}
+
+TEST_F(ServeS3, SourcesAreBucketsUnderNamesThatBucketsMayHave) {
+  check_s3(R"(
+os.makedirs('a/sub'); os.makedirs('b'); os.makedirs('Dir_1')
+def make(name, value):
+    with h5py.File(name, 'w') as f: f['d'] = np.full(4, value, 'u1')
+for i, name in enumerate(('a/run_1.h5', 'b/run_1.h5', 'Dir_1/q.h5', 'a/sub/p.h5')): make(name, i)
+with Serve('--s3', '--s3-host=s3.localhost', 'a/run_1.h5', 'b/run_1.h5', 'Dir_1/', 'a/sub/.') as s:
+    names = [e.text for e in ET.fromstring(s.get('/').data).iter() if plain(e.tag) == 'Name']
+    assert names == ['run-1.h5', 'run-1.h5-2', 'dir-1', 'sub'], names
+    assert s.get('/run-1.h5/d').data == bytes(4) and s.get('/run-1.h5-2/d').data == bytes([1] * 4)
+    assert all_of(pages(s, 'dir-1'))[0] == ['q.h5/d'] and s.get('/dir-1/q.h5/d').data == bytes([2] * 4)
+    assert '.h5/npy/d.npy' in [k[5:] for k in all_of(pages(s, 'dir-1', prefix='q.h5/.h5/npy/'))[0]]
+    # The bucket in the name of the host, with the port and in any case.
+    for host in ('run-1.h5-2.s3.localhost', 'run-1.h5-2.S3.Localhost:8000'):
+        assert s.get('/d', Host=host).data == bytes([1] * 4)
+        assert Listing(s.get('/?list-type=2', Host=host)).keys == ['d']
+    assert s.get('/run-1.h5/d', Host='s3.localhost').data == bytes(4)
+    # What is added shows.
+    make('Dir_1/new.h5', 7)
+    for i in range(50):
+        if 'new.h5/d' in all_of(pages(s, 'dir-1'))[0]: break
+        time.sleep(0.1)
+    assert s.get('/dir-1/new.h5/d').data == bytes([7] * 4)
+    assert 'new.h5/d' in all_of(pages(s, 'dir-1'))[0]
+)");
+}
+
+}  // namespace
+}  // namespace h5mount::test
