@@ -3,12 +3,12 @@
 
 usage: to_hdf5.py [-o OPTIONS] [--h5mount PROGRAM] TREE OUT.h5
 
-TREE is an HDF5 file (read by `h5mount --cat`, with OPTIONS such as salvage), a mount of one, or what
+TREE is an HDF5 file (read by `h5mount --serve` and `--cat`, with OPTIONS such as salvage), a mount of one, or what
 `h5mount --copy --metadata FILE / TREE` wrote. Groups, datasets (type, shape, chunks, filters), links and
 attributes are written with h5py; what cannot be read or written is left out and listed on stderr, and the
 status is then 1.
 """
-import argparse, ast, errno, json, os, re, subprocess, sys
+import argparse, ast, atexit, errno, http.client, io, json, os, re, socket, subprocess, sys, tempfile, urllib.parse
 
 import h5py
 import numpy as np
@@ -64,17 +64,65 @@ def place_of(path):
     return b"/".join(encoded(part) for part in path.strip("/").split("/"))
 
 
+class Server:
+    """`h5mount --serve` on a socket of this user alone: the file is opened, and salvaged, once."""
+
+    def __init__(self, file, h5mount, options):
+        self.place = tempfile.TemporaryDirectory(prefix="to-hdf5-")
+        self.socket = os.path.join(self.place.name, "socket")
+        command = [h5mount, "--serve", f"unix:{self.socket}"] + (["-o", options] if options else []) + ["--", file]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.runs = self.process.stdout.readline() != b""
+        atexit.register(self.end)
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def open(self, place):
+        """The answer, to be read; nothing where there is none."""
+        if not self.runs:
+            return None
+        try:
+            connection = http.client.HTTPConnection("localhost")
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(self.socket)
+            connection.request("GET", "/" + urllib.parse.quote_from_bytes(place), headers={"Connection": "close"})
+            answer = connection.getresponse()
+            return answer if answer.status == 200 else None
+        except (OSError, http.client.HTTPException):
+            return None
+
+    def read(self, place):
+        """The bytes; nothing where they cannot be had whole."""
+        answer = self.open(place)
+        if answer is None:
+            return None
+        try:
+            with answer:
+                return answer.read()
+        except (OSError, http.client.HTTPException):
+            return None
+
+
 class FromFile:
-    """A file, by `h5mount --cat`."""
+    """A file, by `h5mount --cat`, which says why it cannot read; a server is asked first, as it opens the file once."""
 
     def __init__(self, file, h5mount, options):
         self.command = [h5mount, "--cat"] + (["-o", options] if options else []) + ["--", file]
+        self.server = Server(file, h5mount, options)
 
     def read(self, place):
+        data = self.server.read(place)
+        if data is not None:
+            return data
         done = subprocess.run(self.command + [b"/" + place], capture_output=True)
         if done.returncode != 0:
             raise LeftOut(done.stderr.decode(errors="replace").strip())
         return done.stdout
+
+    def open(self, place):
+        return self.server.open(place) or io.BytesIO(self.read(place))
 
     def metadata(self):
         return self.read(b".h5/metadata.jsonl")
@@ -93,6 +141,12 @@ class FromDirectory:
         try:
             with open(os.path.join(self.directory, place), "rb") as file:
                 return file.read()
+        except OSError as error:
+            raise LeftOut(str(error)) from error
+
+    def open(self, place):
+        try:
+            return open(os.path.join(self.directory, place), "rb")
         except OSError as error:
             raise LeftOut(str(error)) from error
 
@@ -317,15 +371,22 @@ class Writer:
         maxshape = entry.get("maxshape") if entry.get("chunks") else None
         read = self.values_of(entry, kind)  # first: a dataset that cannot be read is left out whole
         made = h5py.Dataset(h5d.create(self.file.id, raw, kind, self.space_of(shape, maxshape), properties, links))
-        if shape is not None and 0 not in shape:
+        if shape is None or 0 in shape:
+            return made
+        try:
             read(made)
+        except LeftOut:  # in the middle of a large one
+            del self.file[raw]
+            raise
         return made
 
     def values_of(self, entry, kind):
         path, shape = entry["path"], entry.get("shape")
         if is_plain(kind):
-            data = self.tree.read(place_of(path))
             wanted = int(np.prod(shape or [1], dtype=object)) * kind.get_size() if shape is not None else 0
+            if shape and wanted > PIECE:
+                return lambda made: self.write_pieces(made, entry, kind)
+            data = self.tree.read(place_of(path))
             if len(data) != wanted:
                 raise LeftOut(f"{len(data)} bytes instead of {wanted}")
             return lambda made: made.id.write(h5s.ALL, h5s.ALL, np.frombuffer(data, "u1"), mtype=kind)
@@ -341,6 +402,20 @@ class Writer:
         if kind.get_class() == h5t.REFERENCE:
             return lambda made: self.later.append((path, lambda: self.write_references(made, rows)))
         raise LeftOut(f"values of type {entry['dtype']}")
+
+    def write_pieces(self, made, entry, kind):
+        """Rows of chunks after one another: a large dataset is never whole in memory."""
+        first, *others = entry["shape"]
+        row = kind.get_size() * int(np.prod(others, dtype=object))
+        least = (entry.get("chunks") or [1])[0]
+        rows = max(PIECE // row // least, 1) * least
+        with self.tree.open(place_of(entry["path"])) as source:
+            for at in range(0, first, rows):
+                count = min(rows, first - at)
+                data = read_whole(source, count * row)
+                there, here = made.id.get_space(), h5s.create_simple((count, *others))
+                there.select_hyperslab((at,) + (0,) * len(others), (count, *others))
+                made.id.write(here, there, np.frombuffer(data, "u1"), mtype=kind)
 
     def strings_of(self, path, shape):
         lines = self.tree.lines(path)
@@ -413,6 +488,19 @@ class Writer:
         for i, one in enumerate(flattened(value, len(shape) + len(each))):
             out[i] = converted(one, out.dtype)
         return out.reshape([*shape, *each])
+
+
+def read_whole(source, size):
+    out = bytearray()
+    try:
+        while len(out) < size:
+            piece = source.read(size - len(out))
+            if not piece:
+                raise LeftOut(f"it ends {size - len(out)} bytes early")
+            out += piece
+    except (OSError, http.client.HTTPException) as error:
+        raise LeftOut(str(error)) from error
+    return out
 
 
 def flattened(value, rank):

@@ -8,7 +8,7 @@ namespace h5mount::salvage {
 
 void Rescue::take_found(std::vector<Found> more) {
   found = std::move(more);
-  for (auto& one : by_kind) one.clear();
+  by_kind = {};
   for (std::uint32_t i = 0; i < found.size(); ++i)
     if (!is_header(found[i])) by_kind.at(static_cast<std::size_t>(found[i].kind)).push_back(i);
 }

@@ -127,6 +127,7 @@ std::vector<format::Link> Salvager::links_of_root(const object::Object& root) co
 }
 
 void Salvager::add_lost_and_found(std::vector<format::Link>& root) {
+  if (lost_.empty()) return;
   const auto made = make_group(rescue_, lost_links());
   if (!made) return;
   format::Link link;
@@ -156,7 +157,7 @@ void Salvager::write_lost_and_found() {
     return;
   }
   std::vector<format::Link> links = root_links_;
-  if (!lost_.empty()) add_lost_and_found(links);
+  add_lost_and_found(links);
   const auto made = make_group(rescue_, links);
   if (!made) return;
   set_root(*made);

@@ -235,8 +235,8 @@ Result<Salvaged> Salvager::run() {
   count_damaged_trees();
   for (const DatasetTrouble& trouble : reachable_->result().datasets) rescue_dataset(rescue_, trouble, false);
   tell_of_unlinked();
-  if (!lost_.empty() || !root_opens_) write_lost_and_found();
   tell_of_writer();
+  if (!lost_.empty() || !root_opens_) write_lost_and_found();
   return finish();
 }
 

@@ -101,7 +101,10 @@ std::vector<format::Link> Salvager::lost_links() {
   std::vector<std::uint64_t> addresses;
   for (const Lost& one : lost_) addresses.push_back(one.address);
   const auto names = surviving_names(rescue_, reachable_->result().groups, addresses);
+  rescue_.take_found({});  // nothing is looked for any more, and much is made now
+  unlinked_.reset();
   std::vector<format::Link> links;
+  links.reserve(lost_.size());
   std::unordered_set<std::string> taken;
   for (const Lost& one : lost_) {
     format::Link link;

@@ -128,6 +128,15 @@ class SalvagingTree final : public SourceTree, public std::enable_shared_from_th
     const auto get = [&](Tree& tree, NodeId node) { return tree.get_xattr(node, name, budget); };
     return name == kRemark || job_.result() ? answered(id, budget, get) : tried(id, budget, get);
   }
+  Result<std::optional<FileOfNode>> file_of(NodeId id, RequestBudget& budget) override {
+    const Where where = find(id);
+    return where.tree->file_of(where.node, budget);
+  }
+  // Whoever goes by HDF5's own names gets no nodes, and so no twins: all that is shown is of one file.
+  Result<std::shared_ptr<const FileObject>> root_object(NodeId, RequestBudget& budget) override {
+    return answered(place_.root, budget,
+                    [&](Tree& tree, NodeId node) { return tree.root_object(node, budget); });
+  }
   std::optional<Error> damage(NodeId id, RequestBudget& budget) override {
     const Where where = find(id);
     return where.tree->damage(where.node, budget);

@@ -108,8 +108,10 @@ def check_served(path):
         check("--serve of sound data", (np.frombuffer(plain, "i8") == np.arange(5000)).all())
         packed = urllib.request.urlopen(url + "group/packed").read()
         check("--serve", (np.frombuffer(packed, "i8") == np.arange(4000)).all())
-        page = urllib.request.urlopen(url + "group/packed?describe").read().decode()
-        check("the page tells of it", "found_by" in page)
+        data = urllib.request.urlopen(url + "api/data?path=/group/packed&format=bin").read()
+        check("--serve by HDF5's own names", (np.frombuffer(data, "i8") == np.arange(4000)).all())
+        found = urllib.request.urlopen(url + "api/meta?path=/").read().decode()
+        check("and what is lost", "lost+found" in found)
     finally:
         server.terminate()
         server.wait()

@@ -26,6 +26,9 @@ def write_example(path):
                              maxshape=(None, 3), fletcher32=True)
         rows = np.array([(i, i / 3, b"row") for i in range(20)], [("a", "i4"), ("b", "f8"), ("c", "S5")])
         file["table"] = rows
+        # Larger than what is written at once.
+        file.create_dataset("large", data=np.arange(18_000_000, dtype="i4").reshape(-1, 1000), chunks=(700, 1000),
+                            compression=1)
         file["words"] = np.array(["one", "two\nlines", "drei \u00e4"], h5py.string_dtype())
         file["ragged"] = np.array([np.arange(i) for i in range(4)] + [None], h5py.vlen_dtype("i4"))[:4]
         file["nothing"] = h5py.Empty("f4")
@@ -80,12 +83,15 @@ class Comparison:
 
 
 def own_files(comparison):
-    """A file, and the same with a chunk index overwritten and without its first bytes."""
+    """A file, a copy of its tree, and the file with a chunk index overwritten and without its first bytes."""
     sound = os.path.join(comparison.work, "example.h5")
     write_example(sound)
     with open(sound, "rb") as file:
         data = bytearray(file.read())
     comparison.compare(sound)
+    copy = os.path.join(comparison.work, "copy")
+    subprocess.run([comparison.h5mount, "--copy", "--metadata", sound, "/", copy], check=True)
+    comparison.compare(copy, sound)  # without /words, where a line is a string and one has two lines
     at = data.find(b"FAHD")
     data[at:at + 16] = b"\xa5" * 16
     data[:48] = bytes(48)
@@ -93,7 +99,7 @@ def own_files(comparison):
     with open(damaged, "wb") as file:
         file.write(data)
     comparison.compare(damaged, sound, "salvage")
-    return 0 if comparison.counts == {"equal": 2} else 1
+    return 0 if comparison.counts == {"equal": 2, "equal but for what is named": 1} else 1
 
 
 def main():

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "h5mount/tree/file_object.h"
 #include "h5mount/tree/tree.h"
 #include "support/h5py_file.h"
 
@@ -165,6 +166,16 @@ TEST_F(SalvagingTree, WhatAListingShowedIsFoundByItsName) {
   EXPECT_EQ(opener_->salvaged, 0) << "a name that a sound group does not have";
   ASSERT_TRUE(tree_->open_directory(tree::kRootNode));
   EXPECT_TRUE(tree_->lookup(tree::kRootNode, "g"));
+  EXPECT_EQ(opener_->salvaged, 1);
+}
+
+TEST_F(SalvagingTree, WhoGoesByTheFilesOwnNamesGetsTheSalvagedFile) {
+  opener_->damaged = written_with_h5py("import numpy as np\nf['plain'] = np.arange(300)\n", "latest");
+  open();
+  RequestBudget budget;
+  const auto root = tree_->root_object(tree::kRootNode, budget);
+  ASSERT_TRUE(root) << root.error().text();
+  EXPECT_TRUE((*root)->find_link("g", budget));
   EXPECT_EQ(opener_->salvaged, 1);
 }
 
