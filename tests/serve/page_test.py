@@ -122,7 +122,7 @@ class Browser:
     # What the browser has to say of the page; an answer that is an error is part of some pages.
     def problems(self):
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")
-                and "GPU stall" not in entry["message"] and "WebGL" not in entry["message"]]
+                and "favicon.ico" not in entry["message"] and "GPU stall" not in entry["message"] and "WebGL" not in entry["message"]]
 
     def open(self, url, words, drawn):
         self.driver.get(url)
@@ -218,11 +218,11 @@ def check_sources(browser, url):
     browser.driver.get(url)
     assert "second.h5" in browser.text()
     browser.driver.find_element("partial link text", "example.h5").click()
-    browser.driver.get(f"{url}example.h5/")
     browser.wait("document.querySelector('[data-path=\"/wave\"]') !== null")
     browser.open(f"{url}example.h5/image?page", ["all files"], True)
     browser.open(f"{url}second.h5/?path=/x", ["x"], True)
-    assert not browser.problems()
+    problems = browser.problems()
+    assert not problems, problems
 
 
 # Of a directory each file has the page, and what lies between files is a listing.
