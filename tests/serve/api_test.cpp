@@ -264,6 +264,12 @@ with Serve('all') as s:
     for target, known in zip(targets, a):
         assert s.get(target % 'run42/a.h5', If_None_Match=known).status == 304, target
     assert tag(s, '/?list') is None and tag(s, '/run42/?list') is None
+    # What lies between files is a listing, for which none of them is opened, and leads to their pages.
+    between = s.get('/run42/', Accept='text/html').data
+    assert b'href="a.h5/"' in between and b'href="%C3%A4%20b/"' in between, between
+    assert b'broken.h5' in between and b'error' not in between, between
+    page = s.get('/run42/a.h5/group/', Accept='text/html').data
+    assert b'data-name="run42/a.h5" data-path="/group"' in page or b'without H5Web' in page, page
     version = s.json('/api/version?file=run42/a.h5')
     make('new.h5', 7); os.rename('new.h5', 'all/run42/a.h5'); time.sleep(0.1)
     assert not set(a) & {tag(s, t % 'run42/a.h5') for t in targets} and value(s, 'run42/a.h5') == 7

@@ -12,7 +12,7 @@ const library = createRequire(join(modules, '@h5web/app/package.json')).resolve(
 const { build } = createRequire(join(modules, 'x.js'))('esbuild');
 
 // H5Web's ticks have three digits: seconds since 1970 would all read alike, and be cut at
-// its margin; no property of its application changes that.
+// its margin; no property of its application changes that. Below a plot longer ones have half as many places.
 const digits = {
   name: 'digits',
   setup(setup) {
@@ -20,10 +20,18 @@ const digits = {
       const text = readFileSync(path, 'utf8');
       const ticks = /(\w+) ?= ?3, ?(\w+ ?= ?\/0\\\.\(\\d\+\)\$\/u, ?\w+ ?= ?\w+\(`\.\$\{)\1\}~g`\)/u;
       const margin = /left: 80,(\s*right: 24,)/u;
-      if (!ticks.test(text) || !margin.test(text)) {
+      const places =
+        /(?<below>\w+)(?<said> = \w+ === "abscissa"),(?<rest>[^;]*tickValues: \w+\((?<domain>\w+), \w+\) \} : \{ numTicks: )(?<count>\w+) \}/u;
+      if (!ticks.test(text) || !margin.test(text) || !places.test(text)) {
         throw new Error('the formatter or the margin of ticks was not found in @h5web/lib');
       }
-      const contents = text.replace(ticks, (all) => all.replace(/\.\$\{\w+\}~g/u, '.12~g')).replace(margin, 'left: 112,$1');
+      const fewer = (all, ...found) => {
+        const { below, said, rest, domain, count } = found.at(-1);
+        const long = `${below} && Math.max(...${domain}.map(Math.abs)) >= 1e5`;
+        return `${below}${said},${rest}${long} ? Math.ceil(${count} / 2) : ${count} }`;
+      };
+      const contents = text.replace(ticks, (all) => all.replace(/\.\$\{\w+\}~g/u, '.12~g')).replace(margin, 'left: 112,$1')
+        .replace(places, fewer);
       return { contents, loader: 'js' };
     });
   },

@@ -1,7 +1,7 @@
 // The page: H5Web's application over this server's interface, with a bar above it. It is given where the server's root
 // is, which source is shown and which object; from then on the address names the object that is shown.
 import { App, createBasicFetcher, H5GroveProvider } from '@h5web/app';
-import { startTransition, useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { isLargeSeries, Overview } from './overview.jsx';
@@ -42,7 +42,12 @@ function withResolvers() {
   return out;
 }
 
+// The version before anything is read, so that what is shown is never older than the one that changes are told from.
+const firstVersion = asked('version', {});
+firstVersion.catch(() => undefined);
+
 const fetcher = async (url, params, options) => {
+  await firstVersion.catch(() => undefined);
   if (url.endsWith('/data')) {
     shown = { path: params.path, selection: params.selection };
     await large.get(params.path)?.allowed.promise;
@@ -94,20 +99,24 @@ function useSelectedPath(onSelect) {
 function useVersion() {
   const [state, setState] = useState({ version: undefined, changes: 0, gone: false });
   useEffect(() => {
+    let next = firstVersion;
     const look = async () => {
       if (document.hidden) {
         return;
       }
       try {
-        const { version, opened } = await asked('version', {});
-        startTransition(() => setState((before) => {
+        const asking = next ?? asked('version', {});
+        next = undefined;
+        const { version, opened } = await asking;
+        // No transition: the provider's stores, made anew for a version, would be lost each time its children wait.
+        setState((before) => {
           if (before.version === version && !before.gone) {
             return before;
           }
           const first = before.version === undefined;
           return { version, opened, gone: false, changes: before.changes + (first || before.version === version ? 0 : 1),
             replaced: before.replaced || (!first && before.opened !== opened) };
-        }));
+        });
       } catch {
         setState((before) => (before.gone ? before : { ...before, gone: true }));
       }
