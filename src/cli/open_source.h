@@ -49,7 +49,7 @@ struct OpenedSources {
   std::shared_ptr<object::FileSet> files;
   tree::ForestDirectoryPtr many;
   std::shared_ptr<SharedCache> memory;
-  std::string path;  // of the one file, as it is opened again
+  std::string path;                                       // of the one file, as it is opened again
   std::shared_ptr<tree::LineStore> remembered = nullptr;  // of many
 };
 // Errors as of `open_source`; of many sources one that is missing.

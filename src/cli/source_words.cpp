@@ -22,7 +22,8 @@ Error bad_source(std::string text) {
 }
 
 Status add_path(const std::string& path, SourceWords& out) {
-  if (out.paths.size() == kMostSources) return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
+  if (out.paths.size() == kMostSources)
+    return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
   if (remote::is_url(path)) {
     H5_TRY(remote::parse_url(path));
     out.paths.push_back(path);

@@ -96,7 +96,7 @@ void KeptTree::check_root() {
   const auto now = inner_->stat(tree::kRootNode, tree::StatDepth::Listing, budget);
   const auto sources = inner_->sources_of(tree::kRootNode, budget);
   // Of a directory its entries are looked at.
-  const bool one = sources && sources->size() == 1 && sources->front().mounted;
+  const bool one = sources && sources->size() == 1 && sources->front().own;
   const std::uint64_t version =
       one && now ? mixed(version_of(*sources), static_cast<std::uint64_t>(now->mtime)) : 0;
   usable_ = now && (nodes_.same_root(*now, version) || inner_->reloads());
@@ -292,7 +292,7 @@ Result<tree::Entry> KeptTree::lookup_listed(tree::NodeId parent, const tree::Dir
 Status KeptTree::check_opened(tree::NodeId id, tree::NodeId found, RequestBudget& budget) {
   const auto sources = inner_->sources_of(found, budget);
   const bool others =
-      !sources || sources->size() != 1 || !sources->front().all_in_file || !sources->front().mounted;
+      !sources || sources->size() != 1 || !sources->front().all_in_file || !sources->front().own;
   const bool same = nodes_.note_opened(id, sources ? version_of(*sources) : 0, others);
   if (same || inner_->follows(found)) return {};
   return fail({ErrorCode::Stale, "its file was replaced or rewritten while no server ran"});
@@ -322,6 +322,17 @@ Result<std::vector<tree::NodeSource>> KeptTree::sources_of(tree::NodeId node, Re
 std::string_view KeptTree::media_type(tree::NodeId node) {
   const auto found = inner_ ? nodes_.found(node) : std::nullopt;
   return found ? inner_->media_type(*found) : tree::kPlainBytes;
+}
+
+Result<std::optional<tree::FileOfNode>> KeptTree::file_of(tree::NodeId node, RequestBudget& budget) {
+  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
+  return inner_->file_of(found, budget);
+}
+
+Result<std::shared_ptr<const tree::FileObject>> KeptTree::root_object(tree::NodeId node,
+                                                                      RequestBudget& budget) {
+  H5_ASSIGN(const tree::NodeId found, inner_id(node, budget));
+  return inner_->root_object(found, budget);
 }
 
 void KeptTree::report(tree::NodeId node, const Error& error) {

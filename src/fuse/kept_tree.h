@@ -43,6 +43,9 @@ class KeptTree final : public tree::Tree {
   Result<std::string> get_xattr(tree::NodeId node, std::string_view name, RequestBudget& budget) override;
   Result<std::vector<tree::NodeSource>> sources_of(tree::NodeId node, RequestBudget& budget) override;
   std::string_view media_type(tree::NodeId node) override;
+  Result<std::optional<tree::FileOfNode>> file_of(tree::NodeId node, RequestBudget& budget) override;
+  Result<std::shared_ptr<const tree::FileObject>> root_object(tree::NodeId node,
+                                                              RequestBudget& budget) override;
   void report(tree::NodeId node, const Error& error) override;
   bool follows(tree::NodeId node) override;
   void set_kernel(std::shared_ptr<tree::KernelPages> kernel) override;

@@ -109,8 +109,8 @@ std::string without_token(std::string_view target) {
   if (question == std::string_view::npos) return std::string(target);
   const std::string_view query = target.substr(question + 1);
   std::string rest(query);
-  for (const std::string_view secret : {kParameter, std::string_view("X-Amz-Signature"),
-                                        std::string_view("X-Amz-Security-Token")})
+  for (const std::string_view secret :
+       {kParameter, std::string_view("X-Amz-Signature"), std::string_view("X-Amz-Security-Token")})
     if (query_parameter(rest, secret)) rest = without_parameter(rest, secret);
   if (rest == query) return std::string(target);
   return fmt::format("{}{}{}", target.substr(0, question), rest.empty() ? "" : "?", rest);

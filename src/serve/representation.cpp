@@ -50,7 +50,10 @@ std::optional<Answer> conditional_answer(const Request& request, const Validator
 Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {
   const bool whole = body->size().has_value() && *body->size() >= kLeastCompressed;
   const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
-  if (compress && !etag.empty()) etag.insert(etag.size() - 1, "z");
+  if (compress && !etag.empty()) {
+    etag.pop_back();  // its last quote
+    etag += "z\"";
+  }
   // Weak: a listing has sizes as soon as they are known.
   const Validators validators{etag, std::nullopt, true};
   Answer out;

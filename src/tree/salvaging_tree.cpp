@@ -34,9 +34,9 @@ struct Known {
 // A listing of the salvaged file for a directory of the file's own tree.
 class SalvagedListing final : public DirectoryListing {
  public:
-  SalvagedListing(std::shared_ptr<SourceTree> tree, NodeId node,
-                  std::shared_ptr<const DirectoryListing> inner)
-      : tree(std::move(tree)), node(node), inner(std::move(inner)) {}
+  SalvagedListing(std::shared_ptr<SourceTree> of_tree, NodeId of_node,
+                  std::shared_ptr<const DirectoryListing> listing)
+      : tree(std::move(of_tree)), node(of_node), inner(std::move(listing)) {}
 
   std::size_t size() const override { return inner->size(); }
   Item at(std::size_t position, std::string& made) const override { return inner->at(position, made); }

@@ -13,11 +13,9 @@
 #include "plain_file.h"
 
 namespace h5mount::tree {
-
 namespace {
 
 using EntryKind = ForestEntry::Kind;
-
 constexpr std::string_view kErrorAttribute = "user.hdf5.error";
 
 class ForestTree final : public Forest, public std::enable_shared_from_this<ForestTree> {
@@ -30,8 +28,6 @@ class ForestTree final : public Forest, public std::enable_shared_from_this<Fore
         files_(options_, places_),
         catalogue_(options_, root_->source),
         hidden_(options_.tree.status, catalogue_) {}
-
-  // ---- nodes
 
   Result<Entry> lookup(NodeId parent, std::string_view name, RequestBudget& budget) override {
     if (OpenTrees::number_of(parent) != 0) {

@@ -103,14 +103,14 @@ class TreeTextNode : public Node {
     return making;
   }
 
-  Status make(TreeText& text, RequestBudget& budget) {
+  Status fill(TreeText& text, RequestBudget& budget) {
     H5_TRY(make_(file_, text, budget));
     return file_->followed().confirm_unchanged();
   }
 
   Result<TreeTextPtr> held_text(RequestBudget& budget) {
     auto text = std::make_shared<TreeText>(*context_);
-    H5_TRY(make(*text, budget));
+    H5_TRY(fill(*text, budget));
     return text;
   }
 
@@ -132,7 +132,7 @@ class TreeTextNode : public Node {
     return version->bytes.get_once(
         [&]() -> Result<std::uint64_t> {
           TreeText text(*context_, TreeText::Bytes::Counted);
-          H5_TRY(make(text, budget));
+          H5_TRY(fill(text, budget));
           return text.size();
         },
         &budget);
