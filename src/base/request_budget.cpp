@@ -14,8 +14,8 @@ constexpr std::uint64_t kUnboundedSteps = 1ULL << 62;
 constexpr std::int64_t kUnboundedMilliseconds = INT64_MAX / 2;
 
 std::uint64_t steps_for(std::uint64_t file_bytes) {
-  constexpr std::uint64_t kMostBytes = limits::kMaxRequestSteps / limits::kRequestStepsPerFileByte;
-  return std::min(file_bytes, kMostBytes) * limits::kRequestStepsPerFileByte;
+  constexpr std::uint64_t kMaxBytes = limits::kMaxRequestSteps / limits::kRequestStepsPerFileByte;
+  return std::min(file_bytes, kMaxBytes) * limits::kRequestStepsPerFileByte;
 }
 
 std::int64_t milliseconds_for(std::uint64_t file_bytes) {

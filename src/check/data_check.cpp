@@ -67,8 +67,8 @@ class DataCheck {
   }
 
   void check_sources() {
-    constexpr std::size_t kMost = 1024;
-    for (const dataset::NamedSource& source : reader_->named_sources(kMost).list) {
+    constexpr std::size_t kMax = 1024;
+    for (const dataset::NamedSource& source : reader_->named_sources(kMax).list) {
       if (source.state == dataset::NamedSource::State::Found && source.reason.empty()) continue;
       const std::string name = source.dataset.empty() ? source.file : source.file + ":" + source.dataset;
       context_.note(place_, Error(ErrorCode::NotFound, "source " + name + ": " + source.reason));

@@ -12,11 +12,11 @@ namespace h5mount::check {
 
 bool Extents::add(const Extent& extent) {
   // Room for the claims of a few damaged datasets, so that the others are still checked.
-  constexpr std::uint64_t kMostClaims = 4;
+  constexpr std::uint64_t kMaxClaims = 4;
   const std::uint64_t bytes = extent.end - extent.begin;
   const MutexLock lock(mutex_);
   claimed_ += std::max<std::uint64_t>(bytes, 1);  // empty ones take time, too
-  if (claimed_ / kMostClaims > file_bytes_) return false;
+  if (claimed_ / kMaxClaims > file_bytes_) return false;
   if (bytes == 0) return true;
   Extent* const last = extents_.empty() ? nullptr : &extents_.back();
   if (last != nullptr && last->owner == extent.owner && last->end == extent.begin &&

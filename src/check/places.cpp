@@ -30,13 +30,13 @@ std::uint64_t Places::address(PlaceId place) const {
 }
 
 std::string Places::path(PlaceId place) const {
-  constexpr std::size_t kMostBytes = 4096;  // PATH_MAX
+  constexpr std::size_t kMaxBytes = 4096;  // PATH_MAX
   const MutexLock lock(mutex_);
   std::vector<const std::string*> names;
   std::size_t bytes = 0;
   for (; place != kRoot; place = places_[place].parent) {
     const std::string& name = places_[place].name;
-    if (bytes + 1 + name.size() > kMostBytes) break;
+    if (bytes + 1 + name.size() > kMaxBytes) break;
     bytes += 1 + name.size();
     names.push_back(&name);
   }

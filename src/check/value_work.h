@@ -15,7 +15,7 @@ class ValueWork {
  public:
   ValueWork(std::uint64_t file_bytes, Tally& tally)
       : tally_(tally),
-        left_(static_cast<std::int64_t>(kSteps + kStepsPerFileByte * std::min(file_bytes, kMostFileBytes))) {}
+        left_(static_cast<std::int64_t>(kSteps + kStepsPerFileByte * std::min(file_bytes, kMaxFileBytes))) {}
 
   // Calls work(RequestBudget&), which has a budget of its own, and charges the file with what it spent beyond
   // `free_steps`. BudgetExceeded, without a call, once all is spent. Interrupted: the check is to end.
@@ -41,7 +41,7 @@ class ValueWork {
   // Sound values cost some 50 steps for each byte in the file's heaps.
   static constexpr std::uint64_t kSteps = limits::kRequestSteps;
   static constexpr std::uint64_t kStepsPerFileByte = 256;
-  static constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 48;
 
   Tally& tally_;
   std::atomic<std::int64_t> left_;

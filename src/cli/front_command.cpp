@@ -69,7 +69,7 @@ bool is_other_file(const std::string& path, const Error& error) {
 // Prints "h5mount: FILE: /PATH: words", and what may help for the first ones.
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                                       SalvageMode salvage, bool& any) {
-  constexpr int kMostHints = 4;
+  constexpr int kMaxHints = 4;
   return [&tree, &file, &any, hints = 0, hinted = salvage != SalvageMode::Off](std::string_view path,
                                                                                const Error& error) mutable {
     any = true;
@@ -85,7 +85,7 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     const bool at_place = error.offset() != std::numeric_limits<std::uint64_t>::max();  // in a file
     std::string words = !hinted && at_place ? with_salvage_hint(error).text() : error.text();
     hinted = hinted || words != error.text();
-    if (error.code() == ErrorCode::NotFound && ++hints <= kMostHints)
+    if (error.code() == ErrorCode::NotFound && ++hints <= kMaxHints)
       if (const std::string hint = path_hint(tree, file, path); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
   };

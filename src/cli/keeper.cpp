@@ -39,7 +39,7 @@ constexpr std::string_view kPrefix = "kept:";
 constexpr int kServersSocket = 3;
 constexpr const char* kDeviceName = "h5mount-device";
 constexpr const char* kMemoryName = "h5mount-memory";
-constexpr unsigned kMostFailures = 5;  // servers that end before they serve, one after another
+constexpr unsigned kMaxFailures = 5;  // servers that end before they serve, one after another
 // A server that does not live longer is not followed at once.
 constexpr std::chrono::milliseconds kShortLife{100};
 
@@ -257,7 +257,7 @@ std::optional<int> Keeper::go_on(const Ended& ended) {
     program_ = kOwnProgram;
     return again(fuse::Blame::None);
   }
-  if (!ready_ && ++failures_ == kMostFailures) {
+  if (!ready_ && ++failures_ == kMaxFailures) {
     log(LogLevel::Error, "no server can go on with the mount on {}: it ends", command_.mountpoint);
     return kExitMountFailed;
   }

@@ -16,11 +16,11 @@
 namespace h5mount::cli {
 namespace {
 
-constexpr std::size_t kMostDescriptors = 2;
+constexpr std::size_t kMaxDescriptors = 2;
 constexpr int kFirstStored = 3;
 
 struct Ancillary {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> bytes{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> bytes{};
 };
 
 bool send_with(int socket, const void* name, socklen_t name_length, std::string_view text,
@@ -33,7 +33,7 @@ bool send_with(int socket, const void* name, socklen_t name_length, std::string_
   message.msg_iovlen = 1;
   Ancillary ancillary;
   if (!descriptors.empty()) {
-    const std::size_t bytes = std::min(descriptors.size(), kMostDescriptors) * sizeof(int);
+    const std::size_t bytes = std::min(descriptors.size(), kMaxDescriptors) * sizeof(int);
     message.msg_control = ancillary.bytes.data();
     message.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* const header = CMSG_FIRSTHDR(&message);
@@ -111,8 +111,8 @@ bool notify_systemd(const std::string& text, std::optional<int> descriptor) {
 
 unsigned count_stored_descriptors() {
   if (number_in<pid_t>(environment("LISTEN_PID")) != ::getpid()) return 0;
-  constexpr unsigned kMost = 16;
-  return std::min(number_in<unsigned>(environment("LISTEN_FDS")), kMost);
+  constexpr unsigned kMax = 16;
+  return std::min(number_in<unsigned>(environment("LISTEN_FDS")), kMax);
 }
 
 std::optional<int> stored_descriptor(const std::string& name) {

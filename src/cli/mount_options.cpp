@@ -20,7 +20,7 @@ namespace {
 
 using Value = std::string_view;
 
-constexpr std::uint64_t kLeastRead = 4096;  // a page, the kernel's smallest read
+constexpr std::uint64_t kMinRead = 4096;  // a page, the kernel's smallest read
 
 Error bad(std::string text) {
   return {ErrorCode::InvalidValue, std::move(text)};
@@ -49,9 +49,9 @@ std::optional<std::uint64_t> parse_unit(Value text) {
 
 // The digits after the point, as a fraction of `unit`.
 std::optional<std::uint64_t> parse_fraction(Value digits, std::uint64_t unit) {
-  constexpr std::size_t kMostDigits = 6;  // so that digits times unit fit in 64 bits
+  constexpr std::size_t kMaxDigits = 6;  // so that digits times unit fit in 64 bits
   const auto number = parse_number<std::uint64_t>(digits);
-  if (!number || digits.size() > kMostDigits || unit == 1) return std::nullopt;
+  if (!number || digits.size() > kMaxDigits || unit == 1) return std::nullopt;
   std::uint64_t scale = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
   return *number * unit / scale;
@@ -197,7 +197,7 @@ bool set_umask(Value text, MountOptions& out) {
 bool set_max_read(Value text, MountOptions& out) {
   const auto bytes = parse_bytes(text);
   if (bytes && *bytes == 0) return out.max_read = 0, true;  // 0: the kernel's own limit
-  if (!bytes || *bytes < kLeastRead || *bytes > std::numeric_limits<std::uint32_t>::max()) return false;
+  if (!bytes || *bytes < kMinRead || *bytes > std::numeric_limits<std::uint32_t>::max()) return false;
   out.max_read = static_cast<std::uint32_t>(*bytes);
   return true;
 }

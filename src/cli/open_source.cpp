@@ -22,8 +22,8 @@
 namespace h5mount::cli {
 namespace {
 
-constexpr std::uint64_t kLeastCache = 32ULL << 20;
-constexpr std::uint64_t kMostCacheUnasked = 1ULL << 30;
+constexpr std::uint64_t kMinCache = 32ULL << 20;
+constexpr std::uint64_t kMaxCacheUnasked = 1ULL << 30;
 
 std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{} MiB", bytes >> 20);
@@ -36,8 +36,7 @@ std::uint64_t cache_bytes(const MountOptions& options) {
   const auto limit = memory_limit();
   const bool limited = limit && limit->bytes < machine;
   const std::uint64_t memory = limited ? limit->bytes : machine;
-  const std::uint64_t out =
-      options.cache_bytes.value_or(std::clamp(memory / 4, kLeastCache, kMostCacheUnasked));
+  const std::uint64_t out = options.cache_bytes.value_or(std::clamp(memory / 4, kMinCache, kMaxCacheUnasked));
   note_in_log(
       fmt::format("memory of this machine: {}; {}; cache_size: {}{}", mebibytes(machine),
                   limited ? fmt::format("limit: {} ({})", mebibytes(memory), limit->file) : "no limit",

@@ -11,14 +11,14 @@
 namespace h5mount::cli {
 namespace {
 
-constexpr std::size_t kMostNames = 10'000, kLongestName = 48;
+constexpr std::size_t kMaxNames = 10'000, kLongestName = 48;
 
 // The name in `directory` that is nearest to `word`; empty where none is near.
 std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_view word) {
   const auto listing = tree.open_directory(directory);
   if (!listing) return {};
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min((*listing)->size(), kMostNames); ++i) {
+  for (std::size_t i = 0; i < std::min((*listing)->size(), kMaxNames); ++i) {
     std::string name = (*listing)->name_at(i);
     if (name.size() <= kLongestName) names.push_back(std::move(name));
   }

@@ -58,13 +58,13 @@ bool is_mounter(int socket, const std::string& mount_options) {
 }  // namespace
 
 void publish_release_notice(const std::string& mountpoint) {
-  constexpr int kMostWaiting = 16;
+  constexpr int kMaxWaiting = 16;
   const auto mounted = fuse::find_mount(mountpoint);
   const auto address = mounted.and_then(address_of);
   if (!address) return;
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return;
-  if (bind_with_retries(socket.get(), *address) && ::listen(socket.get(), kMostWaiting) == 0)
+  if (bind_with_retries(socket.get(), *address) && ::listen(socket.get(), kMaxWaiting) == 0)
     (void)socket.release();  // the kernel closes it
 }
 

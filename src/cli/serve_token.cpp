@@ -19,7 +19,7 @@ namespace {
 // Characters that mean themselves in a URL, in a cookie and in every field of a header.
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t kMadeLetters = 32;
-constexpr std::size_t kLeastLetters = 16, kMostLetters = 512;
+constexpr std::size_t kMinLetters = 16, kMaxLetters = 512;
 
 // A file that an option names.
 struct SecretFile {
@@ -44,7 +44,7 @@ Result<std::string> read_secret(const SecretFile& named) {
   if (!S_ISREG(there.st_mode) && !S_ISFIFO(there.st_mode)) return fail(named.bad("no file"));
   if ((there.st_mode & 077) != 0 || (there.st_uid != ::geteuid() && there.st_uid != 0))
     return fail(named.bad("others may read or write it (chmod 600 makes it this user's alone)"));
-  std::string text(kMostLetters + 2, '\0');
+  std::string text(kMaxLetters + 2, '\0');
   std::size_t filled = 0;
   while (filled < text.size()) {
     const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
@@ -70,10 +70,9 @@ Result<std::string> make_token() {
 Result<std::string> read_token(const std::string& path) {
   const SecretFile file{"--token-file", path};
   H5_ASSIGN(std::string text, read_secret(file));
-  if (text.size() < kLeastLetters || text.size() > kMostLetters ||
-      !std::ranges::all_of(text, is_token_letter))
+  if (text.size() < kMinLetters || text.size() > kMaxLetters || !std::ranges::all_of(text, is_token_letter))
     return fail(file.bad(fmt::format("its first line must be {} to {} letters, digits, '-', '.', '_' or '~'",
-                                     kLeastLetters, kMostLetters)));
+                                     kMinLetters, kMaxLetters)));
   return text;
 }
 
@@ -82,12 +81,12 @@ Result<serve::S3Key> read_s3_key(const std::string& path) {
   H5_ASSIGN(const std::string text, read_secret(file));
   const std::size_t colon = text.find(':');
   const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7F'; });
-  if (colon == std::string::npos || colon == 0 || text.size() - colon - 1 < kLeastLetters ||
-      text.size() > kMostLetters || !printable)
+  if (colon == std::string::npos || colon == 0 || text.size() - colon - 1 < kMinLetters ||
+      text.size() > kMaxLetters || !printable)
     return fail(file.bad(
         fmt::format("its first line must be ACCESSKEY:SECRET, the secret of {} characters or more, all "
                     "of at most {}",
-                    kLeastLetters, kMostLetters)));
+                    kMinLetters, kMaxLetters)));
   return serve::S3Key{text.substr(0, colon), text.substr(colon + 1)};
 }
 

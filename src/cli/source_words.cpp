@@ -15,14 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostSources = 10'000'000;
+constexpr std::size_t kMaxSources = 10'000'000;
 
 Error bad_source(std::string text) {
   return {ErrorCode::InvalidValue, std::move(text)};
 }
 
 Status add_path(const std::string& path, SourceWords& out) {
-  if (out.paths.size() == kMostSources)
+  if (out.paths.size() == kMaxSources)
     return fail(bad_source("more sources than can be shown at once: name a directory that they are in"));
   if (remote::is_url(path)) {
     H5_TRY(remote::parse_url(path));

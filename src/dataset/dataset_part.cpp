@@ -9,7 +9,7 @@ namespace h5mount::dataset {
 namespace {
 
 // The largest number of runs of one call of read_runs. A request of more runs, of a few bytes each, is split.
-constexpr std::size_t kMostRuns = 256U << 10;
+constexpr std::size_t kMaxRuns = 256U << 10;
 
 using ReaderPtr = std::shared_ptr<const DatasetReader>;
 
@@ -149,7 +149,7 @@ class PartReader final : public DatasetReader {
  private:
   std::uint64_t collect(std::uint64_t offset, std::uint64_t length, std::vector<ByteRun>& runs) const {
     return map_.for_each_run(offset, length, [&](std::uint64_t begin, std::uint64_t bytes) {
-      if (runs.size() == kMostRuns) return false;
+      if (runs.size() == kMaxRuns) return false;
       runs.push_back({begin, bytes});
       return true;
     });

@@ -15,7 +15,7 @@ struct BlockHeader {
   std::uint64_t value_bytes;
 };
 
-constexpr std::uint64_t kMostSelectionBytes = 256U << 20;
+constexpr std::uint64_t kMaxSelectionBytes = 256U << 20;
 
 // The format written by H5Sencode: a dataspace message for the extent, then a serialised selection.
 struct EncodedSelection {
@@ -63,10 +63,10 @@ Result<SparseSections> decode_sparse_sections(const chunk::ChunkRecord& record, 
     s.selection.filter_mask = c.u32("filter_mask");
     s.values.filter_mask = c.u32("filter_mask");
   }
-  c.require(s.selection.plain >= 4 && s.selection.plain <= kMostSelectionBytes, selection_size,
+  c.require(s.selection.plain >= 4 && s.selection.plain <= kMaxSelectionBytes, selection_size,
             "no size of an encoded selection");
   c.require(s.values.plain <= chunk_bytes, values_size, "more values than the chunk has elements");
-  c.require(s.selection.stored <= 2 * kMostSelectionBytes && s.values.stored <= 2 * chunk_bytes + (1U << 20),
+  c.require(s.selection.stored <= 2 * kMaxSelectionBytes && s.values.stored <= 2 * chunk_bytes + (1U << 20),
             {"chunk_size", record.address, record.stored_size}, "no sound size", ErrorCode::LimitExceeded);
   return c.finish(s);
 }

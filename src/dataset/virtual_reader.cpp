@@ -14,8 +14,8 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::uint64_t kMostNumbered = 1U << 20;  // numbered sources searched for
-constexpr std::size_t kMostStale = 64;             // ranges; more are joined to one
+constexpr std::uint64_t kMaxNumbered = 1U << 20;  // numbered sources searched for
+constexpr std::size_t kMaxStale = 64;             // ranges; more are joined to one
 
 }  // namespace
 
@@ -86,8 +86,8 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
       dimension < space.dims.size() ? slices_within(mapping.view, dimension, space.dims[dimension]) : 0;
   if (part.numbered) {
     VirtualSources::SourcePtr source;
-    part.blocks = sources.count_numbered(mapping.file, mapping.dataset, kMostNumbered - 1, budget);
-    for (; part.blocks < kMostNumbered; ++part.blocks) {
+    part.blocks = sources.count_numbered(mapping.file, mapping.dataset, kMaxNumbered - 1, budget);
+    for (; part.blocks < kMaxNumbered; ++part.blocks) {
       source = sources.get(numbered_name(mapping.file, part.blocks),
                            numbered_name(mapping.dataset, part.blocks), budget);
       if (!source->reader) break;
@@ -96,7 +96,7 @@ void VirtualReader::measure(VirtualSources& sources, const format::Dataspace& sp
     part.found = part.blocks;
     part.problem = source->error;
     if (part.problem && mapping.view.block[dimension] > 0)
-      part.blocks = std::max(part.blocks, std::min(kMostNumbered, stored / mapping.view.block[dimension]));
+      part.blocks = std::max(part.blocks, std::min(kMaxNumbered, stored / mapping.view.block[dimension]));
     if (part.blocks == 0) sources.note_missing(*source);
     return;
   }
@@ -179,7 +179,7 @@ std::vector<ByteRange> VirtualReader::stale_since(
       const ByteRange range = stale_by(part, *source);
       if (range.begin < range.end) stale.push_back(range);
     }
-  if (stale.size() > kMostStale) {
+  if (stale.size() > kMaxStale) {
     const auto first = std::ranges::min_element(stale, {}, &ByteRange::begin);
     stale = {{first->begin, format::kUnlimited}};
   }

@@ -10,9 +10,9 @@
 namespace h5mount::dataset {
 namespace {
 
-constexpr std::size_t kMostSources = 128;       // kept and checked for changes; each holds its file's caches
-constexpr std::size_t kMostInCrowd = 32;        // where many files are open
-constexpr std::size_t kMostMissing = 1U << 16;  // counted as missing
+constexpr std::size_t kMaxSources = 128;       // kept and checked for changes; each holds its file's caches
+constexpr std::size_t kMaxInCrowd = 32;        // where many files are open
+constexpr std::size_t kMaxMissing = 1U << 16;  // counted as missing
 constexpr std::chrono::seconds kMissingAgain{1};
 
 template <class List>
@@ -62,7 +62,7 @@ VirtualSources::SourcePtr VirtualSources::get(const std::string& file_name, cons
   const MutexLock lock(mutex_);
   if (const auto other = find_in(kept_, file_name, dataset); other != kept_.end()) return *other;
   kept_.push_front(std::make_shared<const Source>(std::move(source)));
-  const std::size_t most = environment_.files->crowded() ? kMostInCrowd : kMostSources;
+  const std::size_t most = environment_.files->crowded() ? kMaxInCrowd : kMaxSources;
   while (kept_.size() > most) dropped.splice(dropped.begin(), kept_, std::prev(kept_.end()));
   return kept_.front();
 }
@@ -152,7 +152,7 @@ std::vector<VirtualSources::SourcePtr> VirtualSources::renew(RequestBudget& budg
 void VirtualSources::note_missing(const Source& source) {
   const std::string name = source.file_name + ":" + source.dataset;
   const MutexLock lock(mutex_);
-  if (missing_.size() >= kMostMissing) return;
+  if (missing_.size() >= kMaxMissing) return;
   if (missing_.empty()) first_missing_ = name;
   missing_.insert(std::hash<std::string>{}(name));
 }

@@ -21,7 +21,7 @@ enum class Compression : std::uint32_t { None = 0, Lz4 = 2, Zstd = 3 };
 
 constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kTargetBlockBytes = 8192;
-constexpr std::size_t kLeastBlock = 128;  // elements
+constexpr std::size_t kMinBlock = 128;  // elements
 
 class Bitshuffle final : public Filter {
  public:
@@ -86,7 +86,7 @@ class Bitshuffle final : public Filter {
 };
 
 std::size_t default_block(std::size_t element_size) {
-  return std::max(kTargetBlockBytes / element_size / 8 * 8, kLeastBlock);
+  return std::max(kTargetBlockBytes / element_size / 8 * 8, kMinBlock);
 }
 
 }  // namespace

@@ -113,10 +113,10 @@ void decode_enum_values(Cursor& cursor, Datatype& type) {
 }  // namespace
 
 void decode_compound(Decoding& decoding, const TypeFields& fields, Datatype& type) {
-  constexpr std::size_t kLeastMemberBytes = 1 + 1 + 8;
+  constexpr std::size_t kMinMemberBytes = 1 + 1 + 8;
   Cursor& cursor = decoding.cursor;
   const Field members = fields.bits.part("member_count", fields.bit_values() & 0xFFFF);
-  const std::size_t count = cursor.count(members, kLeastMemberBytes, limits::kMaxDatatypeNodes);
+  const std::size_t count = cursor.count(members, kMinMemberBytes, limits::kMaxDatatypeNodes);
   cursor.require(count > 0, members, "is zero");
   const std::size_t width =
       type.version < 3 ? 4 : divide_up(static_cast<std::uint64_t>(std::bit_width(type.size)), 8);

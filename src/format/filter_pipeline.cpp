@@ -32,8 +32,8 @@ FilterDescription decode_filter(Cursor& cursor, bool padded) {
 }
 
 std::vector<FilterDescription> decode_filters(Cursor& cursor, const Field& filter_count, bool padded) {
-  constexpr std::size_t kLeastFilterBytes = 6;
-  const std::size_t count = cursor.count(filter_count, kLeastFilterBytes, limits::kMaxFilters);
+  constexpr std::size_t kMinFilterBytes = 6;
+  const std::size_t count = cursor.count(filter_count, kMinFilterBytes, limits::kMaxFilters);
   std::vector<FilterDescription> filters;
   filters.reserve(count);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) filters.push_back(decode_filter(cursor, padded));
@@ -41,9 +41,9 @@ std::vector<FilterDescription> decode_filters(Cursor& cursor, const Field& filte
 }
 
 void decode_sections(Cursor& cursor, FilterPipelineMessage& pipeline) {
-  constexpr std::size_t kLeastSectionBytes = 4;
+  constexpr std::size_t kMinSectionBytes = 4;
   cursor.u8("section_count");
-  const std::size_t count = cursor.count(kLeastSectionBytes, UINT8_MAX);
+  const std::size_t count = cursor.count(kMinSectionBytes, UINT8_MAX);
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) {
     FilterPipelineMessage::Section section;
     section.number = cursor.u8("section_number");

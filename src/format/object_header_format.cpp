@@ -89,14 +89,13 @@ Status for_each_raw_message(Cursor& cursor, const ObjectHeaderPrefix& prefix,
 }
 
 Result<HeaderContinuation> decode_header_continuation(Cursor& cursor, std::uint8_t header_version) {
-  constexpr std::uint64_t kLeastBytes = 4;
+  constexpr std::uint64_t kMinBytes = 4;
   HeaderContinuation continuation;
   cursor.address("offset");
   continuation.address = cursor.last();
   cursor.plain_length("length");
   continuation.length = cursor.last();
-  cursor.require(continuation.length.value >= kLeastBytes + header_checksum_bytes(header_version),
-                 "too small");
+  cursor.require(continuation.length.value >= kMinBytes + header_checksum_bytes(header_version), "too small");
   return cursor.finish(continuation);
 }
 

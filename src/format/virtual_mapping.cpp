@@ -50,13 +50,13 @@ VirtualMapping decode_mapping(Cursor& cursor, std::uint8_t version, const Mappin
 }  // namespace
 
 Result<std::vector<VirtualMapping>> decode_virtual_mappings(Cursor& cursor) {
-  constexpr std::size_t kLeastEntryBytes = 2 + 2 * 16;
+  constexpr std::size_t kMinEntryBytes = 2 + 2 * 16;
   // The file stores shared names once; here every entry has its own copy.
   constexpr std::size_t kMaxNameBytes = std::size_t{256} << 20;
   Mappings mappings;
   const std::uint8_t version = cursor.version(0, 1);
   cursor.plain_length("entry_count");
-  const std::size_t count = cursor.count(kLeastEntryBytes, limits::kMaxVirtualMappings);
+  const std::size_t count = cursor.count(kMinEntryBytes, limits::kMaxVirtualMappings);
   mappings.reserve(count);
   std::size_t name_bytes = 0;
   for (std::size_t i = 0; i < count && cursor.ok(); ++i) {

@@ -68,9 +68,9 @@ struct stat Adapter::to_stat(const tree::NodeStat& stat) const {
   out.st_uid = stat.uid;
   out.st_gid = stat.gid;
   // The kernel marks an inode with a negative size as bad.
-  constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
-  out.st_size = stat.size <= kMostBytes ? static_cast<off_t>(stat.size) : 0;
-  out.st_blocks = static_cast<blkcnt_t>(std::min(stat.blocks, kMostBytes));
+  constexpr auto kMaxBytes = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  out.st_size = stat.size <= kMaxBytes ? static_cast<off_t>(stat.size) : 0;
+  out.st_blocks = static_cast<blkcnt_t>(std::min(stat.blocks, kMaxBytes));
   out.st_blksize = kBlockBytes;
   out.st_atim.tv_sec = out.st_mtim.tv_sec = out.st_ctim.tv_sec = stat.mtime;
   return out;

@@ -62,7 +62,7 @@ OpenListingPtr DirectoryListings::add(tree::NodeId directory, bool lasting,
     const auto next = std::next(at);
     in_all += (*at)->names().size();
     const bool replaced = *at != made && (*at)->directory() == directory && (*at)->number() == number;
-    if (replaced || (*at != made && (++count >= kMost || in_all > kMostNames)))
+    if (replaced || (*at != made && (++count >= kMax || in_all > kMaxNames)))
       dropped.splice(dropped.end(), listings_, at);
     at = next;
   }

@@ -67,8 +67,8 @@ using OpenListingPtr = std::shared_ptr<OpenListing>;
 
 class DirectoryListings {
  public:
-  static constexpr std::size_t kMost = 64;             // besides those that requests use at this moment
-  static constexpr std::size_t kMostNames = 4U << 20;  // of all of them, but for the one begun last
+  static constexpr std::size_t kMax = 64;             // besides those that requests use at this moment
+  static constexpr std::size_t kMaxNames = 4U << 20;  // of all of them, but for the one begun last
 
   // Null: not known.
   OpenListingPtr find(tree::NodeId directory, std::uint64_t number);

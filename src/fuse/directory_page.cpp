@@ -5,7 +5,7 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMostReplyBytes = 1U << 20;
+constexpr std::size_t kMaxReplyBytes = 1U << 20;
 constexpr ino_t kUnknownIno = 0xFFFFFFFF;  // zero would hide the entry
 
 }  // namespace
@@ -18,7 +18,7 @@ DirectoryPage::DirectoryPage(Adapter& adapter, tree::NodeId directory, const Pag
       request_(request),
       listing_number_(listing_number),
       end_(request.position) {
-  buffer_.resize(std::min(request.size, kMostReplyBytes));
+  buffer_.resize(std::min(request.size, kMaxReplyBytes));
   while (end_ < listing.size() + kDots && add(listing, end_, budget)) ++end_;
   unchanged_ = read_.confirm_unchanged();
 }

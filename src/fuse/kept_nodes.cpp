@@ -8,7 +8,7 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMostName = 1024;    // FUSE_NAME_MAX
+constexpr std::size_t kMaxName = 1024;     // FUSE_NAME_MAX
 constexpr std::uint32_t kFirstNumber = 2;  // below are 0, no node, and the root
 
 std::uint32_t index_of(tree::NodeId id) {
@@ -20,7 +20,7 @@ tree::NodeId id_at(std::uint32_t index, std::uint32_t generation) {
 }
 
 bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMostName && name != "." && name != ".." &&
+  return !name.empty() && name.size() <= kMaxName && name != "." && name != ".." &&
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
@@ -71,7 +71,7 @@ void KeptNodes::take_over() {
 // A node with a name of its own whose tails no other has.
 bool KeptNodes::believable(std::uint32_t index, std::vector<bool>& tails_used) const {
   const KeptNode& node = memory_.nodes()[index];
-  if (node.used != 1 || node.name_length == 0 || node.name_length > kMostName) return false;
+  if (node.used != 1 || node.name_length == 0 || node.name_length > kMaxName) return false;
   std::size_t held = node.name.size();
   std::vector<std::uint32_t> taken;
   std::uint32_t tail = node.next;
@@ -141,7 +141,7 @@ std::uint32_t KeptNodes::place_tails(std::string_view rest) {
 }
 
 tree::NodeId KeptNodes::place(tree::NodeId parent, std::string_view name, const tree::NodeStat& stat) {
-  if (name.size() > kMostName) throw std::bad_alloc();
+  if (name.size() > kMaxName) throw std::bad_alloc();
   const std::uint32_t index = take_place(free_nodes_, memory_.header().nodes, KeptMemory::kNodes);
   KeptNode& node = memory_.nodes()[index];
   const std::string_view first = name.substr(0, node.name.size());
@@ -160,7 +160,7 @@ tree::NodeId KeptNodes::place(tree::NodeId parent, std::string_view name, const 
 }
 
 std::string KeptNodes::name_of(const KeptNode& node) const {
-  const std::size_t length = std::min<std::size_t>(node.name_length, kMostName);
+  const std::size_t length = std::min<std::size_t>(node.name_length, kMaxName);
   std::string out(node.name.data(), std::min(length, node.name.size()));
   for (std::uint32_t tail = node.next; tail < KeptMemory::kTails && out.size() < length;
        tail = memory_.tails()[tail].next) {

@@ -86,10 +86,10 @@ void KeptRequests::inherit(std::uint32_t index, Blame blame, KeptNodes& nodes) {
     return;
   }
   places_[header->unique] = index;
-  if (kept.begun != 0) kept.blame = std::min(kept.blame, kMostBlame) + static_cast<unsigned>(blame);
+  if (kept.begun != 0) kept.blame = std::min(kept.blame, kMaxBlame) + static_cast<unsigned>(blame);
   kept.begun = 0;
   out.suspect = kept.blame >= static_cast<unsigned>(Blame::Crashed);
-  if (kept.blame >= kMostBlame) {
+  if (kept.blame >= kMaxBlame) {
     log(LogLevel::Error, "a request has ended two servers, and is answered with EIO: operation {} on node {}",
         header->opcode, header->nodeid);
     refused_.emplace_back(header->unique, EIO);

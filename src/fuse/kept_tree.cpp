@@ -12,7 +12,7 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMostNames = 65536;  // that lead to a node
+constexpr std::size_t kMaxNames = 65536;  // that lead to a node
 constexpr tree::NodeId kNobody = ~tree::NodeId{0};
 
 Error unknown_node() {
@@ -116,7 +116,7 @@ Result<tree::NodeId> KeptTree::find_again(tree::NodeId id, RequestBudget& budget
   auto found = nodes_.found(id);
   for (tree::NodeId at = id; !found; found = nodes_.found(at)) {
     auto record = nodes_.record(at);
-    if (!record || way.size() == kMostNames) return fail(unknown_node());
+    if (!record || way.size() == kMaxNames) return fail(unknown_node());
     way.emplace_back(at, *std::move(record));
     at = way.back().second.parent;
   }
@@ -148,7 +148,7 @@ KeptTree::State KeptTree::look_for_change(tree::NodeId id, std::unordered_map<tr
   std::vector<tree::NodeId> way;
   for (tree::NodeId at = id; !seen.contains(at);) {
     const auto record = nodes_.record(at);
-    if (!record || way.size() == kMostNames) {
+    if (!record || way.size() == kMaxNames) {
       seen[at] = {Outdated::All, 0};
       break;
     }
@@ -211,14 +211,14 @@ void KeptTree::note_dropped() {
 
 // No longer than a client would wait for a slow disk: the kernel may wait for a read that hangs.
 void KeptTree::await_dropped(const tree::NodeStat& stat) {
-  constexpr std::chrono::seconds kMost{5};
+  constexpr std::chrono::seconds kMax{5};
   if (!stat.follows) return;
   MutexLock lock(mutex_);
   if (!outdated_) return;
   lock.unlock();
   note_long_work();
   lock.lock();
-  const auto end = std::chrono::steady_clock::now() + kMost;
+  const auto end = std::chrono::steady_clock::now() + kMax;
   while (outdated_ && dropped_.wait_until(lock, end)) {
   }
 }

@@ -15,10 +15,10 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMostMessageBytes = 4096;
+constexpr std::size_t kMaxMessageBytes = 4096;
 
 void to_log(fuse_log_level level, const char* format, std::va_list arguments) {
-  std::array<char, kMostMessageBytes> text{};
+  std::array<char, kMaxMessageBytes> text{};
   std::vsnprintf(text.data(), text.size(), format, arguments);
   if (level == FUSE_LOG_DEBUG) {  // enabled by -d; arrives in parts of lines
     std::fputs(text.data(), stderr);
@@ -88,7 +88,7 @@ std::string CaughtMessages::finish() {
     saved_stderr_.reset();
   }
   if (!memory_) return {};
-  std::array<char, kMostMessageBytes> text{};
+  std::array<char, kMaxMessageBytes> text{};
   const ssize_t length = ::pread(memory_.get(), text.data(), text.size(), 0);
   memory_.reset();
   return length > 0 ? first_line({text.data(), static_cast<std::size_t>(length)}) : std::string();

@@ -5,8 +5,8 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::uint64_t kCachePart = 4;           // a quarter, which one dataset may fill
-constexpr std::uint64_t kMostDecoded = 1U << 20;  // for a window: a few milliseconds of a worker
+constexpr std::uint64_t kCachePart = 4;          // a quarter, which one dataset may fill
+constexpr std::uint64_t kMaxDecoded = 1U << 20;  // for a window: a few milliseconds of a worker
 
 std::uint64_t multiply_up_to_limit(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b).value_or(format::kUnlimited);
@@ -35,9 +35,9 @@ RandomAhead::RandomAhead(PageTarget target) : target_(std::move(target)), patter
 
 bool RandomAhead::fits(const object::DatasetDescription& dataset, std::uint64_t cache_bytes) {
   const std::uint64_t bytes = dataset.image_bytes;
-  if (bytes > RandomPattern::kMostImage || bytes > cache_bytes / kCachePart) return false;
+  if (bytes > RandomPattern::kMaxImage || bytes > cache_bytes / kCachePart) return false;
   if (dataset.layout.cls == format::LayoutClass::Contiguous) return true;
-  return dataset.layout.cls == format::LayoutClass::Chunked && decoded_for_window(dataset) <= kMostDecoded;
+  return dataset.layout.cls == format::LayoutClass::Chunked && decoded_for_window(dataset) <= kMaxDecoded;
 }
 
 void RandomAhead::note(std::uint64_t offset, std::uint64_t length) {

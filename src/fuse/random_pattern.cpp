@@ -6,7 +6,7 @@ namespace h5mount::fuse {
 
 RandomPattern::Noted RandomPattern::note(std::uint64_t offset, std::uint64_t length) {
   Noted out;
-  if (image_bytes_ > kMostImage || offset >= image_bytes_ || length == 0) return out;
+  if (image_bytes_ > kMaxImage || offset >= image_bytes_ || length == 0) return out;
   states_.resize(static_cast<std::size_t>((image_bytes_ + kPage - 1) / kPage), State::Unknown);
   const std::uint64_t first = offset / kPage;
   const std::uint64_t last = std::min((offset + length - 1) / kPage, states_.size() - 1);

@@ -19,11 +19,11 @@ namespace h5mount::fuse {
 class RandomPattern {
  public:
   static constexpr std::uint64_t kPage = 4096;
-  static constexpr std::uint64_t kWindow = 64U << 10;      // aligned; the unit that is stored
-  static constexpr std::uint64_t kProbeEvery = 8;          // pages of a window: the last is the probe
-  static constexpr std::uint64_t kSureAfter = 32;          // requests
-  static constexpr std::uint64_t kFirstWindows = 16;       // stored before there is evidence
-  static constexpr std::uint64_t kMostImage = 1ULL << 30;  // larger images: the tables would be too large
+  static constexpr std::uint64_t kWindow = 64U << 10;     // aligned; the unit that is stored
+  static constexpr std::uint64_t kProbeEvery = 8;         // pages of a window: the last is the probe
+  static constexpr std::uint64_t kSureAfter = 32;         // requests
+  static constexpr std::uint64_t kFirstWindows = 16;      // stored before there is evidence
+  static constexpr std::uint64_t kMaxImage = 1ULL << 30;  // larger images: the tables would be too large
 
   explicit RandomPattern(std::uint64_t image_bytes) : image_bytes_(image_bytes) {}
 

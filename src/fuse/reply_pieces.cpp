@@ -12,7 +12,7 @@
 namespace h5mount::fuse {
 namespace {
 
-constexpr std::size_t kMostVectors = IOV_MAX - 1;  // libfuse puts its header before them
+constexpr std::size_t kMaxVectors = IOV_MAX - 1;  // libfuse puts its header before them
 
 ::iovec to_iovec(ByteSpan bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -58,10 +58,10 @@ Status reply_pieces(Reply& reply, const dataset::Pieces& pieces, std::size_t mos
     return reply_in_place(reply, pieces, place);
   std::span<const dataset::Piece> alone = pieces.list();
   thread_local std::vector<std::byte> rest;
-  const bool too_many = alone.size() > kMostVectors;
+  const bool too_many = alone.size() > kMaxVectors;
   if (too_many) {
-    H5_TRY(gather(alone.subspan(kMostVectors - 1), rest));
-    alone = alone.first(kMostVectors - 1);
+    H5_TRY(gather(alone.subspan(kMaxVectors - 1), rest));
+    alone = alone.first(kMaxVectors - 1);
   }
   thread_local std::vector<::iovec> vectors;
   vectors.clear();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 4096;  // so that payloads begin with a page
 // The longest request: what would be longer is a write, which the kernel refuses on a read-only mount.
-constexpr std::size_t kMostRequestBytes = 128U << 10;
+constexpr std::size_t kMaxRingBytes = 128U << 10;
 
 thread_local RingQueue* t_queue = nullptr;
 
@@ -83,7 +83,7 @@ void RingQueue::register_entry(const Entry& entry) {
 }
 
 int RingQueue::receive(fuse_buf& buffer) {
-  if (buffer.mem == nullptr) buffer.mem = std::malloc(kMostRequestBytes);
+  if (buffer.mem == nullptr) buffer.mem = std::malloc(kMaxRingBytes);
   if (buffer.mem == nullptr) return -ENOMEM;
   for (;;) {
     while (const auto completion = next()) {
@@ -115,7 +115,7 @@ bool RingQueue::take(Entry& entry, fuse_buf& buffer) {
   taken_ = &entry;
   entry.request.store(header.unique, std::memory_order_relaxed);
   const std::size_t rest = header.len - sizeof header - payload;
-  if (header.len < sizeof header + payload || header.len > kMostRequestBytes ||
+  if (header.len < sizeof header + payload || header.len > kMaxRingBytes ||
       rest > sizeof entry.headers->operation || payload > entry.payload.size()) {
     give_back(entry, {.len = sizeof(fuse_out_header), .error = -E2BIG, .unique = header.unique}, 0);
     return false;

@@ -65,7 +65,7 @@ Result<std::unique_ptr<RingTransport>> RingTransport::make() {
   const auto possible = count_of("possible");
   if (!possible) return fail({ErrorCode::UnsupportedFeature, "processors are not numbered in a row"});
   const auto online = static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
-  const unsigned count = std::min({*possible, online, kMostRings});
+  const unsigned count = std::min({*possible, online, kMaxRings});
   auto made = std::unique_ptr<RingTransport>(new RingTransport());
   const unsigned shared = (*possible + count - 1) / count;  // processors of a ring, each with an entry
   const unsigned each = std::bit_ceil(std::max(kEntries / count, shared + 1));
@@ -111,7 +111,7 @@ void RingTransport::start(const ServingLoop::Options& options) {
 
 void RingTransport::serve(Ring& ring) {
   if (await_agreement() != Agreed::Yes) return;
-  const Status begun = ring.queue->begin(session_, kMostReplyBytes);
+  const Status begun = ring.queue->begin(session_, kMaxReplyBytes);
   note_begun(begun);
   if (begun) ring.loop->run();
 }
@@ -213,9 +213,9 @@ ssize_t RingTransport::reply_to_init(int device, std::span<::iovec> reply) {
   std::memcpy(&init, reply[1].iov_base, std::min(sizeof init, reply[1].iov_len));
   init.flags |= kInitExtension;
   init.flags2 |= kOverIoUring;
-  init.max_write = std::min<std::uint32_t>(init.max_write, kMostReplyBytes);
-  init.max_background = std::min(init.max_background, kMostBackground);
-  init.max_pages = std::min<std::uint16_t>(init.max_pages, kMostReplyBytes / kPageBytes);
+  init.max_write = std::min<std::uint32_t>(init.max_write, kMaxReplyBytes);
+  init.max_background = std::min(init.max_background, kMaxBackground);
+  init.max_pages = std::min<std::uint16_t>(init.max_pages, kMaxReplyBytes / kPageBytes);
   const std::array<::iovec, 2> out{reply[0], ::iovec{&init, reply[1].iov_len}};
   const ssize_t written = ::writev(device, out.data(), static_cast<int>(out.size()));
   agree(written < 0 ? Agreed::No : Agreed::Yes);

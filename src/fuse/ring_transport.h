@@ -29,11 +29,11 @@ namespace h5mount::fuse {
 class RingTransport {
  public:
   // Bytes of the largest request. Each entry has room for one; ones of 1 MiB were no faster.
-  static constexpr std::size_t kMostReplyBytes = 256U << 10;
-  static constexpr unsigned kMostRings = 64;
+  static constexpr std::size_t kMaxReplyBytes = 256U << 10;
+  static constexpr unsigned kMaxRings = 64;
   static constexpr unsigned kEntries = 1024;  // of all rings
   // Requests for pages at a time, so that no more entries than these have held large replies: 32 MiB.
-  static constexpr std::uint16_t kMostBackground = 128;
+  static constexpr std::uint16_t kMaxBackground = 128;
 
   // An error says why there cannot be any.
   static Result<std::unique_ptr<RingTransport>> make();

@@ -213,7 +213,7 @@ bool ServingLoop::wait_for_work(Worker& me, MutexLock& lock) {
 
 // Returns when the lead was lost, or the loop ends.
 void ServingLoop::lead(Worker& me) {
-  constexpr unsigned kMostWithoutMemory = 200;
+  constexpr unsigned kMaxWithoutMemory = 200;
   constexpr std::chrono::milliseconds kBetweenWithoutMemory{50};
   unsigned without_memory = 0;
   me.phase.store(Phase::Receiving);
@@ -223,7 +223,7 @@ void ServingLoop::lead(Worker& me) {
     if (length <= 0) {
       if (length == -EINTR && !channel_.ended()) continue;
       // No memory for a buffer, which another request may free.
-      if (length == -ENOMEM && ++without_memory <= kMostWithoutMemory) {
+      if (length == -ENOMEM && ++without_memory <= kMaxWithoutMemory) {
         std::this_thread::sleep_for(kBetweenWithoutMemory);
         continue;
       }

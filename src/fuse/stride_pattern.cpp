@@ -7,9 +7,9 @@ namespace h5mount::fuse {
 namespace {
 
 constexpr std::uint64_t kStridePage = 4096;
-constexpr std::uint64_t kMostPlace = 64U << 10;   // larger requests are the kernel's own read-ahead
-constexpr std::uint64_t kLeastGap = kStridePage;  // below it, sequential reading serves as well
-constexpr std::uint64_t kFirstWindow = 16, kMostWindow = 512;
+constexpr std::uint64_t kMaxPlace = 64U << 10;  // larger requests are the kernel's own read-ahead
+constexpr std::uint64_t kMinGap = kStridePage;  // below it, sequential reading serves as well
+constexpr std::uint64_t kFirstWindow = 16, kMaxWindow = 512;
 constexpr std::uint64_t kHeadStart = 4;  // the first positions are requested before any job can finish
 
 }  // namespace
@@ -21,7 +21,7 @@ StridePattern::StridePattern(std::uint64_t image_bytes, std::vector<std::uint64_
 }
 
 std::optional<StridePattern::Batch> StridePattern::note(std::uint64_t offset, std::uint64_t length) {
-  if (length > kMostPlace) {
+  if (length > kMaxPlace) {
     stride_ = asked_ = 0;
     ++run_;
     last_offset_ = offset;
@@ -51,7 +51,7 @@ bool StridePattern::continues(std::uint64_t offset, std::uint64_t length) {
 void StridePattern::begin(std::uint64_t offset, std::uint64_t length) {
   ++run_;
   const std::uint64_t distance = offset > last_offset_ ? offset - last_offset_ : 0;
-  stride_ = distance > last_length_ && distance - last_length_ >= kLeastGap ? stride_near(distance) : 0;
+  stride_ = distance > last_length_ && distance - last_length_ >= kMinGap ? stride_near(distance) : 0;
   low_ = offset;
   high_ = offset + kStridePage;
   longest_ = length;
@@ -77,7 +77,7 @@ std::optional<StridePattern::Batch> StridePattern::next_batch() {
   const std::uint64_t count = std::min(window_, left);
   ready_ = place_ + ahead + count;
   batch_ = count;
-  window_ = std::min(window_ * 2, kMostWindow);
+  window_ = std::min(window_ * 2, kMaxWindow);
   return Batch{.first = low_ + ahead * stride_,
                .stride = stride_,
                .bytes = high_ - low_ + std::max(longest_, kStridePage) - kStridePage,

@@ -25,7 +25,7 @@ class WalkGuard {
   }
 
   Status charge(std::uint64_t address, std::uint64_t bytes, std::string_view structure) {
-    bytes_ += std::max(bytes, kLeastNode);
+    bytes_ += std::max(bytes, kMinNode);
     if (bytes_ > most_bytes_) most_bytes_ = file_.source()->stored_bytes();  // the file may have grown
     if (bytes_ > most_bytes_)
       return fail(Error(ErrorCode::Cycle, structure, "address", file_.base_address() + address)
@@ -34,7 +34,7 @@ class WalkGuard {
   }
 
  private:
-  static constexpr std::uint64_t kLeastNode = 4;  // a signature: a node that cannot be read is charged too
+  static constexpr std::uint64_t kMinNode = 4;  // a signature: a node that cannot be read is charged too
   static constexpr std::size_t kRemembered = 1U << 18;  // at most some 10 MiB
   const FileMetadata& file_;
   std::uint64_t bytes_ = 0;

@@ -50,9 +50,9 @@ Result<Record> decode_record(ByteSpan bytes, std::uint64_t offset, std::uint8_t 
 
 Result<std::shared_ptr<const metadata::BTree2>> open_index(const metadata::FileMetadataPtr& file,
                                                            std::uint64_t address, std::uint8_t type) {
-  constexpr std::size_t kLeastBytes = kHeapIdBytes + 1 + 4;
+  constexpr std::size_t kMinBytes = kHeapIdBytes + 1 + 4;
   return metadata::BTree2::open(file, address,
-                                {.type = type, .min_bytes = kLeastBytes + (type == kNameIndex ? 4 : 0)});
+                                {.type = type, .min_bytes = kMinBytes + (type == kNameIndex ? 4 : 0)});
 }
 
 Result<Attribute> from_object(const metadata::FileMetadata& file,

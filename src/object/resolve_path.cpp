@@ -22,7 +22,7 @@ void push_components(std::string_view path, std::vector<std::string>& rest) {
 
 Result<format::Link> find_in(const metadata::FileMetadataPtr& file, std::uint64_t address,
                              std::string_view name, PathWork& work) {
-  constexpr std::size_t kMostGroups = 256;
+  constexpr std::size_t kMaxGroups = 256;
   if (const auto known = work.groups.find(address); known != work.groups.end())
     return known->second->find(name);
   H5_ASSIGN(const Object object, open_object(*file, address));
@@ -30,7 +30,7 @@ Result<format::Link> find_in(const metadata::FileMetadataPtr& file, std::uint64_
     return fail(Error(ErrorCode::NotFound, "'" + std::string(name) + "' is sought in what is no group"));
   H5_ASSIGN(std::unique_ptr<Group> opened, Group::open(file, object));
   const std::shared_ptr<const Group> group = std::move(opened);
-  if (work.groups.size() == kMostGroups) work.groups.clear();
+  if (work.groups.size() == kMaxGroups) work.groups.clear();
   work.groups.emplace(address, group);
   return group->find(name);
 }

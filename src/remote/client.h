@@ -31,8 +31,8 @@ struct ClientParts {
   ClientParts(const Options& chosen, HostSecrets loaded)
       : options(chosen), secrets(std::move(loaded)), identity(chosen) {}
 
-  static constexpr unsigned kMostAtOnce = 16;
-  static constexpr std::uint64_t kMostKeptBytes = 64U << 20;  // that have come or are under way
+  static constexpr unsigned kMaxAtOnce = 16;
+  static constexpr std::uint64_t kMaxKeptBytes = 64U << 20;  // that have come or are under way
 
   const Options options;
   const HostSecrets secrets;
@@ -44,7 +44,7 @@ struct ClientParts {
 
   AwsIdentity identity;
   // Last, so that it ends while what its callbacks use is still there.
-  Transfers transfers{kMostAtOnce};
+  Transfers transfers{kMaxAtOnce};
 };
 
 }  // namespace h5mount::remote

@@ -10,8 +10,8 @@
 namespace h5mount::remote {
 namespace {
 
-constexpr unsigned kMostTries = 4;
-constexpr unsigned kMostHops = 10;
+constexpr unsigned kMaxTries = 4;
+constexpr unsigned kMaxHops = 10;
 constexpr std::chrono::milliseconds kFirstPause{250}, kLongestPause{5'000};
 constexpr std::chrono::milliseconds kShortTry{1'000};
 
@@ -147,7 +147,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
   void again(const HttpAnswer& answer, const std::string& why) {
     why_ = why;
-    if (++tries_ >= (object_->silent() ? 1 : kMostTries)) return give_up();
+    if (++tries_ >= (object_->silent() ? 1 : kMaxTries)) return give_up();
     client_.retries.fetch_add(1, std::memory_order_relaxed);
     auto pause = jittered(std::min(kFirstPause * (1 << tries_), kLongestPause));
     pause = std::max(pause, retry_after(answer));
@@ -166,13 +166,13 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
         (answer.status != 301 && answer.status != 400 && answer.status != 403))
       return false;
     const std::string* const region = answer.field("x-amz-bucket-region");
-    if (region == nullptr || *region == client_.identity.region() || ++hops_ > kMostHops) return false;
+    if (region == nullptr || *region == client_.identity.region() || ++hops_ > kMaxHops) return false;
     client_.identity.set_region(*region);
     return true;
   }
 
   void follow(const Url& at, const HttpAnswer& answer) {
-    if (++hops_ > kMostHops) return finish(fail(io_failure("more than ten redirects")));
+    if (++hops_ > kMaxHops) return finish(fail(io_failure("more than ten redirects")));
     const auto next = resolve(at, *answer.field("location"));
     if (!next) return finish(fail(io_failure("a redirect to what is no URL")));
     hop_is_public_ = hop_is_public_ || !is_private_address(answer.address);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kFirstBytes = 1U << 20;
 constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
-constexpr std::uint64_t kMostAhead = 32U << 20, kMostAheadRequest = 2U << 20;
+constexpr std::uint64_t kMaxAhead = 32U << 20, kMaxAheadRequest = 2U << 20;
 
 // Finds readers that go forward through bytes that nobody announced: of each the place that it will read
 // next, and how much was asked for ahead of it. The window doubles from a block on.
@@ -24,7 +24,7 @@ class ForwardReaders {
       if (range.begin < reader.last || range.begin > reader.last + kBlockBytes || reader.last == 0) continue;
       reader.last = range.end;
       if (reader.asked > range.end && reader.asked - range.end > reader.window / 2) return {0, 0};
-      reader.window = std::min(std::max(reader.window * 2, kBlockBytes), kMostAhead);
+      reader.window = std::min(std::max(reader.window * 2, kBlockBytes), kMaxAhead);
       const std::uint64_t from = std::max(reader.asked, range.end);
       reader.asked = range.end + reader.window;
       return {from, reader.asked};
@@ -102,8 +102,8 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   void ask_ahead(ByteRange range) const {
     const ByteRange ahead = readers_.next(range);
     std::vector<ByteRange> parts;
-    for (std::uint64_t begin = ahead.begin; begin < std::min(ahead.end, size_); begin += kMostAheadRequest)
-      parts.push_back({begin, std::min({begin + kMostAheadRequest, ahead.end, size_})});
+    for (std::uint64_t begin = ahead.begin; begin < std::min(ahead.end, size_); begin += kMaxAheadRequest)
+      parts.push_back({begin, std::min({begin + kMaxAheadRequest, ahead.end, size_})});
     for (const ByteRange& part : parts) segments_.ask({&part, 1}, true);
   }
 

@@ -9,8 +9,8 @@ namespace h5mount::remote {
 namespace {
 
 constexpr std::uint64_t kBlock = 64U << 10;
-constexpr std::uint64_t kMostGap = 64U << 10;  // between ranges that are one request
-constexpr std::uint64_t kMostRequest = 8U << 20;
+constexpr std::uint64_t kMaxGap = 64U << 10;  // between ranges that are one request
+constexpr std::uint64_t kMaxRequest = 8U << 20;
 
 // Until no more than `most` bytes are held, as far as they have come.
 void drop_oldest(ClientParts& client, std::uint64_t most) H5_REQUIRES(client.mutex) {
@@ -50,7 +50,7 @@ void Segments::arrived(ClientParts& client, const SegmentPtr& segment, Result<st
   const MutexLock lock(client.mutex);
   if (bytes) {
     keep(client, segment, *std::move(bytes));
-    drop_oldest(client, ClientParts::kMostKeptBytes);
+    drop_oldest(client, ClientParts::kMaxKeptBytes);
   } else {
     segment->error = bytes.error();
     segment->done = true;
@@ -66,7 +66,7 @@ void Segments::add(std::uint64_t begin, std::string bytes) {
   client.held_bytes += bytes.size();
   keep(client, segment, std::move(bytes));
   by_begin_[begin] = segment;
-  drop_oldest(client, ClientParts::kMostKeptBytes);
+  drop_oldest(client, ClientParts::kMaxKeptBytes);
 }
 
 // Forgets what is void on the way.
@@ -103,8 +103,8 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
   std::vector<SegmentPtr> out;
   for (const ByteRange& range : missing) {
     for (std::uint64_t begin = range.begin; begin < range.end;) {
-      const std::uint64_t end = std::min(begin + kMostRequest, range.end);
-      const std::uint64_t room = ClientParts::kMostKeptBytes - (end - begin);
+      const std::uint64_t end = std::min(begin + kMaxRequest, range.end);
+      const std::uint64_t room = ClientParts::kMaxKeptBytes - (end - begin);
       drop_oldest(client, room);
       if (!urgent && client.held_bytes > room) return out;
       const auto segment = std::make_shared<Segment>(begin, end, ahead);
@@ -157,7 +157,7 @@ void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
     std::ranges::sort(all, {}, &ByteRange::begin);
     Missing joined;
     for (const ByteRange& range : all) {
-      if (!joined.empty() && range.begin <= joined.back().end + kMostGap &&
+      if (!joined.empty() && range.begin <= joined.back().end + kMaxGap &&
           (range.begin <= joined.back().end || is_free(joined.back().end, range.begin)))
         joined.back().end = std::max(joined.back().end, range.end);
       else

@@ -18,7 +18,7 @@ class Segments {
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
-  // Those that cover the range, in order; what is missing is asked for, in requests of at most kMostRequest
+  // Those that cover the range, in order; what is missing is asked for, in requests of at most kMaxRequest
   // and in whole blocks where it is little: what lies beside it is often wanted next. `missed`: whether
   // anything was.
   std::vector<SegmentPtr> cover(ByteRange range, bool& missed);

@@ -10,7 +10,7 @@ namespace h5mount::remote {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::size_t kMostFieldBytes = 64U << 10;
+constexpr std::size_t kMaxFieldBytes = 64U << 10;
 constexpr double kUsefulBytesPerSecond = 1000;
 
 std::string lower_text(std::string_view text) {
@@ -73,7 +73,7 @@ struct Transfers::Transfer {
     auto& self = *static_cast<Transfer*>(self_pointer);
     const std::string_view line(text, size);
     self.field_bytes += size;
-    if (self.field_bytes > kMostFieldBytes) return 0;
+    if (self.field_bytes > kMaxFieldBytes) return 0;
     if (line.starts_with("HTTP/")) {  // of a proxy, or "100 Continue", another one follows
       self.answer.fields.clear();
       return size;

@@ -10,9 +10,9 @@ namespace h5mount::salvage {
 
 class AddressTable {
  public:
-  static constexpr std::uint8_t kMostValue = 3;
+  static constexpr std::uint8_t kMaxValue = 3;
 
-  // False where the address has a value already, which stays. Precondition: value <= kMostValue.
+  // False where the address has a value already, which stays. Precondition: value <= kMaxValue.
   bool add(std::uint64_t address, std::uint8_t value = 0) {
     if (4 * (size_ + 1) > 3 * slots_.size()) grow();
     std::uint64_t& slot = slots_[place_of(slots_, address)];
@@ -24,7 +24,7 @@ class AddressTable {
   std::optional<std::uint8_t> find(std::uint64_t address) const {
     if (slots_.empty()) return std::nullopt;
     const std::uint64_t slot = slots_[place_of(slots_, address)];
-    return slot == kFree ? std::nullopt : std::optional(static_cast<std::uint8_t>(slot & kMostValue));
+    return slot == kFree ? std::nullopt : std::optional(static_cast<std::uint8_t>(slot & kMaxValue));
   }
   bool contains(std::uint64_t address) const { return find(address).has_value(); }
   std::size_t size() const { return size_; }
@@ -34,7 +34,7 @@ class AddressTable {
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (const std::uint64_t slot : slots_)
-      if (slot != kFree) visit((slot >> kValueBits) - 1, static_cast<std::uint8_t>(slot & kMostValue));
+      if (slot != kFree) visit((slot >> kValueBits) - 1, static_cast<std::uint8_t>(slot & kMaxValue));
   }
 
  private:

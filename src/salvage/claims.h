@@ -34,7 +34,7 @@ class Claims {
         joined.back().end = std::max(joined.back().end, range.end);
     }
     ranges_ = std::move(joined);
-    settle_at_ = std::max<std::size_t>(kLeastSettled, 2 * ranges_.size());
+    settle_at_ = std::max<std::size_t>(kMinSettled, 2 * ranges_.size());
   }
 
   // The claimed parts of [begin, end), clipped to it.
@@ -66,9 +66,9 @@ class Claims {
   }
 
  private:
-  static constexpr std::size_t kLeastSettled = 1U << 16;
+  static constexpr std::size_t kMinSettled = 1U << 16;
   std::vector<Range> ranges_;
-  std::size_t settle_at_ = kLeastSettled;
+  std::size_t settle_at_ = kMinSettled;
 };
 
 }  // namespace h5mount::salvage

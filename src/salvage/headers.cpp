@@ -13,8 +13,8 @@ namespace {
 using enum format::MessageType;
 using format::MessageType;
 
-constexpr std::uint64_t kMostHeader = 64U << 10;  // bytes of a damaged header that are looked at
-constexpr std::size_t kMostLost = 160;            // bytes at its beginning that may tell nothing
+constexpr std::uint64_t kMaxHeader = 64U << 10;  // bytes of a damaged header that are looked at
+constexpr std::size_t kMaxLost = 160;            // bytes at its beginning that may tell nothing
 constexpr std::uint64_t kStepsPerHeader = 1U << 16;
 constexpr std::uint64_t kManyElements = std::uint64_t{1} << 40;
 
@@ -126,12 +126,12 @@ Chain best_chain(ByteSpan bytes, format::FileSizes sizes) {
   format::Cursor cursor(bytes, 0, "ObjectHeader", sizes);
   if (const auto prefix = format::decode_object_header_prefix(cursor))
     consider(prefix->prefix_bytes, {prefix->version, prefix->tracks_creation_order()}, std::nullopt);
-  for (std::size_t at = 6; at < kMostLost; ++at)
+  for (std::size_t at = 6; at < kMaxLost; ++at)
     for (const bool ordered : {false, true}) {
       consider(at, {2, ordered}, std::nullopt);
       consider(at, {2, ordered}, Datatype);
     }
-  for (std::size_t at = 16; at < kMostLost; at += 8) consider(at, {1, false}, std::nullopt);
+  for (std::size_t at = 16; at < kMaxLost; at += 8) consider(at, {1, false}, std::nullopt);
   return best;
 }
 
@@ -175,7 +175,7 @@ class HeaderMender {
  private:
   // Up to where something else begins.
   std::uint64_t most_bytes() const {
-    std::uint64_t most = std::min(kMostHeader, rescue_.end - address_);
+    std::uint64_t most = std::min(kMaxHeader, rescue_.end - address_);
     const auto next = std::ranges::upper_bound(rescue_.found, address_ + 4, {}, Found::place);
     if (next != rescue_.found.end()) most = std::min(most, next->offset - address_);
     return most;

@@ -157,7 +157,7 @@ std::vector<Found> outside(std::vector<Found> found, const std::array<const Clai
 void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& claims,
                          std::vector<HeadlessGroup>& out) {
   constexpr std::uint64_t kStepsPerPair = 256;
-  constexpr std::uint64_t kMostLoaded = 64U << 20;  // bytes of heaps, whatever they claim
+  constexpr std::uint64_t kMaxLoaded = 64U << 20;  // bytes of heaps, whatever they claim
   std::uint64_t loaded = 0;
   struct Names {
     metadata::LocalHeap heap;
@@ -168,7 +168,7 @@ void add_headless_tables(Rescue& rescue, const std::array<const Claims*, 2>& cla
     auto heap = metadata::LocalHeap::open(rescue.file, found.offset);
     if (!heap || heap->segment_size() > kMaxSegment || !rescue.spend(heap->segment_size())) continue;
     const std::uint64_t bytes = heap->segment_size() + sizeof(Names);
-    if (bytes > kMostLoaded - loaded) continue;
+    if (bytes > kMaxLoaded - loaded) continue;
     loaded += bytes;
     heap->load();
     all.push_back({*std::move(heap), {found.offset, {}}});

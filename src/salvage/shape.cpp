@@ -70,7 +70,7 @@ class AddressCollector {
   unsigned unsound = 0;
 
  private:
-  static constexpr std::uint64_t kMostSymbols = 64;
+  static constexpr std::uint64_t kMaxSymbols = 64;
 
   static Kind owner_of(Kind kind) {
     if (kind == Kind::HeapDirect) return Kind::FractalHeap;
@@ -87,9 +87,9 @@ class AddressCollector {
   }
 
   void take_symbols(std::uint64_t offset) {
-    const auto bytes = bytes_at(offset, format::symbol_table_node_bytes(sizes_, kMostSymbols));
+    const auto bytes = bytes_at(offset, format::symbol_table_node_bytes(sizes_, kMaxSymbols));
     format::Cursor cursor(bytes, offset, "SymbolTableNode", sizes_);
-    const auto symbols = format::decode_symbol_table_node(cursor, kMostSymbols);
+    const auto symbols = format::decode_symbol_table_node(cursor, kMaxSymbols);
     if (!symbols) return;
     for (const format::SymbolTableEntry& symbol : *symbols) {
       const bool fits = symbol.name_offset % 8 == 0 && symbol.name_offset < (1U << 28) &&

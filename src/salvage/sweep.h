@@ -12,9 +12,9 @@ namespace h5mount::salvage {
 
 // There may be many: eight bytes each.
 struct Found {
-  static constexpr std::uint64_t kMostOffset = (std::uint64_t{1} << 56) - 1;
+  static constexpr std::uint64_t kMaxOffset = (std::uint64_t{1} << 56) - 1;
 
-  Found(std::uint64_t at, Kind what) : offset(at & kMostOffset), kind(what) {}
+  Found(std::uint64_t at, Kind what) : offset(at & kMaxOffset), kind(what) {}
   static std::uint64_t place(const Found& found) { return found.offset; }  // for algorithms
 
   std::uint64_t offset : 56;

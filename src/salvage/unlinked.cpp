@@ -7,8 +7,8 @@
 namespace h5mount::salvage {
 namespace {
 
-constexpr std::size_t kMaxLost = 1U << 19;  // objects of lost+found
-constexpr std::size_t kMaxName = 200;       // bytes of a name that something still gives
+constexpr std::size_t kMaxUnlinked = 1U << 19;  // objects of lost+found
+constexpr std::size_t kMaxName = 200;           // bytes of a name that something still gives
 
 }  // namespace
 
@@ -37,12 +37,12 @@ void Salvager::find_unlinked() {
     if (result.is_group(address)) below.walk(address);
   };
   for (const std::uint64_t address : met)
-    if (!result.links_in.contains(address) && lost_.size() < kMaxLost) add(address);
+    if (!result.links_in.contains(address) && lost_.size() < kMaxUnlinked) add(address);
   // Groups that link to one another and to which nothing else links: one of them stands for all.
   for (const std::uint64_t address : met) {
     const bool known = !result.links_in.contains(address) || below.result().reached.contains(address) ||
                        headless_members_.contains(address);
-    if (!known && lost_.size() < kMaxLost) add(address);
+    if (!known && lost_.size() < kMaxUnlinked) add(address);
   }
 }
 
@@ -55,7 +55,7 @@ void Salvager::find_headless() {
     });
     const bool any = std::ranges::any_of(
         group.links, [](const format::Link& link) { return link.is(format::LinkType::Hard); });
-    const auto made = any && lost_.size() < kMaxLost ? make_group(rescue_, group.links) : std::nullopt;
+    const auto made = any && lost_.size() < kMaxUnlinked ? make_group(rescue_, group.links) : std::nullopt;
     if (!made) continue;
     for (const format::Link& link : group.links) {
       if (!link.is(format::LinkType::Hard)) continue;

@@ -19,12 +19,12 @@ namespace {
 // connections get large ones, as each part costs a job; many share kBodiesBytes until they have the smallest.
 constexpr std::size_t kBodiesBytes = 64U << 20;
 constexpr std::size_t kLargestBuffer = 1U << 20;
-constexpr std::size_t kLeastSent = 4096, kMostSent = 64U << 10;
-static_assert(kBodyBytes >= kLargestBuffer + kMostSent);
+constexpr std::size_t kMinSent = 4096, kMaxSent = 64U << 10;
+static_assert(kBodyBytes >= kLargestBuffer + kMaxSent);
 
 std::size_t buffer_bytes(std::size_t connections, std::optional<std::uint64_t> body) {
   const std::size_t share = kBodiesBytes / std::max<std::size_t>(connections, 1);
-  const std::size_t most = std::clamp(share, kLeastBodyBytes, kLargestBuffer);
+  const std::size_t most = std::clamp(share, kMinBodyBytes, kLargestBuffer);
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(body.value_or(most), 1, most));
 }
 
@@ -193,8 +193,8 @@ void Exchange::fill_more() {
 MHD_Result Exchange::send() {
   const auto size = answer_.body ? answer_.body->size() : std::uint64_t{0};
   MHD_Response* const response = MHD_create_response_from_callback(
-      size.value_or(MHD_SIZE_UNKNOWN), std::clamp(buffer_.size() / 4, kLeastSent, kMostSent), &read_body,
-      this, nullptr);
+      size.value_or(MHD_SIZE_UNKNOWN), std::clamp(buffer_.size() / 4, kMinSent, kMaxSent), &read_body, this,
+      nullptr);
   if (response == nullptr) return MHD_NO;
   for (const auto& [name, value] : answer_.headers)
     MHD_add_response_header(response, name.c_str(), value.c_str());

@@ -9,7 +9,7 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr std::size_t kLeastCompressed = 1024;
+constexpr std::size_t kMinCompressed = 1024;
 constexpr int kCompressionLevel = 4;
 
 std::optional<std::string> gzipped(const std::string& text) {
@@ -48,7 +48,7 @@ std::optional<Answer> conditional_answer(const Request& request, const Validator
 }
 
 Answer listing_answer(const Request& request, BodyPtr body, bool json, std::string etag, RequestWork& work) {
-  const bool whole = body->size().has_value() && *body->size() >= kLeastCompressed;
+  const bool whole = body->size().has_value() && *body->size() >= kMinCompressed;
   const bool compress = whole && accepts_gzip(request.header("Accept-Encoding"));
   if (compress && !etag.empty()) {
     etag.pop_back();  // its last quote

@@ -13,7 +13,7 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr std::size_t kMostKeys = 1000;
+constexpr std::size_t kMaxKeys = 1000;
 constexpr std::chrono::milliseconds kPageTime{1000};
 // Of what cannot be read or measured: who reads it gets the error, and nobody takes it for empty.
 constexpr std::uint64_t kUnknownSize = 1;
@@ -24,7 +24,7 @@ struct ListQuery {
   std::string prefix, delimiter;
   std::string marker, token;  // as given
   std::string after;          // the last key, or common prefix, of the page before
-  std::size_t most = kMostKeys;
+  std::size_t most = kMaxKeys;
   bool url = false, owner = false;
 };
 
@@ -71,7 +71,7 @@ std::expected<ListQuery, std::string> read_query(const sign::Fields& query) {
     const auto read = std::from_chars(most.data(), end, number);
     if (read.ec != std::errc() || read.ptr != end || number < 0)
       return std::unexpected("max-keys is no number from 0 to 2147483647");
-    out.most = std::min(kMostKeys, static_cast<std::size_t>(number));
+    out.most = std::min(kMaxKeys, static_cast<std::size_t>(number));
   }
   if (!out.token.empty()) {
     const auto after = read_token(out.token);

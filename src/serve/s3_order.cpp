@@ -11,8 +11,8 @@ namespace {
 
 // What is kept between two pages of a client: so many directories, and so many names in all of them but the
 // last one.
-constexpr std::size_t kMostKept = 64;
-constexpr std::size_t kMostNames = std::size_t{1} << 20;
+constexpr std::size_t kMaxKept = 64;
+constexpr std::size_t kMaxNames = std::size_t{1} << 20;
 constexpr std::chrono::seconds kKept{30};
 // Where nothing tells that a directory has changed.
 constexpr std::chrono::seconds kKeptUntold{1};
@@ -96,8 +96,7 @@ void OrderCache::keep(Entry entry) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto one = at++;
     names += one->names->size();
-    if (++count > kMostKept || (count > 1 && names > kMostNames))
-      dropped.splice(dropped.end(), entries_, one);
+    if (++count > kMaxKept || (count > 1 && names > kMaxNames)) dropped.splice(dropped.end(), entries_, one);
   }
 }
 

@@ -9,8 +9,8 @@
 namespace h5mount::sign {
 namespace {
 
-constexpr std::int64_t kMostClockSkew = 15 * 60;
-constexpr std::uint64_t kMostSeconds = 7 * 24 * 3600;  // a presigned request's longest life
+constexpr std::int64_t kMaxClockSkew = 15 * 60;
+constexpr std::uint64_t kMaxSeconds = 7 * 24 * 3600;  // a presigned request's longest life
 
 Error malformed(std::string_view what) {
   return Error(ErrorCode::InvalidValue, "the request's signature: " + std::string(what));
@@ -91,7 +91,7 @@ Result<Claim> read_query_claim(const Request& request) {
   const std::string expires = parameter("X-Amz-Expires");
   const char* end = expires.data() + expires.size();
   const auto number = std::from_chars(expires.data(), end, out.seconds);
-  if (expires.empty() || number.ec != std::errc() || number.ptr != end || out.seconds > kMostSeconds) {
+  if (expires.empty() || number.ec != std::errc() || number.ptr != end || out.seconds > kMaxSeconds) {
     return fail(malformed("X-Amz-Expires"));
   }
   return out;
@@ -107,8 +107,8 @@ Status late(std::string_view why) {
 
 Status check_time(const Claim& claim, std::int64_t now) {
   const std::int64_t age = now - seconds_of(claim.scope.time).value_or(0);
-  if (age < -kMostClockSkew) return late("is of another time");
-  if (claim.presigned ? age > static_cast<std::int64_t>(claim.seconds) : age > kMostClockSkew) {
+  if (age < -kMaxClockSkew) return late("is of another time");
+  if (claim.presigned ? age > static_cast<std::int64_t>(claim.seconds) : age > kMaxClockSkew) {
     return late("has expired");
   }
   return {};

@@ -48,7 +48,7 @@ bool Database::open(const std::string& file) {
   bool good = succeeds(sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr));
   if (good) {
     sqlite3_busy_timeout(handle_, kBusyMilliseconds);
-    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMostPartBytes + 4096);
+    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMaxPartBytes + 4096);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);

@@ -9,7 +9,7 @@
 
 namespace h5mount::store {
 
-inline constexpr int kMostPartBytes = 1 << 20;
+inline constexpr int kMaxPartBytes = 1 << 20;
 
 // A prepared statement, reset when it goes out of scope. Parameters are numbered from 1, columns from 0.
 class Query {

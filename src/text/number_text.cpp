@@ -146,9 +146,9 @@ Decimal shortest_decimal(const Binary& number) {
 
 // The format of std::to_chars: plain where that is not longer, else with an exponent.
 void append_decimal(const Decimal& decimal, std::string& out) {
-  constexpr int kMostPlainPlaces = 17, kMostLeadingZeros = 4;
+  constexpr int kMaxPlainPlaces = 17, kMaxLeadingZeros = 4;
   const int digits = static_cast<int>(decimal.digits.size());
-  if (decimal.point > 0 && decimal.point <= kMostPlainPlaces) {
+  if (decimal.point > 0 && decimal.point <= kMaxPlainPlaces) {
     if (digits <= decimal.point) {
       out += decimal.digits;
       out.append(static_cast<std::size_t>(decimal.point - digits), '0');
@@ -160,7 +160,7 @@ void append_decimal(const Decimal& decimal, std::string& out) {
     out.append(decimal.digits, point, std::string::npos);
     return;
   }
-  if (decimal.point <= 0 && -decimal.point < kMostLeadingZeros) {
+  if (decimal.point <= 0 && -decimal.point < kMaxLeadingZeros) {
     out += "0.";
     out.append(static_cast<std::size_t>(-decimal.point), '0').append(decimal.digits);
     return;

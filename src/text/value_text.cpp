@@ -15,9 +15,9 @@ namespace {
 // Limit for one value's text: far above any useful length, and in proportion to the file's size, because
 // parts that refer to each other could produce any amount of text.
 std::size_t max_text_bytes(const ValueContext& context) {
-  constexpr std::uint64_t kMost = 1ULL << 30, kBase = 32ULL << 20, kPerFileByte = 4;
+  constexpr std::uint64_t kMax = 1ULL << 30, kBase = 32ULL << 20, kPerFileByte = 4;
   const std::uint64_t file_bytes = context.file ? context.file->source()->stored_bytes() : 0;
-  return static_cast<std::size_t>(std::min(kMost, kBase + kPerFileByte * std::min(file_bytes, kMost)));
+  return static_cast<std::size_t>(std::min(kMax, kBase + kPerFileByte * std::min(file_bytes, kMax)));
 }
 
 ValueWriter make_writer(const ValueContext& context, std::string& out, std::size_t most_bytes = kAnyLength) {
@@ -99,11 +99,11 @@ Status write_literal(ValueWriter& writer, std::string_view text) {
 // An empty value has brackets for every dimension before the empty one; their number must be bounded, as a
 // few bytes of a header can claim any.
 bool has_bounded_brackets(const format::Dataspace& space) {
-  constexpr std::uint64_t kMostEmptyBrackets = 1U << 20;
+  constexpr std::uint64_t kMaxEmptyBrackets = 1U << 20;
   std::uint64_t brackets = 1;
   for (const std::uint64_t dim : space.dims) {
     if (dim == 0) return true;
-    if (dim > kMostEmptyBrackets / brackets) return false;
+    if (dim > kMaxEmptyBrackets / brackets) return false;
     brackets *= dim;
   }
   return true;

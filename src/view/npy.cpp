@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kHeaderUnit = 4096;
 constexpr std::size_t kMaxShortHeader = 65'535;
-constexpr std::size_t kMostDigits = 20;    // of a 64-bit number
+constexpr std::size_t kMaxDigits = 20;     // of a 64-bit number
 constexpr std::size_t kMaxNumpyRank = 32;  // NumPy 1; NumPy 2 has 64
 constexpr std::uint64_t kMaxNpyBytes = (1ULL << 63) - 1;
 
@@ -39,7 +39,7 @@ Shape shape_of(const object::DatasetDescription& dataset, const NumpyType& type)
   const auto& most = dataset.space.max_dims;
   for (std::size_t i = 0; i < dataset.space.rank(); ++i) {
     const std::string digits = fmt::format("{}", dataset.space.dims[i]);
-    if (i < most.size() && most[i] != dataset.space.dims[i]) shape.reserved += kMostDigits - digits.size();
+    if (i < most.size() && most[i] != dataset.space.dims[i]) shape.reserved += kMaxDigits - digits.size();
     shape.literal += digits + ", ";
   }
   for (const std::uint32_t dim : type.dims) shape.literal += fmt::format("{}, ", dim);

@@ -180,8 +180,8 @@ class JsonRows final : public RowText {
   // Rows with spaces for values, which are copied many at a time: that takes 0.4 of the time of one piece of
   // constant text after another. None where a row is so wide that a copy of it would count as memory.
   void make_blank_rows() {
-    constexpr std::size_t kBytes = 8U << 10, kMostBytes = 1U << 20;
-    if (*width_ > kMostBytes) return;
+    constexpr std::size_t kBytes = 8U << 10, kMaxBytes = 1U << 20;
+    if (*width_ > kMaxBytes) return;
     std::string row;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       row += keys_[i];
@@ -197,7 +197,7 @@ class JsonRows final : public RowText {
   void write_numbers(const std::byte* row, char* to) const {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       char* const place = to + places_[i];
-      if (cells_[i].kind() == Cell::Kind::Integer && widths_[i] >= text::kLeastIntegerRoom) {
+      if (cells_[i].kind() == Cell::Kind::Integer && widths_[i] >= text::kMinIntegerRoom) {
         cells_[i].write_plain(row, place);
         continue;
       }

@@ -27,10 +27,10 @@ std::optional<Number> parse_number(std::string_view text) {
   }
   const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (text.empty() || !digits || (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
   for (const char c : text) {
     const auto digit = static_cast<std::uint64_t>(c - '0');
-    number.magnitude = number.magnitude > (kMost - digit) / 10 ? kMost : number.magnitude * 10 + digit;
+    number.magnitude = number.magnitude > (kMax - digit) / 10 ? kMax : number.magnitude * 10 + digit;
   }
   return number;
 }

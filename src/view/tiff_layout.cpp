@@ -30,7 +30,7 @@ enum Tag : std::uint16_t {
 };
 enum FieldType : std::uint16_t { kShort = 3, kLong = 4, kRational = 5, kLong8 = 16 };
 
-constexpr std::uint64_t kMostEntries = 16;
+constexpr std::uint64_t kMaxEntries = 16;
 constexpr std::uint64_t kMaxExtent = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxTiffBytes = (1ULL << 63) - 1;
 constexpr std::uint64_t kClassicBytes = 1ULL << 32;
@@ -60,7 +60,7 @@ Status set_samples(TiffLayout& out, const format::Datatype& type) {
 Status set_places(TiffLayout& out, std::uint64_t image_bytes) {
   for (const bool big : {false, true}) {
     out.big = big;
-    out.directory_bytes = (big ? 8 + 20 * kMostEntries + 8 : 2 + 12 * kMostEntries + 4 + 2);
+    out.directory_bytes = (big ? 8 + 20 * kMaxEntries + 8 : 2 + 12 * kMaxEntries + 4 + 2);
     const auto end = checked_add(TiffLayout::kImage + 7, image_bytes);
     const auto all = checked_mul(out.pages, out.directory_bytes);
     const auto size = end && all ? checked_add(*end / 8 * 8, *all) : std::nullopt;

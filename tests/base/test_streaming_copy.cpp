@@ -10,13 +10,13 @@ namespace {
 
 // Beginnings and ends at every place of a cache line; the bytes around them stay as they are.
 TEST(StreamingCopy, WritesExactlyItsBytes) {
-  constexpr std::size_t kMargin = 64, kMost = 300;
-  std::vector<unsigned char> numbers(kMost + kMargin);
+  constexpr std::size_t kMargin = 64, kMax = 300;
+  std::vector<unsigned char> numbers(kMax + kMargin);
   std::iota(numbers.begin(), numbers.end(), static_cast<unsigned char>(1));
   const ByteSpan source = std::as_bytes(std::span(numbers));
   for (std::size_t begin = 0; begin < kMargin; ++begin) {
-    for (std::size_t size = 0; size <= kMost - kMargin; ++size) {
-      std::vector<std::byte> target(kMost + kMargin, std::byte{0xEE}), expected = target;
+    for (std::size_t size = 0; size <= kMax - kMargin; ++size) {
+      std::vector<std::byte> target(kMax + kMargin, std::byte{0xEE}), expected = target;
       const ByteSpan from = source.subspan(begin / 3, size);
       std::copy(from.begin(), from.end(), expected.begin() + static_cast<std::ptrdiff_t>(begin));
       streaming_copy(from, MutableByteSpan(target).subspan(begin, size));

@@ -162,10 +162,10 @@ TEST(BlockCache, ChargesEvictBlocks) {
 }
 
 TEST(BlockCache, ChargesAreBoundedTogether) {
-  constexpr std::size_t kBudget = 1U << 20, kMost = kBudget + limits::kMemoryAboveCache;
+  constexpr std::size_t kBudget = 1U << 20, kMax = kBudget + limits::kMemoryAboveCache;
   cache::BlockCache cache(kBudget);
   {
-    const auto alone = cache.charge(2 * kMost);
+    const auto alone = cache.charge(2 * kMax);
     EXPECT_TRUE(alone) << "one request is not refused";
     const auto second = cache.charge(1);
     ASSERT_FALSE(second);
@@ -174,8 +174,8 @@ TEST(BlockCache, ChargesAreBoundedTogether) {
   }
   EXPECT_EQ(cache.charged(), 0U);
   auto first = cache.charge(1);
-  EXPECT_TRUE(cache.charge(kMost - 1));
-  EXPECT_FALSE(cache.charge(kMost));
+  EXPECT_TRUE(cache.charge(kMax - 1));
+  EXPECT_FALSE(cache.charge(kMax));
   EXPECT_EQ(cache.charged(), 1U);
 }
 

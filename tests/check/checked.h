@@ -65,8 +65,8 @@ del f['lost']
 
 // The end of a checksummed structure at `at`; 0 where there is none.
 inline std::size_t end_of_structure(const std::vector<std::byte>& bytes, std::size_t at) {
-  constexpr std::size_t kLeast = 8, kMost = 4096;
-  for (std::size_t length = kLeast; length < kMost && at + length + 4 <= bytes.size(); ++length)
+  constexpr std::size_t kMin = 8, kMax = 4096;
+  for (std::size_t length = kMin; length < kMax && at + length + 4 <= bytes.size(); ++length)
     if (lookup3_checksum(ByteSpan(bytes).subspan(at, length)) ==
         load_le<std::uint32_t>(bytes.data() + at + length))
       return at + length + 4;

@@ -81,12 +81,12 @@ for i in range(0, 60, 7): del f['d1'].attrs['attribute %d' % i]
 // Blocks of an extensible array that its dataset was shrunk away from are no part of the dataset any more.
 TEST(Check, FindsAFlippedBitOfEachKindThatTheCorporaHold) {
   H5MOUNT_NEEDS_CORPUS();
-  constexpr std::uintmax_t kMostBytes = 300'000;
+  constexpr std::uintmax_t kMaxBytes = 300'000;
   constexpr unsigned kOfKind = 20;
   Flips flips;
   for (const std::filesystem::path& corpus : corpora()) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
-      if (entry.path().extension() != ".h5" || !entry.is_regular_file() || entry.file_size() > kMostBytes ||
+      if (entry.path().extension() != ".h5" || !entry.is_regular_file() || entry.file_size() > kMaxBytes ||
           entry.path().string().find("hostile") != std::string::npos)
         continue;
       const std::vector<std::byte> valid = read_whole_file(entry.path());

@@ -17,7 +17,7 @@ constexpr std::string_view kSegment = "LocalHeap segment";
 
 // Where most fields of a structure lie; what is changed by chance lies within it.
 constexpr std::size_t kSpan = 256;
-constexpr std::size_t kMostChecked = 2'048;
+constexpr std::size_t kMaxChecked = 2'048;
 
 bool has_checksum(std::string_view signature) {
   constexpr std::array<std::string_view, 5> kNone = {"TREE", "SNOD", "HEAP", "GCOL", "\x89HDF"};
@@ -67,7 +67,7 @@ Structures structures_of(const std::vector<std::byte>& file, const std::set<std:
     std::size_t length = std::min(next - marks[i], kSpan);
     // Direct blocks of a heap have theirs in the middle, and are longer than what is looked at.
     if (has_checksum(signature) && signature != "FHDB")
-      length = checksummed_bytes(file, marks[i], kMostChecked);
+      length = checksummed_bytes(file, marks[i], kMaxChecked);
     if (length > 4) out[signature].push_back({marks[i], length});
     if (signature == "HEAP") add_segment(file, marks[i], out);
   }

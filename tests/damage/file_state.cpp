@@ -9,9 +9,9 @@
 namespace h5mount::test {
 namespace {
 
-constexpr std::uint64_t kMostNodes = 20'000;
-constexpr std::uint64_t kMostBytesPerFile = 4U << 20;  // of a longer one its two ends
-constexpr std::uint64_t kMostBytes = 256U << 20;
+constexpr std::uint64_t kMaxNodes = 20'000;
+constexpr std::uint64_t kMaxBytesPerFile = 4U << 20;  // of a longer one its two ends
+constexpr std::uint64_t kMaxBytes = 256U << 20;
 
 std::uint64_t add_hash(std::uint64_t hash, std::string_view bytes) {
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3U;
@@ -30,7 +30,7 @@ class Walk {
 
   void run() {
     waiting_.push_back({tree::kRootNode, ""});
-    while (!waiting_.empty() && nodes_ < kMostNodes && bytes_ < kMostBytes) {
+    while (!waiting_.empty() && nodes_ < kMaxNodes && bytes_ < kMaxBytes) {
       const Place next = std::move(waiting_.back());
       waiting_.pop_back();
       ++nodes_;
@@ -86,7 +86,7 @@ class Walk {
     entry.bytes = 0;
     const auto listing = tree_.open_directory(place.node);
     if (!ok(listing, "opendir", place)) return;
-    for (std::size_t i = 0; i < (*listing)->size() && waiting_.size() < kMostNodes; ++i) {
+    for (std::size_t i = 0; i < (*listing)->size() && waiting_.size() < kMaxNodes; ++i) {
       const std::string name = (*listing)->name_at(i);
       Place child{0, place.path + "/" + name};
       const auto found = tree_.lookup(place.node, name);
@@ -109,8 +109,8 @@ class Walk {
     entry.content = kEmptyHash;
     const auto open = tree_.open(place.node);
     if (!ok(open, "open", place)) return;
-    const std::uint64_t half = kMostBytesPerFile / 2;
-    const std::uint64_t head = entry.bytes <= kMostBytesPerFile ? entry.bytes : half;
+    const std::uint64_t half = kMaxBytesPerFile / 2;
+    const std::uint64_t head = entry.bytes <= kMaxBytesPerFile ? entry.bytes : half;
     read(place, **open, 0, head, entry);
     if (head < entry.bytes) read(place, **open, entry.bytes - half, half, entry);
   }

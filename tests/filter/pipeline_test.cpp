@@ -44,7 +44,7 @@ TEST(FilterPipeline, UndoesLastToFirst) {
 // Nested filters: each may give somewhat more than the chunk, all together only a few times as much.
 TEST(FilterPipeline, WhatNestedFiltersGiveTogetherIsBounded) {
   constexpr std::size_t kChunk = 24U << 20;
-  constexpr std::uint64_t kMost = limits::kMaxDecodedTimes * kChunk + limits::kMaxDecodedExtra;
+  constexpr std::uint64_t kMax = limits::kMaxDecodedTimes * kChunk + limits::kMaxDecodedExtra;
   const auto nested = [&](int times) {
     Bytes stored(kChunk);
     for (int i = 0; i < times; ++i) {
@@ -53,7 +53,7 @@ TEST(FilterPipeline, WhatNestedFiltersGiveTogetherIsBounded) {
     }
     return decode(std::vector<FilterSpec>(static_cast<std::size_t>(times), kDeflate), stored, kChunk);
   };
-  constexpr int kFew = static_cast<int>(kMost / kChunk);  // all but the last filter give a chunk's size
+  constexpr int kFew = static_cast<int>(kMax / kChunk);  // all but the last filter give a chunk's size
   const auto few = nested(kFew);
   EXPECT_TRUE(few) << few.error().text();
   const auto many = nested(kFew + 3);

@@ -164,10 +164,10 @@ TEST(DirectoryListings, AreFoundByTheirDirectoryAndNumberAndAreBounded) {
   EXPECT_EQ(listings.find(5, one->number()), nullptr);
   listings.drop_all_of(5);
   EXPECT_EQ(listings.find(5, 0), nullptr);
-  for (tree::NodeId node = 10; node < 10 + 2 * fuse::DirectoryListings::kMost; ++node) add(node, true);
+  for (tree::NodeId node = 10; node < 10 + 2 * fuse::DirectoryListings::kMax; ++node) add(node, true);
   EXPECT_EQ(listings.find(10, 0), nullptr);
-  EXPECT_NE(listings.find(9 + 2 * fuse::DirectoryListings::kMost, 0), nullptr);
-  add(1, true, fuse::DirectoryListings::kMostNames + 1);
+  EXPECT_NE(listings.find(9 + 2 * fuse::DirectoryListings::kMax, 0), nullptr);
+  add(1, true, fuse::DirectoryListings::kMaxNames + 1);
   EXPECT_NE(listings.find(1, 0), nullptr);
   add(2, true);
   EXPECT_EQ(listings.find(1, 0), nullptr);

@@ -100,11 +100,11 @@ TEST(RandomPattern, NothingForFewRequestsOrLargeOnes) {
 }
 
 TEST(RandomPattern, ImagesOnBothSidesOfItsLimit) {
-  RandomPattern largest(RandomPattern::kMostImage), larger(RandomPattern::kMostImage + 1);
+  RandomPattern largest(RandomPattern::kMaxImage), larger(RandomPattern::kMaxImage + 1);
   std::uint64_t stored = 0;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    stored += largest.note(i * 1'000'003 * kPage % RandomPattern::kMostImage, kPage).store.size();
-    EXPECT_TRUE(larger.note(i * 1'000'003 * kPage % RandomPattern::kMostImage, kPage).store.empty());
+    stored += largest.note(i * 1'000'003 * kPage % RandomPattern::kMaxImage, kPage).store.size();
+    EXPECT_TRUE(larger.note(i * 1'000'003 * kPage % RandomPattern::kMaxImage, kPage).store.empty());
   }
   EXPECT_GT(stored, 0U);
 }

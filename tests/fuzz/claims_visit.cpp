@@ -146,7 +146,7 @@ class Visit {
 
   // The first MiB of an answer.
   static Status get(std::uint16_t port, const std::string& target) {
-    constexpr std::size_t kMost = 1U << 20;
+    constexpr std::size_t kMax = 1U << 20;
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
@@ -160,7 +160,7 @@ class Visit {
         ::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0)
       return fail({ErrorCode::Io, "no connection"});
     std::vector<char> buffer(64U << 10);
-    for (std::size_t got = 0; got < kMost;) {
+    for (std::size_t got = 0; got < kMax;) {
       const ssize_t count = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
       if (count <= 0) break;
       got += static_cast<std::size_t>(count);

@@ -8,8 +8,8 @@
 namespace h5mount::test {
 namespace {
 
-constexpr std::size_t kEntries = 6, kFirstKey = 24, kEntryBytes = 16, kMostEntries = 32;  // of a node
-constexpr std::size_t kMostNodeBytes = kFirstKey + kMostEntries * kEntryBytes + 8;
+constexpr std::size_t kEntries = 6, kFirstKey = 24, kEntryBytes = 16, kMaxEntries = 32;  // of a node
+constexpr std::size_t kMaxNodeBytes = kFirstKey + kMaxEntries * kEntryBytes + 8;
 constexpr std::size_t kSymbolNodeBytes = 8 + 8 * 40;
 
 std::vector<std::byte> group_of(int links, const std::string& more = {}) {
@@ -111,7 +111,7 @@ TEST(OldGroupCounts, DeletedEntriesThatWereNotClearedAreNoDamage) {
     const auto used = static_cast<std::size_t>(bytes[node + kEntries]);
     ASSERT_LT(used, static_cast<std::size_t>(before[node + kEntries]));
     std::copy(before.begin() + static_cast<std::ptrdiff_t>(node + kFirstKey + used * kEntryBytes + 8),
-              before.begin() + static_cast<std::ptrdiff_t>(node + kMostNodeBytes),
+              before.begin() + static_cast<std::ptrdiff_t>(node + kMaxNodeBytes),
               bytes.begin() + static_cast<std::ptrdiff_t>(node + kFirstKey + used * kEntryBytes + 8));
     bytes.resize(std::max(bytes.size(), before.size()));
     for (std::size_t i = used; i < static_cast<std::size_t>(before[node + kEntries]); ++i) {

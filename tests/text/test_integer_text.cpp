@@ -21,7 +21,7 @@ void expect_as_to_chars(Integer value) {
   made.fill('#');
   char* const written = write_integer(value, made.data());
   ASSERT_EQ(std::string(made.data(), written), wanted);
-  const std::size_t room = std::max(wanted.size(), kLeastIntegerRoom);
+  const std::size_t room = std::max(wanted.size(), kMinIntegerRoom);
   for (std::size_t i = wanted.size(); i < room; ++i)
     ASSERT_TRUE(made[i] == ' ' || made[i] == '#') << wanted << " at " << i;
   for (std::size_t i = room; i < made.size(); ++i) ASSERT_EQ(made[i], '#') << wanted << " at " << i;

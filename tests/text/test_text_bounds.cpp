@@ -105,16 +105,16 @@ TEST_F(TextBoundsTest, HoldForEveryFixedSizeType) {
 }
 
 TEST_F(TextBoundsTest, DecideMostArraysWithoutWritingThem) {
-  constexpr std::uint64_t kMost = 65'536;
+  constexpr std::uint64_t kMax = 65'536;
   const auto bounds = [](const format::Datatype& type, std::uint64_t count) {
     return value_text_bounds(
         type, {.kind = format::DataspaceKind::Simple, .dims = {count}, .max_dims = {count}}, {});
   };
-  EXPECT_LE(bounds(integer(4, true), 1000).most, kMost);
-  EXPECT_GT(bounds(integer(4, true), 40'000).least, kMost);
-  EXPECT_LE(bounds(floating(8, 11, 52), 1000).most, kMost);
-  EXPECT_GT(bounds(floating(8, 11, 52), 20'000).least, kMost);
-  EXPECT_GT(bounds(integer(8, true), std::uint64_t{1} << 62).least, kMost);
+  EXPECT_LE(bounds(integer(4, true), 1000).most, kMax);
+  EXPECT_GT(bounds(integer(4, true), 40'000).least, kMax);
+  EXPECT_LE(bounds(floating(8, 11, 52), 1000).most, kMax);
+  EXPECT_GT(bounds(floating(8, 11, 52), 20'000).least, kMax);
+  EXPECT_GT(bounds(integer(8, true), std::uint64_t{1} << 62).least, kMax);
 }
 
 TEST_F(TextBoundsTest, VariableStringsClaimTheirLength) {

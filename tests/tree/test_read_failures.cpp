@@ -44,9 +44,9 @@ TEST(ReadFailures, AReadOfTheSameBytesThatGoesWellEndsIt) {
 
 TEST(ReadFailures, ThereIsABound) {
   ReadFailures failures;
-  for (std::uint64_t i = 0; i <= ReadFailures::kMostDatasets; ++i) failures.note(i, 1, 0, kFirst);
-  EXPECT_TRUE(failures.find(ReadFailures::kMostDatasets - 1, 1));
-  EXPECT_FALSE(failures.find(ReadFailures::kMostDatasets, 1));
+  for (std::uint64_t i = 0; i <= ReadFailures::kMaxDatasets; ++i) failures.note(i, 1, 0, kFirst);
+  EXPECT_TRUE(failures.find(ReadFailures::kMaxDatasets - 1, 1));
+  EXPECT_FALSE(failures.find(ReadFailures::kMaxDatasets, 1));
 }
 
 TEST(ReadFailures, MissingSourcesAreCountedOnce) {

@@ -10,9 +10,9 @@
 namespace h5mount::fuse {
 
 // What a request counts against itself when its server ends while it is worked for: a crash is likely to be
-// its fault, SIGKILL mostly comes from outside. At kMostBlame it is answered with EIO: after two crashes.
+// its fault, SIGKILL mostly comes from outside. At kMaxBlame it is answered with EIO: after two crashes.
 enum class Blame : unsigned { None = 0, Killed = 1, Crashed = 4 };
-inline constexpr unsigned kMostBlame = 8;
+inline constexpr unsigned kMaxBlame = 8;
 
 struct KeptMount {
   UniqueFd memory;            // as `make_kept_memory` made it

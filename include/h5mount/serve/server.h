@@ -46,7 +46,7 @@ struct Source {
 
 inline constexpr std::size_t kConnectionBytes = 16U << 10;
 inline constexpr std::size_t kBodyBytes = (1U << 20) + (64U << 10);
-inline constexpr std::size_t kLeastBodyBytes = 64U << 10;  // where there are many connections
+inline constexpr std::size_t kMinBodyBytes = 64U << 10;  // where there are many connections
 
 // A key pair that requests must be signed with.
 struct S3Key {

@@ -12,7 +12,7 @@ namespace h5mount::text {
 // The most characters that the text of an integer of up to 64 bits has.
 inline constexpr std::size_t kIntegerTextRoom = 20;
 // Where the text is shorter than this, what follows it may be overwritten with spaces up to this length.
-inline constexpr std::size_t kLeastIntegerRoom = 9;
+inline constexpr std::size_t kMinIntegerRoom = 9;
 
 namespace integer_text {
 

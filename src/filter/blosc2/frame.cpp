@@ -15,7 +15,7 @@ constexpr std::uint8_t kFiltersExtension = 6;
 constexpr std::size_t kMaxMetalayers = 1024;  // Blosc 2 itself writes 16 at most
 // Offsets are larger than the data only where inner chunks are tiny.
 constexpr std::uint64_t kOffsetBytesPerByte = 16;
-constexpr std::uint64_t kLeastOffsetBytes = 65'536;
+constexpr std::uint64_t kMinOffsetBytes = 65'536;
 
 }  // namespace
 
@@ -89,7 +89,7 @@ Result<std::optional<ByteSpan>> Frame::find_metalayer(std::string_view name) con
 Result<Chunk> Frame::open_offsets() const {
   const std::uint64_t at = header_.size() + stored_;
   const std::uint64_t most =
-      std::max(kOffsetBytesPerByte * std::min(limit_, std::uint64_t{1} << 40), kLeastOffsetBytes);
+      std::max(kOffsetBytesPerByte * std::min(limit_, std::uint64_t{1} << 40), kMinOffsetBytes);
   if (chunk_count_ > most / 8) return failed("blosc2", "more inner chunks than their content has room for");
   H5_ASSIGN(Chunk offsets, Chunk::open(bytes_.subspan(static_cast<std::size_t>(at))));
   if (offsets.nbytes() != chunk_count_ * 8)

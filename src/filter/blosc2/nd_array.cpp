@@ -12,7 +12,7 @@ namespace {
 
 // Blocks may be padded, but not to a size far beyond the array's.
 constexpr std::uint64_t kBlockBytesPerByte = 16;
-constexpr std::uint64_t kLeastBlockBytes = 1U << 20;
+constexpr std::uint64_t kMinBlockBytes = 1U << 20;
 
 using Shape = std::vector<std::uint64_t>;
 
@@ -143,7 +143,7 @@ Result<std::optional<NdArray>> NdArray::open(const Frame& frame, std::uint64_t l
       return failed("blosc2", "the frame's chunks are not those of its array");
     }
     if (layout.block_bytes >
-        std::max(kBlockBytesPerByte * std::min(limit, std::uint64_t{1} << 40), kLeastBlockBytes)) {
+        std::max(kBlockBytesPerByte * std::min(limit, std::uint64_t{1} << 40), kMinBlockBytes)) {
       return failed("blosc2", "blocks far larger than the array");
     }
   }

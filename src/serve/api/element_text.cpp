@@ -17,7 +17,7 @@ template <class Integer>
 void write_integer(const std::byte* element, bool, std::string& out) {
   Integer value;
   std::memcpy(&value, element, sizeof value);
-  char digits[text::kIntegerTextRoom + text::kLeastIntegerRoom];
+  char digits[text::kIntegerTextRoom + text::kMinIntegerRoom];
   out.append(digits, text::write_integer(value, digits));
 }
 

@@ -28,7 +28,7 @@ class Statistics {
       if (value >= 0 && value < positive_) positive_ = value, has_positive_ = true;
       if (value > 0 && value < strict_) strict_ = value, has_strict_ = true;
       // The greatest number of all is not below the first bound.
-      if (value == kMost) has_positive_ = has_strict_ = true;
+      if (value == kMax) has_positive_ = has_strict_ = true;
     }
     if (count == 0) return;
     const double mean = sum / static_cast<double>(count);
@@ -58,7 +58,7 @@ class Statistics {
   }
 
  private:
-  static constexpr Value kMost = std::numeric_limits<Value>::max();
+  static constexpr Value kMax = std::numeric_limits<Value>::max();
 
   void merge(std::uint64_t count, double mean, double squares) {
     const auto before = static_cast<double>(count_), more = static_cast<double>(count);
@@ -92,8 +92,8 @@ class Statistics {
   }
 
   std::uint64_t count_ = 0;
-  Value min_ = kMost, max_ = std::numeric_limits<Value>::lowest();
-  Value positive_ = kMost, strict_ = kMost;
+  Value min_ = kMax, max_ = std::numeric_limits<Value>::lowest();
+  Value positive_ = kMax, strict_ = kMax;
   bool has_positive_ = false, has_strict_ = false;
   double mean_ = 0, squares_ = 0;
 };

@@ -11,7 +11,7 @@ namespace h5mount::tree {
 ReadFailures::Record* ReadFailures::record_of(std::uint64_t address, std::uint64_t snapshot) {
   auto found = by_address_.find(address);
   if (found == by_address_.end()) {
-    if (by_address_.size() >= kMostDatasets) return nullptr;
+    if (by_address_.size() >= kMaxDatasets) return nullptr;
     found = by_address_.emplace(address, Record{.snapshot = snapshot}).first;
   } else if (found->second.snapshot != snapshot) {
     found->second = Record{.snapshot = snapshot};

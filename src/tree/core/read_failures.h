@@ -16,7 +16,7 @@ namespace h5mount::tree {
 
 class ReadFailures {
  public:
-  static constexpr std::size_t kMostDatasets = 4096;
+  static constexpr std::size_t kMaxDatasets = 4096;
 
   bool any() const { return any_.load(std::memory_order_relaxed); }
   // Counts what was recorded and forgotten: texts that name the failures are the same while it is.

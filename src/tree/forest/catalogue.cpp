@@ -74,14 +74,14 @@ class OpenLines final : public OpenWithoutHoles {
     {
       const std::uint64_t end = size();
       const MutexLock lock(text_mutex_);
-      H5_TRY(text_.read(offset, std::min({length, kMostBytes, end - std::min(offset, end)}), bytes));
+      H5_TRY(text_.read(offset, std::min({length, kMaxBytes, end - std::min(offset, end)}), bytes));
     }
     if (!bytes.empty()) add_bytes(std::move(bytes), out);
     return {};
   }
 
  private:
-  static constexpr std::uint64_t kMostBytes = 1U << 20;
+  static constexpr std::uint64_t kMaxBytes = 1U << 20;
   struct Made {
     std::uint64_t size = 0;
     bool last = false;
@@ -139,13 +139,13 @@ class OpenTable final : public OpenWithoutHoles {
 
   Status read(std::uint64_t offset, std::uint64_t length, dataset::Pieces& out, RequestBudget&) override {
     std::string bytes;
-    H5_TRY(image_->read(offset, std::min(length, kMostBytes), bytes));
+    H5_TRY(image_->read(offset, std::min(length, kMaxBytes), bytes));
     if (!bytes.empty()) add_bytes(std::move(bytes), out);
     return {};
   }
 
  private:
-  static constexpr std::uint64_t kMostBytes = 1U << 20;
+  static constexpr std::uint64_t kMaxBytes = 1U << 20;
   std::uint64_t size() const override { return image_->size(); }
 
   const std::shared_ptr<const Spool> image_;
@@ -204,7 +204,7 @@ Status add_rows(const CatalogueWalk::File& file, ParquetRows& rows) {
     if (begins) line.clear();
     const bool ends = part.ends_with('\n');
     if (ends) part.remove_suffix(1);
-    line += part.substr(0, kMostLineBytes - line.size());
+    line += part.substr(0, kMaxLineBytes - line.size());
     return ends ? add_row(path, line, rows) : Status{};
   });
 }

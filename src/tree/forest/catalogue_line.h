@@ -10,7 +10,7 @@
 namespace h5mount::tree {
 
 // Longer lines have in the table what their beginning tells, and are not remembered.
-inline constexpr std::size_t kMostLineBytes = 16U << 20;
+inline constexpr std::size_t kMaxLineBytes = 16U << 20;
 
 // Texts of JSON, in the line; empty: there is none.
 struct CatalogueLine {

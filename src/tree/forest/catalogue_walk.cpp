@@ -19,14 +19,14 @@ using EntryKind = ForestEntry::Kind;
 constexpr std::uint32_t kOthersRead = 0004, kOthersSearch = 0001;
 
 // A file may take that much of the request's time and work, so that a catalogue has as much as it needs.
-constexpr std::uint64_t kLeastAllowed = 1U << 20;  // as a file of so many bytes
+constexpr std::uint64_t kMinAllowed = 1U << 20;  // as a file of so many bytes
 
 std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
 // What the store remembers of one file. Of files with more, or with longer lines, it is read again.
-constexpr std::uint64_t kMostRemembered = 64U << 20;
+constexpr std::uint64_t kMaxRemembered = 64U << 20;
 constexpr std::size_t kPartBytes = 256U << 10;
 
 // Values may share what they refer to, so that a small file can tell of itself without end.
@@ -35,7 +35,7 @@ constexpr std::uint64_t kLinesOfAnyFile = 16U << 20, kLinesPerFileByte = 16;
 class BoundedLines final : public TextSink {
  public:
   BoundedLines(Spool& out, std::uint64_t file_bytes)
-      : out_(out), most_(kLinesOfAnyFile + kLinesPerFileByte * std::min(file_bytes, kMostFileBytes)) {}
+      : out_(out), most_(kLinesOfAnyFile + kLinesPerFileByte * std::min(file_bytes, kMaxFileBytes)) {}
   Status append(std::string_view bytes) override {
     if (bytes.size() <= left()) return out_.append(bytes);
     return fail({ErrorCode::TooLarge, "more metadata than a file of this size can sensibly have"});
@@ -43,7 +43,7 @@ class BoundedLines final : public TextSink {
   std::uint64_t left() const override { return most_ - std::min(most_, out_.size()); }
 
  private:
-  static constexpr std::uint64_t kMostFileBytes = 1ULL << 50;
+  static constexpr std::uint64_t kMaxFileBytes = 1ULL << 50;
 
   Spool& out_;
   const std::uint64_t most_;
@@ -55,7 +55,7 @@ class CheckedLines {
   explicit CheckedLines(Spool& out) : out_(out) {}
 
   Status take(std::string_view part) {
-    if (out_.size() + part.size() > kMostRemembered || line_.size() > kMostLineBytes) return damaged();
+    if (out_.size() + part.size() > kMaxRemembered || line_.size() > kMaxLineBytes) return damaged();
     while (!part.empty()) {
       const std::size_t end = part.find('\n');
       line_.append(part.substr(0, end));
@@ -81,7 +81,7 @@ class CheckedLines {
 class FileBudget {
  public:
   FileBudget(std::uint64_t file_bytes, RequestBudget& pass) {
-    pass.allow_more(std::max(file_bytes, kLeastAllowed));
+    pass.allow_more(std::max(file_bytes, kMinAllowed));
     own_.allow_for(file_bytes);
     own_.poll([](void* of) { return !static_cast<RequestBudget*>(of)->check().has_value(); }, &pass);
   }
@@ -215,7 +215,7 @@ Result<bool> CatalogueWalk::recall(const LineStore::Key& key, File& out) const {
 }
 
 void CatalogueWalk::remember(const LineStore::Key& key, const File& file) const {
-  if (!options_.remembered || file.lines.size() > kMostRemembered) return;
+  if (!options_.remembered || file.lines.size() > kMaxRemembered) return;
   std::uint64_t given = 0;
   options_.remembered->put(key, [&](std::string& part) -> Result<bool> {
     part.clear();

@@ -23,14 +23,14 @@ class PlainFile final : public OpenWithoutHoles {
     const std::uint64_t end = source_->size();
     if (offset >= end) return {};
     const auto bytes = std::make_shared<std::vector<std::byte>>(
-        static_cast<std::size_t>(std::min({length, end - offset, kMostBytes})));
+        static_cast<std::size_t>(std::min({length, end - offset, kMaxBytes})));
     H5_TRY(source_->read_at(offset, *bytes));
     out.add(*bytes, bytes);
     return {};
   }
 
  private:
-  static constexpr std::uint64_t kMostBytes = 1U << 20;
+  static constexpr std::uint64_t kMaxBytes = 1U << 20;
   std::uint64_t size() const override { return source_->size(); }
 
   const std::shared_ptr<io::ByteSource> source_;

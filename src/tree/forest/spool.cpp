@@ -35,8 +35,8 @@ Status Spool::write_tail() {
 }
 
 Status Spool::read(std::uint64_t offset, std::uint64_t length, std::string& out) const {
-  constexpr std::uint64_t kMost = 4U << 20;
-  length = std::min({length, kMost, size() - std::min(offset, size())});
+  constexpr std::uint64_t kMax = 4U << 20;
+  length = std::min({length, kMax, size() - std::min(offset, size())});
   const std::uint64_t stored = std::min(length, on_disk_ - std::min(offset, on_disk_));
   const std::size_t begin = out.size();
   out.resize(begin + static_cast<std::size_t>(stored));

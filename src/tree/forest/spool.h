@@ -13,7 +13,7 @@ namespace h5mount::tree {
 class Spool final : public TextSink {
  public:
   Status append(std::string_view bytes) override;
-  std::uint64_t left() const override { return kMostBytes - size(); }
+  std::uint64_t left() const override { return kMaxBytes - size(); }
 
   std::uint64_t size() const { return on_disk_ + tail_.size(); }
   void clear() { on_disk_ = 0, tail_.clear(); }
@@ -22,7 +22,7 @@ class Spool final : public TextSink {
   Status read(std::uint64_t offset, std::uint64_t length, std::string& out) const;
 
  private:
-  static constexpr std::uint64_t kMostBytes = 1ULL << 50;
+  static constexpr std::uint64_t kMaxBytes = 1ULL << 50;
   static constexpr std::size_t kTailBytes = 256U << 10;
 
   Status write_tail();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 512;
 
-constexpr std::uint64_t kMostCounted = 4096;  // chunks up to which a growing dataset's storage is counted
+constexpr std::uint64_t kMaxCounted = 4096;  // chunks up to which a growing dataset's storage is counted
 
 std::uint64_t chunk_count(const object::DatasetDescription& description) {
   std::uint64_t bytes = description.element_size;
@@ -132,7 +132,7 @@ void FollowedDataset::measure_blocks(StatDepth depth, const object::DatasetDescr
       view::is_shown_as_text(*description.type) || description.layout.cls == format::LayoutClass::Virtual;
   if (!bytes || (*bytes == 0 && !all_data && stat.size > 0)) {
     // Counting reads the whole index; while it grows that would be repeated for each snapshot.
-    if (!bytes && grows() && chunk_count(description) > kMostCounted) {
+    if (!bytes && grows() && chunk_count(description) > kMaxCounted) {
       stat.blocks = description.image_bytes / kBlockBytes;
       return;
     }

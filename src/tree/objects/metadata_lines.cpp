@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t kMaxValueBytes = 16U << 20;
 
 // Of a catalogue: datasets of more elements, or of more text, have no value in their lines.
-constexpr std::uint64_t kMostElements = 16;
-constexpr std::uint64_t kMostImageBytes = 1U << 20;
-constexpr std::size_t kMostValueText = 64U << 10;
+constexpr std::uint64_t kMaxElements = 16;
+constexpr std::uint64_t kMaxImageBytes = 1U << 20;
+constexpr std::size_t kMaxValueText = 64U << 10;
 
 // Whether the same file may be read without it another time, or by another build.
 bool is_passing(const Error& error) {
@@ -228,14 +228,14 @@ Result<std::optional<std::string>> dataset_value(ServedFile& file, const OpenedO
                                                  const object::DatasetDescription& dataset,
                                                  RequestBudget& budget) {
   const std::uint64_t elements = dataset.element_size == 0 ? 0 : dataset.image_bytes / dataset.element_size;
-  if (elements > kMostElements || dataset.image_bytes > kMostImageBytes) return std::nullopt;
+  if (elements > kMaxElements || dataset.image_bytes > kMaxImageBytes) return std::nullopt;
   std::vector<std::byte> data(static_cast<std::size_t>(dataset.image_bytes));
   if (!data.empty()) {
     H5_ASSIGN(const DatasetReaderPtr reader, open_reader(file, dataset, &budget));
     H5_TRY(reader->read_into(0, data, &budget));
   }
   auto value = value_json(*dataset.type, dataset.space, data, file.value_context(object.snapshot, &budget),
-                          kMostValueText);
+                          kMaxValueText);
   if (!value && value.error().code() == ErrorCode::TooLarge) return std::nullopt;
   if (!value) return fail(value.error());
   return *std::move(value);

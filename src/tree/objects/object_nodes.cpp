@@ -191,7 +191,7 @@ class SymlinkNode : public Node {
  public:
   SymlinkNode(NodeKey key, ServedFilePtr file, std::string text)
       : Node(std::move(key)), file_(std::move(file)), bytes_(text.size()) {
-    if (bytes_ <= kMostTarget) text_ = std::move(text);
+    if (bytes_ <= kMaxTarget) text_ = std::move(text);
   }
 
   Result<NodeStat> stat(StatDepth, RequestBudget&) override {
@@ -202,13 +202,13 @@ class SymlinkNode : public Node {
   }
 
   Result<std::string> readlink() override {
-    if (bytes_ > kMostTarget)
+    if (bytes_ > kMaxTarget)
       return fail(io_error(ENAMETOOLONG, "a link's target is longer than a path can be"));
     return text_;
   }
 
  private:
-  static constexpr std::size_t kMostTarget = 4095;  // PATH_MAX without the NUL
+  static constexpr std::size_t kMaxTarget = 4095;  // PATH_MAX without the NUL
 
   ServedFilePtr file_;
   std::size_t bytes_;

@@ -9,7 +9,7 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::size_t kMostReasonBytes = 512;
+constexpr std::size_t kMaxReasonBytes = 512;
 constexpr std::size_t kTailBytes = 64;  // for the count of omitted sources
 
 std::string_view state_name(dataset::NamedSource::State state) {
@@ -35,7 +35,7 @@ std::string source_text(const dataset::NamedSource& source) {
   if (source.numbered) out += fmt::format(R"(,"numbered":{})", *source.numbered);
   if (!source.reason.empty()) {
     out += R"(,"reason":)";
-    text::append_json_string(utf8_prefix(source.reason, kMostReasonBytes), out);
+    text::append_json_string(utf8_prefix(source.reason, kMaxReasonBytes), out);
   }
   return out + "}";
 }

@@ -13,8 +13,8 @@ namespace {
 using format::DatatypeClass;
 
 // Of one column. Beyond them a table shows the codes.
-constexpr std::uint64_t kMostNames = 1U << 20;
-constexpr std::size_t kMostNameBytes = 16U << 20;
+constexpr std::uint64_t kMaxNames = 1U << 20;
+constexpr std::size_t kMaxNameBytes = 16U << 20;
 constexpr std::uint64_t kBytesAtOnce = 1U << 20;  // of names, as stored
 
 bool are_codes(const object::DatasetDescription& dataset) {
@@ -24,7 +24,7 @@ bool are_codes(const object::DatasetDescription& dataset) {
 
 bool are_names(const object::DatasetDescription& dataset) {
   const DatatypeClass cls = dataset.type->cls;
-  return dataset.space.rank() == 1 && dataset.space.dims[0] <= kMostNames &&
+  return dataset.space.rank() == 1 && dataset.space.dims[0] <= kMaxNames &&
          dataset.element_size <= kBytesAtOnce &&
          (text::is_string(*dataset.type) || cls == DatatypeClass::Integer || cls == DatatypeClass::Float ||
           cls == DatatypeClass::Enum);
@@ -110,7 +110,7 @@ Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::D
   H5_ASSIGN(cache::BlockCache::Charge charge, cache.charge(static_cast<std::size_t>(count) * 8));
   out->ends.reserve(static_cast<std::size_t>(count));
   text::ValueContext context = file.value_context(file.file()->reread(), &budget);
-  context.max_bytes = kMostNameBytes;
+  context.max_bytes = kMaxNameBytes;
   std::vector<std::byte> some;
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kBytesAtOnce / type.size);
   for (std::uint64_t first = 0; first < count; first += at_once) {
@@ -120,7 +120,7 @@ Result<object::CategoriesPtr> read_categories(ServedFile& file, const dataset::D
     for (std::size_t at = 0; at < some.size(); at += type.size) {
       const Status appended = append_name(type, ByteSpan(some).subspan(at, type.size), context, out->text);
       const bool too_long = !appended && appended.error().code() == ErrorCode::TooLarge;
-      if (too_long || out->text.size() > kMostNameBytes) return nullptr;
+      if (too_long || out->text.size() > kMaxNameBytes) return nullptr;
       H5_TRY(appended);
       out->ends.push_back(out->text.size());
     }

@@ -23,7 +23,7 @@ namespace h5mount::tree {
 
 namespace {
 
-constexpr std::uint64_t kMostReadBytes = 1U << 20;
+constexpr std::uint64_t kMaxReadBytes = 1U << 20;
 
 class OpenLive : public OpenWithoutHoles {
  public:
@@ -42,7 +42,7 @@ class OpenLog : public OpenLive {
     if (offset == 0) begin_ = kept_log().begin;
     const std::uint64_t begin = begin_;
     if (offset > ~begin) return {};
-    auto text = read_kept_log(begin + offset, static_cast<std::size_t>(std::min(length, kMostReadBytes)));
+    auto text = read_kept_log(begin + offset, static_cast<std::size_t>(std::min(length, kMaxReadBytes)));
     if (!text) return fail({ErrorCode::Stale, "lines of the log that were dropped meanwhile"});
     add_text(*std::move(text), out);
     return {};

@@ -120,9 +120,9 @@ std::optional<std::string> integer_fill(const Zarr3Scalar& scalar, const std::st
     return fits ? std::optional(text) : std::nullopt;
   }
   if (parse<std::uint64_t>(text)) return bits == 64 && !is_signed ? std::optional(text) : std::nullopt;
-  constexpr double kMostExact = 9'007'199'254'740'992;  // 2^53
+  constexpr double kMaxExact = 9'007'199'254'740'992;  // 2^53
   const auto real = parse<double>(text);
-  if (!real || !(*real >= -kMostExact && *real <= kMostExact)) return std::nullopt;
+  if (!real || !(*real >= -kMaxExact && *real <= kMaxExact)) return std::nullopt;
   const auto whole = static_cast<std::int64_t>(*real);
   if (static_cast<double>(whole) != *real) return std::nullopt;
   return integer_fill(scalar, fmt::format("{}", whole));
