@@ -13,7 +13,7 @@
 namespace h5mount::serve {
 namespace {
 
-constexpr std::string_view kRegion = "us-east-1";
+constexpr std::string_view kOurRegion = "us-east-1";
 constexpr std::size_t kMaxBucketName = 63;
 
 // Parameters that ask a bucket for something else than its keys.
@@ -169,7 +169,7 @@ Answer S3Site::answer_bucket(const Request& request, S3Bucket& bucket, const sig
                              std::string_view resource, RequestWork& work) {
   if (request.method == "HEAD") {
     Answer out;
-    out.add("x-amz-bucket-region", std::string(kRegion));
+    out.add("x-amz-bucket-region", std::string(kOurRegion));
     return out;
   }
   // The region that S3 has no name for.

@@ -1,6 +1,5 @@
 // The catalogue of a mount of many files: metadata.jsonl and catalogue.parquet of its own .h5.
 #include "many_files.h"
-#include "parquet_reader.h"
 
 namespace h5mount::test {
 namespace {
@@ -22,9 +21,16 @@ os.symlink('none', 'src/gone.h5')
 )");
   }
 
-  // `lines` and `rows` of a catalogue, parsed; `parquet` is a decoder of its own (parquet_reader.h).
+  // `lines` and `rows` of a catalogue, parsed; the decoder is that of the views' tests (parquet_reader.py).
   Outcome catalogue(const std::string& statements, int seconds = 120) const {
-    return script("import json\nV = mnt" + kParquetReader + R"(
+    const std::string fixtures = (source_root() / "tests/mount/fixtures").string();
+    return script("FIXTURES = '" + fixtures + "'\n" + R"(
+import json, struct
+import numpy as np
+sys.dont_write_bytecode = True
+sys.path.insert(0, FIXTURES)
+sys.argv = ['', mnt, '']  # as of a program of the views' tests
+from parquet_reader import Thrift, texts
 def plain(data, at, end, rows, kind):  # a page of values that may be missing
     length, = struct.unpack_from('<I', data, at)
     run = Thrift(data, at + 4); groups = (rows + 7) // 8
