@@ -151,7 +151,10 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     client_.retries.fetch_add(1, std::memory_order_relaxed);
     auto pause = jittered(std::min(kFirstPause * (1 << tries_), kLongestPause));
     pause = std::max(pause, retry_after(answer));
-    if (pause >= time_left()) return give_up();
+    if (pause >= time_left()) {
+      if (answer.status == 0) object_->set_silent(true);  // no try fits into what is left of the time
+      return give_up();
+    }
     client_.transfers.later(pause, [self = shared_from_this()] { self->attempt(); });
   }
 

@@ -170,7 +170,7 @@ TEST(CommandLine, HelpIsOneScreen) {
 
 TEST(CommandLine, HelpTellsTheRestOfEachOption) {
   const std::string help = std::get<TextOutput>(*parse({"h5mount", "--help"})).text;
-  const std::regex option("[ ,\\[]--?[A-Za-z][A-Za-z-]*");
+  const std::regex option("[ ,\\[]--?[A-Za-z][A-Za-z0-9-]*");
   std::set<std::string> names;
   for (std::sregex_iterator found(help.begin(), help.end(), option), end; found != end; ++found)
     names.insert(found->str().substr(1));
