@@ -367,7 +367,9 @@ def unnamed_names(text):
         if stack and stack[-1] == "unnamed" and char in "{;" and head.strip():
             name = name_declared(head)
             if name and not (char == ";" and name.endswith(")")):
-                yield "::".join([*stack[:-1], name]), code.count("\n", 0, position) + 1
+                more = re.findall(r",\s*(k[A-Z]\w*)\s*=", head) if NAMED_VALUE.match(" ".join(head.split())) else []
+                for each in [name, *more]:
+                    yield "::".join([*stack[:-1], each]), code.count("\n", 0, position) + 1
         if char == "{":
             plain = re.fullmatch(r"\s*namespace(\s+[\w:]+)?\s*", head)
             stack.append((plain.group(1) or "unnamed").strip() if plain else "inner")
