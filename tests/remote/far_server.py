@@ -143,12 +143,13 @@ class Handler(BaseHTTPRequestHandler):
         name = os.path.join(ARGS.directory, urllib.parse.unquote(path).lstrip("/"))
         if "gone" in faults or not os.path.isfile(name):
             return self.answer(404, b"")
-        self.give(name, faults)
+        with open(name, "rb") as file:
+            self.give(file, faults)
 
-    def give(self, name, faults):
-        stat = os.stat(name)
+    def give(self, file, faults):
+        stat = os.fstat(file.fileno())  # of the file that is read, whatever has its name by now
         size = int(faults.get("length", stat.st_size))
-        fields = {"ETag": f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"',
+        fields = {"ETag": f'"{stat.st_ino:x}-{stat.st_mtime_ns:x}-{stat.st_size:x}"',
                   "Last_Modified": self.date_time_string(int(stat.st_mtime))}
         if "tag" in faults:
             fields["ETag"] = faults["tag"]
@@ -166,9 +167,8 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(416, b"", Content_Range=f"bytes */{size}")
             moved = 1 if "shifted" in faults else 0
             fields["Content_Range"] = f"bytes {begin + moved}-{end - 1}/{size}"
-        with open(name, "rb") as file:
-            file.seek(begin)
-            body = file.read(end - begin)
+        file.seek(begin)
+        body = file.read(end - begin)
         body += bytes(end - begin - len(body))
         if "long" in faults:
             body += b"x" * 100

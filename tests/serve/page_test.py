@@ -124,6 +124,11 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")
                 and "favicon.ico" not in entry["message"] and "GPU stall" not in entry["message"] and "WebGL" not in entry["message"]]
 
+    # A page that follows a file asks for as long as it is shown: nothing of it is left when its server ends.
+    def leave(self):
+        self.driver.get("about:blank")
+        self.problems()
+
     def open(self, url, words, drawn):
         self.driver.get(url)
         self.wait("document.querySelector('[role=treeitem]') !== null")
@@ -203,6 +208,7 @@ def check_growth(browser, program, place, shots):
             browser.wait("performance.getEntriesByType('resource').filter((e) => e.name.includes('/data?')).length > 1")
             if shots:
                 browser.store(shots, "growing")
+            browser.leave()
     with h5py.File(path, "w") as f:
         f["y"] = np.zeros(10)
     with Server(program, path) as url:
@@ -211,6 +217,7 @@ def check_growth(browser, program, place, shots):
             f["y"] = np.ones(20)
         os.rename(path + ".new", path)
         browser.wait("document.querySelector('output').textContent.includes('another file')")
+        browser.leave()
 
 
 # Several sources are directories in a root that is none of a file, which is a listing.
