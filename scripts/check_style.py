@@ -5,7 +5,7 @@
 
 Rules: includes (only along the arrows of MAY_USE and MAY_USE_ROOMS, without circles), lengths (files of at most 500 lines, functions of at most 70),
 columns (lines of at most 110), locks (annotated ones only), citations (documents cited in comments exist), dead
-(functions that a header declares and nothing uses), joined (names of unnamed namespaces that two sources of a module
+(functions that a header declares and nothing uses), names (sources of tests are test_x.cpp), joined (names of unnamed namespaces that two sources of a module
 have, or that hide a function of its headers: they are compiled together), promise (docs/promise.md names tests that exist). Prints `file:line: message`; exit
 code 1 where there is any.
 """
@@ -405,6 +405,10 @@ def check_joined(sources, texts):
 
 # ---- all -----------------------------------------------------------------------------------------------------------
 
+TEST_CASE = re.compile(r"^TEST(_F|_P)?\(", re.M)
+TEST_FILE = re.compile(r"/test_\w+\.cpp$")
+
+
 def findings():
     sources = tracked("src/*.cpp", "src/*.h", "include/*.h")
     tests = tracked("tests/*.cpp", "tests/*.h")
@@ -424,6 +428,8 @@ def findings():
         yield from ((name, number, "columns", words) for number, words in check_columns(texts[name]))
         yield from ((name, number, "citations", words)
                     for number, words in check_citations(name, texts[name], documents))
+        if name.endswith(".cpp") and name not in sources and TEST_CASE.search(texts[name]) and not TEST_FILE.search(name):
+            yield name, 1, "names", "a source of tests is called test_x.cpp"
     for name in tracked("*.md", "*meson.build"):
         yield from ((name, number, "citations", words)
                     for number, words in check_citations(name, read(name), documents))
@@ -435,7 +441,7 @@ def findings():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead,joined")
+    parser.add_argument("--rules", help="some of includes,lengths,columns,locks,citations,promise,dead,joined,names")
     args = parser.parse_args()
     found = [finding for finding in findings() if args.rules is None or finding[2] in args.rules.split(",")]
     for name, number, _, words in found:

@@ -11,7 +11,7 @@
 #
 # Findings are written to BUILD_DIRECTORY/findings/TARGET, inputs that reach new code to BUILD_DIRECTORY/corpus-TARGET,
 # where the next run continues. To keep a finding as a test, copy it to tests/hostile/seeds, or for a decoder add it to
-# tests/filter/fuzz_replay_test.cpp. CXX and CC select the compiler (clang++-19, clang-19), H5MOUNT_CORPUS the seed files.
+# tests/filter/test_fuzz_replay.cpp. CXX and CC select the compiler (clang++-19, clang-19), H5MOUNT_CORPUS the seed files.
 #
 # Coverage is that of a second build, BUILD_DIRECTORY-coverage, which runs the inputs of each corpus once. Counters of
 # source lines would slow the fuzzing down, and with sanitizers the compiler's own checks would count as branches of the

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Small files that ask for much: hostile_files.py NAME OUT.h5 writes one of them with h5py, and then changes bytes that
-no library would write so, checksums included. tests/mount/hostile_test.cpp says what a mount may do with each."""
+no library would write so, checksums included. tests/mount/test_hostile.cpp says what a mount may do with each."""
 import os
 import struct
 import sys

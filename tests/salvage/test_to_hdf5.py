@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes files back with scripts/to_hdf5.py and compares them with h5diff.
 
-usage: to_hdf5_test.py H5MOUNT [FILE_OR_DIRECTORY…]
+usage: test_to_hdf5.py H5MOUNT [FILE_OR_DIRECTORY…]
 
 Without files: of one of its own that has a bit of everything, and the same with damage, salvaged. Prints a line for each
 file that does not come back equal, and counts. Status 1 where anything differs that to_hdf5.py did not name.

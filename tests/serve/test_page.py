@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens the page of objects of every kind in a headless Chromium: page_test.py H5MOUNT [SCREENSHOTS]
+"""Opens the page of objects of every kind in a headless Chromium: test_page.py H5MOUNT [SCREENSHOTS]
 
 Needs chromium, chromium-driver, python3-selenium, h5py and a build that has the page; exits with 77 where one is missing.
 With SCREENSHOTS, a directory, the pages are also stored there as pictures. `--large` adds files of gigabytes.
