@@ -71,7 +71,7 @@ class KeptNodes {
     bool opened = false;  // by this server
   };
 
-  void take_over();
+  void take_over() H5_REQUIRES(mutex_);
   bool believable(std::uint32_t index, std::vector<bool>& tails_used) const;
   void drop_unreachable(std::vector<std::uint32_t>& indexes);
   tree::NodeId place(tree::NodeId parent, std::string_view name, const tree::NodeStat& stat)

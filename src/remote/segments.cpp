@@ -36,12 +36,11 @@ bool is_void(const Segment& segment) {
 }  // namespace
 
 Segments::~Segments() {
-  ClientParts& client = object_->client();
-  const MutexLock lock(client.mutex);
+  const MutexLock lock(client_.mutex);
   for (const auto& [begin, segment] : by_begin_) {
     if (!segment->bytes) continue;
-    client.kept.erase(segment->kept);
-    client.held_bytes -= segment->end - segment->begin;
+    client_.kept.erase(segment->kept);
+    client_.held_bytes -= segment->end - segment->begin;
     segment->bytes = nullptr;
   }
 }
@@ -60,13 +59,12 @@ void Segments::arrived(ClientParts& client, const SegmentPtr& segment, Result<st
 }
 
 void Segments::add(std::uint64_t begin, std::string bytes) {
-  ClientParts& client = object_->client();
   const auto segment = std::make_shared<Segment>(begin, begin + bytes.size(), false);
-  const MutexLock lock(client.mutex);
-  client.held_bytes += bytes.size();
-  keep(client, segment, std::move(bytes));
+  const MutexLock lock(client_.mutex);
+  client_.held_bytes += bytes.size();
+  keep(client_, segment, std::move(bytes));
   by_begin_[begin] = segment;
-  drop_oldest(client, ClientParts::kMaxKeptBytes);
+  drop_oldest(client_, ClientParts::kMaxKeptBytes);
 }
 
 // Forgets what is void on the way.
@@ -99,16 +97,15 @@ bool Segments::is_free(std::uint64_t begin, std::uint64_t end) const {
 }
 
 std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool urgent) {
-  ClientParts& client = object_->client();
   std::vector<SegmentPtr> out;
   for (const ByteRange& range : missing) {
     for (std::uint64_t begin = range.begin; begin < range.end;) {
       const std::uint64_t end = std::min(begin + kMaxRequest, range.end);
       const std::uint64_t room = ClientParts::kMaxKeptBytes - (end - begin);
-      drop_oldest(client, room);
-      if (!urgent && client.held_bytes > room) return out;
+      drop_oldest(client_, room);
+      if (!urgent && client_.held_bytes > room) return out;
       const auto segment = std::make_shared<Segment>(begin, end, ahead);
-      client.held_bytes += end - begin;
+      client_.held_bytes += end - begin;
       by_begin_[begin] = segment;
       out.push_back(segment);
       begin = end;
@@ -128,8 +125,7 @@ void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
 std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
   std::vector<SegmentPtr> made, out;
   {
-    ClientParts& client = object_->client();
-    const MutexLock lock(client.mutex);
+    const MutexLock lock(client_.mutex);
     const bool little = range.end - range.begin < kBlock;
     const ByteRange wanted =
         little ? ByteRange{range.begin / kBlock * kBlock, divide_up(range.end, kBlock) * kBlock} : range;
@@ -147,8 +143,7 @@ std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
 void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
   std::vector<SegmentPtr> made;
   {
-    ClientParts& client = object_->client();
-    const MutexLock lock(client.mutex);
+    const MutexLock lock(client_.mutex);
     Missing all;
     for (const ByteRange& range : ranges) {
       const Missing missing = missing_in(range);
@@ -169,8 +164,7 @@ void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
 }
 
 Result<std::shared_ptr<const std::string>> Segments::wait(const SegmentPtr& segment) {
-  ClientParts& client = object_->client();
-  MutexLock lock(client.mutex);
+  MutexLock lock(client_.mutex);
   if (!segment->done) {
     lock.unlock();
     note_long_work();
@@ -178,7 +172,7 @@ Result<std::shared_ptr<const std::string>> Segments::wait(const SegmentPtr& segm
   }
   while (!segment->done) segment->came.wait(lock);
   if (segment->error) return fail(*segment->error);
-  if (segment->bytes) client.kept.splice(client.kept.end(), client.kept, segment->kept);
+  if (segment->bytes) client_.kept.splice(client_.kept.end(), client_.kept, segment->kept);
   return segment->bytes;
 }
 

@@ -13,7 +13,8 @@ namespace h5mount::remote {
 
 class Segments {
  public:
-  Segments(std::shared_ptr<FarObject> object, std::uint64_t size) : object_(std::move(object)), size_(size) {}
+  Segments(std::shared_ptr<FarObject> object, std::uint64_t size)
+      : object_(std::move(object)), client_(object_->client()), size_(size) {}
   ~Segments();
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
@@ -31,17 +32,17 @@ class Segments {
 
  private:
   using Missing = std::vector<ByteRange>;
-  Missing missing_in(ByteRange range) H5_REQUIRES(object_->client().mutex);
-  bool is_there(ByteRange range) H5_REQUIRES(object_->client().mutex);
-  bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(object_->client().mutex);
-  std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent)
-      H5_REQUIRES(object_->client().mutex);
+  Missing missing_in(ByteRange range) H5_REQUIRES(client_.mutex);
+  bool is_there(ByteRange range) H5_REQUIRES(client_.mutex);
+  bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(client_.mutex);
+  std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent) H5_REQUIRES(client_.mutex);
   void start(const std::vector<SegmentPtr>& made, bool urgent);
   static void arrived(ClientParts& client, const SegmentPtr& segment, Result<std::string> bytes);
 
   const std::shared_ptr<FarObject> object_;
+  ClientParts& client_;
   const std::uint64_t size_;
-  std::map<std::uint64_t, SegmentPtr> by_begin_;  // guarded by the client's mutex
+  std::map<std::uint64_t, SegmentPtr> by_begin_ H5_GUARDED_BY(client_.mutex);
 };
 
 }  // namespace h5mount::remote
