@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "copy_command.h"
+#include "cures.h"
 #include "exit_codes.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/filter/plugins.h"
@@ -70,8 +71,8 @@ bool is_other_file(const std::string& path, const Error& error) {
 front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
                                       SalvageMode salvage, bool& any) {
   constexpr int kMaxHints = 4;
-  return [&tree, &file, &any, hints = 0, hinted = salvage != SalvageMode::Off](std::string_view path,
-                                                                               const Error& error) mutable {
+  return [&tree, &file, &any, hints = 0, hinted = salvage != SalvageMode::Off, cures = Cures()](
+             std::string_view path, const Error& error) mutable {
     any = true;
     if (is_other_file(std::string(path), error)) {
       print_error("",
@@ -85,6 +86,7 @@ front::FailureHandler failure_handler(const std::shared_ptr<tree::Tree>& tree, c
     const bool at_place = error.offset() != std::numeric_limits<std::uint64_t>::max();  // in a file
     std::string words = !hinted && at_place ? with_salvage_hint(error).text() : error.text();
     hinted = hinted || words != error.text();
+    if (const std::string_view cure = cures.next(error); !cure.empty()) words += fmt::format("; {}", cure);
     if (error.code() == ErrorCode::NotFound && ++hints <= kMaxHints)
       if (const std::string hint = path_hint(tree, file, path); !hint.empty()) words += "; " + hint;
     print_error("", file + ": " + (words.find(place) == std::string::npos ? place + ": " + words : words));
@@ -116,8 +118,10 @@ int run_front(const FrontCommand& command) {
       run_command(command, sources->files.get(),
                   {*tree, out, failure_handler(*tree, name, command.options.salvage, any_failed)});
   if (!done) {
-    const std::string words = done.error().text();
+    std::string words = done.error().text();
     const bool of_destination = !command.destination.empty() && words.starts_with(command.destination);
+    if (const std::string_view cure = cure_of(done.error()); !cure.empty())
+      words += fmt::format("; {}", cure);
     print_error(of_destination ? "" : name, words);
   }
   return done && !any_failed ? 0 : kExitPartial;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "cures.h"
 #include "fsck_words.h"
 #include "h5mount/base/log.h"
 #include "h5mount/check/check.h"
@@ -80,8 +81,9 @@ std::string bytes_text(double bytes) {
 // checksums' findings, which come after the check.
 class Printer final : public check::Report {
  public:
-  Printer(const FsckCommand& command, std::string source, std::uint64_t file_bytes)
+  Printer(const FsckCommand& command, Cures& cures, std::string source, std::uint64_t file_bytes)
       : command_(command),
+        cures_(cures),
         source_(std::move(source)),
         file_bytes_(file_bytes),
         bar_(command.progress && command.progress_descriptor < 0 && ::isatty(STDERR_FILENO) == 1) {}
@@ -104,6 +106,9 @@ class Printer final : public check::Report {
     else
       print(fmt::format("{}: {}: {}", escape_for_log(place), severity_name(finding.severity),
                         finding.error.text()));
+    if (command_.json || command_.quiet || finding.severity == check::Severity::Note) return;
+    if (const std::string_view cure = cures_.next(finding.error); !cure.empty())
+      fmt::print(stderr, "fsck.h5: {}\n", cure);
   }
 
   bool go_on(const check::Totals& so_far) override {
@@ -196,6 +201,7 @@ class Printer final : public check::Report {
   }
 
   const FsckCommand& command_;
+  Cures& cures_;
   const std::string source_;
   const std::uint64_t file_bytes_;
   const bool bar_;
@@ -270,7 +276,7 @@ class Checker {
     sum_ = {};
     files_ = 0;
     const int code = check_below(*sources->many, path, {});
-    Printer(command_, path, 0).summarise(sum_, files_);
+    Printer(command_, cures_, path, 0).summarise(sum_, files_);
     return code;
   }
 
@@ -308,12 +314,13 @@ class Checker {
         return complain(source, files.error());
       }
       ++sum_.damage;
-      Printer(command_, source, 0).found({check::Severity::Damage, "", files.error()});
+      Printer(command_, cures_, source, 0).found({check::Severity::Damage, "", files.error()});
       return kFsckDamaged;
     }
     const dataset::ReadEnvironment environment{std::make_shared<cache::BlockCache>(kCacheBytes), workers_,
                                                *std::move(files)};
-    Printer printer(command_, source, environment.files->main()->snapshot()->source()->stored_bytes());
+    Printer printer(command_, cures_, source,
+                    environment.files->main()->snapshot()->source()->stored_bytes());
     const std::vector<salvage::Report> reports = salvaging_.take();
     for (const salvage::Report& report : reports) tell_of_salvage(printer, report);
     const bool salvaged = std::ranges::any_of(reports, &salvage::Report::changed);
@@ -352,6 +359,7 @@ class Checker {
   const unsigned threads_;
   const std::shared_ptr<cache::WorkerPool> workers_;
   SalvageReports salvaging_;
+  Cures cures_;
   check::Totals sum_;  // of a directory's files
   std::uint64_t files_ = 0;
 };

@@ -41,7 +41,7 @@ class Checksums final : public Visitor {
 
   Result<bool> visit(FoundNode& found) override {
     if (options_.stop != nullptr && options_.stop->load())
-      return fail(Error(ErrorCode::Stale, "interrupted"));
+      return fail(Error(ErrorCode::Interrupted, "interrupted"));
     if (found.stat.type != tree::NodeType::File || !is_dataset(found)) return true;
     const bool linked = found.stat.nlink > 1;
     if (const auto known = linked_.find(found.stat.ino); linked && known != linked_.end()) {
@@ -82,7 +82,7 @@ class Checksums final : public Visitor {
     std::vector<std::byte> copied;
     const auto take = [&](const dataset::Pieces& pieces, std::uint64_t) -> Status {
       if (options_.stop != nullptr && options_.stop->load())
-        return fail(Error(ErrorCode::Stale, "interrupted"));
+        return fail(Error(ErrorCode::Interrupted, "interrupted"));
       bytes_.fetch_add(pieces.total(), std::memory_order_relaxed);
       if (!pieces.kernel_only()) {
         for (const dataset::Piece& piece : pieces.list()) hash.add(piece.bytes);
@@ -120,7 +120,9 @@ class Checksums final : public Visitor {
 }  // namespace
 
 Status write_checksums(const Context& context, const ChecksumOptions& options) {
-  if (!sign::has_sha256()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
+  if (!sign::has_sha256())
+    return fail(Error(ErrorCode::UnsupportedFeature,
+                      "this h5mount was built without libcrypto, which checksums need"));
   Checksums checksums(context, options);
   H5_TRY(walk_paths(context.tree, {}, checksums, context.failed));
   return checksums.finish();

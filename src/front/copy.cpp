@@ -260,7 +260,7 @@ class Copy : public Visitor {
   Status check_stop() {
     const MutexLock lock(mutex_);
     if (!ended_ && options_.stop != nullptr && options_.stop->load())
-      ended_ = Error(ErrorCode::Stale, "interrupted; the same command continues it");
+      ended_ = Error(ErrorCode::Interrupted, "interrupted; the same command continues it");
     return ended_ ? Status(fail(*ended_)) : Status();
   }
 

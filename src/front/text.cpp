@@ -113,7 +113,9 @@ class TextWriter final : public Visitor {
 }  // namespace
 
 Status text(const Context& context, Paths paths) {
-  if (!sign::has_sha256()) return fail(Error(ErrorCode::UnsupportedFeature, "built without libcrypto"));
+  if (!sign::has_sha256())
+    return fail(
+        Error(ErrorCode::UnsupportedFeature, "this h5mount was built without libcrypto, which --text needs"));
   TextWriter writer(context);
   H5_TRY(walk_paths(context.tree, paths, writer, context.failed));
   return context.out.flush();

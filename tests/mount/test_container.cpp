@@ -123,5 +123,18 @@ TEST_F(ContainerTest, TheRealFusermountsWordsAreTold) {
     EXPECT_NE(ran.err.find(word), std::string::npos) << word << ": " << ran.err;
 }
 
+TEST_F(ContainerTest, APodsSideCarMountsForTheContainerBesideIt) {
+  H5MOUNT_NEEDS_NAMESPACES();
+  const auto volume = scratch() / "volume";
+  std::filesystem::create_directories(volume);
+  const Outcome ran =
+      run("unshare -m /usr/bin/python3 " H5MOUNT_SOURCE_ROOT "/tests/mount/run_pod.py $H5MOUNT " +
+          example().string() + " " + volume.string());
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char* word : {"observations", "radar", "station"})
+    EXPECT_NE(ran.out.find(word), std::string::npos) << word << ": " << ran.out << ran.err;
+  EXPECT_TRUE(ran.out.ends_with("unmounted\n")) << ran.out;
+}
+
 }  // namespace
 }  // namespace h5mount::test

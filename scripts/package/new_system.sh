@@ -1,0 +1,21 @@
+# For scripts that need a Debian of their own (sourced): new_system SUITE DIRECTORY makes one, within DIRECTORY WORD…
+# runs a command in it, with mount and process namespaces of its own, so that nothing of it is left when it ends.
+
+new_system() {
+  debootstrap --variant=minbase --include=ca-certificates,git "$1" "$2" "${MIRROR:-http://deb.debian.org/debian}" \
+    >"$2.log" 2>&1 || { tail -5 "$2.log" >&2; return 1; }
+  [ -e "$2/dev/fuse" ] || mknod -m 666 "$2/dev/fuse" c 10 229
+  # No daemon is started by a package.
+  printf '#!/bin/sh\nexit 101\n' >"$2/usr/sbin/policy-rc.d"
+  chmod 755 "$2/usr/sbin/policy-rc.d"
+  cp /etc/resolv.conf /etc/hosts "$2/etc/"
+}
+
+within() {
+  root=$1
+  shift
+  unshare --mount --pid --fork --kill-child sh -c '
+    mount -t proc proc "$0/proc" && mount -t devpts -o newinstance,ptmxmode=666 devpts "$0/dev/pts" &&
+    exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=xterm \
+      DEBIAN_FRONTEND=noninteractive "$@"' "$root" "$@"
+}
