@@ -51,7 +51,9 @@ int main(int count, char** words) {
     if (filter::is_plugin_helper(count, words)) return filter::run_plugin_helper(count, words);
     tidy_descriptors(count, words, handed_descriptors({count, words}));
     limit_malloc();
-    return run({count, words});
+    const int code = run({count, words});
+    finish_remote();
+    return code;
   } catch (const std::bad_alloc&) {
     std::fputs("h5mount: out of memory: raise the limit (ulimit -v), or give -o cache_size= a smaller size\n",
                stderr);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -171,6 +173,27 @@ bool set_absolute(Value text, std::string& out) {
   return !text.empty() && !trouble;
 }
 
+// Where other programs keep such, as XDG says; of root, who may have no home, where the system does.
+std::string usual_cache_directory() {
+  if (::geteuid() == 0) return "/var/cache/h5mount";
+  const char* const named = std::getenv("XDG_CACHE_HOME");
+  if (named != nullptr && *named == '/') return std::string(named) + "/h5mount";
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/h5mount" : std::string();
+}
+
+bool take_disk_cache(Value text, MountOptions& out) {
+  if (!text.empty()) return set_absolute(text, out.remote.disk_cache);
+  out.remote.disk_cache = usual_cache_directory();
+  return !out.remote.disk_cache.empty();
+}
+
+bool take_disk_cache_size(Value text, MountOptions& out) {
+  const auto bytes = parse_bytes(text);
+  if (bytes) out.remote.disk_cache_bytes = *bytes;
+  return bytes && *bytes >= remote::kMinDiskCacheBytes;
+}
+
 // A number, or a name in the user database.
 std::optional<std::uint32_t> parse_user(Value text) {
   constexpr std::uint32_t kNobodyAtAll = ~std::uint32_t{0};
@@ -279,6 +302,11 @@ constexpr Option kOptions[] = {
      take_validate},
     {"headers", "FILE", "a file", "of URLs: header fields for hosts, lines of HOST NAME: VALUE",
      [](Value v, MountOptions& o) { return set_absolute(v, o.remote.headers_file); }},
+    {"disk_cache", "[=DIR]", "a directory of your own, which is made where there is none",
+     "of URLs: keep on disk what came; without DIR in $XDG_CACHE_HOME/h5mount, of root /var/cache/h5mount",
+     take_disk_cache},
+    {"disk_cache_size", "SIZE", "a size of 1M or more", "of URLs: how much is kept on disk; 10G by default",
+     take_disk_cache_size},
     {"s3_endpoint", "URL", "a URL", "of s3://: the server, where it is not Amazon's",
      [](Value v, MountOptions& o) { return set_text(v, o.remote.s3_endpoint); }},
     {"s3_region", "REGION", "a region", "of s3://: the bucket's region; asked for by default",

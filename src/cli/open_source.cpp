@@ -192,6 +192,8 @@ Result<OpenedSources> open_sources(const SourceWords& words, const MountOptions&
     return out;
   }
   H5_ASSIGN(out.remembered, open_remembered(options));
+  // URLs are opened when they are used; what is wrong with the options is told now.
+  if (words.far()) H5_TRY(make_remote_opener(external_access(options), options.remote));
   std::vector<tree::NamedSource> named;
   for (const std::string& path : words.paths) {
     std::error_code none;

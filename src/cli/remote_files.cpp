@@ -111,6 +111,10 @@ Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::E
   return std::make_shared<RemoteOpener>(access, std::move(client));
 }
 
+void finish_remote() {
+  if (const auto client = client_so_far()) client->finish();
+}
+
 remote::Counters remote_counters() {
   const auto client = client_so_far();
   return client ? client->counters() : remote::Counters{};

@@ -15,6 +15,9 @@ namespace h5mount::cli {
 Result<std::shared_ptr<object::SourceOpener>> make_remote_opener(const object::ExternalAccess& access,
                                                                  const remote::Options& options);
 
+// Before the program ends: what came of URLs is in the disk cache then.
+void finish_remote();
+
 // Of all URLs of this program; zeros where there was none.
 remote::Counters remote_counters();
 bool uses_remote();

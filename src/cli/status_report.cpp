@@ -125,6 +125,7 @@ std::vector<MountStatus::Counter> MountStatus::numbers() const {
     out.push_back({"remote_bytes", remote.bytes});
     out.push_back({"remote_rounds", remote.rounds});
     out.push_back({"remote_retries", remote.retries});
+    out.push_back({"disk_cache_hits", remote.disk_hits});
   }
   if (const auto forest = this->forest()) {
     const tree::ForestCounts counts = forest->counts();

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "aws_identity.h"
+#include "disk_cache.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/remote/remote.h"
 #include "host_secrets.h"
@@ -28,14 +29,15 @@ struct Segment {
 using SegmentPtr = std::shared_ptr<Segment>;
 
 struct ClientParts {
-  ClientParts(const Options& chosen, HostSecrets loaded)
-      : options(chosen), secrets(std::move(loaded)), identity(chosen) {}
+  ClientParts(const Options& chosen, HostSecrets loaded, std::unique_ptr<DiskCache> kept_on_disk)
+      : options(chosen), secrets(std::move(loaded)), disk(std::move(kept_on_disk)), identity(chosen) {}
 
   static constexpr unsigned kMaxAtOnce = 16;
   static constexpr std::uint64_t kMaxKeptBytes = 64U << 20;  // that have come or are under way
 
   const Options options;
   const HostSecrets secrets;
+  const std::unique_ptr<DiskCache> disk;  // null: nothing is kept there
   std::atomic<std::uint64_t> requests = 0, bytes = 0, retries = 0;
 
   Mutex mutex;                                      // of all segments of all sources

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "h5mount/base/checked.h"
+#include "object_identity.h"
 #include "segments.h"
 
 namespace h5mount::remote {
@@ -11,7 +12,15 @@ namespace {
 constexpr std::uint64_t kFirstBytes = 1U << 20;
 constexpr std::chrono::seconds kLookEvery{10};
 constexpr std::uint64_t kBlockBytes = 64U << 10;
+constexpr std::size_t kMaxPiece = 16U << 20;
 constexpr std::uint64_t kMaxAhead = 32U << 20, kMaxAheadRequest = 2U << 20;
+
+std::shared_ptr<DiskObject> on_disk(const FarObject& object) {
+  DiskCache* const cache = object.client().disk.get();
+  const std::string identity = cache == nullptr ? std::string() : object_identity(object);
+  if (identity.empty()) return nullptr;
+  return std::make_shared<DiskObject>(*cache, identity, object.version()->length);
+}
 
 // Finds readers that go forward through bytes that nobody announced: of each the place that it will read
 // next, and how much was asked for ahead of it. The window doubles from a block on.
@@ -49,8 +58,11 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
       : client_(std::move(client)),
         object_(object),
         size_(object->version()->length),
-        segments_(object, size_) {
-    segments_.add(0, std::move(first));
+        disk_(on_disk(*object)),
+        segments_(object, size_, disk_) {
+    const auto bytes = std::make_shared<const std::string>(std::move(first));
+    segments_.add(0, bytes);
+    if (disk_) disk_->put(0, bytes);
   }
 
   Status read_at(std::uint64_t offset, MutableByteSpan out) const override {
@@ -59,6 +71,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
           Error(ErrorCode::Truncated, "Object", "bytes", offset).with_detail("the object ends before"));
     if (out.empty()) return {};
     used_.store(true, std::memory_order_relaxed);
+    if (out.size() > kMaxPiece) return read_pieces(offset, out);
     const ByteRange range{offset, offset + out.size()};
     bool missed = false;
     std::vector<SegmentPtr> parts = segments_.cover(range, missed);
@@ -99,6 +112,19 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
     fetch(object_, 0, 1, false, [](const Result<std::string>&) {});
   }
 
+  // All of it may be more than is kept.
+  Status read_pieces(std::uint64_t offset, MutableByteSpan out) const {
+    while (!out.empty()) {
+      const ByteRange rest{offset, offset + out.size()};
+      segments_.ask({&rest, 1}, false);
+      const std::size_t piece = std::min(out.size(), kMaxPiece);
+      H5_TRY(read_at(offset, out.first(piece)));
+      offset += piece;
+      out = out.subspan(piece);
+    }
+    return {};
+  }
+
   void ask_ahead(ByteRange range) const {
     const ByteRange ahead = readers_.next(range);
     std::vector<ByteRange> parts;
@@ -121,6 +147,7 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
   const std::shared_ptr<const void> client_;  // keeps it alive
   const std::shared_ptr<FarObject> object_;
   const std::uint64_t size_;
+  const std::shared_ptr<DiskObject> disk_;
   mutable Segments segments_;
   mutable ForwardReaders readers_;
   mutable std::atomic<bool> used_ = false;  // since it was last looked for a change
@@ -129,7 +156,8 @@ class RemoteSource final : public io::ByteSource, public io::SourceState {
 
 class CurlClient final : public Client, public std::enable_shared_from_this<CurlClient> {
  public:
-  CurlClient(const Options& options, HostSecrets secrets) : parts_(options, std::move(secrets)) {}
+  CurlClient(const Options& options, HostSecrets secrets, std::unique_ptr<DiskCache> disk)
+      : parts_(options, std::move(secrets), std::move(disk)) {}
 
   Result<std::shared_ptr<io::ByteSource>> open(const Url& url) override {
     const auto object = std::make_shared<FarObject>(parts_, url);
@@ -151,7 +179,12 @@ class CurlClient final : public Client, public std::enable_shared_from_this<Curl
   }
 
   Counters counters() const override {
-    return {parts_.requests, parts_.bytes, parts_.transfers.rounds(), parts_.retries};
+    return {parts_.requests, parts_.bytes, parts_.transfers.rounds(), parts_.retries,
+            parts_.disk ? parts_.disk->hits() : 0};
+  }
+
+  void finish() override {
+    if (parts_.disk) parts_.disk->finish();
   }
 
  private:
@@ -166,7 +199,11 @@ bool can_fetch() {
 
 Result<std::shared_ptr<Client>> Client::make(const Options& options) {
   H5_ASSIGN(auto secrets, HostSecrets::load(options.headers_file));
-  return std::make_shared<CurlClient>(options, std::move(secrets));
+  std::unique_ptr<DiskCache> disk;
+  if (!options.disk_cache.empty()) {
+    H5_ASSIGN(disk, DiskCache::open(options.disk_cache, options.disk_cache_bytes));
+  }
+  return std::make_shared<CurlClient>(options, std::move(secrets), std::move(disk));
 }
 
 }  // namespace h5mount::remote

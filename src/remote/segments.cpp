@@ -22,8 +22,10 @@ void drop_oldest(ClientParts& client, std::uint64_t most) H5_REQUIRES(client.mut
   }
 }
 
-void keep(ClientParts& client, const SegmentPtr& segment, std::string bytes) H5_REQUIRES(client.mutex) {
-  segment->bytes = std::make_shared<const std::string>(std::move(bytes));
+using Bytes = std::shared_ptr<const std::string>;
+
+void keep(ClientParts& client, const SegmentPtr& segment, Bytes bytes) H5_REQUIRES(client.mutex) {
+  segment->bytes = std::move(bytes);
   segment->done = true;
   segment->kept = client.kept.insert(client.kept.end(), segment);
 }
@@ -31,6 +33,22 @@ void keep(ClientParts& client, const SegmentPtr& segment, std::string bytes) H5_
 // Neither under way nor there: it failed, or was dropped.
 bool is_void(const Segment& segment) {
   return segment.done && segment.bytes == nullptr;
+}
+
+// The parts of ranges that are in none of `there`; both are in order.
+std::vector<ByteRange> without(const std::vector<ByteRange>& ranges, const std::vector<ByteRange>& there) {
+  if (there.empty()) return ranges;
+  std::vector<ByteRange> out;
+  for (ByteRange range : ranges) {
+    const auto first =
+        std::ranges::partition_point(there, [&](const ByteRange& part) { return part.end <= range.begin; });
+    for (auto at = first; at != there.end() && at->begin < range.end && range.begin < range.end; ++at) {
+      if (at->begin > range.begin) out.push_back({range.begin, at->begin});
+      range.begin = std::max(range.begin, at->end);
+    }
+    if (range.begin < range.end) out.push_back(range);
+  }
+  return out;
 }
 
 }  // namespace
@@ -45,10 +63,10 @@ Segments::~Segments() {
   }
 }
 
-void Segments::arrived(ClientParts& client, const SegmentPtr& segment, Result<std::string> bytes) {
+void Segments::arrived(ClientParts& client, const SegmentPtr& segment, const Result<Bytes>& bytes) {
   const MutexLock lock(client.mutex);
   if (bytes) {
-    keep(client, segment, *std::move(bytes));
+    keep(client, segment, *bytes);
     drop_oldest(client, ClientParts::kMaxKeptBytes);
   } else {
     segment->error = bytes.error();
@@ -58,12 +76,31 @@ void Segments::arrived(ClientParts& client, const SegmentPtr& segment, Result<st
   segment->came.notify_all();
 }
 
-void Segments::add(std::uint64_t begin, std::string bytes) {
-  const auto segment = std::make_shared<Segment>(begin, begin + bytes.size(), false);
+void Segments::add(std::uint64_t begin, const Bytes& bytes) {
+  const auto segment = std::make_shared<Segment>(begin, begin + bytes->size(), false);
   const MutexLock lock(client_.mutex);
-  client_.held_bytes += bytes.size();
-  keep(client_, segment, std::move(bytes));
+  client_.held_bytes += bytes->size();
+  keep(client_, segment, bytes);
   by_begin_[begin] = segment;
+  drop_oldest(client_, ClientParts::kMaxKeptBytes);
+}
+
+// What is on the disk of a range is added as it is there, but for what has come meanwhile or is under way.
+void Segments::load(ByteRange range) {
+  if (!disk_) return;
+  disk_->read(range, [this](std::uint64_t begin, const std::string& bytes) { add_loaded(begin, bytes); });
+}
+
+void Segments::add_loaded(std::uint64_t begin, const std::string& bytes) {
+  const MutexLock lock(client_.mutex);
+  for (const ByteRange& hole : missing_in({begin, begin + bytes.size()})) {
+    const auto length = static_cast<std::size_t>(hole.end - hole.begin);
+    const auto segment = std::make_shared<Segment>(hole.begin, hole.end, false);
+    client_.held_bytes += length;
+    keep(client_, segment,
+         std::make_shared<const std::string>(bytes, static_cast<std::size_t>(hole.begin - begin), length));
+    by_begin_[hole.begin] = segment;
+  }
   drop_oldest(client_, ClientParts::kMaxKeptBytes);
 }
 
@@ -89,6 +126,11 @@ Segments::Missing Segments::missing_in(ByteRange range) {
 
 bool Segments::is_there(ByteRange range) {
   return missing_in(range).empty();
+}
+
+bool Segments::has(ByteRange range) {
+  const MutexLock lock(client_.mutex);
+  return is_there(range);
 }
 
 bool Segments::is_free(std::uint64_t begin, std::uint64_t end) const {
@@ -117,18 +159,22 @@ std::vector<SegmentPtr> Segments::make(const Missing& missing, bool ahead, bool 
 void Segments::start(const std::vector<SegmentPtr>& made, bool urgent) {
   for (const SegmentPtr& segment : made)
     fetch(object_, segment->begin, segment->end, urgent,
-          [object = object_, segment](Result<std::string> bytes) {
-            arrived(object->client(), segment, std::move(bytes));
+          [object = object_, disk = disk_, segment](Result<std::string> bytes) {
+            if (!bytes) return arrived(object->client(), segment, std::unexpected(bytes.error()));
+            const auto whole = std::make_shared<const std::string>(*std::move(bytes));
+            arrived(object->client(), segment, whole);
+            if (disk) disk->put(segment->begin, whole);
           });
 }
 
 std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
   std::vector<SegmentPtr> made, out;
+  const bool little = range.end - range.begin < kBlock;
+  const ByteRange wanted =
+      little ? ByteRange{range.begin / kBlock * kBlock, divide_up(range.end, kBlock) * kBlock} : range;
+  if (disk_ && !has(range)) load(wanted);
   {
     const MutexLock lock(client_.mutex);
-    const bool little = range.end - range.begin < kBlock;
-    const ByteRange wanted =
-        little ? ByteRange{range.begin / kBlock * kBlock, divide_up(range.end, kBlock) * kBlock} : range;
     made = make(is_there(range) ? Missing{} : missing_in(wanted), false, true);
     auto at = by_begin_.upper_bound(range.begin);
     if (at != by_begin_.begin()) --at;
@@ -142,11 +188,12 @@ std::vector<SegmentPtr> Segments::cover(ByteRange range, bool& missed) {
 
 void Segments::ask(std::span<const ByteRange> ranges, bool ahead) {
   std::vector<SegmentPtr> made;
+  const std::vector<ByteRange> on_disk = disk_ ? disk_->found(ranges) : std::vector<ByteRange>();
   {
     const MutexLock lock(client_.mutex);
     Missing all;
     for (const ByteRange& range : ranges) {
-      const Missing missing = missing_in(range);
+      const Missing missing = without(missing_in(range), on_disk);
       all.insert(all.end(), missing.begin(), missing.end());
     }
     std::ranges::sort(all, {}, &ByteRange::begin);

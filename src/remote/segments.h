@@ -7,25 +7,27 @@
 #include <span>
 #include <vector>
 
+#include "disk_object.h"
 #include "far_object.h"
 
 namespace h5mount::remote {
 
 class Segments {
  public:
-  Segments(std::shared_ptr<FarObject> object, std::uint64_t size)
-      : object_(std::move(object)), client_(object_->client()), size_(size) {}
+  // `disk`: what was kept of it; null where nothing is.
+  Segments(std::shared_ptr<FarObject> object, std::uint64_t size, std::shared_ptr<DiskObject> disk)
+      : object_(std::move(object)), client_(object_->client()), size_(size), disk_(std::move(disk)) {}
   ~Segments();
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
-  // Those that cover the range, in order; what is missing is asked for, in requests of at most kMaxRequest
-  // and in whole blocks where it is little: what lies beside it is often wanted next. `missed`: whether
-  // anything was.
+  // Those that cover the range, in order; what is missing comes from the disk cache, or is asked for, in
+  // requests of at most kMaxRequest and in whole blocks where it is little: what lies beside it is often
+  // wanted next. `missed`: whether anything was.
   std::vector<SegmentPtr> cover(ByteRange range, bool& missed);
   // Asks for what is missing of the ranges, neighbours in one request, as long as the bound allows.
   void ask(std::span<const ByteRange> ranges, bool ahead);
-  void add(std::uint64_t begin, std::string bytes);
+  void add(std::uint64_t begin, const std::shared_ptr<const std::string>& bytes);
 
   // Waits for the segment. Errors: of its fetch.
   Result<std::shared_ptr<const std::string>> wait(const SegmentPtr& segment);
@@ -34,14 +36,19 @@ class Segments {
   using Missing = std::vector<ByteRange>;
   Missing missing_in(ByteRange range) H5_REQUIRES(client_.mutex);
   bool is_there(ByteRange range) H5_REQUIRES(client_.mutex);
+  bool has(ByteRange range);
   bool is_free(std::uint64_t begin, std::uint64_t end) const H5_REQUIRES(client_.mutex);
   std::vector<SegmentPtr> make(const Missing& missing, bool ahead, bool urgent) H5_REQUIRES(client_.mutex);
   void start(const std::vector<SegmentPtr>& made, bool urgent);
-  static void arrived(ClientParts& client, const SegmentPtr& segment, Result<std::string> bytes);
+  void load(ByteRange range);
+  void add_loaded(std::uint64_t begin, const std::string& bytes);
+  static void arrived(ClientParts& client, const SegmentPtr& segment,
+                      const Result<std::shared_ptr<const std::string>>& bytes);
 
   const std::shared_ptr<FarObject> object_;
   ClientParts& client_;
   const std::uint64_t size_;
+  const std::shared_ptr<DiskObject> disk_;
   std::map<std::uint64_t, SegmentPtr> by_begin_ H5_GUARDED_BY(client_.mutex);
 };
 

@@ -13,6 +13,7 @@
 
 #include "database.h"
 #include "h5mount/base/log.h"
+#include "h5mount/base/own_directory.h"
 #include "h5mount/base/thread_annotations.h"
 #include "h5mount/base/unique_fd.h"
 #include "h5mount/tree/names.h"
@@ -173,16 +174,7 @@ bool can_store() {
 
 Result<std::shared_ptr<tree::LineStore>> open_line_store(const std::string& directory,
                                                          const std::string& maker) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return fail(io_error(errno, "making the directory " + directory));
-  UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat st = {};
-  if (!fd || ::fstat(fd.get(), &st) != 0) return fail(io_error(errno, directory));
-  if (st.st_uid != ::geteuid())
-    return fail({ErrorCode::AccessDenied, directory + " belongs to somebody else: catalogue= needs one of "
-                                                      "your own"});
-  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return fail({ErrorCode::AccessDenied, directory + ": others may write there: chmod 700 it"});
+  H5_ASSIGN(UniqueFd fd, open_own_directory(directory));
   char real[PATH_MAX];
   if (::realpath(directory.c_str(), real) == nullptr) return fail(io_error(errno, directory));
   auto out = std::make_shared<SqliteStore>(std::move(fd), real, tree::fnv1a(maker));

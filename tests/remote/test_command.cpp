@@ -151,6 +151,78 @@ TEST_F(RemoteCommandTest, EveryRequestIsALineOfTheDebugLog) {
   EXPECT_EQ(out.err.find("secret"), std::string::npos) << out.err;
 }
 
+// ---- the disk cache
+
+TEST_F(RemoteCommandTest, WhatCameIsKeptOnDiskForTheNextRun) {
+  const std::string cat = "$H5MOUNT --cat -o disk_cache=kept ${U}deep/main.h5 packed numbers | sha256sum";
+  const std::string local = in("$H5MOUNT --cat www/deep/main.h5 packed numbers | sha256sum").out;
+  EXPECT_EQ(with_url(cat).out, local);
+  EXPECT_GT(server->count(), 1);
+  server->reset();
+  EXPECT_EQ(with_url(cat).out, local);
+  EXPECT_EQ(server->count(), 1) << server->requests();
+  server->reset();
+  EXPECT_EQ(
+      with_url("$F -q -o disk_cache=kept ${U}deep/main.h5 || true; $H5MOUNT --copy -o disk_cache=kept "
+               "${U}deep/main.h5 packed copied && $H5MOUNT --cat www/deep/main.h5 packed | cmp - copied")
+          .code,
+      0);
+  // Whoever may not read it gets nothing of it, and another object is another one.
+  server->set("fail=9:403");
+  EXPECT_EQ(with_url(cat).out, in("sha256sum < /dev/null").out);
+  server->set();
+  EXPECT_EQ(
+      in("/usr/bin/python3 -c \"import h5py; h5py.File('www/deep/main.h5', 'a')['numbers'][7] = 1\"").code,
+      0);
+  EXPECT_EQ(with_url(cat).out, in("$H5MOUNT --cat www/deep/main.h5 packed numbers | sha256sum").out);
+}
+
+TEST_F(RemoteCommandTest, TheDiskCacheHoldsNoSecret) {
+  const std::string host = "127.0.0.1:" + std::to_string(server->port());
+  const auto cat = [&](const std::string& query) {
+    server->reset();
+    return with_url("$H5MOUNT --cat -o disk_cache=kept 'http://me:pass@" + host + "/deep/main.h5?" + query +
+                    "' numbers | tail -c 4 | od -An -tu4")
+        .out;
+  };
+  EXPECT_EQ(cat("X-Amz-Date=1&X-Amz-Signature=hidden"), "     499999\n");
+  EXPECT_EQ(cat("X-Amz-Date=2&X-Amz-Signature=secret"), "     499999\n");
+  EXPECT_EQ(server->count(), 1) << "another signature for the same object";
+  EXPECT_EQ(
+      in("ls -R kept; stat -c %a kept; grep -rcE 'hidden|secret|me:pass|deep|main' kept | grep -v ':0$'")
+          .out.find("main"),
+      std::string::npos);
+  EXPECT_EQ(in("grep -rE 'hidden|secret|me:pass|deep.main' kept | wc -l").out, "0\n");
+}
+
+TEST_F(RemoteCommandTest, WhatHasNoVersionIsNotKept) {
+  for (const char* faults : {"tag=-,time=-", "tag=W%2F%22weak%22,time=-"}) {
+    server->set(faults);
+    for (int i = 0; i < 2; ++i) {
+      server->reset();
+      EXPECT_EQ(with_url("$H5MOUNT --cat -o disk_cache=kept ${U}deep/main.h5 numbers | wc -c").out,
+                "2000000\n");
+      EXPECT_GT(server->count(), 1) << faults;
+    }
+  }
+}
+
+TEST_F(RemoteCommandTest, ADiskCacheWhereOthersMayWriteIsExitOne) {
+  ASSERT_EQ(in("mkdir -m 777 open").code, 0);
+  const Outcome refused = with_url(
+      "$H5MOUNT --cat -o disk_cache=open ${U}deep/main.h5 numbers | wc -c; mkdir m; "
+      "echo ${U}deep/main.h5 > list; $H5MOUNT -o disk_cache=open @list m");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.out, "0\n");
+  EXPECT_EQ(lines_in(refused.err), 2) << refused.err;
+  EXPECT_NE(refused.err.find("others may write there"), std::string::npos) << refused.err;
+  EXPECT_EQ(server->count(), 0);
+  EXPECT_EQ(with_url("$H5MOUNT --list -o disk_cache=kept,disk_cache_size=1000 ${U}other.h5").code, 1);
+  EXPECT_EQ(
+      with_url("HOME=$PWD XDG_CACHE_HOME= $H5MOUNT --list -o disk_cache=$PWD/home/h5mount ${U}other.h5").code,
+      0);
+}
+
 // ---- mounts
 
 class RemoteMountTest : public RemoteCommandTest {
@@ -171,6 +243,23 @@ TEST_F(RemoteMountTest, OneRequestMounts) {
   mounts(server->url("deep/other.h5"));
   EXPECT_EQ(mount.in("ls -l; od -An -tu1 d; getfattr -d d").code, 0);
   EXPECT_EQ(mount.in("grep '^remote_requests' .h5/status").out, "remote_requests: 1\n");
+}
+
+TEST_F(RemoteMountTest, MountsShareADiskCache) {
+  const std::string cache = "-o disk_cache=" + (place / "kept").string();
+  const std::string local = in("$H5MOUNT --cat www/deep/main.h5 packed numbers | sha256sum").out;
+  mounts(server->url("deep/main.h5"), cache);
+  MountPoint second;
+  ASSERT_EQ(with_url("$H5MOUNT " + cache + " ${U}deep/main.h5 " + second.path()).code, 0);
+  server->reset();
+  EXPECT_EQ(mount.in("cat packed numbers | sha256sum").out, local);
+  const int first = server->count();
+  EXPECT_GT(first, 0);
+  const std::string kept = "find kept -size +1900k | wc -l";
+  for (int i = 0; i < 100 && in(kept).out == "0\n"; ++i) ::usleep(100'000);
+  EXPECT_EQ(second.in("cat packed numbers | sha256sum").out, local);
+  EXPECT_EQ(server->count(), first);
+  EXPECT_NE(second.in("grep '^disk_cache_hits' .h5/status").out, "disk_cache_hits: 0\n");
 }
 
 TEST_F(RemoteMountTest, BytesAreThoseOfTheFile) {

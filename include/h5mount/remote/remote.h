@@ -16,6 +16,8 @@
 
 namespace h5mount::remote {
 
+constexpr std::uint64_t kMinDiskCacheBytes = 1U << 20;
+
 struct Options {
   std::chrono::seconds timeout{30};  // how long a request may get nothing useful, all its tries included
   bool validate_size = false;        // the length alone says which version it is
@@ -23,10 +25,12 @@ struct Options {
   std::string headers_file;          // lines `HOST NAME: VALUE`
   std::string s3_endpoint, s3_region;
   bool anonymous = false, requester_pays = false;
+  std::string disk_cache;  // directory where what came is kept; empty: nowhere
+  std::uint64_t disk_cache_bytes = std::uint64_t{10} << 30;
 };
 
 struct Counters {
-  std::uint64_t requests = 0, bytes = 0, rounds = 0, retries = 0;
+  std::uint64_t requests = 0, bytes = 0, rounds = 0, retries = 0, disk_hits = 0;
 };
 
 // Whether this build can: with libcurl.
@@ -34,7 +38,7 @@ bool can_fetch();
 
 class Client {
  public:
-  // Errors: of `headers_file`; UnsupportedFeature where the build cannot fetch.
+  // Errors: of `headers_file` and `disk_cache`; UnsupportedFeature where the build cannot fetch.
   static Result<std::shared_ptr<Client>> make(const Options& options);
   virtual ~Client() = default;
 
@@ -42,6 +46,8 @@ class Client {
   // shows no secret of the URL.
   virtual Result<std::shared_ptr<io::ByteSource>> open(const Url& url) = 0;
   virtual Counters counters() const = 0;
+  // Before the program ends: waits until what came is in the disk cache. Nothing is kept afterwards.
+  virtual void finish() = 0;
 };
 
 }  // namespace h5mount::remote

@@ -1,0 +1,15 @@
+// A directory in which this program keeps what it made, for later runs: it must be the user's own.
+#pragma once
+
+#include <string>
+
+#include "h5mount/base/error.h"
+#include "h5mount/base/unique_fd.h"
+
+namespace h5mount {
+
+// Opens the directory, which is made (mode 0700) where there is none. Errors: AccessDenied where it belongs
+// to somebody else or others may write there.
+Result<UniqueFd> open_own_directory(const std::string& path);
+
+}  // namespace h5mount
