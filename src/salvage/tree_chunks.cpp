@@ -22,15 +22,55 @@ struct Leaf1 {
   format::ChunkBTree1Node node;
 };
 
-std::optional<Leaf1> leaf1_at(const Rescue& rescue, std::uint64_t address,
-                              const chunk::ChunkGeometry& geometry) {
+constexpr std::size_t kEntriesAt = 6;  // in a node: 2 bytes
+
+// A node as if it had so many entries.
+Result<format::ChunkBTree1Node> decode_leaf1(const Rescue& rescue, ByteSpan block, std::uint64_t address,
+                                             const chunk::ChunkGeometry& geometry, std::uint16_t entries) {
+  std::vector<std::byte> bytes(block.begin(), block.end());
+  bytes[kEntriesAt] = static_cast<std::byte>(entries & 0xFF);
+  bytes[kEntriesAt + 1] = static_cast<std::byte>(entries >> 8);
+  format::ChunkBTree1Bounds bounds;
+  bounds.level = 0;
+  format::Cursor cursor(bytes, address, "ChunkBTree1Node", rescue.sizes());
+  return format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, bounds);
+}
+
+// A writer that was killed may have written the first pages of a node and not the rest, which is older: the
+// entries before the first that cannot be one.
+std::optional<format::ChunkBTree1Node> begun_leaf1(Rescue& rescue, ByteSpan block, std::uint64_t address,
+                                                   const chunk::ChunkGeometry& geometry) {
+  if (block.size() < kEntriesAt + 2) return std::nullopt;
+  std::optional<format::ChunkBTree1Node> out;
+  std::uint16_t fewest = 0, most = load_le<std::uint16_t>(&block[kEntriesAt]);
+  while (fewest + 1 < most && rescue.spend(1024)) {
+    const auto middle = static_cast<std::uint16_t>(fewest + (most - fewest) / 2);
+    auto node = decode_leaf1(rescue, block, address, geometry, middle);
+    if (node) {
+      out = *std::move(node);
+      fewest = middle;
+    } else {
+      most = middle;
+    }
+  }
+  while (out && out->size() > 0 &&
+         !may_be_chunk(rescue, geometry, out->children.back().address, out->children.back().stored_size)) {
+    out->children.pop_back();
+    out->keys.resize(out->keys.size() - out->rank);
+  }
+  return out;
+}
+
+std::optional<Leaf1> leaf1_at(Rescue& rescue, std::uint64_t address, const chunk::ChunkGeometry& geometry) {
   const auto block = rescue.file->read_up_to(address, kMaxNode1, "ChunkBTree1Node");
   if (!block) return std::nullopt;
   Leaf1 out;
   format::ChunkBTree1Bounds bounds;
   bounds.level = 0;
   format::Cursor cursor = block->cursor("ChunkBTree1Node");
-  auto node = format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, bounds);
+  auto whole = format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, bounds);
+  auto node =
+      whole ? std::optional(*std::move(whole)) : begun_leaf1(rescue, block->bytes(), address, geometry);
   if (!node || node->size() == 0) return std::nullopt;
   for (std::size_t i = 0; i < node->size(); ++i) {
     const format::ChunkBTree1Node::Child& child = node->children[i];
