@@ -33,8 +33,8 @@ struct SalvageUse {
   std::function<bool()> go_on;  // asked now and then; may be null
 };
 // An opener of what `inner` finds, whose HDF5 files are salvaged as they are opened; `inner` itself where the
-// mode is Off. Raw data files have no structure and are opened as they are, and so is a sound file that may not
-// be fetched.
+// mode is Off. Raw data files have no structure and are opened as they are, and so is a sound file that may
+// not be fetched.
 std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<object::SourceOpener> inner,
                                                             const SalvageUse& use);
 
