@@ -247,6 +247,7 @@ SalvageUse use_of_salvage(const FsckCommand& command, unsigned threads, SalvageR
   if (!command.salvage) return {};
   return {.mode = SalvageMode::Errors,
           .threads = threads,
+          .far = command.salvage_far,
           .force = false,
           .lazy = false,
           .progress = false,

@@ -48,9 +48,12 @@ Result<FsckCommand> parse_fsck_words(int count, const char* const* words, std::o
       "fsck.h5");
   app.add_option("SOURCE", command.sources, "HDF5 files, directories of them, @FILE that names them");
   app.add_flag("-q,--quiet", command.quiet, "print findings only");
+  std::string salvage;
   app.add_flag(
-      "--salvage", command.salvage,
-      "tell what the option salvage of h5mount finds in a damaged file, and check what it then shows");
+         "--salvage{near}", salvage,
+         "tell what the option salvage of h5mount finds in a damaged file, and check what it then shows; "
+         "--salvage=far: also of a URL, all of which is then fetched")
+      ->check(CLI::IsMember({"near", "far"}));
   app.add_flag("--quick", command.quick, "check metadata only; read no data");
   std::string algorithm;
   app.add_option("--checksum", algorithm,
@@ -78,6 +81,8 @@ Result<FsckCommand> parse_fsck_words(int count, const char* const* words, std::o
   }
   if (command.sources.empty()) return fail({ErrorCode::InvalidValue, "no file is named; see fsck.h5 --help"});
   command.checksums = !algorithm.empty();
+  command.salvage = !salvage.empty();
+  command.salvage_far = salvage == "far";
   if (command.checksums && !sign::has_sha256())
     return fail({ErrorCode::UnsupportedFeature, "--checksum: fsck.h5 was built without libcrypto"});
   command.progress = command.progress || !command.quiet;

@@ -14,8 +14,9 @@ struct FsckCommand {
   bool quiet = false;  // findings only
   bool quick = false;
   bool json = false;
-  bool checksums = false;  // SHA-256 of datasets to stdout, findings to stderr
-  bool salvage = false;    // tell what the option salvage would find, and check what it shows
+  bool checksums = false;    // SHA-256 of datasets to stdout, findings to stderr
+  bool salvage = false;      // tell what the option salvage would find, and check what it shows
+  bool salvage_far = false;  // also of a URL
   bool progress = false;
   int progress_descriptor = -1;  // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
   unsigned threads = 0;          // 0: one a core

@@ -77,8 +77,20 @@ bool assign(std::optional<T> parsed, std::optional<T>& out) {
 }
 
 bool take_salvage(Value text, MountOptions& out) {
-  out.salvage = text == "fill" ? SalvageMode::Fill : SalvageMode::Errors;
-  return text.empty() || text == "fill";
+  out.salvage = SalvageMode::Errors;
+  out.salvage_far = false;
+  while (!text.empty()) {
+    const Value one = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    if (one == "fill") {
+      out.salvage = SalvageMode::Fill;
+    } else if (one == "far") {
+      out.salvage_far = true;
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::optional<Swmr> parse_swmr(Value text) {
@@ -273,8 +285,9 @@ constexpr Option kOptions[] = {
      [](Value v, MountOptions& o) { return assign(parse_swmr(v), o.swmr); }},
     {"force", "", "", "mount although a writer seems to have the file open",
      [](Value, MountOptions& o) { return o.force = true; }},
-    {"salvage", "[=fill]", "fill, or without a value",
-     "show what can still be known of a damaged file; what cannot is an error, or with fill the fill value",
+    {"salvage", "[=fill|far|fill:far]", "fill, far or fill:far, or without a value",
+     "show what can still be known of a damaged file; what cannot is an error, or with fill the fill value; "
+     "a file at a URL, which is then fetched whole, with far only",
      take_salvage},
     {"reload", "", "", "switch to the new file when the mounted one is replaced",
      [](Value, MountOptions& o) { return o.reload = true; }},

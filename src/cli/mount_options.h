@@ -36,6 +36,7 @@ struct MountOptions {
   Swmr swmr = Swmr::Auto;
   bool force = false;
   SalvageMode salvage = SalvageMode::Off;
+  bool salvage_far = false;
   bool survive = false;                 // another process goes on where this one ends
   bool reload = false;                  // a replaced file is reopened
   std::optional<std::size_t> max_open;  // source files that are open at once

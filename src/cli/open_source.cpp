@@ -175,6 +175,7 @@ SalvageUse salvage_use(const MountOptions& options) {
   SalvageUse out;
   out.mode = options.salvage;
   out.threads = decoding_threads(options);
+  out.far = options.salvage_far;
   out.force = options.force;
   out.lazy = true;
   out.progress = true;

@@ -7,6 +7,7 @@
 
 #include "h5mount/front/path_walk.h"
 #include "near_miss.h"
+#include "salvage_files.h"
 
 namespace h5mount::cli {
 namespace {
@@ -26,6 +27,12 @@ std::string nearest_name(tree::Tree& tree, tree::NodeId directory, std::string_v
   return std::string(near_miss(word, views));
 }
 
+// A group that cannot be opened is shown as a file; empty for other files.
+std::string damage_hint(tree::Tree& tree, const front::FoundNode& found) {
+  const auto opened = tree.open(found.node.id());
+  return opened ? std::string() : with_salvage_hint(opened.error()).text();
+}
+
 }  // namespace
 
 std::string path_hint(const std::shared_ptr<tree::Tree>& tree, const std::string& file,
@@ -36,7 +43,8 @@ std::string path_hint(const std::shared_ptr<tree::Tree>& tree, const std::string
     if (!front::find_path(tree, path.substr(0, end), front::LastLink::Follow)) {
       const std::string_view parent = path.substr(0, begin == 0 ? 0 : begin - 1);
       const auto directory = front::find_path(tree, parent, front::LastLink::Follow);
-      if (!directory || directory->stat.type != tree::NodeType::Directory) return {};
+      if (!directory) return {};
+      if (directory->stat.type != tree::NodeType::Directory) return damage_hint(*tree, *directory);
       const std::string meant = nearest_name(*tree, directory->node.id(), path.substr(begin, end - begin));
       if (!meant.empty()) return fmt::format("did you mean /{}?", front::joined_path(parent, meant));
       return fmt::format("h5mount --list {} /{} tells the names that there are", file, parent);

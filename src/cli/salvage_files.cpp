@@ -63,6 +63,14 @@ Status check_no_writer(io::ByteSource& source) {
   return {};
 }
 
+Status check_may_fetch(const SalvageUse& use, const io::ByteSource& source) {
+  if (use.far || !source.far()) return {};
+  return fail(
+      Error(ErrorCode::AccessDenied,
+            fmt::format("{} is not salvaged: all of it would be fetched, {} bytes; salvage=far does that",
+                        source.name(), source.size())));
+}
+
 class SweepProgress {
  public:
   explicit SweepProgress(bool wanted) : wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
@@ -87,6 +95,7 @@ class SweepProgress {
 
 Result<std::shared_ptr<io::ByteSource>> salvaged(const SalvageUse& use,
                                                  const std::shared_ptr<io::ByteSource>& source) {
+  H5_TRY(check_may_fetch(use, *source));
   if (!use.force) H5_TRY(check_no_writer(*source));
   SweepProgress line(use.progress);
   salvage::Options options;
@@ -128,6 +137,8 @@ class SalvagingOpener final : public object::SourceOpener {
     found.open = [use = use_,
                   open = std::move(found.open)]() mutable -> Result<std::shared_ptr<io::ByteSource>> {
       H5_ASSIGN(const auto source, open());
+      const bool may = check_may_fetch(use, *source).has_value();
+      if (!may && salvage::opens_plainly(source)) return source;
       return salvaged(use, source);
     };
     return found;

@@ -24,6 +24,7 @@ SalvageCounters& salvage_counters();
 struct SalvageUse {
   SalvageMode mode = SalvageMode::Off;
   unsigned threads = 1;
+  bool far = false;       // also a file that is fetched to be swept
   bool force = false;     // also a file that a process has open for writing
   bool lazy = false;      // FILE, if it opens otherwise, only once something needs it
   bool progress = false;  // a line on stderr while a large file is swept
@@ -32,7 +33,8 @@ struct SalvageUse {
   std::function<bool()> go_on;  // asked now and then; may be null
 };
 // An opener of what `inner` finds, whose HDF5 files are salvaged as they are opened; `inner` itself where the
-// mode is Off. Raw data files have no structure and are opened as they are.
+// mode is Off. Raw data files have no structure and are opened as they are, and so is a sound file that may
+// not be fetched.
 std::shared_ptr<object::SourceOpener> make_salvaging_opener(std::shared_ptr<object::SourceOpener> inner,
                                                             const SalvageUse& use);
 

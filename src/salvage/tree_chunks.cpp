@@ -1,7 +1,9 @@
 // Chunks that nodes of B-trees tell. A node does not say whose it is: it is taken where its keys and records
 // can be nobody else's.
 #include <algorithm>
+#include <unordered_set>
 
+#include "h5mount/base/limits.h"
 #include "h5mount/format/btree2_node.h"
 #include "h5mount/format/chunk_btree1.h"
 #include "rescue.h"
@@ -18,28 +20,96 @@ bool in_grid(std::span<const std::uint64_t> scaled, std::span<const std::uint64_
 
 // ---- version 1
 
-struct Leaf1 {
-  format::ChunkBTree1Node node;
-};
+constexpr std::size_t kEntriesAt = 6;  // in a node: 2 bytes
 
-std::optional<Leaf1> leaf1_at(const Rescue& rescue, std::uint64_t address,
-                              const chunk::ChunkGeometry& geometry) {
-  const auto block = rescue.file->read_up_to(address, kMaxNode1, "ChunkBTree1Node");
-  if (!block) return std::nullopt;
-  Leaf1 out;
-  format::ChunkBTree1Bounds bounds;
-  bounds.level = 0;
-  format::Cursor cursor = block->cursor("ChunkBTree1Node");
-  auto node = format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, bounds);
-  if (!node || node->size() == 0) return std::nullopt;
-  for (std::size_t i = 0; i < node->size(); ++i) {
-    const format::ChunkBTree1Node::Child& child = node->children[i];
-    if (!may_be_chunk(rescue, geometry, child.address, child.stored_size)) return std::nullopt;
-    if (!in_grid({node->key(i), node->rank}, geometry.grid)) return std::nullopt;
+// A node as if it had so many entries.
+Result<format::ChunkBTree1Node> decode_node1(const Rescue& rescue, const metadata::MetadataBlock& block,
+                                             std::uint64_t address, const chunk::ChunkGeometry& geometry,
+                                             std::uint16_t entries) {
+  std::vector<std::byte> bytes(block.bytes().begin(), block.bytes().end());
+  bytes[kEntriesAt] = static_cast<std::byte>(entries & 0xFF);
+  bytes[kEntriesAt + 1] = static_cast<std::byte>(entries >> 8);
+  format::Cursor cursor(bytes, address, "ChunkBTree1Node", rescue.sizes());
+  return format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, {});
+}
+
+// A writer that was killed may have written the first pages of a node and not the rest, which is older: the
+// entries before the first that cannot be one.
+std::optional<format::ChunkBTree1Node> begun_node1(Rescue& rescue, const metadata::MetadataBlock& block,
+                                                   std::uint64_t address,
+                                                   const chunk::ChunkGeometry& geometry) {
+  std::optional<format::ChunkBTree1Node> out;
+  std::uint16_t fewest = 0, most = load_le<std::uint16_t>(&block.bytes()[kEntriesAt]);
+  while (fewest + 1 < most && rescue.spend(1024)) {
+    const auto middle = static_cast<std::uint16_t>(fewest + (most - fewest) / 2);
+    auto node = decode_node1(rescue, block, address, geometry, middle);
+    if (node) {
+      out = *std::move(node);
+      fewest = middle;
+    } else {
+      most = middle;
+    }
   }
-  out.node = *std::move(node);
+  while (out && out->level == 0 && out->size() > 0 &&
+         !may_be_chunk(rescue, geometry, out->children.back().address, out->children.back().stored_size)) {
+    out->children.pop_back();
+    out->keys.resize(out->keys.size() - out->rank);
+  }
   return out;
 }
+
+std::optional<format::ChunkBTree1Node> node1_at(Rescue& rescue, std::uint64_t address,
+                                                const chunk::ChunkGeometry& geometry) {
+  const auto block = rescue.file->read_up_to(address, kMaxNode1, "ChunkBTree1Node");
+  if (!block || block->bytes().size() < kEntriesAt + 2) return std::nullopt;
+  format::Cursor cursor = block->cursor("ChunkBTree1Node");
+  auto node = format::decode_chunk_btree1_node(cursor, geometry.chunk_dims, {});
+  return node ? std::optional(*std::move(node)) : begun_node1(rescue, *block, address, geometry);
+}
+
+class Tree1Gatherer {
+ public:
+  Tree1Gatherer(Rescue& rescue, const chunk::ChunkGeometry& geometry) : rescue_(rescue), geometry_(geometry) {
+    // Nothing checks a node of version 1, so that damage in one may be damage in others too.
+    out_.certainty = Certainty::Guessed;
+  }
+
+  GatheredChunks run(std::uint64_t root) {
+    take_below(root, limits::kMaxTreeDepth);
+    for (const Found& found : rescue_.unclaimed(Kind::BTree1)) take_below(found.offset, 1);
+    if (!out_.chunks.empty()) out_.found_by = "leaves of its chunk index";
+    return std::move(out_);
+  }
+
+ private:
+  // Leaves of a tree that could not be followed, of as many levels at most.
+  void take_below(std::uint64_t address, unsigned levels) {
+    constexpr std::uint64_t kStepsPerChild = 64;
+    if (levels == 0 || !rescue_.spend(1024) || !seen_.insert(address).second) return;
+    const auto node = node1_at(rescue_, address, geometry_);
+    if (!node || node->level >= levels || !rescue_.spend(node->size() * kStepsPerChild)) return;
+    if (node->level == 0) return take_leaf(*node);
+    for (const format::ChunkBTree1Node::Child& child : node->children) take_below(child.address, node->level);
+  }
+
+  void take_leaf(const format::ChunkBTree1Node& leaf) {
+    for (std::size_t i = 0; i < leaf.size(); ++i) {
+      const format::ChunkBTree1Node::Child& child = leaf.children[i];
+      if (!may_be_chunk(rescue_, geometry_, child.address, child.stored_size)) return;
+      if (!in_grid({leaf.key(i), leaf.rank}, geometry_.grid)) return;
+    }
+    for (std::size_t i = 0; i < leaf.size(); ++i) {
+      const format::ChunkBTree1Node::Child& child = leaf.children[i];
+      out_.chunks.push_back({chunk_number({leaf.key(i), leaf.rank}, geometry_.grid),
+                             {child.address, child.stored_size, child.filter_mask, {}}});
+    }
+  }
+
+  Rescue& rescue_;
+  const chunk::ChunkGeometry& geometry_;
+  std::unordered_set<std::uint64_t> seen_;
+  GatheredChunks out_;
+};
 
 // ---- version 2
 
@@ -134,23 +204,7 @@ class Tree2Gatherer {
 
 GatheredChunks gather_tree1_chunks(Rescue& rescue, const DatasetTrouble& trouble,
                                    const chunk::ChunkGeometry& geometry) {
-  (void)trouble;
-  GatheredChunks out;
-  std::vector<Leaf1> leaves;
-  for (const Found& found : rescue.unclaimed(Kind::BTree1)) {
-    if (!rescue.spend(1024)) break;
-    if (auto leaf = leaf1_at(rescue, found.offset, geometry)) leaves.push_back(*std::move(leaf));
-  }
-  // Nothing checks a node of version 1, so that damage in one may be damage in others too.
-  out.certainty = Certainty::Guessed;
-  for (const Leaf1& leaf : leaves)
-    for (std::size_t i = 0; i < leaf.node.size(); ++i) {
-      const format::ChunkBTree1Node::Child& child = leaf.node.children[i];
-      out.chunks.push_back({chunk_number({leaf.node.key(i), leaf.node.rank}, geometry.grid),
-                            {child.address, child.stored_size, child.filter_mask, {}}});
-    }
-  if (!leaves.empty()) out.found_by = "leaves of its chunk index";
-  return out;
+  return Tree1Gatherer(rescue, geometry).run(trouble.description.layout.address);
 }
 
 GatheredChunks gather_tree2_chunks(Rescue& rescue, const DatasetTrouble& trouble,

@@ -22,7 +22,7 @@ struct ListedEntry {
   std::optional<std::uint64_t> size;  // of a file, where it is known without reading it
   std::optional<std::int64_t> modified;
   std::string etag, target, error;
-  std::string kind = {}, shape = {}, dtype = {};  // of a Table
+  std::string kind = {}, shape = {}, dtype = {}, salvage = {};  // of a Table
 };
 
 constexpr std::uint64_t kEntrySteps = 1000;
@@ -94,11 +94,13 @@ class ListingText {
     const std::string kind = !entry.target.empty() ? "link to " + entry.target
                              : entry.kind.empty()  ? std::string(entry.type)
                                                    : entry.kind;
+    const std::string salvage = entry.salvage.empty() ? "" : ", salvage: " + entry.salvage;
+    const std::string error = entry.error.empty() ? "" : ", error: " + entry.error;
     return fmt::format(
         "<tr><td><a href=\"{}{}\">{}{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         encode_segment(entry.name), end, escape_html(entry.name), end.substr(0, 1),
-        escape_html(entry.error.empty() ? kind : kind + ", error: " + entry.error), escape_html(entry.shape),
-        escape_html(entry.dtype), entry.size ? fmt::format("{}", *entry.size) : "");
+        escape_html(kind + salvage + error), escape_html(entry.shape), escape_html(entry.dtype),
+        entry.size ? fmt::format("{}", *entry.size) : "");
   }
 
   static std::string html(const ListedEntry& entry) {
@@ -165,6 +167,7 @@ struct EntryMaker {
     out.kind = fact("user.hdf5.kind");
     out.shape = fact("user.hdf5.shape");
     out.dtype = std::string(utf8_prefix(fact("user.hdf5.dtype"), kMaxShownType));
+    out.salvage = fact("user.hdf5.salvage");
     out.error = fact("user.hdf5.error");
   }
 };

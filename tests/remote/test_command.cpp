@@ -18,6 +18,8 @@ with h5py.File('www/deep/main.h5', 'w') as f:
     f['below'] = h5py.ExternalLink('er/other.h5', '/d')
     f['above'] = h5py.ExternalLink('../other.h5', '/d')
     f['local'] = h5py.ExternalLink('/etc/passwd', '/d')
+with open('www/deep/main.h5', 'rb') as whole, open('www/headless.h5', 'wb') as f:
+    f.write(bytes(48) + whole.read()[48:])
 for name in ('www/deep/other.h5', 'www/deep/er/other.h5', 'www/other.h5'):
     with h5py.File(name, 'w') as f: f['d'] = np.arange(10, dtype='u1')
 open('www/note.txt', 'w').write('not HDF5' * 1000)
@@ -123,6 +125,28 @@ TEST_F(RemoteCommandTest, PasswordsAndHeadersGoToTheirOwnHostAlone) {
                      "HOME=$PWD $H5MOUNT --list ${U}deep/main.h5")
                 .code,
             0);
+}
+
+TEST_F(RemoteCommandTest, OnlyWhatMayBeFetchedIsSalvaged) {
+  const std::string bytes = std::to_string(std::filesystem::file_size(place / "www/headless.h5"));
+  const auto cat = [&](const std::string& option, const std::string& file) {
+    return with_url("$H5MOUNT --cat -o " + option + " ${U}" + file + " packed | cksum");
+  };
+  const std::string whole = in("$H5MOUNT --cat www/deep/main.h5 packed | cksum").out;
+  const Outcome asked = cat("salvage", "headless.h5");
+  EXPECT_NE(asked.err.find(" is not salvaged: all of it would be fetched, " + bytes + " bytes; salvage=far"),
+            std::string::npos)
+      << asked.err;
+  EXPECT_NE(asked.out, whole);
+  EXPECT_EQ(cat("salvage=far", "headless.h5").out, whole);
+  EXPECT_EQ(cat("salvage=fill:far", "headless.h5").out, whole);
+  EXPECT_EQ(cat("salvage", "deep/main.h5").out, whole) << "a sound one is not fetched";
+  EXPECT_EQ(with_url("$H5MOUNT --cat -o salvage ${U}deep/main.h5 near | od -An -tu1 | tr -d ' \n'").out,
+            "0123456789")
+      << "nor is one that it names";
+  const Outcome checked = with_url("$F --salvage ${U}headless.h5; $F --salvage=far ${U}headless.h5");
+  EXPECT_NE(checked.err.find("all of it would be fetched, " + bytes), std::string::npos) << checked.err;
+  EXPECT_NE(checked.out.find("salvage: found by"), std::string::npos) << checked.out;
 }
 
 TEST_F(RemoteCommandTest, S3RequestsAreSigned) {

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Damages HDF5 files of its own in many ways and tells what h5mount gives of them, with and without salvage.
 
-usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--cuts N] [--mutants N] [--seed N] [--work DIR]
+usage: salvage_rig.py H5MOUNT [--kills N] [--full N] [--only-kills] [--writer NAME] [--cuts N] [--mutants N] [--seed N]
+                      [--work DIR]
 
 For each kind of damage a line: the share of the bytes that were in the file which come back right, beside
-h5py on the same file, and h5py on a copy that h5clear was run on. Bytes that are wrong and not marked as
-`guessed` or missing end the program with status 1, and so does a sound file that salvage shows in another way.
+h5py on the same file, and h5py on a copy that h5clear was run on. A line LITTLE names a killed writer's file of which
+less than 99 % came back, or less than h5py gives. Bytes that are wrong and not marked as `guessed` or missing end the program with status 1, and so does a sound file that salvage shows in another way.
 """
 import argparse, importlib.util, io, json, os, random, resource, shutil, signal, subprocess, sys, tarfile, tempfile, time
 
@@ -158,12 +159,18 @@ class Rig:
         self.h5mount = arguments.h5mount
         self.work = arguments.work or tempfile.mkdtemp(prefix="salvage-rig-")
         self.random = random.Random(arguments.seed)
-        self.bad = 0
+        self.bad = self.kept = 0
         self.rows = {}
 
     def row(self, kind):
         """Files, bytes, right ones with salvage, without, by h5py, by h5py after h5clear, unmarked wrong ones."""
         return self.rows.setdefault(kind, [0] * 7)
+
+    def keep(self, path):
+        self.kept += 1
+        name = os.path.join(self.work, f"kept-{self.kept}.h5")
+        shutil.copy(path, name)
+        return name
 
     def judge(self, kind, path, truth, changed=0):
         plain = score(tree(self.h5mount, path), truth)
@@ -175,8 +182,7 @@ class Rig:
         # Each changed byte may be one of raw data, which nothing checks: then it is wrong in the ordinary way too.
         unmarked = max(with_salvage[2] - plain[2] - changed, 0)
         if unmarked > 0 or with_salvage[0] < plain[0]:
-            kept = os.path.join(self.work, f"bad-{self.bad}.h5")
-            shutil.copy(path, kept)
+            kept = self.keep(path)
             self.bad += 1
             print(f"BAD {kind}: {kept}: right {with_salvage[0]}, without {plain[0]}, "
                   f"wrong and not marked {unmarked}", flush=True)
@@ -306,6 +312,7 @@ class Rig:
     def judge_kill(self, kind, path, truth):
         row = self.row(f"{kind}: what it had flushed")
         row[0] += 1
+        before = row[2]
         for column, options in ((2, "salvage=fill"), (3, "")):
             found = tree(self.h5mount, path, options)
             for name, data in truth.items():
@@ -316,13 +323,15 @@ class Rig:
                 wrong = int(((a != b) & mask_of(remark, len(got))).sum())
                 if column == 2 and wrong and not (remark and remark["certainty"] == "guessed"):
                     row[6] += wrong
-                    kept = os.path.join(self.work, f"bad-{self.bad}.h5")
-                    shutil.copy(path, kept)
+                    kept = self.keep(path)
                     self.bad += 1
                     print(f"BAD {kind}: {kept}: {name}: {wrong} wrong and not marked", flush=True)
         row[1] += sum(map(len, truth.values()))
-        for column, one in ((4, path), (5, cleared(path))):
-            row[column] += h5py_flushed(one, truth)
+        others = [h5py_flushed(one, truth) for one in (path, cleared(path))]
+        row[4], row[5] = row[4] + others[0], row[5] + others[1]
+        right, total = row[2] - before, sum(map(len, truth.values()))
+        if right < 0.99 * total or right < max(others):
+            print(f"LITTLE {kind}: {self.keep(path)}: {right} of {total}, by h5py {max(others)}", flush=True)
 
     def writers(self):
         out = {"h5py earliest": lambda *names: write_until_killed(*names, "earliest", False),
@@ -343,6 +352,8 @@ class Rig:
                 self.run_sample(version)
         writers = self.writers() if self.arguments.kills or self.arguments.full else {}
         for kind, writer in writers.items():
+            if not kind.startswith(self.arguments.writer):
+                continue
             for _ in range(self.arguments.kills):
                 self.run_kill(kind, writer)
             for _ in range(self.arguments.full):
@@ -406,6 +417,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("h5mount")
     parser.add_argument("--kills", type=int, default=3, help="of each writer")
+    parser.add_argument("--writer", default="", help="only those whose name begins like that: 'C earliest'")
     parser.add_argument("--full", type=int, default=1, help="full disks of each writer")
     parser.add_argument("--only-kills", action="store_true", help="no samples")
     parser.add_argument("--cuts", type=int, default=6, help="0: at every 512 bytes")

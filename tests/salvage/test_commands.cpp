@@ -21,6 +21,11 @@ class SalvageCommands : public testing::Test {
     ASSERT_EQ(at.size(), 1U);
     std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at[0]), 16, std::byte{0xA5});
     write("damaged.h5", bytes);
+    const auto headers = places_of(bytes, "OHDR");
+    ASSERT_GE(headers.size(), 2U);
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(headers[1]), 16,
+                std::byte{0xA5});  // of the group
+    write("headless.h5", bytes);
   }
 
   static void write(const std::string& name, const std::vector<std::byte>& bytes) {
@@ -58,9 +63,13 @@ TEST_F(SalvageCommands, ASoundFileTellsNothing) {
 }
 
 TEST_F(SalvageCommands, AnErrorThatItCouldCureNamesIt) {
-  const Outcome read = in_files("$H5MOUNT --cat damaged.h5 /g/packed");
-  EXPECT_NE(read.code, 0);
-  EXPECT_TRUE(says(read.err, "the option salvage")) << read.err;
+  for (const char* command : {"--cat damaged.h5 /g/packed", "--stat damaged.h5 /g/packed",
+                              "--list -lR damaged.h5", "--list -l damaged.h5 /g", "--tar damaged.h5",
+                              "--list -l headless.h5", "--cat headless.h5 /g/packed"}) {
+    const Outcome read = in_files(std::string("$H5MOUNT ") + command + " > out");
+    EXPECT_NE(read.code, 0) << command;
+    EXPECT_TRUE(says(read.err, "the option salvage")) << command << read.err;
+  }
   const Outcome missing = in_files("$H5MOUNT --cat damaged.h5 /g/other");
   EXPECT_FALSE(says(missing.err, "the option salvage")) << missing.err;
   const Outcome checked = in_files("$(dirname $H5MOUNT)/fsck.h5 damaged.h5");

@@ -248,6 +248,27 @@ TEST_P(SalvageTest, IndexesAreRebuiltFromTheirBlocks) {
   }
 }
 
+// As a writer leaves one that was killed between two pages.
+TEST_P(SalvageTest, ALeafThatWasWrittenInPartGivesItsFirstChunks) {
+  if (latest()) return;
+  constexpr std::size_t kEntries = 24, kEntryBytes = 32, kKept = 10;
+  auto bytes = sample();
+  const auto number = [&](std::size_t at) { return std::to_integer<std::size_t>(bytes[at]); };
+  const auto is_leaf_of_growing = [&](std::size_t at) {
+    return number(at + 4) == 1 && number(at + 5) == 0 && number(at + kEntries) == 10 * sizeof(std::int64_t);
+  };
+  auto nodes = test::places_of(bytes, "TREE");
+  std::erase_if(nodes, [&](std::size_t at) { return !is_leaf_of_growing(at); });
+  ASSERT_FALSE(nodes.empty());
+  const std::size_t begin = nodes.front() + kEntries + kKept * kEntryBytes;
+  const std::size_t lost = number(nodes.front() + 6) - kKept;
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin), lost * kEntryBytes, std::byte{0});
+  const Salvaged shown = salvaged(bytes);
+  expect_chunks(shown, "growing", 400, 400 - lost);
+  ASSERT_EQ(shown.report.findings.size(), 1U);
+  EXPECT_EQ(shown.report.findings[0].certainty, Certainty::Guessed);
+}
+
 TEST_P(SalvageTest, ChunksThatNothingTellsAreErrorsAndAreNamed) {
   if (!latest()) return;
   auto bytes = sample();

@@ -1,4 +1,5 @@
-// The files that show an object, and the selection of it that is asked for: what the page offers to download.
+// The files that show an object, and the selection of it that is asked for: what the page offers to download;
+// and what salvage did for the object.
 #include <fmt/format.h>
 
 #include <array>
@@ -36,6 +37,13 @@ class Offer {
   text::JsonWriter& json_;
 };
 
+Result<std::string> remark_on(const ApiRequest& request, const std::string& path) {
+  const auto& tree = request.snapshot->tree;
+  H5_ASSIGN(const front::FoundNode found,
+            front::find_path(tree, request.above + path, front::LastLink::Follow, request.budget()));
+  return tree->get_xattr(found.node.id(), "user.hdf5.salvage", request.budget());
+}
+
 }  // namespace
 
 Result<Answer> answer_views(const ApiRequest& request) {
@@ -62,7 +70,9 @@ Result<Answer> answer_views(const ApiRequest& request) {
                 tree::NodeType::File);
   for (const std::string_view directory : kDirectories)
     offer.add(directory, "", fmt::format(".h5/{}/{}", directory, path), tree::NodeType::Directory);
-  json.end_array().end_object();
+  json.end_array();
+  if (const auto remark = remark_on(request, path)) json.key("salvage").raw(*remark);
+  json.end_object();
   text += '\n';
   Answer out = described(request, make_text_body(std::move(text)), "application/json", false);
   return out;

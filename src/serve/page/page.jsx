@@ -128,6 +128,36 @@ function useVersion() {
   return state;
 }
 
+// What salvage did for the object that is shown; undefined where that is nothing.
+function useRemark(current, version) {
+  const [remark, setRemark] = useState();
+  useEffect(() => {
+    let wanted = true;
+    setRemark(undefined);
+    asked('views', { path: current }).then(({ salvage }) => wanted && setRemark(salvage), () => undefined);
+    return () => {
+      wanted = false;
+    };
+  }, [current, version]);
+  return remark;
+}
+
+function Remark({ current, version }) {
+  const remark = useRemark(current, version);
+  if (!remark) {
+    return null;
+  }
+  const { certainty, found_by: foundBy, missing, filled } = remark;
+  const ranges = missing.map(([begin, end]) => `${begin}–${end}`).join(', ');
+  return (
+    <output className="salvage">
+      salvaged, {certainty}: {foundBy}
+      {ranges && `; bytes that are not known: ${ranges}`}
+      {filled > 0 && `; ${filled} of them are the fill value`}
+    </output>
+  );
+}
+
 function Downloads({ current }) {
   const [views, setViews] = useState(null);
   const open = async (event) => {
@@ -161,6 +191,7 @@ function Bar({ current, version }) {
         {!version.gone && version.replaced && 'another file has this name now: it is shown'}
         {!version.gone && !version.replaced && version.changes > 0 && 'the file grows: its newest state is shown'}
       </output>
+      <Remark current={current} version={version.changes} />
       <a href={new URL('?asset=licenses.txt', base)}>H5Web</a>
     </header>
   );
