@@ -17,9 +17,9 @@ struct FsckCommand {
   bool checksums = false;  // SHA-256 of datasets to stdout, findings to stderr
   bool salvage = false;    // tell what the option salvage would find, and check what it shows
   bool progress = false;
-  int progress_descriptor = -1;  // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
-  unsigned threads = 0;          // 0: one a core
-  std::string external;          // as the mount option
+  int progress_descriptor = -1;      // -C FD: lines as fsck(8) reads them; -1: a bar on stderr
+  unsigned threads = 0;              // 0: one a core
+  std::vector<std::string> options;  // as h5mount has them after -o
 };
 
 // `said`: words to print in place of a check.
